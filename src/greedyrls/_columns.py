@@ -1,0 +1,118 @@
+"""Single columns of a row block: centred, weighted, gathered once and kept while they are of use.
+
+In C order a column lies scattered over all of X, and gathering it costs more than computing with
+it. The columns of the chosen features are needed at every step and those of a Gram batch are the
+likely next candidates, so both are kept, within a budget: X is never copied whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._kernels import Float, gather
+
+# Shares of the memory of X that kept columns may take, and how much is always allowed.
+CHOSEN_SHARE = 0.25
+RECENT_SHARE = 0.04
+ALWAYS_ALLOWED_BYTES = 1 << 22
+
+# More columns than this are gathered faster than they are looked up.
+_RECENT_COLUMNS = 64
+# Chosen columns lie in buffers of this many: a buffer takes real memory only as it fills.
+_BUFFER_COLUMNS = 64
+# Chosen columns over the budget are gathered anew at each use, this many at a time.
+_OVERFLOW_COLUMNS = 8
+
+
+class ColumnStore:
+    """Columns √w ∘ (x_i − mean_i) of one row block."""
+
+    def __init__(
+        self, X: NDArray[np.generic], root_weights: Float | None, means: Float | None
+    ) -> None:
+        self._X = X
+        self._root_weights = root_weights
+        self._means = means
+        column_bytes = max(1, 8 * X.shape[0])
+        spare = ALWAYS_ALLOWED_BYTES
+        self._chosen_limit = max(1, int(max(spare, CHOSEN_SHARE * X.nbytes)) // column_bytes)
+        recent = int(max(spare, RECENT_SHARE * X.nbytes)) // column_bytes
+        # Columns gathered lately, in a ring: which column a slot holds, and where a column is.
+        self._recent = np.empty((min(max(1, recent), _RECENT_COLUMNS), X.shape[0]))
+        self._owners: dict[int, int] = {}
+        self._slots: dict[int, int] = {}
+        self._next = 0
+        self._buffers: list[Float] = []
+        self._overflow: list[int] = []
+        self._kept = 0
+
+    def _fresh(self, indices: Sequence[int]) -> Float:
+        """Columns gathered from X, one per row."""
+        order = np.asarray(indices, dtype=np.intp)
+        columns = gather(self._X, order)
+        if self._means is not None:
+            columns -= self._means[order, None]
+        if self._root_weights is not None:
+            columns *= self._root_weights
+        return columns
+
+    def get(self, indices: Sequence[int]) -> Float:
+        """The columns (c × m); the caller may overwrite them."""
+        if len(indices) > len(self._recent):
+            return self._fresh(indices)
+        slots = [self._slots.get(index, -1) for index in indices]
+        missing = [index for index, slot in zip(indices, slots, strict=True) if slot < 0]
+        if not missing:
+            return self._recent[slots]
+        columns = self._fresh(missing)
+        if len(missing) < len(indices):
+            fresh, columns = columns, np.empty((len(indices), self._X.shape[0]))
+            for row, slot in enumerate(slots):
+                if slot >= 0:
+                    columns[row] = self._recent[slot]
+            columns[[row for row, slot in enumerate(slots) if slot < 0]] = fresh
+        else:
+            fresh = columns
+        self._remember(missing, fresh)
+        return columns
+
+    def _remember(self, indices: Sequence[int], columns: Float) -> None:
+        """Keep gathered columns in the place of the oldest."""
+        for index, column in zip(indices, columns, strict=True):
+            slot = self._next % len(self._recent)
+            self._next += 1
+            self._slots.pop(self._owners.get(slot, -1), None)
+            self._owners[slot] = index
+            self._slots[index] = slot
+            self._recent[slot] = column
+
+    def choose(self, index: int) -> None:
+        """The feature was chosen: keep its column for all later steps, if the budget allows."""
+        slot = self._slots.pop(index, None)
+        if slot is not None:
+            del self._owners[slot]
+        if self._kept >= self._chosen_limit:
+            self._overflow.append(index)
+            return
+        place = self._kept % _BUFFER_COLUMNS
+        if place == 0:
+            size = min(_BUFFER_COLUMNS, self._chosen_limit - self._kept)
+            self._buffers.append(np.empty((size, self._X.shape[0])))
+        column = self._fresh([index])[0] if slot is None else self._recent[slot]
+        self._buffers[-1][place] = column
+        self._kept += 1
+
+    def subtract_chosen(self, columns: Float, beta: Float) -> None:
+        """columns −= β' X_S, with β (|S| × c) in the order of choice."""
+        start = 0
+        for buffer in self._buffers:
+            stop = min(self._kept, start + len(buffer))
+            columns -= beta[start:stop].T @ buffer[: stop - start]
+            start = stop
+        for first in range(0, len(self._overflow), _OVERFLOW_COLUMNS):
+            some = self._overflow[first : first + _OVERFLOW_COLUMNS]
+            part = beta[self._kept + first : self._kept + first + len(some)]
+            columns -= part.T @ self._fresh(some)

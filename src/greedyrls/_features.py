@@ -1,0 +1,178 @@
+"""Feature space: pivots, factor, correlations and inner products, by recurrence.
+
+Everything here has n columns and never sees a row of X. Symbols are those of docs/theory.md:
+A = X'X + P, its partial Cholesky factor L on the chosen features (stored |S| × n, a chosen feature
+per row), δ_i, τ_i, and for each candidate ‖z_i‖² and r·z_i.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._kernels import Float
+
+# A pivot δ_i this much smaller than A_ii has lost so many digits to cancellation that bounds made
+# from it are not to be trusted: such a candidate is always looked at in the data.
+_TRUSTED_PIVOT = 1e-5
+
+
+class Coefficients(NamedTuple):
+    """Candidates expressed in the chosen features."""
+
+    beta: Float  # (|S| × c) A_SS⁻¹ A_Si
+    penalty: Float  # (c) P_ii + β'Pβ
+    shrinkage: Float  # (t × c) w'Pβ
+
+
+class FeatureSpace:
+    """The state of the search that lives with the driver."""
+
+    def __init__(
+        self, diagonal: Float, correlation: Float, penalty: Float, capacity: int = 16
+    ) -> None:
+        t, n = correlation.shape
+        self.diagonal = diagonal
+        self.correlation = correlation
+        self.penalty = penalty
+        self.selected: list[int] = []
+        self.delta = diagonal + penalty
+        self.tau = correlation.copy()
+        self.norms = diagonal.copy()  # ‖z_i‖²
+        self.inner = correlation.copy()  # r·z_i
+        self._doubtful = _TRUSTED_PIVOT * self.delta
+        self._L = np.empty((capacity, n))
+        self._inverse = np.zeros((capacity, capacity))  # of the chosen rows and columns of L
+        self._overlap = np.zeros((capacity, capacity))  # q_u·q_s
+        self._gram = np.zeros((capacity, capacity))  # X_S'X_S, for the coefficients
+        self._weights = np.zeros((capacity, t))  # w of the current model
+        self._penalties = np.zeros(capacity)
+
+    @property
+    def size(self) -> int:
+        """|S|."""
+        return len(self.selected)
+
+    @property
+    def L(self) -> Float:
+        """The factor's rows so far, (|S| × n)."""
+        return self._L[: self.size]
+
+    @property
+    def gram(self) -> Float:
+        """X_S'X_S without the penalty, in the order of choice."""
+        return self._gram[: self.size, : self.size]
+
+    def coefficients(self, indices: NDArray[np.intp] | list[int]) -> Coefficients:
+        """β and the penalty terms of some candidates: O(|S|² c)."""
+        s = self.size
+        beta = self._inverse[:s, :s].T @ self._L[:s, indices]
+        weighted = self._penalties[:s, None] * beta
+        penalty = self.penalty[indices] + np.einsum("sc,sc->c", beta, weighted)
+        return Coefficients(beta, penalty, self._weights[:s].T @ weighted)
+
+    def without_chosen(self, products: Float) -> Float:
+        """From v·x_i for all i (t × n) to v·z_i: the part along the chosen ones removed."""
+        s = self.size
+        on_pivots = products[:, self.selected] @ self._inverse[:s, :s].T
+        return products - on_pivots @ self._L[:s]
+
+    def untrusted(self) -> NDArray[np.bool_]:
+        """Candidates whose pivot is mostly rounding."""
+        return self.delta < self._doubtful
+
+    def add(
+        self, index: int, column: Float, delta: float, rho: Float, norm: float, inner: Float
+    ) -> float:
+        """Add a feature; returns the drift of its pivot, |δ − its value in the data| / A_bb.
+
+        column (n) is X'x_b; delta, rho (t), norm = ‖z_b‖² and inner (t) = r·z_b come from the
+        data, so that each pivot starts afresh instead of from the recurrence.
+        """
+        s = self.size
+        if s == len(self._L):
+            self._grow()
+        drift = abs(self.delta[index] - delta) / (self.diagonal[index] + self.penalty[index])
+        root = np.sqrt(delta)
+        on_chosen = self._L[:s, index].copy()
+        beta = self._inverse[:s, :s].T @ on_chosen
+        overlap = (on_chosen - self._overlap[:s, :s] @ on_chosen) / root
+        row = self._L[s]
+        if s:
+            both = np.stack((on_chosen, overlap)) @ self._L[:s]
+            np.subtract(column, both[0], out=row)
+            row /= root
+            q_z = row - both[1]  # q·z_i, since x_i·q_s = l_is for every candidate i
+        else:
+            np.divide(column, root, out=row)
+            q_z = row.copy()
+        row[index] = root
+        self._update_candidates(row, q_z, norm / delta, rho * root, inner / root)
+
+        self._inverse[s, :s] = beta / -root
+        self._inverse[s, s] = 1.0 / root
+        self._overlap[s, :s] = self._overlap[:s, s] = overlap
+        self._overlap[s, s] = norm / delta
+        self._gram[s, :s] = self._gram[:s, s] = column[self.selected]
+        self._gram[s, s] = self.diagonal[index]
+        self._weights[:s] -= beta[:, None] * rho
+        self._weights[s] = rho
+        self._penalties[s] = self.penalty[index]
+        self.selected.append(index)
+        return float(drift)
+
+    def _update_candidates(
+        self, row: Float, q_z: Float, q_q: float, step: Float, q_r: Float
+    ) -> None:
+        """δ, τ, ‖z‖² and r·z of all candidates after a pivot with factor row l."""
+        squares = row * row
+        self.delta -= squares
+        np.maximum(self.delta, self.penalty, out=self.delta)
+        squares *= q_q
+        squares -= (2.0 * row) * q_z
+        self.norms += squares
+        np.maximum(self.norms, 0.0, out=self.norms)
+        for target, (t, q) in enumerate(zip(step, q_r, strict=True)):
+            self.tau[target] -= t * row
+            self.inner[target] += (t * q_q - q) * row - t * q_z
+
+    def rebuild(self, columns: Float) -> None:
+        """Everything anew from the chosen features' Gram columns (|S| × n): drift is gone."""
+        s = self.size
+        chosen = self.selected
+        A = columns[:, chosen]
+        A = 0.5 * (A + A.T)
+        self._gram[:s, :s] = A
+        penalties = self._penalties[:s]
+        factor = np.linalg.cholesky(A + np.diag(penalties))
+        inverse = np.linalg.inv(factor)
+        inverse = np.tril(inverse)
+        self._inverse[:s, :s] = inverse
+        self._L[:s] = inverse @ columns
+        self._L[:s, chosen] = factor.T
+        L = self._L[:s]
+        beta = inverse.T @ L
+        weighted = penalties[:, None] * beta
+        self._weights[:s] = inverse.T @ (inverse @ self.correlation[:, chosen].T)
+        self._overlap[:s, :s] = inverse @ A @ inverse.T
+        self.delta = np.maximum(
+            self.diagonal + self.penalty - np.einsum("sn,sn->n", L, L), self.penalty
+        )
+        self.tau = self.correlation - (self.correlation[:, chosen] @ inverse.T) @ L
+        self.norms = np.maximum(
+            self.delta - self.penalty - np.einsum("sn,sn->n", beta, weighted), 0.0
+        )
+        self.inner = self.tau - self._weights[:s].T @ weighted
+
+    def _grow(self) -> None:
+        """Room for twice as many chosen features."""
+        old = len(self._L)
+        room = (0, max(16, old))
+        self._L = np.concatenate([self._L, np.empty((room[1], self._L.shape[1]))])
+        self._inverse = np.pad(self._inverse, room)
+        self._overlap = np.pad(self._overlap, room)
+        self._gram = np.pad(self._gram, room)
+        self._weights = np.pad(self._weights, (room, (0, 0)))
+        self._penalties = np.pad(self._penalties, room)

@@ -1,0 +1,73 @@
+"""Gram columns X'x_b in prefetched batches.
+
+One column costs a pass over X that waits for memory; sixteen cost little more. The features chosen
+next are nearly always among today's best bounds, so a miss fetches those too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ._kernels import Float
+from ._samples import SampleSpace
+
+# Given a count, the likely next features, best first.
+Ranking = Callable[[int], Sequence[int]]
+
+# A product with this many vectors takes about twice the time of one with a single vector.
+_FIRST_WIDTH = 24
+_SMALLEST_WIDTH = 4
+_LARGEST_WIDTH = 64
+
+
+class GramColumns:
+    """Columns fetched and not yet used, and the width of the next batch."""
+
+    def __init__(self, samples: SampleSpace, n_features: int) -> None:
+        self._samples = samples
+        self._columns: dict[int, Float] = {}
+        self._width = _FIRST_WIDTH
+        self._used = _FIRST_WIDTH // 4  # neither widens nor narrows the first batch
+        # Columns waiting for use may take as much memory as the factor of that many features.
+        self._limit = max(2 * _LARGEST_WIDTH, n_features)
+
+    def __contains__(self, index: int) -> bool:
+        return index in self._columns
+
+    def take(self, index: int, ranking: Ranking, remaining: int) -> Float:
+        """The column of a chosen feature, handed over for good; fetched with others on a miss."""
+        if index not in self._columns:
+            batch = self.batch(ranking, remaining, index)
+            self.keep(batch, self._samples.products(batch))
+        self._used += 1
+        return self._columns.pop(index)
+
+    def batch(self, ranking: Ranking, remaining: int, missing: int) -> list[int]:
+        """The features to fetch in a pass: the missing one and the best of `ranking`.
+
+        `remaining` is how many features are still to be chosen, the missing one included.
+        """
+        self._adapt()
+        chosen = [missing]
+        # Past the last feature nothing is needed; a quarter more allows for wrong guesses.
+        width = min(self._width, remaining + remaining // 4)
+        for index in ranking(width + len(self._columns) + 1):
+            if len(chosen) >= width:
+                break
+            if index != missing and index not in self._columns:
+                chosen.append(index)
+        return chosen
+
+    def keep(self, indices: Sequence[int], columns: Float) -> None:
+        """Remember fetched columns, dropping the oldest beyond the limit."""
+        self._columns.update(zip(indices, columns, strict=True))
+        for old in list(self._columns)[: max(0, len(self._columns) - self._limit)]:
+            del self._columns[old]
+
+    def _adapt(self) -> None:
+        """Wider batches while most of what was fetched gets used, narrower where it does not."""
+        if self._used >= self._width // 2:
+            self._width = min(_LARGEST_WIDTH, 2 * self._width)
+        elif self._used < self._width // 8:
+            self._width = max(_SMALLEST_WIDTH, self._width // 2)
+        self._used = 0

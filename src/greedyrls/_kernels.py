@@ -1,0 +1,109 @@
+"""Numerical kernels on plain arrays: no validation, no state, no copy of X larger than a tile.
+
+X is read in its own memory order and type, a tile at a time where it must be converted, so that
+C- and Fortran-ordered data of any real type are read without a transposed or converted copy.
+Sample vectors are stored one per *row*, shape ``(count, m)``, so each of them is contiguous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float = NDArray[np.float64]
+
+# Elements of X converted or reduced at a time: 2 MiB in float64, about the second-level cache of a
+# core. Larger tiles read X from main memory twice, smaller ones pay the interpreter more often.
+TILE_ELEMENTS = 1 << 18
+
+
+def tiles(X: NDArray[np.generic]) -> Iterator[tuple[slice, slice]]:
+    """Cut X into (rows, columns) tiles that follow its memory order."""
+    m, n = X.shape
+    if abs(X.strides[0]) >= abs(X.strides[1]):  # rows lie together
+        width = min(n, TILE_ELEMENTS)
+        height = max(1, TILE_ELEMENTS // max(1, width))
+    else:
+        height = min(m, TILE_ELEMENTS)
+        width = max(1, TILE_ELEMENTS // max(1, height))
+    for top in range(0, m, height):
+        for left in range(0, n, width):
+            yield slice(top, min(m, top + height)), slice(left, min(n, left + width))
+
+
+def _is_blas_ready(X: NDArray[np.generic]) -> bool:
+    """Whether matrix products take X as it lies; otherwise NumPy would copy it whole."""
+    if X.dtype != np.float64 or not X.dtype.isnative:
+        return False
+    item = X.dtype.itemsize
+    rows, columns = X.strides
+    m, n = X.shape
+    return (columns == item and rows >= n * item) or (rows == item and columns >= m * item)
+
+
+def product(V: Float, X: NDArray[np.generic]) -> Float:
+    """V (c × m) times X (m × n), accumulated in float64, X read once."""
+    if _is_blas_ready(X):
+        result: Float = np.matmul(V, X)
+        return result
+    result = np.zeros((V.shape[0], X.shape[1]))
+    for rows, columns in tiles(X):
+        result[:, columns] += V[:, rows] @ X[rows, columns].astype(np.float64)
+    return result
+
+
+def start_sums(V: Float, X: NDArray[np.generic], weights: Float | None) -> tuple[Float, Float]:
+    """V X and the weighted sums of squares of the columns of X, in one pass."""
+    products = np.zeros((V.shape[0], X.shape[1]))
+    squares = np.zeros(X.shape[1])
+    for rows, columns in tiles(X):
+        tile = X[rows, columns].astype(np.float64, copy=False)
+        products[:, columns] += V[:, rows] @ tile
+        if weights is None:
+            squares[columns] += np.einsum("ij,ij->j", tile, tile)
+        else:
+            squares[columns] += weights[rows] @ (tile * tile)
+    return products, squares
+
+
+def gather(X: NDArray[np.generic], indices: NDArray[np.intp]) -> Float:
+    """The columns of X named by indices, one per row of the result, as float64."""
+    columns = X[:, indices] if len(indices) > 1 else X[:, indices[0], None]
+    result = np.empty((len(indices), X.shape[0]))
+    result[...] = columns.T
+    return result
+
+
+def first_non_finite(X: NDArray[np.generic]) -> tuple[int, int] | None:
+    """Row and column of a value that is NaN or infinite, the first in memory order."""
+    for rows, columns in tiles(X):
+        bad = ~np.isfinite(X[rows, columns].astype(np.float64))
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            return rows.start + int(row), columns.start + int(column)
+    return None
+
+
+def loo_losses(Z: Float, r: Float, d: Float, delta: Float, rho: Float) -> Float:
+    """Sums of squared leave-one-out errors if each candidate were added.
+
+    Parameters: Z (c × m) what is left of the candidates, r (t × m) residuals, d (m) = 1 − h,
+    delta (c), rho (t × c). Result (c): Σ_t Σ_j ((r_tj − z_j ρ_t) / (1 − h_j − z_j²/δ))².
+    """
+    total = np.zeros(len(delta))
+    m = Z.shape[1]
+    height = max(1024, TILE_ELEMENTS // (4 * max(1, len(delta))))
+    for top in range(0, m, height):
+        rows = slice(top, top + height)
+        z = Z[:, rows]
+        shrunk = z * z
+        shrunk /= delta[:, None]
+        np.subtract(d[rows], shrunk, out=shrunk)
+        for residual, slope in zip(r[:, rows], rho, strict=True):
+            error = z * slope[:, None]
+            np.subtract(residual, error, out=error)
+            error /= shrunk
+            total += np.vecdot(error, error)
+    return total

@@ -1,0 +1,235 @@
+"""The validated problem: what is selected from, for what, with which penalty. Never changed."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from ._kernels import Float, first_non_finite
+
+FeatureList = Sequence[int] | Sequence[str] | NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Data as given (X is neither copied nor converted) and settings, checked."""
+
+    X: NDArray[np.generic]  # (m × n) in its own type and memory order
+    Y: Float  # (m × t), always two-dimensional
+    weights: Float | None  # (m)
+    alpha: float
+    fit_intercept: bool
+    forced: tuple[int, ...]
+    excluded: tuple[int, ...]
+    feature_names: tuple[str, ...] | None
+    single_target: bool
+
+    @property
+    def n_samples(self) -> int:
+        """m."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """n."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_available(self) -> int:
+        """How many features may be chosen, forced ones included."""
+        return self.n_features - len(self.excluded)
+
+    @property
+    def penalty(self) -> Float:
+        """The diagonal of P, (n)."""
+        return np.full(self.n_features, self.alpha)
+
+
+def make_problem(
+    X: Any,
+    y: Any,
+    *,
+    alpha: float = 1.0,
+    fit_intercept: bool = True,
+    sample_weight: ArrayLike | None = None,
+    forced_features: FeatureList | None = None,
+    excluded_features: FeatureList | None = None,
+    feature_names: tuple[str, ...] | None = None,
+) -> Problem:
+    """Check everything that can be checked without a pass over X.
+
+    Names are those of X if it is a data frame, else `feature_names`. Whether X is finite is seen
+    on the first pass, which is made anyway (`report_non_finite`).
+    """
+    names = feature_names_of(X) or feature_names
+    X = check_array(X, dtype="numeric", ensure_all_finite=False, ensure_min_features=1)
+    Y, single_target = _check_targets(y, X)
+    weights = _check_weights(sample_weight, X)
+    n_effective = X.shape[0] if weights is None else int(np.count_nonzero(weights))
+    if n_effective < 2:
+        raise ValueError(
+            f"n_samples=1 (n_samples with a positive weight: {n_effective}) is too few: leaving "
+            "one sample out needs at least 2 samples."
+        )
+    forced = feature_indices(forced_features, X.shape[1], names, "forced_features")
+    excluded = feature_indices(excluded_features, X.shape[1], names, "excluded_features")
+    both = sorted(set(forced) & set(excluded))
+    if both:
+        shown = [names[index] if names else index for index in both]
+        raise ValueError(
+            f"Features {shown} are both in forced_features and in excluded_features; "
+            "take them out of one of the two."
+        )
+    return Problem(
+        X,
+        Y,
+        weights,
+        check_alpha(alpha),
+        bool(fit_intercept),
+        forced,
+        tuple(sorted(excluded)),
+        names,
+        single_target,
+    )
+
+
+def check_alpha(alpha: Any) -> float:
+    """A finite positive number."""
+    if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real):
+        raise TypeError(f"alpha must be a number greater than 0, got {alpha!r}.")
+    value = float(alpha)
+    if not (math.isfinite(value) and value > 0.0):
+        raise ValueError(
+            f"alpha must be a finite number greater than 0, got {alpha!r}. "
+            "For (nearly) no penalty use a small value such as 1e-6."
+        )
+    return value
+
+
+def check_n_features(n_features: Any, problem: Problem) -> int:
+    """A total size of the set between the forced features and all that are not excluded."""
+    if isinstance(n_features, bool) or not isinstance(n_features, numbers.Integral):
+        raise TypeError(f"n_features must be a whole number, got {n_features!r}.")
+    value = int(n_features)
+    if value < 1:
+        raise ValueError(f"n_features must be at least 1, got {value}.")
+    if value > problem.n_available:
+        left_out = f" and {len(problem.excluded)} of them are excluded" if problem.excluded else ""
+        raise ValueError(
+            f"n_features={value} is more than there is to choose from: X has "
+            f"{problem.n_features} features{left_out}. Ask for at most {problem.n_available}."
+        )
+    if value < len(problem.forced):
+        raise ValueError(
+            f"n_features={value} counts all features, also the {len(problem.forced)} forced ones; "
+            f"ask for at least {len(problem.forced)}, or force fewer."
+        )
+    return value
+
+
+def feature_names_of(X: Any) -> tuple[str, ...] | None:
+    """Column names of a data frame whose names are all strings."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return None
+    names = tuple(columns)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def feature_indices(
+    features: FeatureList | None, n: int, names: tuple[str, ...] | None, argument: str
+) -> tuple[int, ...]:
+    """Column numbers from numbers, names or a mask, in the order given."""
+    if features is None:
+        return ()
+    if isinstance(features, str):
+        raise TypeError(f"{argument} must be a list of features, got the string {features!r}.")
+    values = list(features)
+    if values and all(isinstance(value, bool | np.bool_) for value in values):
+        if len(values) != n:
+            raise ValueError(f"{argument} is a mask of length {len(values)}; X has {n} features.")
+        return tuple(int(index) for index in np.flatnonzero(values))
+    indices = [_feature_index(value, n, names, argument) for value in values]
+    repeated = sorted({index for index in indices if indices.count(index) > 1})
+    if repeated:
+        raise ValueError(f"{argument} names feature {repeated[0]} more than once.")
+    return tuple(indices)
+
+
+def _feature_index(value: Any, n: int, names: tuple[str, ...] | None, argument: str) -> int:
+    if isinstance(value, str):
+        if names is None:
+            raise ValueError(
+                f"{argument} has the name {value!r}, but X has no column names; "
+                "use column numbers, or pass a data frame."
+            )
+        if value not in names:
+            raise ValueError(f"{argument} has {value!r}, which is not a column of X.")
+        if names.count(value) > 1:
+            raise ValueError(f"{argument} has {value!r}, but several columns have that name.")
+        return names.index(value)
+    if isinstance(value, numbers.Integral):
+        index = int(value)
+        if not 0 <= index < n:
+            raise ValueError(f"{argument} has {index}; features of X are numbered 0 to {n - 1}.")
+        return index
+    raise TypeError(f"{argument} must hold column numbers or names, got {value!r}.")
+
+
+def _check_targets(y: Any, X: NDArray[np.generic]) -> tuple[Float, bool]:
+    if y is None:
+        raise ValueError("This needs a target: requires y to be passed, but the target y is None.")
+    Y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    if Y.ndim > 2 or Y.ndim == 0:
+        raise ValueError(f"y must have 1 or 2 dimensions, got an array of shape {Y.shape}.")
+    check_consistent_length(X, Y)
+    single = Y.ndim == 1
+    if single:
+        Y = Y[:, None]
+    if Y.shape[1] == 0:
+        raise ValueError("y has no targets: its shape is (n_samples, 0).")
+    return Y, single
+
+
+def _check_weights(sample_weight: ArrayLike | None, X: NDArray[np.generic]) -> Float | None:
+    if sample_weight is None:
+        return None
+    weights: Float = check_array(
+        column_or_1d(sample_weight), dtype=np.float64, ensure_2d=False, input_name="sample_weight"
+    )
+    check_consistent_length(X, weights)
+    if (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise ValueError(
+            f"sample_weight must not be negative; row {row} has {weights[row]!r}. "
+            "Use 0 to leave a sample out."
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every sample; at least 2 must be positive.")
+    return weights
+
+
+def report_non_finite(problem: Problem) -> None:
+    """Raise an error that names a value of X that is not finite, or too large to square."""
+    place = first_non_finite(problem.X)
+    if place is None:
+        raise ValueError(
+            "X has values so large that their squares overflow float64 (over about 1e154); "
+            "rescale its columns."
+        )
+    row, column = place
+    value = float(problem.X[row, column])
+    name = f" ({problem.feature_names[column]!r})" if problem.feature_names else ""
+    kind = "NaN" if math.isnan(value) else "infinity"
+    raise ValueError(
+        f"Input X contains {kind}: row {row}, column {column}{name} is {value}. "
+        "Impute missing values first (sklearn.impute.SimpleImputer) or drop those rows."
+    )

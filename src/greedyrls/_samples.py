@@ -1,0 +1,275 @@
+"""Sample space: row blocks, and the few questions whose answers are added up over them.
+
+A block holds its rows of X and its piece of the residuals r and of d = 1 − h. It answers
+
+* ``target_sums`` and ``start_sums``: what the driver needs before the first step,
+* ``products``: Gram columns X'x_b, and X'(ω∘r), in one pass over its rows,
+* ``statistics``: sums that describe r and h,
+* ``residuals``: z_i for some candidates, which stay where the block is,
+* ``advance``: the block after a feature was added. A block is a value: this returns a new one.
+
+`SampleSpace` asks all blocks and adds up. Only vectors of feature space pass between the two.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _kernels as kernels
+from ._columns import ColumnStore
+from ._kernels import Float
+
+# Elements of Z made at a time while candidates are scored (4 MiB): keeps temporaries small.
+_SCORE_ELEMENTS = 1 << 19
+
+
+Answer = TypeVar("Answer")
+
+
+def _total(answers: Iterable[Answer]) -> Answer:
+    """The answers of all blocks, added up."""
+    return functools.reduce(operator.add, answers)
+
+
+class StartSums(NamedTuple):
+    """Sums over all rows before the first step: the start of feature space."""
+
+    total_weight: float
+    means: Float  # (n) weighted means of the features; zeros without an intercept
+    target_means: Float  # (t)
+    diagonal: Float  # (n) ‖x_i‖² of the centred, weighted columns
+    correlation: Float  # (t × n) x_i · y
+
+
+class SampleStatistics(NamedTuple):
+    """What the driver knows of r and h after a step: sums over rows; with g = ω∘r."""
+
+    r_r: Float  # (t)
+    g_r: Float  # (t) Σ ω r²: the leave-one-out sum of the current model
+    g_g: Float  # (t)
+    largest_d: float
+    loss_squares: float  # Σ_j v_j², v_j = w_j · (mean over targets of the squared LOO error)
+    loss_weights: float  # Σ_j v_j w_j
+
+
+@dataclass(frozen=True, slots=True)
+class RowBlock:
+    """Rows of X with their piece of r (t × rows) and d (rows)."""
+
+    X: NDArray[np.generic]
+    r: Float
+    d: Float
+    weights: Float | None
+    root_weights: Float | None
+    means: Float | None
+    columns: ColumnStore
+
+    @classmethod
+    def from_rows(cls, X: NDArray[np.generic], Y: Float, weights: Float | None) -> RowBlock:
+        """A block before the start: r is still the raw targets, nothing is centred."""
+        root = None if weights is None else np.sqrt(weights)
+        r = np.ascontiguousarray(Y.T)
+        return cls(X, r, np.ones(len(X)), weights, root, None, ColumnStore(X, root, None))
+
+    def target_sums(self) -> tuple[float, Float]:
+        """Σw and Σ w y."""
+        if self.weights is None:
+            return float(len(self.d)), self.r.sum(axis=1)
+        return float(self.weights.sum()), self.r @ self.weights
+
+    def start_sums(self, target_means: Float) -> tuple[Float, Float]:
+        """[Σ w (y − mean) x; Σ w x] (t+1 × n) and Σ w x² (n): one pass."""
+        weights = np.ones(len(self.d)) if self.weights is None else self.weights
+        vectors = np.vstack([(self.r - target_means[:, None]) * weights, weights])
+        return kernels.start_sums(vectors, self.X, self.weights)
+
+    def begin(
+        self, target_means: Float, means: Float | None, total_weight: float | None
+    ) -> RowBlock:
+        """The block at the empty model; a total weight means that there is an intercept."""
+        r = self.r - target_means[:, None]
+        d = np.ones(len(self.d))
+        if total_weight is not None:
+            d -= (1.0 if self.weights is None else self.weights) / total_weight
+        if self.root_weights is not None:
+            r *= self.root_weights
+        return replace(
+            self, r=r, d=d, means=means, columns=ColumnStore(self.X, self.root_weights, means)
+        )
+
+    def products(self, indices: Sequence[int], with_residuals: bool) -> Float:
+        """x_b'X for the named columns, then g'X (g = ω∘r) if asked for: (c [+ t]) × n, one pass."""
+        vectors = []
+        if len(indices):
+            vectors.append(self.columns.get(indices))
+        if with_residuals:
+            vectors.append(self.r / (self.d * self.d))
+        V = vectors[0] if len(vectors) == 1 else np.concatenate(vectors)
+        if self.root_weights is not None:
+            V *= self.root_weights
+        result = kernels.product(V, self.X)
+        if self.means is not None:
+            # V is centred already (its weighted sum is rounding), so X need not be: this keeps
+            # the error at eps·|mean|/spread, where subtracting means afterwards would square it.
+            result -= V.sum(axis=1)[:, None] * self.means
+        return result
+
+    def residuals(self, indices: Sequence[int], beta: Float) -> Float:
+        """z_i = x_i − X_S β_i for the candidates, (c × rows)."""
+        Z = self.columns.get(indices)
+        if len(beta):
+            self.columns.subtract_chosen(Z, beta)
+        return Z
+
+    def advance(self, index: int, z: Float, delta: float, rho: Float) -> RowBlock:
+        """The block with the feature added: r ← r − z ρ, h ← h + z²/δ."""
+        self.columns.choose(index)
+        return replace(self, r=self.r - rho[:, None] * z, d=self.d - (z * z) / delta)
+
+    def statistics(self) -> SampleStatistics:
+        """This block's share of what the driver must know of r and h."""
+        r, d = self.r, self.d
+        error = r / d
+        g = error / d
+        losses = np.square(error[0]) if len(r) == 1 else np.vecdot(error.T, error.T) / len(r)
+        if self.weights is None:
+            largest, weighted = float(d.max()), float(losses.sum())
+        else:
+            # A row of weight 0 has z = 0 whatever the feature: its leverage bounds nothing.
+            largest = float(np.max(d, where=self.weights > 0, initial=0.0))
+            weighted = float(losses @ self.weights)
+        return SampleStatistics(
+            np.vecdot(r, r),
+            np.vecdot(error, error),
+            np.vecdot(g, g),
+            largest,
+            float(losses @ losses),
+            weighted,
+        )
+
+
+class Scores(NamedTuple):
+    """Exact leave-one-out sums of some candidates, and what was measured on the way."""
+
+    losses: Float  # (c) Σ over rows and targets of the squared LOO error
+    delta: Float  # (c)
+    rho: Float  # (t × c)
+    norms: Float  # (c) ‖z‖²
+    correlations: Float  # (t × c) r·z
+
+
+class SampleSpace:
+    """All row blocks: asks each the same question and adds up the answers."""
+
+    def __init__(self, blocks: Iterable[RowBlock]) -> None:
+        self._blocks = list(blocks)
+        self._latest: tuple[int, list[Float]] | None = None
+        self.passes = 0
+        self.exact_evaluations = 0
+        rows = max(len(block.d) for block in self._blocks)
+        self._group = max(1, _SCORE_ELEMENTS // max(1, rows))
+
+    def start(self, fit_intercept: bool) -> StartSums:
+        """One pass: what feature space starts from; blocks move to the empty model."""
+        total = _total(block.target_sums()[0] for block in self._blocks)
+        target_means = _total(block.target_sums()[1] for block in self._blocks) / total
+        if not fit_intercept:
+            target_means = np.zeros_like(target_means)
+        self.passes += 1
+        answers = [block.start_sums(target_means) for block in self._blocks]
+        product = _total(products for products, _ in answers)
+        diagonal = _total(squares for _, squares in answers)
+        correlation, weighted = product[:-1], product[-1]
+        means = weighted / total if fit_intercept else np.zeros_like(weighted)
+        self._blocks = [
+            block.begin(target_means, means, total)
+            if fit_intercept
+            else block.begin(target_means, None, None)
+            for block in self._blocks
+        ]
+        if fit_intercept:
+            diagonal = self._centre(diagonal, correlation, means, total)
+        return StartSums(total, means, target_means, diagonal, correlation)
+
+    def _centre(self, diagonal: Float, correlation: Float, means: Float, total: float) -> Float:
+        """‖x_i‖² after centring; columns whose mean dwarfs their spread are summed anew."""
+        centred = diagonal - total * means * means
+        # Below this share of the raw sum, more than five digits have cancelled.
+        doubtful = np.flatnonzero(centred < 1e-5 * diagonal)
+        for first in range(0, len(doubtful), self._group):
+            some = doubtful[first : first + self._group]
+            columns = [block.columns.get(some.tolist()) for block in self._blocks]
+            centred[some] = _total(np.vecdot(column, column) for column in columns)
+            correlation[:, some] = _total(
+                block.r @ column.T for block, column in zip(self._blocks, columns, strict=True)
+            )
+        return np.maximum(centred, 0.0)
+
+    def products(self, indices: Sequence[int], with_residuals: bool = False) -> Float:
+        """Gram columns of the named features, then X'(ω∘r) if asked for, in one pass."""
+        self.passes += 1
+        return _total(block.products(indices, with_residuals) for block in self._blocks)
+
+    def score(
+        self, indices: Sequence[int], beta: Float, penalty: Float, shrinkage: Float
+    ) -> Scores:
+        """Exact leave-one-out sums of candidates.
+
+        beta (|S| × c) are their coefficients on the chosen features; penalty (c) is
+        P_ii + β'Pβ and shrinkage (t × c) is w'Pβ: δ and τ are computed from the rows themselves,
+        as ‖z‖² + P_ii + β'Pβ and r·z + w'Pβ, where errors of β are of second order.
+        """
+        parts = []
+        best = np.inf
+        self._latest = None
+        self.exact_evaluations += len(indices)
+        for first in range(0, len(indices), self._group):
+            some = slice(first, first + self._group)
+            Z = [block.residuals(indices[some], beta[:, some]) for block in self._blocks]
+            norms = _total(np.vecdot(z, z) for z in Z)
+            correlations = _total(block.r @ z.T for block, z in zip(self._blocks, Z, strict=True))
+            delta = norms + penalty[some]
+            rho = (correlations + shrinkage[:, some]) / delta
+            losses = _total(
+                kernels.loo_losses(z, block.r, block.d, delta, rho)
+                for block, z in zip(self._blocks, Z, strict=True)
+            )
+            parts.append(Scores(losses, delta, rho, norms, correlations))
+            row = int(np.argmin(losses))
+            if losses[row] < best:  # very likely the winner: spares making its z again
+                best = losses[row]
+                self._latest = (indices[first + row], [z[row] for z in Z])
+        if len(parts) == 1:
+            return parts[0]
+        return Scores(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
+
+    def remembers(self, index: int) -> bool:
+        """Whether this candidate's z is still there from scoring it."""
+        return self._latest is not None and self._latest[0] == index
+
+    def advance(self, index: int, beta: Float | None, delta: float, rho: Float) -> None:
+        """Add a feature; beta (|S| × 1) may be left out if its z is remembered."""
+        if beta is None and self._latest is not None:
+            pieces = self._latest[1]
+        elif beta is not None:
+            pieces = [block.residuals([index], beta)[0] for block in self._blocks]
+        self._latest = None
+        self._blocks = [
+            block.advance(index, z, delta, rho)
+            for block, z in zip(self._blocks, pieces, strict=True)
+        ]
+
+    def statistics(self) -> SampleStatistics:
+        """Sums over all rows of what the bounds and the loss need."""
+        answers = [block.statistics() for block in self._blocks]
+        if len(answers) == 1:
+            return answers[0]
+        total = SampleStatistics(*(_total(values) for values in zip(*answers, strict=True)))
+        return total._replace(largest_d=max(answer.largest_d for answer in answers))

@@ -1,0 +1,135 @@
+"""The state of a search: the two spaces and the Gram columns between them, moved together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._features import FeatureSpace
+from ._gram import GramColumns, Ranking
+from ._kernels import Float
+from ._problem import Problem, report_non_finite
+from ._samples import RowBlock, SampleSpace
+
+# A pivot further than this (relative to A_bb) from its value in the data means that the
+# recurrences have drifted: feature space is then rebuilt from the chosen features.
+DRIFT_BOUND = 1e-10
+
+
+class Pivot(NamedTuple):
+    """A candidate as measured in the data."""
+
+    delta: float
+    rho: Float  # (t)
+    norm: float  # ‖z‖²
+    inner: Float  # (t) r·z
+
+
+class SelectionState:
+    """Everything that changes during a search."""
+
+    def __init__(self, problem: Problem, capacity: int, block_rows: int | None = None) -> None:
+        self.problem = problem
+        self.samples = SampleSpace(_memory_blocks(problem, block_rows))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.start = self.samples.start(problem.fit_intercept)
+            if not np.isfinite(self.start.diagonal).all():
+                report_non_finite(problem)
+        self.features = FeatureSpace(
+            self.start.diagonal, self.start.correlation, problem.penalty, capacity
+        )
+        self.gram = GramColumns(self.samples, capacity)
+        self.candidates = np.ones(problem.n_features, dtype=bool)
+        self.candidates[list(problem.excluded)] = False
+        self.rebuilds = 0
+        self.largest_drift = 0.0
+        self.statistics = self.samples.statistics()
+        weights = problem.weights
+        self._weight_squares = (
+            float(problem.n_samples) if weights is None else float(weights @ weights)
+        )
+        self._n_weighted = problem.n_samples if weights is None else int(np.count_nonzero(weights))
+        self.target_energy = float(self.statistics.r_r.sum())
+
+    @property
+    def size(self) -> int:
+        """How many features are chosen."""
+        return self.features.size
+
+    def mean_loss(self, total: float) -> float:
+        """From a sum over rows and targets to the weighted mean over both."""
+        return float(total / (self.start.total_weight * self.problem.Y.shape[1]))
+
+    @property
+    def loss(self) -> float:
+        """Leave-one-out loss of the current model."""
+        return self.mean_loss(self.loss_sum)
+
+    @property
+    def loss_sum(self) -> float:
+        """The same as a sum over rows and targets."""
+        return float(self.statistics.g_r.sum())
+
+    @property
+    def standard_error(self) -> float:
+        """Of the loss as a weighted mean over samples."""
+        known, mean, n = self.statistics, self.loss, self._n_weighted
+        squares = (
+            known.loss_squares
+            - 2.0 * mean * known.loss_weights
+            + mean * mean * self._weight_squares
+        )
+        return float(np.sqrt(max(squares, 0.0) * n / (n - 1)) / self.start.total_weight)
+
+    def measure(self, index: int) -> Pivot:
+        """One candidate in the data."""
+        scores = self.samples.score([index], *self.features.coefficients([index]))
+        return Pivot(
+            float(scores.delta[0]),
+            scores.rho[:, 0],
+            float(scores.norms[0]),
+            scores.correlations[:, 0],
+        )
+
+    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
+        """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
+        column = self.gram.take(index, ranking, remaining)
+        remembered = self.samples.remembers(index)
+        beta = None if remembered else self.features.coefficients([index]).beta
+        self.samples.advance(index, beta, pivot.delta, pivot.rho)
+        drift = self.features.add(index, column, *pivot)
+        self.candidates[index] = False
+        self.largest_drift = max(self.largest_drift, drift)
+        if drift > DRIFT_BOUND:
+            self.rebuild()
+        self.statistics = self.samples.statistics()
+
+    def weighted_inner(self, best: int, ranking: Ranking, remaining: int) -> Float:
+        """α_i = (ω∘r)·z_i for all i (t × n), by a pass over X.
+
+        If the best candidate so far will need its Gram column, the pass fetches a batch too.
+        """
+        columns = self.gram.batch(ranking, remaining, best) if best not in self.gram else []
+        products = self.samples.products(columns, with_residuals=True)
+        self.gram.keep(columns, products[: len(columns)])
+        return self.features.without_chosen(products[len(columns) :])
+
+    def rebuild(self) -> None:
+        """Feature space anew from the chosen set: one pass over the data."""
+        self.rebuilds += 1
+        self.features.rebuild(self.samples.products(self.features.selected))
+
+
+def _memory_blocks(problem: Problem, block_rows: int | None) -> list[RowBlock]:
+    """X in memory, cut into row blocks (views, no copies)."""
+    m = problem.n_samples
+    height = m if block_rows is None else max(1, min(m, block_rows))
+    return [
+        RowBlock.from_rows(
+            problem.X[top : top + height],
+            problem.Y[top : top + height],
+            None if problem.weights is None else problem.weights[top : top + height],
+        )
+        for top in range(0, m, height)
+    ]
