@@ -1,0 +1,227 @@
+"""What is minimised: the exact leave-one-out loss, searched with bounds that need no data.
+
+`LeaveOneOut.choose` returns the candidate whose addition gives the smallest exact leave-one-out
+loss. Most candidates are ruled out by a lower bound computed in feature space (docs/theory.md,
+"Most candidates need no look at the data"); the rest are scored on the rows. The answer is that of
+scoring every candidate.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._gram import Ranking
+from ._kernels import Float
+from ._samples import Scores
+from ._state import Pivot, SelectionState
+
+Strategy = Literal["auto", "bounded", "exhaustive"]
+
+# Losses this close (relatively) are a tie, and the lowest index wins.
+TIE = 1e-10
+# Safety of the bounds against rounding, relative to the loss of the current model.
+MARGIN = 1e-9
+# Relative rounding of a sum of squares over many rows, generously.
+_ROUNDING = 1e-13
+# With fewer elements than this, m × candidates, scoring everything takes less time than bounding.
+_EXHAUSTIVE_ELEMENTS = 20_000
+# Elements scored in a round at least: a smaller round costs the interpreter more than the rows.
+_ROUND_ELEMENTS = 1 << 17
+# Scoring a candidate costs about as much as a pass over this many columns of X: gathering it,
+# the product with the chosen columns, and a dozen operations on vectors of m.
+_COLUMNS_PER_SCORE = 48
+
+
+class Choice(NamedTuple):
+    """The feature to add, its loss (a sum over rows and targets), and the next best ones."""
+
+    feature: int
+    loss: float
+    pivot: Pivot
+    runners_up: tuple[tuple[int, float], ...]
+    ranking: Ranking
+
+
+class Criterion(Protocol):
+    """Chooses the next feature to add."""
+
+    def choose(self, state: SelectionState, n_runners_up: int, remaining: int) -> Choice:
+        """The best candidate, with its runners-up; `remaining` features are to be added yet."""
+        ...
+
+
+def tie_tolerance(loss: float, scale: float) -> float:
+    """How far above the smallest loss another one counts as equal.
+
+    1e-10 relative. A loss far below the scale of the targets is the square of errors that are
+    themselves known to rounding of that scale only, so there the tolerance is that rounding.
+    """
+    return TIE * loss + 1e-14 * float(np.sqrt(max(loss, 0.0) * scale))
+
+
+def lower_bounds(state: SelectionState, alpha: Float | None = None) -> Float:
+    """Lower bounds (n) of the leave-one-out sums; +inf where a feature is no candidate.
+
+    E − Σ_t (2 ρ_i α_i − ρ_i² β_i), with β_i ≥ ω_min ‖z_i‖² and α_i = g·z_i, g = ω∘r, either given
+    (t × n) or known up to ‖g − c r‖·‖z_i‖ from c·(r·z_i).
+    """
+    features, known = state.features, state.statistics
+    rho = features.tau / features.delta
+    if alpha is None:
+        c = known.g_r / np.where(known.r_r > 0.0, known.r_r, 1.0)
+        # Sums of squares know the distance only down to their own rounding.
+        distance = np.sqrt(np.maximum(known.g_g - c * known.g_r, 0.0) + _ROUNDING * known.g_g)
+        gain = features.inner * c[:, None]
+        gain *= rho
+        gain += np.abs(rho) * (np.sqrt(features.norms) * distance[:, None])
+    else:
+        gain = rho * alpha
+    gain *= 2.0
+    rho *= rho
+    rho *= features.norms / known.largest_d**2
+    gain -= rho
+    bounds: Float = state.loss_sum - (gain[0] if len(gain) == 1 else gain.sum(axis=0))
+    bounds[features.untrusted()] = -np.inf
+    bounds[~state.candidates] = np.inf
+    return bounds
+
+
+class _Scored:
+    """Candidates scored so far in one step."""
+
+    def __init__(self, state: SelectionState) -> None:
+        self._state = state
+        self.indices: list[int] = []
+        self._scores: list[Scores] = []
+        self.losses = np.empty(0)
+
+    def score(self, indices: list[int]) -> None:
+        """Score some more exactly."""
+        state = self._state
+        scores = state.samples.score(indices, *state.features.coefficients(indices))
+        self.indices += indices
+        self._scores.append(scores)
+        # A loss that is not a number comes of a leverage of 1 up to rounding: no candidate.
+        losses = np.where(np.isnan(scores.losses), np.inf, scores.losses)
+        self.losses = np.concatenate((self.losses, losses))
+
+    def threshold(self, count: int) -> float:
+        """No candidate whose loss is above this can be among the best `count`, or tie with them."""
+        if len(self.losses) < count:
+            return np.inf
+        last = self.losses.min() if count == 1 else np.partition(self.losses, count - 1)[count - 1]
+        return float(last) + tie_tolerance(float(last), self._state.target_energy)
+
+    @property
+    def best(self) -> int:
+        """The feature with the smallest loss so far."""
+        return self.indices[int(self.losses.argmin())]
+
+    def pivot(self, place: int) -> Pivot:
+        """What was measured of one of them."""
+        for scores in self._scores:
+            if place < len(scores.losses):
+                return Pivot(
+                    float(scores.delta[place]),
+                    scores.rho[:, place],
+                    float(scores.norms[place]),
+                    scores.correlations[:, place],
+                )
+            place -= len(scores.losses)
+        raise IndexError(place)
+
+    def choice(self, n_runners_up: int, ranking: Ranking) -> Choice:
+        """The best: lowest index among those tied with the smallest loss."""
+        best = float(self.losses.min())
+        limit = best + tie_tolerance(best, self._state.target_energy)
+        tied = np.flatnonzero(self.losses <= limit)
+        place = min(tied.tolist(), key=self.indices.__getitem__)
+        runners_up: list[tuple[int, float]] = []
+        if n_runners_up:
+            order = sorted(
+                range(len(self.indices)), key=lambda p: (self.losses[p], self.indices[p])
+            )
+            others = [p for p in order if p != place][:n_runners_up]
+            runners_up = [(self.indices[p], float(self.losses[p])) for p in others]
+        return Choice(
+            self.indices[place],
+            float(self.losses[place]),
+            self.pivot(place),
+            tuple(runners_up),
+            ranking,
+        )
+
+
+def smallest(values: Float, count: int) -> NDArray[np.intp]:
+    """Places of the smallest values below +inf, at most `count`, in no order."""
+    if count < len(values):
+        places = np.argpartition(values, count - 1)[:count]
+    else:
+        places = np.arange(len(values))
+    return places[values[places] < np.inf]
+
+
+def _best_first(values: Float, count: int) -> list[int]:
+    """Places of the smallest values below +inf, best first, lowest place first among equals."""
+    places = smallest(values, count)
+    return [int(place) for place in places[np.lexsort((places, values[places]))]]
+
+
+class LeaveOneOut:
+    """The exact leave-one-out criterion with squared loss."""
+
+    def __init__(self, strategy: Strategy = "auto") -> None:
+        self._strategy = strategy
+
+    def choose(self, state: SelectionState, n_runners_up: int, remaining: int) -> Choice:
+        """The best candidate, by bounds or by scoring all, whichever costs less."""
+        count = int(np.count_nonzero(state.candidates))
+        elements = state.problem.n_samples * count
+        if self._strategy == "exhaustive" or (
+            self._strategy == "auto" and elements <= _EXHAUSTIVE_ELEMENTS
+        ):
+            return self._exhaustive(state, n_runners_up)
+        return self._bounded(state, n_runners_up, remaining)
+
+    def _exhaustive(self, state: SelectionState, n_runners_up: int) -> Choice:
+        """Score every candidate."""
+        scored = _Scored(state)
+        candidates = np.flatnonzero(state.candidates)
+        scored.score(candidates.tolist())
+
+        def ranking(count: int) -> list[int]:
+            return [int(candidates[place]) for place in _best_first(scored.losses, count)]
+
+        return scored.choice(n_runners_up, ranking)
+
+    def _bounded(self, state: SelectionState, n_runners_up: int, remaining: int) -> Choice:
+        """Score candidates in the order of their bounds until no other can be better."""
+        wanted = n_runners_up + 1
+        bounds = lower_bounds(state)
+        margin = MARGIN * state.loss_sum
+
+        def ranking(count: int) -> list[int]:
+            return _best_first(bounds, count)
+
+        open_bounds = bounds.copy()
+        scored = _Scored(state)
+        tightened = False
+        m, n = state.problem.X.shape
+        width = max(wanted, min(16, _ROUND_ELEMENTS // (16 * m)), 1)
+        batch = smallest(open_bounds, width)
+        while len(batch):
+            scored.score(batch.tolist())
+            open_bounds[batch] = np.inf
+            limit = scored.threshold(wanted) + margin
+            left = np.flatnonzero(open_bounds <= limit)
+            if not tightened and len(left) > max(16, n // _COLUMNS_PER_SCORE):
+                tightened = True
+                alpha = state.weighted_inner(scored.best, ranking, remaining)
+                np.maximum(open_bounds, lower_bounds(state, alpha), out=open_bounds)
+                left = left[open_bounds[left] <= limit]
+            width = max(4 * width, _ROUND_ELEMENTS // m)
+            batch = left if len(left) <= width else left[smallest(open_bounds[left], width)]
+        return scored.choice(n_runners_up, ranking)
