@@ -1,0 +1,391 @@
+"""The result of a search: every step, the model at every size, no data."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
+from sklearn.utils import check_array
+
+from ._kernels import Float
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class StopReason(enum.Enum):
+    """Why a search ended; ``sentence`` says it in words."""
+
+    REACHED = "reached"
+    INTERRUPTED = "interrupted"
+    CALLBACK = "callback"
+    NO_IMPROVEMENT = "no_improvement"
+    EXHAUSTED = "exhausted"
+
+    @property
+    def sentence(self) -> str:
+        """A readable sentence."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    StopReason.REACHED: "The number of features asked for was reached.",
+    StopReason.INTERRUPTED: "The search was interrupted; the steps made so far are kept.",
+    StopReason.CALLBACK: "The callback asked to stop.",
+    StopReason.NO_IMPROVEMENT: "The loss had not improved for several steps.",
+    StopReason.EXHAUSTED: "All features that may be chosen were chosen.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a search.
+
+    Attributes
+    ----------
+    index : int
+        The feature added (its column number).
+    loss : float
+        Leave-one-out loss of the model with this feature: the weighted mean over samples and
+        targets, lower is better.
+    standard_error : float
+        Of that mean over samples.
+    runners_up : tuple of (int, float)
+        The next best features and the exact loss each would have given, best first.
+    forced : bool
+        Whether the feature was given rather than found.
+    seconds : float
+        Time the step took.
+    action : {"add"}
+        What was done with the feature.
+    """
+
+    index: int
+    loss: float
+    standard_error: float
+    runners_up: tuple[tuple[int, float], ...] = ()
+    forced: bool = False
+    seconds: float = 0.0
+    action: Literal["add"] = "add"
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What a search cost.
+
+    Attributes
+    ----------
+    passes : int
+        Passes over the data: how often all of X was read.
+    exact_evaluations : int
+        How often a candidate's loss was computed on the rows rather than bounded.
+    rebuilds : int
+        How often the feature-space state was made anew because rounding errors had grown.
+    seconds : float
+        Wall-clock time.
+    """
+
+    passes: int = 0
+    exact_evaluations: int = 0
+    rebuilds: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Counters) -> Counters:
+        return Counters(
+            self.passes + other.passes,
+            self.exact_evaluations + other.exact_evaluations,
+            self.rebuilds + other.rebuilds,
+            self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a search was asked to do, as far as its result depends on it."""
+
+    alpha: float
+    fit_intercept: bool
+    n_samples: int
+    n_features_in: int
+    excluded_features: tuple[int, ...] = ()
+    feature_names_in: tuple[str, ...] | None = None
+    weighted: bool = False
+    single_target: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Second moments of the chosen features: all that the models on the path depend on.
+
+    With an intercept they are taken about the weighted means; rows count with their weight.
+    """
+
+    gram: Float  # (k × k) X_S'X_S
+    correlation: Float  # (k × t) X_S'Y
+    feature_means: Float  # (k); zeros without an intercept
+    target_means: Float  # (t)
+
+    def __post_init__(self) -> None:
+        for values in (self.gram, self.correlation, self.feature_means, self.target_means):
+            values.flags.writeable = False
+
+
+@dataclass(frozen=True)
+class SelectionPath:
+    """Features in the order of their selection, with loss and model at every size.
+
+    Made by `greedy_path`, `extend_path` and `SelectionPath.from_json`. Holds no data: its size is
+    O(k² + k·t) for k features and t targets.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        One for each feature, in the order of selection.
+    initial_loss : float
+        Leave-one-out loss of the model without features (the intercept alone, or zero).
+    settings : Settings
+        Penalty, intercept, size of the data, names.
+    counters : Counters
+        Passes over the data, exact evaluations, seconds.
+    stop_reason : StopReason
+        Why the search ended.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from greedyrls import greedy_path
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> path = greedy_path(X, y, 3, alpha=0.01)
+    >>> path.indices.tolist(), path.names(3)
+    ([2, 8, 3], ['bmi', 's5', 'bp'])
+    >>> path.losses.round(1).tolist()
+    [3908.2, 3081.6, 3000.3]
+    >>> path.predict(X, 2).shape
+    (442,)
+    """
+
+    steps: tuple[Step, ...]
+    initial_loss: float
+    settings: Settings
+    moments: Moments = field(repr=False)
+    counters: Counters
+    stop_reason: StopReason
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.names(min(len(self), 5)))
+        more = ", …" if len(self) > 5 else ""
+        last = f"{self.losses[-1]:.6g}" if len(self) else f"{self.initial_loss:.6g}"
+        return (
+            f"<SelectionPath of {len(self)} features [{shown}{more}], loss {last}, "
+            f"alpha={self.settings.alpha:g}, {self.stop_reason.value}>"
+        )
+
+    @property
+    def indices(self) -> NDArray[np.intp]:
+        """Column numbers in the order of selection, (k)."""
+        return np.array([step.index for step in self.steps], dtype=np.intp)
+
+    @property
+    def losses(self) -> Float:
+        """Leave-one-out loss after each step, (k); lower is better."""
+        return np.array([step.loss for step in self.steps])
+
+    @property
+    def standard_errors(self) -> Float:
+        """Standard errors of `losses` as means over samples, (k)."""
+        return np.array([step.standard_error for step in self.steps])
+
+    @property
+    def runners_up(self) -> tuple[tuple[tuple[int, float], ...], ...]:
+        """At each step the next best features with the exact loss each would have given."""
+        return tuple(step.runners_up for step in self.steps)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the search was interrupted before it was done."""
+        return self.stop_reason is StopReason.INTERRUPTED
+
+    @property
+    def best_size(self) -> int:
+        """The number of features with the smallest loss, at least 1; the smallest if tied."""
+        if not self.steps:
+            raise ValueError("The path has no features.")
+        return int(np.argmin(self.losses)) + 1
+
+    def names(self, k: int | None = None) -> list[str]:
+        """Names of the first k features; ``x0``, ``x1``, … where the data had none."""
+        known = self.settings.feature_names_in
+        chosen = self.steps[: self._size(k)] if self.steps else ()
+        return [known[step.index] if known else f"x{step.index}" for step in chosen]
+
+    def _size(self, k: int | None) -> int:
+        if k is None:
+            return len(self)
+        if isinstance(k, bool) or not isinstance(k, int | np.integer):
+            raise TypeError(f"k must be a whole number, got {k!r}.")
+        if not 1 <= k <= len(self):
+            raise ValueError(f"k={k} is not on the path, which has 1 to {len(self)} features.")
+        return int(k)
+
+    def _solve(self, k: int | None) -> Float:
+        """Coefficients (k × t) by a fresh Cholesky factorisation."""
+        size = self._size(k)
+        A = self.moments.gram[:size, :size] + self.settings.alpha * np.eye(size)
+        right = self.moments.correlation[:size]
+        try:
+            solution = linalg.cho_solve(linalg.cho_factor(A, lower=True), right)
+        except linalg.LinAlgError:
+            # The penalty is below the rounding of the data: the least-norm solution is left.
+            solution = linalg.lstsq(A, right)[0]
+        return np.asarray(solution, dtype=np.float64)
+
+    def coef(self, k: int | None = None) -> Float:
+        """Coefficients of the model on the first k features, in the order of selection.
+
+        Parameters
+        ----------
+        k : int, default: all
+            Number of features.
+
+        Returns
+        -------
+        ndarray of shape (k,), or (t, k) if y had two dimensions
+        """
+        solution = self._solve(k)
+        return solution[:, 0] if self.settings.single_target else np.ascontiguousarray(solution.T)
+
+    def intercept(self, k: int | None = None) -> Any:
+        """Intercept of the model on the first k features: a float, or (t,) if y had two dimensions.
+
+        Parameters
+        ----------
+        k : int, default: all
+            Number of features.
+        """
+        solution = self._solve(k)
+        means = self.moments.feature_means[: len(solution)]
+        values = self.moments.target_means - means @ solution
+        return float(values[0]) if self.settings.single_target else values
+
+    def predict(self, X: ArrayLike, k: int | None = None) -> Float:
+        """Predictions of the model on the first k features.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+            Data with all columns that the path was selected from.
+        k : int, default: all
+            Number of features.
+
+        Returns
+        -------
+        ndarray of shape (m,), or (m, t) if y had two dimensions
+        """
+        size = self._size(k)
+        given = getattr(X, "columns", None)
+        names = self.settings.feature_names_in
+        if names is not None and given is not None and tuple(given) != names:
+            raise ValueError(
+                "The columns of X are not those that the path was selected from, or are in "
+                f"another order; expected {', '.join(names[:5])}{', …' if len(names) > 5 else ''}."
+            )
+        checked = check_array(X, dtype="numeric", ensure_all_finite=False)
+        if checked.shape[1] != self.settings.n_features_in:
+            raise ValueError(
+                f"X has {checked.shape[1]} features; the path was selected from "
+                f"{self.settings.n_features_in}."
+            )
+        columns = check_array(checked[:, self.indices[:size]], dtype=np.float64)
+        solution = self._solve(size)
+        offset = self.moments.target_means - self.moments.feature_means[:size] @ solution
+        predictions: Float = columns @ solution + offset
+        return predictions[:, 0] if self.settings.single_target else predictions
+
+    def truncated(self, k: int) -> SelectionPath:
+        """The path up to its first k features."""
+        size = self._size(k)
+        moments = self.moments
+        return replace(
+            self,
+            steps=self.steps[:size],
+            moments=Moments(
+                moments.gram[:size, :size].copy(),
+                moments.correlation[:size].copy(),
+                moments.feature_means[:size].copy(),
+                moments.target_means,
+            ),
+        )
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A pandas data frame with a row for each size: feature, loss, its error, gain, runner-up.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by the number of features.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install 'greedyrls[pandas]'.") from error
+
+        before = np.concatenate(([self.initial_loss], self.losses[:-1]))
+        first = [step.runners_up[0] if step.runners_up else (None, None) for step in self.steps]
+        names = self.settings.feature_names_in
+        runner_names = [
+            None if index is None else (names[index] if names else f"x{index}")
+            for index, _ in first
+        ]
+        return pandas.DataFrame(
+            {
+                "index": self.indices,
+                "feature": self.names(),
+                "loss": self.losses,
+                "standard_error": self.standard_errors,
+                "gain": before - self.losses,
+                "runner_up": pandas.array(runner_names, dtype="str"),
+                "runner_up_loss": pandas.array([loss for _, loss in first], dtype="Float64"),
+                "forced": [step.forced for step in self.steps],
+                "seconds": [step.seconds for step in self.steps],
+            },
+            index=pandas.RangeIndex(1, len(self) + 1, name="n_features"),
+        )
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The path as text in the stable JSON format (docs/path-format.md).
+
+        Parameters
+        ----------
+        indent : int, optional
+            As in `json.dumps`.
+
+        Returns
+        -------
+        str
+        """
+        from ._path_format import encode
+
+        return encode(self, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> SelectionPath:
+        """A path from the text that `to_json` wrote; loading never runs code.
+
+        Parameters
+        ----------
+        text : str or bytes
+
+        Returns
+        -------
+        SelectionPath
+        """
+        from ._path_format import decode
+
+        return decode(text)

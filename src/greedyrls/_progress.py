@@ -1,0 +1,51 @@
+"""A progress bar for long searches: tqdm, loaded only when asked for."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+# Shorter runs show nothing.
+_DELAY_SECONDS = 0.5
+
+
+class Progress(Protocol):
+    """What a search tells while it runs."""
+
+    def update(self, loss: float) -> None:
+        """One more feature; the loss is now this."""
+
+    def close(self) -> None:
+        """The search ended."""
+
+
+class _Silent:
+    def update(self, loss: float) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class _Bar:
+    def __init__(self, total: int, done: int) -> None:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError as error:
+            raise ImportError(
+                "verbose=1 needs tqdm: pip install 'greedyrls[progress]', or use verbose=0."
+            ) from error
+        self._bar = tqdm(
+            total=total, initial=done, desc="selecting", unit="feature", delay=_DELAY_SECONDS
+        )
+
+    def update(self, loss: float) -> None:
+        self._bar.set_postfix_str(f"loss {loss:.5g}", refresh=False)
+        self._bar.update(1)
+
+    def close(self) -> None:
+        self._bar.close()
+
+
+def progress_bar(verbose: int, total: int, done: int = 0) -> Progress:
+    """A bar, or nothing, as `verbose` asks."""
+    return _Bar(total, done) if verbose else _Silent()
