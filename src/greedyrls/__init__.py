@@ -1,8 +1,17 @@
-"""Greedy feature selection for regularized least squares by the exact leave-one-out criterion."""
+"""Greedy feature selection for regularized least squares by the exact leave-one-out criterion.
 
-from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
-from ._greedy import extend_path, greedy_path
-from ._path import Counters, SelectionPath, Step, StopReason
+Public names are loaded when they are first used, so that ``import greedyrls`` alone is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
+    from ._greedy import extend_path, greedy_path
+    from ._path import Counters, SelectionPath, Step, StopReason
 
 __all__ = [
     "Counters",
@@ -16,3 +25,28 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_MODULES = {
+    "Counters": "_path",
+    "GreedyRLSClassifier": "_estimators",
+    "GreedyRLSRegressor": "_estimators",
+    "SelectionPath": "_path",
+    "Step": "_path",
+    "StopReason": "_path",
+    "extend_path": "_greedy",
+    "greedy_path": "_greedy",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        value = getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    if name in ("plots", "reference"):
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "plots", "reference"})

@@ -275,7 +275,7 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):  # type: ignore[misc]
     >>> X, y = load_wine(return_X_y=True)
     >>> model = GreedyRLSClassifier(3).fit(scale(X), y)
     >>> model.selected_.tolist(), round(model.score(scale(X), y), 2)
-    ([6, 12, 9], 0.94)
+    ([12, 9, 6], 0.94)
     """
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:

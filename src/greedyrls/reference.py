@@ -1,0 +1,499 @@
+"""The algorithms of the paper as the paper writes them: readable, slow, made to check against.
+
+Pahikkala, Airola and Salakoski, "Linear Time Feature Selection for Regularized Least-Squares"
+(2010), give three algorithms that choose the same features at three different costs. All three
+are here, with the training forms and leave-one-out (LOO) short-cuts they rest on, and the paper's
+random baseline. They share input checks, loss, tie rule and, in Algorithms 2 and 3, the start.
+
+X has m samples as rows and n features as columns (the paper has the transpose), and ``alpha`` is
+the paper's lambda. y has shape (m,), or (m, t) for t targets that share the features. Two things
+go beyond the paper: sample weights, and an unpenalised intercept, refitted in each leave-one-out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "ReferenceSelection",
+    "greedy_rls",
+    "loo_brute_force",
+    "loo_dual",
+    "loo_primal",
+    "low_rank_ls_svm",
+    "random_selection",
+    "train_dual",
+    "train_primal",
+    "wrapper",
+]
+
+Array = NDArray[np.float64]
+Loss = Literal["squared", "zero_one"] | Callable[[Array, Array], float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReferenceSelection:
+    """Features in the order in which they were chosen, and the model on all of them.
+
+    Attributes
+    ----------
+    indices : ndarray of int, shape (k,)
+        Columns of X, first chosen first.
+    losses : ndarray, shape (k,)
+        ``losses[s]`` is the LOO loss of the model on ``indices[: s + 1]``.
+    coef : ndarray, shape (k,) or (k, t)
+        Coefficients of the model on all k features, in the order of ``indices``.
+    intercept : float or ndarray of shape (t,)
+        Intercept of that model, zero without ``fit_intercept``.
+
+    Notes
+    -----
+    Predictions are ``X[:, indices] @ coef + intercept``, at O(k t) for each sample.
+
+    Examples
+    --------
+    >>> selection = greedy_rls([[1, 0], [1, 1], [0, 1], [0, 0]], [0, 2, 2, 0], 1)
+    >>> selection.indices.tolist(), selection.coef.round(3).tolist(), selection.intercept
+    ([1], [1.333], 0.0)
+    """
+
+    indices: NDArray[np.intp]
+    losses: Array
+    coef: Array
+    intercept: float | Array
+
+
+def _as_finite(values: ArrayLike, name: str) -> Array:
+    """The values in float64; raises on a NaN or an infinity, naming the first and its place."""
+    array = np.asarray(values, dtype=np.float64)
+    bad = np.argwhere(~np.isfinite(array)).tolist()
+    if bad:
+        raise ValueError(f"{name}{bad[0]} is {array[tuple(bad[0])]}; impute or drop such values")
+    return array
+
+
+def _check(X: ArrayLike, y: ArrayLike, alpha: float) -> tuple[Array, Array, float]:
+    """X of shape (m, n) and y of shape (m,) or (m, t) in float64, and alpha as a float."""
+    X, y = _as_finite(X, "X"), _as_finite(y, "y")
+    if X.ndim != 2 or y.ndim not in (1, 2) or len(X) != len(y) or 0 in y.shape[1:]:
+        raise ValueError(f"X has shape {X.shape} and y {y.shape}; pass (m, n) and (m,) or (m, t)")
+    if not isinstance(alpha, Real) or not 0 < float(alpha) < np.inf:
+        raise ValueError(f"alpha is {alpha!r}; pass a finite number above 0, such as 1.0")
+    return X, y, float(alpha)
+
+
+def _check_weights(sample_weight: ArrayLike | None, m: int, fit_intercept: bool) -> Array:
+    """Sample weights of shape (m,), enough of them positive for LOO to be defined."""
+    weights = _as_finite(np.ones(m) if sample_weight is None else sample_weight, "sample_weight")
+    if weights.shape != (m,):
+        raise ValueError(f"sample_weight has shape {weights.shape}; pass shape ({m},)")
+    if np.any(weights < 0):
+        raise ValueError(f"sample_weight holds {weights.min()}; pass weights of 0 or above")
+    positive, needed = np.count_nonzero(weights), 1 + bool(fit_intercept)
+    if positive < needed:
+        have = f"{positive} samples of positive weight"
+        raise ValueError(f"X has {have}; pass at least {needed} with {fit_intercept=}")
+    return weights
+
+
+class _Problem:
+    """Checked inputs in the user's units, without the samples of zero weight."""
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        n_features: int,
+        alpha: float,
+        loss: Loss,
+        fit_intercept: bool,
+        sample_weight: ArrayLike | None,
+    ) -> None:
+        X, y, alpha = _check(X, y, alpha)
+        weights = _check_weights(sample_weight, len(X), fit_intercept)
+        if not isinstance(n_features, Integral) or not 1 <= n_features <= X.shape[1]:
+            raise ValueError(f"n_features is {n_features!r}; pass an integer in 1..{X.shape[1]}")
+        if not callable(loss) and loss not in ("squared", "zero_one"):
+            raise ValueError(f"loss is {loss!r}; pass 'squared', 'zero_one' or a callable")
+        if loss == "zero_one" and np.any(np.abs(y) != 1):
+            other = y[np.abs(y) != 1][0]
+            raise ValueError(f"y holds {other}; recode y to labels -1 and +1 for loss='zero_one'")
+        # A weight of zero means an absent sample; scaled to zero, its LOO error would be 0 / 0.
+        kept = weights > 0
+        self.X: Array = X[kept]
+        self.y: Array = y[kept]
+        self.weights: Array = weights[kept]
+        self.alpha: float = alpha
+        self.loss: Loss = loss
+        self.fit_intercept: bool = bool(fit_intercept)
+        self.u: Array = np.sqrt(self.weights / self.weights.sum()) * self.fit_intercept
+
+    def scaled(self, values: Array) -> Array:
+        """Rows times root weights: weighted least-squares is plain least-squares on such rows."""
+        return np.asarray((np.sqrt(self.weights) * values.T).T)
+
+    def start(self, values: Array) -> Array:
+        """G_0 times values, with G_0 the (m, m) matrix G of the model without features.
+
+        Without an intercept u = 0 and G_0 = I / alpha, as in the paper. The intercept is one more
+        feature, the constant, with its penalty taken to zero. In scaled rows it is along the unit
+        vector u = sqrt(weights / sum(weights)); a multiple of it with c times u u' in the inverted
+        matrix gives G = (c u u' + alpha I)^-1 = (I - u u' c / (alpha + c)) / alpha, which tends to
+        G_0 = (I - u u') / alpha as c grows. Updates and LOO short-cut hold for every c and, with
+        two positive weights, no denominator vanishes in the limit: only the start differs.
+        """
+        return np.asarray((values - np.multiply.outer(self.u, self.u @ values)) / self.alpha)
+
+    def start_diagonal(self) -> Array:
+        """Diagonal of G_0, shape (m,), in O(m)."""
+        return np.asarray((1.0 - self.u**2) / self.alpha)
+
+    def loss_of_dual(self, a: Array, d: Array) -> float:
+        """LOO loss by the dual short-cut; root weights take a_j / d_j to the user's units."""
+        return self.loss_of(self.y - (a.T / d / np.sqrt(self.weights)).T)
+
+    def loss_of(self, predictions: Array) -> float:
+        """LOO loss of the predictions, in the shape of y and in its units."""
+        if callable(self.loss):
+            value = float(self.loss(self.y, predictions))
+        else:
+            # A prediction of exactly 0, common with 0/1 features, comes out as 0 up to rounding.
+            wrong = predictions * self.y <= 1e-10
+            errors = (self.y - predictions) ** 2 if self.loss == "squared" else wrong
+            value = float(np.mean(np.average(errors, axis=0, weights=self.weights)))
+        if not np.isfinite(value):
+            raise ValueError(f"the loss {self.loss!r} is {value}; rescale the data or change it")
+        return value
+
+    def choose(self, path: dict[int, float], score: Callable[[int], float]) -> int:
+        """Score the features not on the path, {feature: LOO loss}, and put the best one on it."""
+        scores = {i: score(i) for i in range(self.X.shape[1]) if i not in path}
+        # Equal columns get losses that differ by rounding only, far less than 1e-10 relative.
+        smallest = min(scores.values())
+        b = min(i for i in scores if scores[i] <= smallest + 1e-10 * abs(smallest))
+        path[b] = scores[b]
+        return b
+
+    def selection(self, path: Mapping[int, float], coef: Array) -> ReferenceSelection:
+        """The answer; at the best intercept the weighted mean residual vanishes."""
+        indices = np.array(list(path), dtype=np.intp)
+        residual = (self.y - self.X[:, indices] @ coef) * self.fit_intercept
+        mean = np.average(residual, axis=0, weights=self.weights)
+        intercept = mean if self.y.ndim == 2 else float(mean)
+        return ReferenceSelection(indices, np.array(list(path.values())), coef, intercept)
+
+
+def train_primal(X: ArrayLike, y: ArrayLike, alpha: float) -> Array:
+    """Train regularized least-squares in the primal form, w = (X'X + alpha I)^-1 X'y.
+
+    X of shape (m, n) and y of shape (m,) or (m, t) give w of shape (n,) or (n, t); no intercept.
+
+    Notes
+    -----
+    Time O(m n^2 + n^3), memory O(n^2): the form for few features.
+
+    Examples
+    --------
+    >>> train_primal([[1.0, 0.0], [0.0, 1.0]], [2.0, 4.0], alpha=1.0).tolist()
+    [1.0, 2.0]
+    """
+    X, y, alpha = _check(X, y, alpha)
+    return np.asarray(np.linalg.solve(X.T @ X + alpha * np.eye(X.shape[1]), X.T @ y))
+
+
+def train_dual(X: ArrayLike, y: ArrayLike, alpha: float) -> Array:
+    """Train regularized least-squares in the dual form, w = X'a with a = (XX' + alpha I)^-1 y.
+
+    X of shape (m, n) and y of shape (m,) or (m, t) give w of shape (n,) or (n, t); no intercept.
+
+    Notes
+    -----
+    Time O(m^2 n + m^3), memory O(m^2): the form for few samples.
+
+    Examples
+    --------
+    >>> train_dual([[1.0, 0.0], [0.0, 1.0]], [2.0, 4.0], alpha=1.0).tolist()
+    [1.0, 2.0]
+    """
+    X, y, alpha = _check(X, y, alpha)
+    return np.asarray(X.T @ np.linalg.solve(X @ X.T + alpha * np.eye(X.shape[0]), y))
+
+
+def loo_primal(X: ArrayLike, y: ArrayLike, alpha: float) -> Array:
+    """Leave-one-out predictions by the primal short-cut, (f_j - h_j y_j) / (1 - h_j).
+
+    Here f are the predictions of the model on all samples, and h_j = x_j'(X'X + alpha I)^-1 x_j.
+    X of shape (m, n) and y of shape (m,) or (m, t) give the shape of y; no intercept.
+
+    Notes
+    -----
+    Time O(m n^2 + n^3), memory O(m n + n^2).
+
+    Examples
+    --------
+    >>> loo_primal([[1.0], [1.0], [2.0]], [1.0, 1.0, 2.0], alpha=1.0).round(3).tolist()
+    [0.833, 0.833, 1.333]
+    """
+    X, y, alpha = _check(X, y, alpha)
+    A = X.T @ X + alpha * np.eye(X.shape[1])
+    f = X @ np.linalg.solve(A, X.T @ y)
+    h = np.sum(X.T * np.linalg.solve(A, X.T), axis=0)
+    return np.asarray(((f.T - h * y.T) / (1.0 - h)).T)
+
+
+def loo_dual(X: ArrayLike, y: ArrayLike, alpha: float) -> Array:
+    """Leave-one-out predictions by the dual short-cut, y_j - a_j / G_jj.
+
+    Here G = (XX' + alpha I)^-1 and a = G y. Shapes are those of `loo_primal`; no intercept.
+
+    Notes
+    -----
+    Time O(m^2 n + m^3), memory O(m^2).
+
+    Examples
+    --------
+    >>> loo_dual([[1.0], [1.0], [2.0]], [1.0, 1.0, 2.0], alpha=1.0).round(3).tolist()
+    [0.833, 0.833, 1.333]
+    """
+    X, y, alpha = _check(X, y, alpha)
+    G = np.linalg.inv(X @ X.T + alpha * np.eye(X.shape[0]))
+    return np.asarray(y - ((G @ y).T / np.diag(G)).T)
+
+
+def _fit(X: Array, y: Array, alpha: float, weights: Array, centre: bool) -> tuple[Array, Array]:
+    """Coefficients and intercept of weighted ridge; centring makes the intercept unpenalised."""
+    x_mean, y_mean = np.zeros(X.shape[1]), np.zeros(y.shape[1:])
+    if centre:
+        x_mean = np.average(X, axis=0, weights=weights)
+        y_mean = np.average(y, axis=0, weights=weights)
+    root = np.sqrt(weights)
+    train = train_primal if X.shape[1] <= X.shape[0] else train_dual
+    coef = train((root * (X - x_mean).T).T, (root * (y - y_mean).T).T, alpha)
+    return coef, y_mean - x_mean @ coef
+
+
+def loo_brute_force(
+    X: ArrayLike,
+    y: ArrayLike,
+    alpha: float,
+    *,
+    fit_intercept: bool = False,
+    sample_weight: ArrayLike | None = None,
+) -> Array:
+    """Leave-one-out predictions by the definition: delete each sample, train, predict it.
+
+    Parameters are those of `wrapper`. The result has the shape of y, zero weights included.
+
+    Notes
+    -----
+    Time O(m (m n c + c^3)) with c = min(m, n).
+
+    Examples
+    --------
+    >>> loo_brute_force([[1.0], [1.0], [2.0]], [1.0, 1.0, 2.0], alpha=1.0).round(3).tolist()
+    [0.833, 0.833, 1.333]
+    """
+    X, y, alpha = _check(X, y, alpha)
+    weights = _check_weights(sample_weight, len(X), fit_intercept)
+    predictions = np.empty_like(y)
+    for j in range(len(X)):
+        others = np.arange(len(X)) != j
+        coef, intercept = _fit(X[others], y[others], alpha, weights[others], fit_intercept)
+        predictions[j] = X[j] @ coef + intercept
+    return predictions
+
+
+def wrapper(
+    X: ArrayLike,
+    y: ArrayLike,
+    n_features: int,
+    *,
+    alpha: float = 1.0,
+    loss: Loss = "squared",
+    fit_intercept: bool = False,
+    sample_weight: ArrayLike | None = None,
+) -> ReferenceSelection:
+    """Algorithm 1: greedy selection around a trainer that is a black box.
+
+    Each step tries every feature not chosen yet, training once for each left-out sample, and keeps
+    the one of smallest LOO loss; of losses within 1e-10 relative of it, the lowest index wins.
+
+    Parameters
+    ----------
+    X : array-like, shape (m, n)
+        Samples as rows.
+    y : array-like, shape (m,) or (m, t)
+        One target, or t that share the features.
+    n_features : int
+        Number k of features to choose, from 1 to n.
+    alpha : float, default=1.0
+        Penalty on the squared norm of the coefficients, above 0.
+    loss : {"squared", "zero_one"} or callable, default="squared"
+        "squared" is the mean squared LOO error and "zero_one" the share of labels -1 or +1 whose
+        LOO prediction has the other sign or is 0 (up to 1e-10); both are weighted, and averaged
+        over targets. A callable ``loss(y_true, y_pred)`` gets the LOO predictions but no weights.
+    fit_intercept : bool, default=False
+        Whether to fit an unpenalised intercept, again for each left-out sample.
+    sample_weight : array-like of shape (m,), optional
+        Weights of the squared errors, not rescaled; a sample of weight 0 counts as absent.
+
+    Returns
+    -------
+    ReferenceSelection
+        The features in the order chosen, their LOO losses and the final model.
+
+    Notes
+    -----
+    Time O(k n m (m k c + c^3)) with c = min(k, m).
+
+    Examples
+    --------
+    >>> wrapper([[1, 0], [1, 1], [0, 1], [0, 0]], [0, 2, 2, 0], 2).indices.tolist()
+    [1, 0]
+    """
+    problem = _Problem(X, y, n_features, alpha, loss, fit_intercept, sample_weight)
+    X, y, weights = problem.X, problem.y, problem.weights
+    path: dict[int, float] = {}
+
+    def score(i: int) -> float:
+        predictions = loo_brute_force(
+            X[:, [*path, i]], y, alpha, fit_intercept=fit_intercept, sample_weight=weights
+        )
+        return problem.loss_of(predictions)
+
+    while len(path) < n_features:
+        problem.choose(path, score)
+    return problem.selection(path, _fit(X[:, list(path)], y, alpha, weights, fit_intercept)[0])
+
+
+def low_rank_ls_svm(
+    X: ArrayLike,
+    y: ArrayLike,
+    n_features: int,
+    *,
+    alpha: float = 1.0,
+    loss: Loss = "squared",
+    fit_intercept: bool = False,
+    sample_weight: ArrayLike | None = None,
+) -> ReferenceSelection:
+    """Algorithm 2: greedy selection by low-rank updates of G = (X_S X_S' + alpha I)^-1.
+
+    A candidate adds a rank-one term to the inverted matrix, so its G follows from the current one
+    by the Sherman-Morrison-Woodbury formula, and its LOO predictions from G by the dual short-cut.
+    Parameters and result are those of `wrapper`.
+
+    Notes
+    -----
+    Time O(k n m^2), memory O(m^2 + m n): a new (m, m) matrix for every candidate.
+
+    Examples
+    --------
+    >>> low_rank_ls_svm([[1, 0], [1, 1], [0, 1], [0, 0]], [0, 2, 2, 0], 2).indices.tolist()
+    [1, 0]
+    """
+    problem = _Problem(X, y, n_features, alpha, loss, fit_intercept, sample_weight)
+    X, y = problem.scaled(problem.X), problem.scaled(problem.y)
+    G = problem.start(np.eye(len(X)))
+    path: dict[int, float] = {}
+
+    def with_feature(i: int) -> Array:
+        v = X[:, i]
+        return np.asarray(G - np.outer(G @ v, v @ G) / (1.0 + v @ G @ v))
+
+    def score(i: int) -> float:
+        G_candidate = with_feature(i)
+        return problem.loss_of_dual(G_candidate @ y, np.diag(G_candidate))
+
+    while len(path) < n_features:
+        G = with_feature(problem.choose(path, score))
+    return problem.selection(path, X[:, list(path)].T @ (G @ y))
+
+
+def _with_feature(v: Array, c: Array, a: Array, d: Array) -> tuple[Array, Array, Array]:
+    """Step u of feature v, and a and d with it, from the column c = G v of the cache: O(m)."""
+    u = c / (1.0 + v @ c)
+    return u, a - np.multiply.outer(u, v @ a), d - u * c
+
+
+def greedy_rls(
+    X: ArrayLike,
+    y: ArrayLike,
+    n_features: int,
+    *,
+    alpha: float = 1.0,
+    loss: Loss = "squared",
+    fit_intercept: bool = False,
+    sample_weight: ArrayLike | None = None,
+) -> ReferenceSelection:
+    """Algorithm 3: greedy selection in linear time by a cache C = G X.
+
+    Only a = G y and d = diag G enter the LOO short-cut, and their updates by candidate i need only
+    column i of C, so G is never formed. Parameters and result are those of `wrapper`.
+
+    Notes
+    -----
+    Time O(k m n), memory O(m n): O(m) for each candidate, and O(m n) to update C after each choice.
+
+    Examples
+    --------
+    >>> selection = greedy_rls([[1, 0], [1, 1], [0, 1], [0, 0]], [0, 2, 2, 0], 2)
+    >>> selection.indices.tolist(), selection.losses.round(3).tolist()
+    ([1, 0], [0.5, 0.65])
+    """
+    problem = _Problem(X, y, n_features, alpha, loss, fit_intercept, sample_weight)
+    X, y = problem.scaled(problem.X), problem.scaled(problem.y)
+    C, a, d = problem.start(X), problem.start(y), problem.start_diagonal()
+    path: dict[int, float] = {}
+
+    def score(i: int) -> float:
+        _, a_candidate, d_candidate = _with_feature(X[:, i], C[:, i], a, d)
+        return problem.loss_of_dual(a_candidate, d_candidate)
+
+    while len(path) < n_features:
+        b = problem.choose(path, score)
+        u, a, d = _with_feature(X[:, b], C[:, b], a, d)
+        C = C - np.outer(u, X[:, b] @ C)
+    return problem.selection(path, X[:, list(path)].T @ a)
+
+
+def random_selection(
+    X: ArrayLike,
+    y: ArrayLike,
+    n_features: int,
+    *,
+    alpha: float = 1.0,
+    loss: Loss = "squared",
+    fit_intercept: bool = False,
+    sample_weight: ArrayLike | None = None,
+    random_state: int | np.random.Generator | None = None,
+) -> ReferenceSelection:
+    """Features in random order, with the LOO losses they give: the paper's baseline.
+
+    ``random_state`` is a seed or a generator; with a seed, a shorter selection is a prefix of a
+    longer one. The other parameters and the result are those of `wrapper`.
+
+    Notes
+    -----
+    Time O(m k^2 + n), by the updates of `greedy_rls` on the k columns drawn.
+
+    Examples
+    --------
+    >>> sorted(random_selection([[1, 0], [1, 1]], [0, 2], 2, random_state=0).indices.tolist())
+    [0, 1]
+    """
+    problem = _Problem(X, y, n_features, alpha, loss, fit_intercept, sample_weight)
+    order = np.random.default_rng(random_state).permutation(problem.X.shape[1])[:n_features]
+    X, y = problem.scaled(problem.X[:, order]), problem.scaled(problem.y)
+    C, a, d = problem.start(X), problem.start(y), problem.start_diagonal()
+    path: dict[int, float] = {}
+    for s, b in enumerate(order.tolist()):
+        u, a, d = _with_feature(X[:, s], C[:, s], a, d)
+        path[b] = problem.loss_of_dual(a, d)
+        C = C - np.outer(u, X[:, s] @ C)
+    return problem.selection(path, X.T @ a)

@@ -1,0 +1,17 @@
+"""Hypothesis settings for all tests."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# The number of problems of the exactness sweeps; the default is what CI runs.
+EXAMPLES = int(os.environ.get("GREEDYRLS_EXAMPLES", "2000"))
+
+settings.register_profile(
+    "greedyrls",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("greedyrls")

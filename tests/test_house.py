@@ -1,0 +1,115 @@
+"""The plan of the house: which room may know which, what an import loads, public names."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import greedyrls
+from greedyrls import reference
+
+PACKAGE = Path(greedyrls.__file__).parent
+
+# Rooms from the ground up: a module may import only modules that stand before it.
+ROOMS = [
+    "_kernels",
+    "_problem",
+    "_columns",
+    "_samples",
+    "_features",
+    "_gram",
+    "_state",
+    "_criterion",
+    "_path",
+    "_path_format",
+    "_search",
+    "_progress",
+    "_greedy",
+    "_estimators",
+    "plots",
+]
+# A path reads and writes itself through its format, which knows paths.
+ALLOWED = {("_path", "_path_format")}
+ALONE = {"reference"}
+
+
+def imported_rooms(module: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            if node.module:
+                names.add(node.module.split(".")[0])
+            else:
+                names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("greedyrls"):
+            names.update(alias.name for alias in node.names)
+    return names
+
+
+def test_every_module_has_a_room() -> None:
+    modules = {module.name for module in pkgutil.iter_modules([str(PACKAGE)])}
+    assert modules == set(ROOMS) | ALONE
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_arrows_point_one_way(room: str) -> None:
+    allowed = set(ROOMS[: ROOMS.index(room)])
+    allowed |= {target for source, target in ALLOWED if source == room}
+    assert imported_rooms(PACKAGE / f"{room}.py") <= allowed
+
+
+def test_the_reference_stands_alone() -> None:
+    assert imported_rooms(PACKAGE / "reference.py") == set()
+
+
+def modules_after(code: str) -> set[str]:
+    command = [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules)"]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_import_alone_is_quick() -> None:
+    assert not {"numpy", "scipy", "sklearn"} & modules_after("import greedyrls")
+
+
+def test_nothing_optional_is_loaded() -> None:
+    # scikit-learn itself loads pandas where it is installed.
+    theirs = modules_after("import sklearn.feature_selection, sklearn.linear_model")
+    ours = modules_after(
+        "import greedyrls\nfor name in greedyrls.__all__: getattr(greedyrls, name)"
+    )
+    optional = {"dask", "torch", "cupy", "matplotlib", "pandas", "polars", "pyarrow", "tqdm"}
+    assert not optional & (ours - theirs)
+
+
+@pytest.mark.parametrize("module", [greedyrls, reference])
+def test_public_names_are_complete_and_sorted(module: object) -> None:
+    names = vars(module)["__all__"]
+    assert names == sorted(names)
+    for name in names:
+        assert getattr(module, name).__doc__, f"{name} has no docstring"
+
+
+def test_public_names_are_loaded_when_used() -> None:
+    assert set(greedyrls._MODULES) == set(greedyrls.__all__)
+    assert set(greedyrls.__all__) <= set(dir(greedyrls))
+    with pytest.raises(AttributeError, match="no attribute 'lasso_path'"):
+        _ = greedyrls.lasso_path  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", [*ROOMS, *sorted(ALONE)])
+def test_examples_in_docstrings(name: str) -> None:
+    module = importlib.import_module(f"greedyrls.{name}")
+    result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
+
+
+def test_files_have_one_job() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 500, path.name
