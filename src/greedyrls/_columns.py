@@ -19,6 +19,8 @@ CHOSEN_SHARE = 0.25
 RECENT_SHARE = 0.04
 ALWAYS_ALLOWED_BYTES = 1 << 22
 
+# Shorter columns are gathered faster than they are looked up.
+_WORTH_KEEPING_ROWS = 1500
 # More columns than this are gathered faster than they are looked up.
 _RECENT_COLUMNS = 64
 # Chosen columns lie in buffers of this many: a buffer takes real memory only as it fills.
@@ -34,6 +36,7 @@ class ColumnStore:
         self, X: NDArray[np.generic], root_weights: Float | None, means: Float | None
     ) -> None:
         self._X = X
+        self._is_short = X.shape[0] < _WORTH_KEEPING_ROWS
         self._root_weights = root_weights
         self._means = means
         column_bytes = max(1, 8 * X.shape[0])
@@ -61,7 +64,7 @@ class ColumnStore:
 
     def get(self, indices: Sequence[int]) -> Float:
         """The columns (c × m); the caller may overwrite them."""
-        if len(indices) > len(self._recent):
+        if self._is_short or len(indices) > len(self._recent):
             return self._fresh(indices)
         slots = [self._slots.get(index, -1) for index in indices]
         missing = [index for index, slot in zip(indices, slots, strict=True) if slot < 0]

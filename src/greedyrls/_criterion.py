@@ -8,6 +8,7 @@ scoring every candidate.
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -59,7 +60,7 @@ def tie_tolerance(loss: float, scale: float) -> float:
     1e-10 relative. A loss far below the scale of the targets is the square of errors that are
     themselves known to rounding of that scale only, so there the tolerance is that rounding.
     """
-    return TIE * loss + 1e-14 * float(np.sqrt(max(loss, 0.0) * scale))
+    return TIE * loss + 1e-14 * math.sqrt(max(loss, 0.0) * scale)
 
 
 def lower_bounds(state: SelectionState, alpha: Float | None = None) -> Float:
@@ -106,7 +107,7 @@ class _Scored:
         self._scores.append(scores)
         # A loss that is not a number comes of a leverage of 1 up to rounding: no candidate.
         losses = np.where(np.isnan(scores.losses), np.inf, scores.losses)
-        self.losses = np.concatenate((self.losses, losses))
+        self.losses = np.concatenate((self.losses, losses)) if len(self.losses) else losses
 
     def threshold(self, count: int) -> float:
         """No candidate whose loss is above this can be among the best `count`, or tie with them."""
@@ -137,15 +138,13 @@ class _Scored:
         """The best: lowest index among those tied with the smallest loss."""
         best = float(self.losses.min())
         limit = best + tie_tolerance(best, self._state.target_energy)
-        tied = np.flatnonzero(self.losses <= limit)
+        (tied,) = (self.losses <= limit).nonzero()
         place = min(tied.tolist(), key=self.indices.__getitem__)
         runners_up: list[tuple[int, float]] = []
         if n_runners_up:
-            order = sorted(
-                range(len(self.indices)), key=lambda p: (self.losses[p], self.indices[p])
-            )
-            others = [p for p in order if p != place][:n_runners_up]
-            runners_up = [(self.indices[p], float(self.losses[p])) for p in others]
+            ordered = np.lexsort((np.asarray(self.indices), self.losses)).tolist()
+            others = [other for other in ordered if other != place][:n_runners_up]
+            runners_up = [(self.indices[other], float(self.losses[other])) for other in others]
         return Choice(
             self.indices[place],
             float(self.losses[place]),
@@ -167,7 +166,8 @@ def smallest(values: Float, count: int) -> NDArray[np.intp]:
 def _best_first(values: Float, count: int) -> list[int]:
     """Places of the smallest values below +inf, best first, lowest place first among equals."""
     places = smallest(values, count)
-    return [int(place) for place in places[np.lexsort((places, values[places]))]]
+    ordered: list[int] = places[np.lexsort((places, values[places]))].tolist()
+    return ordered
 
 
 class LeaveOneOut:
@@ -216,7 +216,7 @@ class LeaveOneOut:
             scored.score(batch.tolist())
             open_bounds[batch] = np.inf
             limit = scored.threshold(wanted) + margin
-            left = np.flatnonzero(open_bounds <= limit)
+            (left,) = (open_bounds <= limit).nonzero()
             if not tightened and len(left) > max(16, n // _COLUMNS_PER_SCORE):
                 tightened = True
                 alpha = state.weighted_inner(scored.best, ranking, remaining)

@@ -70,8 +70,9 @@ class FeatureSpace:
         s = self.size
         beta = self._inverse[:s, :s].T @ self._L[:s, indices]
         weighted = self._penalties[:s, None] * beta
-        penalty = self.penalty[indices] + np.einsum("sc,sc->c", beta, weighted)
-        return Coefficients(beta, penalty, self._weights[:s].T @ weighted)
+        shrinkage = self._weights[:s].T @ weighted
+        weighted *= beta
+        return Coefficients(beta, self.penalty[indices] + weighted.sum(axis=0), shrinkage)
 
     def without_chosen(self, products: Float) -> Float:
         """From v·x_i for all i (t × n) to v·z_i: the part along the chosen ones removed."""
@@ -96,18 +97,17 @@ class FeatureSpace:
             self._grow()
         drift = abs(self.delta[index] - delta) / (self.diagonal[index] + self.penalty[index])
         root = np.sqrt(delta)
-        on_chosen = self._L[:s, index].copy()
+        left = np.empty((2, s))
+        on_chosen, overlap = left
+        on_chosen[:] = self._L[:s, index]
         beta = self._inverse[:s, :s].T @ on_chosen
-        overlap = (on_chosen - self._overlap[:s, :s] @ on_chosen) / root
+        np.subtract(on_chosen, self._overlap[:s, :s] @ on_chosen, out=overlap)
+        overlap /= root
+        both = left @ self._L[:s]
         row = self._L[s]
-        if s:
-            both = np.stack((on_chosen, overlap)) @ self._L[:s]
-            np.subtract(column, both[0], out=row)
-            row /= root
-            q_z = row - both[1]  # q·z_i, since x_i·q_s = l_is for every candidate i
-        else:
-            np.divide(column, root, out=row)
-            q_z = row.copy()
+        np.subtract(column, both[0], out=row)
+        row /= root
+        q_z = row - both[1]  # q·z_i, since x_i·q_s = l_is for every candidate i
         row[index] = root
         self._update_candidates(row, q_z, norm / delta, rho * root, inner / root)
 

@@ -18,6 +18,8 @@ Ranking = Callable[[int], Sequence[int]]
 _FIRST_WIDTH = 24
 _SMALLEST_WIDTH = 4
 _LARGEST_WIDTH = 64
+# So few candidates, if a quarter of them are still to be chosen, are all fetched at once.
+_ALL_WIDTH = 128
 
 
 class GramColumns:
@@ -27,9 +29,9 @@ class GramColumns:
         self._samples = samples
         self._columns: dict[int, Float] = {}
         self._width = _FIRST_WIDTH
-        self._used = _FIRST_WIDTH // 4  # neither widens nor narrows the first batch
+        self._used = 0
         # Columns waiting for use may take as much memory as the factor of that many features.
-        self._limit = max(2 * _LARGEST_WIDTH, n_features)
+        self._limit = max(2 * _ALL_WIDTH, n_features)
 
     def __contains__(self, index: int) -> bool:
         return index in self._columns
@@ -48,15 +50,16 @@ class GramColumns:
         `remaining` is how many features are still to be chosen, the missing one included.
         """
         self._adapt()
-        chosen = [missing]
+        likely = [
+            index
+            for index in ranking(len(self._columns) + _ALL_WIDTH + 2)
+            if index != missing and index not in self._columns
+        ]
+        if len(likely) <= min(_ALL_WIDTH, 4 * remaining):
+            return [missing, *likely]  # all there are: never another pass for Gram columns
         # Past the last feature nothing is needed; a quarter more allows for wrong guesses.
         width = min(self._width, remaining + remaining // 4)
-        for index in ranking(width + len(self._columns) + 1):
-            if len(chosen) >= width:
-                break
-            if index != missing and index not in self._columns:
-                chosen.append(index)
-        return chosen
+        return [missing, *likely[: width - 1]]
 
     def keep(self, indices: Sequence[int], columns: Float) -> None:
         """Remember fetched columns, dropping the oldest beyond the limit."""
@@ -65,9 +68,7 @@ class GramColumns:
             del self._columns[old]
 
     def _adapt(self) -> None:
-        """Wider batches while most of what was fetched gets used, narrower where it does not."""
-        if self._used >= self._width // 2:
-            self._width = min(_LARGEST_WIDTH, 2 * self._width)
-        elif self._used < self._width // 8:
-            self._width = max(_SMALLEST_WIDTH, self._width // 2)
+        """Three times as wide as the last batch was of use: a wrong guess costs arithmetic only."""
+        if self._used:
+            self._width = min(_LARGEST_WIDTH, max(_SMALLEST_WIDTH, 3 * self._used))
         self._used = 0

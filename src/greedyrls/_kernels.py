@@ -70,10 +70,8 @@ def start_sums(V: Float, X: NDArray[np.generic], weights: Float | None) -> tuple
 
 def gather(X: NDArray[np.generic], indices: NDArray[np.intp]) -> Float:
     """The columns of X named by indices, one per row of the result, as float64."""
-    columns = X[:, indices] if len(indices) > 1 else X[:, indices[0], None]
-    result = np.empty((len(indices), X.shape[0]))
-    result[...] = columns.T
-    return result
+    # Advanced indexing lays its result out column by column: transposed, each column is a row.
+    return np.ascontiguousarray(X[:, indices].T, dtype=np.float64)
 
 
 def first_non_finite(X: NDArray[np.generic]) -> tuple[int, int] | None:

@@ -26,6 +26,8 @@ from . import _kernels as kernels
 from ._columns import ColumnStore
 from ._kernels import Float
 
+# A mean is far out if its square is this many times the variance.
+_FAR = 1e4
 # Elements of Z made at a time while candidates are scored (4 MiB): keeps temporaries small.
 _SCORE_ELEMENTS = 1 << 19
 
@@ -104,8 +106,8 @@ class RowBlock:
             self, r=r, d=d, means=means, columns=ColumnStore(self.X, self.root_weights, means)
         )
 
-    def products(self, indices: Sequence[int], with_residuals: bool) -> Float:
-        """x_b'X for the named columns, then g'X (g = ω∘r) if asked for: (c [+ t]) × n, one pass."""
+    def products(self, indices: Sequence[int], with_residuals: bool) -> tuple[Float, Float]:
+        """v'X and Σv (X not centred) for v the named columns, then g = ω∘r if asked for."""
         vectors = []
         if len(indices):
             vectors.append(self.columns.get(indices))
@@ -114,12 +116,7 @@ class RowBlock:
         V = vectors[0] if len(vectors) == 1 else np.concatenate(vectors)
         if self.root_weights is not None:
             V *= self.root_weights
-        result = kernels.product(V, self.X)
-        if self.means is not None:
-            # V is centred already (its weighted sum is rounding), so X need not be: this keeps
-            # the error at eps·|mean|/spread, where subtracting means afterwards would square it.
-            result -= V.sum(axis=1)[:, None] * self.means
-        return result
+        return kernels.product(V, self.X), V.sum(axis=1)
 
     def residuals(self, indices: Sequence[int], beta: Float) -> Float:
         """z_i = x_i − X_S β_i for the candidates, (c × rows)."""
@@ -131,7 +128,9 @@ class RowBlock:
     def advance(self, index: int, z: Float, delta: float, rho: Float) -> RowBlock:
         """The block with the feature added: r ← r − z ρ, h ← h + z²/δ."""
         self.columns.choose(index)
-        return replace(self, r=self.r - rho[:, None] * z, d=self.d - (z * z) / delta)
+        r = self.r - rho[:, None] * z
+        d = self.d - (z * z) / delta
+        return RowBlock(self.X, r, d, self.weights, self.root_weights, self.means, self.columns)
 
     def statistics(self) -> SampleStatistics:
         """This block's share of what the driver must know of r and h."""
@@ -170,6 +169,8 @@ class SampleSpace:
 
     def __init__(self, blocks: Iterable[RowBlock]) -> None:
         self._blocks = list(blocks)
+        self._means: Float | None = None
+        self._has_far_means = False
         self._latest: tuple[int, list[Float]] | None = None
         self.passes = 0
         self.exact_evaluations = 0
@@ -195,7 +196,9 @@ class SampleSpace:
             for block in self._blocks
         ]
         if fit_intercept:
+            self._means = means
             diagonal = self._centre(diagonal, correlation, means, total)
+            self._has_far_means = bool((total * means**2 > _FAR * diagonal).any())
         return StartSums(total, means, target_means, diagonal, correlation)
 
     def _centre(self, diagonal: Float, correlation: Float, means: Float, total: float) -> Float:
@@ -213,9 +216,20 @@ class SampleSpace:
         return np.maximum(centred, 0.0)
 
     def products(self, indices: Sequence[int], with_residuals: bool = False) -> Float:
-        """Gram columns of the named features, then X'(ω∘r) if asked for, in one pass."""
+        """Gram columns of the named features, then X'(ω∘r) if asked for: (c [+ t]) × n, one pass.
+
+        Only v is centred in v'X; what is left of the means of X is subtracted here. For a centred
+        column Σv is rounding, so this matters only where means dwarf spreads. There it keeps the
+        error at eps·|mean|/spread, where centring both sides afterwards would square that.
+        """
         self.passes += 1
-        return _total(block.products(indices, with_residuals) for block in self._blocks)
+        answers = [block.products(indices, with_residuals) for block in self._blocks]
+        result = _total(product for product, _ in answers)
+        if self._means is not None:
+            first = 0 if self._has_far_means else len(indices)
+            sums = _total(total for _, total in answers)
+            result[first:] -= sums[first:, None] * self._means
+        return result
 
     def score(
         self, indices: Sequence[int], beta: Float, penalty: Float, shrinkage: Float

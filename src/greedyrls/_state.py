@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -80,7 +81,7 @@ class SelectionState:
             - 2.0 * mean * known.loss_weights
             + mean * mean * self._weight_squares
         )
-        return float(np.sqrt(max(squares, 0.0) * n / (n - 1)) / self.start.total_weight)
+        return math.sqrt(max(squares, 0.0) * n / (n - 1)) / self.start.total_weight
 
     def measure(self, index: int) -> Pivot:
         """One candidate in the data."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_path"]
 
 # Feature names are written at the points of a path up to this length.
-_NAMED_STEPS = 25
+_NAMED_STEPS = 40
 
 
 def plot_path(path: SelectionPath, *, ax: Axes | None = None, chosen: int | None = None) -> Axes:
@@ -68,10 +68,11 @@ def plot_path(path: SelectionPath, *, ax: Axes | None = None, chosen: int | None
         # A name may hold any text: "$" would start a formula.
         names = [name.replace("$", r"\$") for name in path.names()]
         ax.set_xticks(sizes, [f"{k}  {name}" for k, name in zip(sizes, names, strict=True)])
-        ax.tick_params(axis="x", rotation=60, labelsize="small")
+        ax.tick_params(axis="x", rotation=60 if len(path) <= 20 else 90, labelsize="small")
         for label in ax.get_xticklabels():
             label.set_horizontalalignment("right")
             label.set_rotation_mode("anchor")
+            label.set_verticalalignment("top" if len(path) <= 20 else "center")
     ax.set_xlabel("number of features")
     ax.set_ylabel("leave-one-out loss")
     ax.spines[["top", "right"]].set_visible(False)

@@ -142,9 +142,9 @@ class _Problem:
         """G_0 times values, with G_0 the (m, m) matrix G of the model without features.
 
         Without an intercept u = 0 and G_0 = I / alpha, as in the paper. The intercept is one more
-        feature, the constant, with its penalty taken to zero. In scaled rows it is along the unit
-        vector u = sqrt(weights / sum(weights)); a multiple of it with c times u u' in the inverted
-        matrix gives G = (c u u' + alpha I)^-1 = (I - u u' c / (alpha + c)) / alpha, which tends to
+        feature, the constant, with its penalty taken to zero: in scaled rows the unit vector
+        u = sqrt(weights / sum(weights)), and a small penalty alpha / c is the feature sqrt(c) u.
+        Then G = (c u u' + alpha I)^-1 = (I - u u' c / (alpha + c)) / alpha, which tends to
         G_0 = (I - u u') / alpha as c grows. Updates and LOO short-cut hold for every c and, with
         two positive weights, no denominator vanishes in the limit: only the start differs.
         """
@@ -288,7 +288,7 @@ def loo_brute_force(
 ) -> Array:
     """Leave-one-out predictions by the definition: delete each sample, train, predict it.
 
-    Parameters are those of `wrapper`. The result has the shape of y, zero weights included.
+    Parameters are those of `wrapper`. The result has the shape of y, also with zero weights.
 
     Notes
     -----
