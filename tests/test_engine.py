@@ -36,11 +36,28 @@ def test_bounds_are_below_exact_losses(case: Case) -> None:
     margin = 1e-9 * state.loss_sum + tie_tolerance(state.loss_sum, state.target_energy)
     bounds = lower_bounds(state)[candidates]
     assert (bounds <= scores.losses + margin).all()
-    alpha = state.weighted_inner(candidates[0], lambda count: [], 1)
-    tighter = lower_bounds(state, alpha)[candidates]
+    state.set_anchor(int(candidates[0]), lambda count: [], 1)
+    tighter = lower_bounds(state)[candidates]
     assert (tighter <= scores.losses + margin).all()
     trusted = np.isfinite(bounds)
     assert (tighter[trusted] >= bounds[trusted] - margin).all()
+
+
+@settings(max_examples=200)
+@given(case=cases())
+def test_bounds_from_an_older_anchor_are_below_exact_losses(case: Case) -> None:
+    path = greedy_path(case.X, case.y, case.n_features, search="exhaustive", **case.options)
+    chosen = path.indices.tolist()
+    state = state_after(case, chosen[:1])
+    if not state.candidates.any():
+        return
+    state.set_anchor(int(np.flatnonzero(state.candidates)[0]), lambda count: [], 1)
+    for _ in replay(state, chosen[1:-1], forced=False):
+        pass
+    candidates = np.flatnonzero(state.candidates)
+    scores = state.samples.score(candidates.tolist(), *state.features.coefficients(candidates))
+    margin = 1e-9 * state.loss_sum + tie_tolerance(state.loss_sum, state.target_energy)
+    assert (lower_bounds(state)[candidates] <= scores.losses + margin).all()
 
 
 @settings(max_examples=100)

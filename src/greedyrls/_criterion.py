@@ -63,26 +63,43 @@ def tie_tolerance(loss: float, scale: float) -> float:
     return TIE * loss + 1e-14 * math.sqrt(max(loss, 0.0) * scale)
 
 
-def lower_bounds(state: SelectionState, alpha: Float | None = None) -> Float:
+def _approximation(state: SelectionState) -> tuple[Float, Float, Float]:
+    """g = ω∘r as near as c₁ r + c₂ a comes to it: c₁, c₂ and the distance, (t) each."""
+    known = state.statistics
+    r_r = np.where(known.r_r > 0.0, known.r_r, 1.0)
+    c1 = known.g_r / r_r
+    c2 = np.zeros_like(c1)
+    square = known.g_g - c1 * known.g_r
+    if state.features.anchored is not None:
+        # What of the anchor is not along r, and how much of g lies along that.
+        slope = known.a_r / r_r
+        a_a = known.a_a - slope * known.a_r
+        a_g = known.a_g - slope * known.g_r
+        distinct = a_a > _ROUNDING * known.a_a
+        c2 = np.where(distinct, a_g / np.where(distinct, a_a, 1.0), 0.0)
+        c1 -= c2 * slope
+        square = square - c2 * a_g
+    # Sums of squares know a distance only down to their own rounding.
+    return c1, c2, np.sqrt(np.maximum(square, 0.0) + _ROUNDING * known.g_g)
+
+
+def lower_bounds(state: SelectionState) -> Float:
     """Lower bounds (n) of the leave-one-out sums; +inf where a feature is no candidate.
 
-    E − Σ_t (2 ρ_i α_i − ρ_i² β_i), with β_i ≥ ω_min ‖z_i‖² and α_i = g·z_i, g = ω∘r, either given
-    (t × n) or known up to ‖g − c r‖·‖z_i‖ from c·(r·z_i).
+    E − Σ_t (2 ρ_i α_i − ρ_i² β_i), with β_i ≥ ω_min ‖z_i‖² and α_i = g·z_i known up to
+    ‖g − c₁r − c₂a‖·‖z_i‖, where a is the anchor (if there is one).
     """
-    features, known = state.features, state.statistics
+    features = state.features
+    c1, c2, distance = _approximation(state)
     rho = features.tau / features.delta
-    if alpha is None:
-        c = known.g_r / np.where(known.r_r > 0.0, known.r_r, 1.0)
-        # Sums of squares know the distance only down to their own rounding.
-        distance = np.sqrt(np.maximum(known.g_g - c * known.g_r, 0.0) + _ROUNDING * known.g_g)
-        gain = features.inner * c[:, None]
-        gain *= rho
-        gain += np.abs(rho) * (np.sqrt(features.norms) * distance[:, None])
-    else:
-        gain = rho * alpha
+    gain = features.inner * c1[:, None]
+    if features.anchored is not None:
+        gain += features.anchored * c2[:, None]
+    gain *= rho
+    gain += np.abs(rho) * (np.sqrt(features.norms) * distance[:, None])
     gain *= 2.0
     rho *= rho
-    rho *= features.norms / known.largest_d**2
+    rho *= features.norms / state.statistics.largest_d**2
     gain -= rho
     bounds: Float = state.loss_sum - (gain[0] if len(gain) == 1 else gain.sum(axis=0))
     bounds[features.untrusted()] = -np.inf
@@ -219,8 +236,8 @@ class LeaveOneOut:
             (left,) = (open_bounds <= limit).nonzero()
             if not tightened and len(left) > max(16, n // _COLUMNS_PER_SCORE):
                 tightened = True
-                alpha = state.weighted_inner(scored.best, ranking, remaining)
-                np.maximum(open_bounds, lower_bounds(state, alpha), out=open_bounds)
+                state.set_anchor(scored.best, ranking, remaining)
+                np.maximum(open_bounds, lower_bounds(state), out=open_bounds)
                 left = left[open_bounds[left] <= limit]
             width = max(4 * width, _ROUND_ELEMENTS // m)
             batch = left if len(left) <= width else left[smallest(open_bounds[left], width)]

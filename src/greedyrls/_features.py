@@ -42,6 +42,7 @@ class FeatureSpace:
         self.tau = correlation.copy()
         self.norms = diagonal.copy()  # ‖z_i‖²
         self.inner = correlation.copy()  # r·z_i
+        self.anchored: Float | None = None  # (t × n) a·z_i, once there is an anchor a
         self._doubtful = _TRUSTED_PIVOT * self.delta
         self._L = np.empty((capacity, n))
         self._inverse = np.zeros((capacity, capacity))  # of the chosen rows and columns of L
@@ -74,11 +75,18 @@ class FeatureSpace:
         weighted *= beta
         return Coefficients(beta, self.penalty[indices] + weighted.sum(axis=0), shrinkage)
 
-    def without_chosen(self, products: Float) -> Float:
-        """From v·x_i for all i (t × n) to v·z_i: the part along the chosen ones removed."""
+    def set_anchor(self, products: Float) -> None:
+        """Take a·x_i for all i (t × n) and keep a·z_i: the part along the chosen ones removed."""
         s = self.size
         on_pivots = products[:, self.selected] @ self._inverse[:s, :s].T
-        return products - on_pivots @ self._L[:s]
+        self.anchored = products - on_pivots @ self._L[:s]
+
+    def anchor_along(self, index: int, norm: float) -> Float | None:
+        """(a·z_b)/‖z_b‖² (t): what the anchor loses when b is added."""
+        if self.anchored is None:
+            return None
+        along: Float = self.anchored[:, index] / norm if norm > 0.0 else 0.0 * self.anchored[:, 0]
+        return along
 
     def untrusted(self) -> NDArray[np.bool_]:
         """Candidates whose pivot is mostly rounding."""
@@ -109,6 +117,10 @@ class FeatureSpace:
         row /= root
         q_z = row - both[1]  # q·z_i, since x_i·q_s = l_is for every candidate i
         row[index] = root
+        along = self.anchor_along(index, norm)
+        if along is not None and self.anchored is not None:
+            # Both a and z_i lose their part along z_b; z_b·z_i = √δ (q_b·z_i).
+            self.anchored -= (along * root)[:, None] * q_z
         self._update_candidates(row, q_z, norm / delta, rho * root, inner / root)
 
         self._inverse[s, :s] = beta / -root
@@ -160,6 +172,7 @@ class FeatureSpace:
         self.delta = np.maximum(
             self.diagonal + self.penalty - np.einsum("sn,sn->n", L, L), self.penalty
         )
+        self.anchored = None
         self.tau = self.correlation - (self.correlation[:, chosen] @ inverse.T) @ L
         self.norms = np.maximum(
             self.delta - self.penalty - np.einsum("sn,sn->n", beta, weighted), 0.0

@@ -51,11 +51,18 @@ class StartSums(NamedTuple):
 
 
 class SampleStatistics(NamedTuple):
-    """What the driver knows of r and h after a step: sums over rows; with g = ω∘r."""
+    """What the driver knows of r and h after a step: sums over rows, with g = ω∘r.
+
+    a is the anchor: g at the last pass that computed X'g, without its parts along the features
+    added since. There is none before the first such pass; its sums are then 0.
+    """
 
     r_r: Float  # (t)
     g_r: Float  # (t) Σ ω r²: the leave-one-out sum of the current model
     g_g: Float  # (t)
+    a_r: Float  # (t)
+    a_g: Float  # (t)
+    a_a: Float  # (t)
     largest_d: float
     loss_squares: float  # Σ_j v_j², v_j = w_j · (mean over targets of the squared LOO error)
     loss_weights: float  # Σ_j v_j w_j
@@ -72,6 +79,7 @@ class RowBlock:
     root_weights: Float | None
     means: Float | None
     columns: ColumnStore
+    anchor: Float | None = None  # (t × rows)
 
     @classmethod
     def from_rows(cls, X: NDArray[np.generic], Y: Float, weights: Float | None) -> RowBlock:
@@ -106,16 +114,18 @@ class RowBlock:
             self, r=r, d=d, means=means, columns=ColumnStore(self.X, self.root_weights, means)
         )
 
-    def products(self, indices: Sequence[int], with_residuals: bool) -> tuple[Float, Float]:
-        """v'X and Σv (X not centred) for v the named columns, then g = ω∘r if asked for."""
-        vectors = []
-        if len(indices):
-            vectors.append(self.columns.get(indices))
-        if with_residuals:
-            vectors.append(self.r / (self.d * self.d))
-        V = vectors[0] if len(vectors) == 1 else np.concatenate(vectors)
+    def anchored(self) -> RowBlock:
+        """The block with g = ω∘r as its new anchor."""
+        return replace(self, anchor=self.r / (self.d * self.d))
+
+    def products(self, indices: Sequence[int], with_anchor: bool) -> tuple[Float, Float]:
+        """v'X and Σv (X not centred) for v the named columns, then the anchor if asked for."""
+        vectors = [self.columns.get(indices)] if len(indices) else []
+        if with_anchor and self.anchor is not None:
+            vectors.append(self.anchor)
+        V = np.concatenate(vectors) if len(vectors) > 1 else vectors[0]
         if self.root_weights is not None:
-            V *= self.root_weights
+            V = V * self.root_weights
         return kernels.product(V, self.X), V.sum(axis=1)
 
     def residuals(self, indices: Sequence[int], beta: Float) -> Float:
@@ -125,18 +135,27 @@ class RowBlock:
             self.columns.subtract_chosen(Z, beta)
         return Z
 
-    def advance(self, index: int, z: Float, delta: float, rho: Float) -> RowBlock:
-        """The block with the feature added: r ← r − z ρ, h ← h + z²/δ."""
+    def advance(
+        self, index: int, z: Float, delta: float, rho: Float, along: Float | None
+    ) -> RowBlock:
+        """The block with the feature added: r ← r − z ρ, h ← h + z²/δ, a ← a − z (a·z)/‖z‖²."""
         self.columns.choose(index)
         r = self.r - rho[:, None] * z
         d = self.d - (z * z) / delta
-        return RowBlock(self.X, r, d, self.weights, self.root_weights, self.means, self.columns)
+        anchor = self.anchor
+        if anchor is not None and along is not None:
+            anchor = anchor - along[:, None] * z
+        return RowBlock(
+            self.X, r, d, self.weights, self.root_weights, self.means, self.columns, anchor
+        )
 
     def statistics(self) -> SampleStatistics:
         """This block's share of what the driver must know of r and h."""
         r, d = self.r, self.d
         error = r / d
         g = error / d
+        a = self.anchor
+        none = np.zeros(len(r))
         losses = np.square(error[0]) if len(r) == 1 else np.vecdot(error.T, error.T) / len(r)
         if self.weights is None:
             largest, weighted = float(d.max()), float(losses.sum())
@@ -148,6 +167,9 @@ class RowBlock:
             np.vecdot(r, r),
             np.vecdot(error, error),
             np.vecdot(g, g),
+            none if a is None else np.vecdot(a, r),
+            none if a is None else np.vecdot(a, g),
+            none if a is None else np.vecdot(a, a),
             largest,
             float(losses @ losses),
             weighted,
@@ -215,15 +237,17 @@ class SampleSpace:
             )
         return np.maximum(centred, 0.0)
 
-    def products(self, indices: Sequence[int], with_residuals: bool = False) -> Float:
-        """Gram columns of the named features, then X'(ω∘r) if asked for: (c [+ t]) × n, one pass.
+    def products(self, indices: Sequence[int], new_anchor: bool = False) -> Float:
+        """Gram columns of the named features, then X'a of a new anchor: (c [+ t]) × n, one pass.
 
         Only v is centred in v'X; what is left of the means of X is subtracted here. For a centred
         column Σv is rounding, so this matters only where means dwarf spreads. There it keeps the
         error at eps·|mean|/spread, where centring both sides afterwards would square that.
         """
         self.passes += 1
-        answers = [block.products(indices, with_residuals) for block in self._blocks]
+        if new_anchor:
+            self._blocks = [block.anchored() for block in self._blocks]
+        answers = [block.products(indices, new_anchor) for block in self._blocks]
         result = _total(product for product, _ in answers)
         if self._means is not None:
             first = 0 if self._has_far_means else len(indices)
@@ -268,15 +292,20 @@ class SampleSpace:
         """Whether this candidate's z is still there from scoring it."""
         return self._latest is not None and self._latest[0] == index
 
-    def advance(self, index: int, beta: Float | None, delta: float, rho: Float) -> None:
-        """Add a feature; beta (|S| × 1) may be left out if its z is remembered."""
+    def advance(
+        self, index: int, beta: Float | None, delta: float, rho: Float, along: Float | None
+    ) -> None:
+        """Add a feature; beta (|S| × 1) may be left out if its z is remembered.
+
+        along (t) is (a·z)/‖z‖² if there is an anchor a.
+        """
         if beta is None and self._latest is not None:
             pieces = self._latest[1]
         elif beta is not None:
             pieces = [block.residuals([index], beta)[0] for block in self._blocks]
         self._latest = None
         self._blocks = [
-            block.advance(index, z, delta, rho)
+            block.advance(index, z, delta, rho, along)
             for block, z in zip(self._blocks, pieces, strict=True)
         ]
 

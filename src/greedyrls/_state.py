@@ -98,7 +98,8 @@ class SelectionState:
         column = self.gram.take(index, ranking, remaining)
         remembered = self.samples.remembers(index)
         beta = None if remembered else self.features.coefficients([index]).beta
-        self.samples.advance(index, beta, pivot.delta, pivot.rho)
+        along = self.features.anchor_along(index, pivot.norm)
+        self.samples.advance(index, beta, pivot.delta, pivot.rho, along)
         drift = self.features.add(index, column, *pivot)
         self.candidates[index] = False
         self.largest_drift = max(self.largest_drift, drift)
@@ -106,15 +107,16 @@ class SelectionState:
             self.rebuild()
         self.statistics = self.samples.statistics()
 
-    def weighted_inner(self, best: int, ranking: Ranking, remaining: int) -> Float:
-        """α_i = (ω∘r)·z_i for all i (t × n), by a pass over X.
+    def set_anchor(self, best: int, ranking: Ranking, remaining: int) -> None:
+        """Compute X'g, g = ω∘r, by a pass over X, for this step's bounds and those to come.
 
         If the best candidate so far will need its Gram column, the pass fetches a batch too.
         """
         columns = self.gram.batch(ranking, remaining, best) if best not in self.gram else []
-        products = self.samples.products(columns, with_residuals=True)
+        products = self.samples.products(columns, new_anchor=True)
         self.gram.keep(columns, products[: len(columns)])
-        return self.features.without_chosen(products[len(columns) :])
+        self.features.set_anchor(products[len(columns) :])
+        self.statistics = self.samples.statistics()
 
     def rebuild(self) -> None:
         """Feature space anew from the chosen set: one pass over the data."""
