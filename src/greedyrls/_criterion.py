@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ._gram import Ranking
 from ._kernels import Float
 from ._samples import Scores
-from ._state import Pivot, SelectionState
+from ._state import NumericalLimit, Pivot, SelectionState
 
 Strategy = Literal["auto", "bounded", "exhaustive"]
 
@@ -154,6 +154,8 @@ class _Scored:
     def choice(self, n_runners_up: int, ranking: Ranking) -> Choice:
         """The best: lowest index among those tied with the smallest loss."""
         best = float(self.losses.min())
+        if best == np.inf:
+            raise NumericalLimit("no candidate has a finite loss")
         limit = best + tie_tolerance(best, self._state.target_energy)
         (tied,) = (self.losses <= limit).nonzero()
         place = min(tied.tolist(), key=self.indices.__getitem__)
@@ -233,7 +235,7 @@ class LeaveOneOut:
             scored.score(batch.tolist())
             open_bounds[batch] = np.inf
             limit = scored.threshold(wanted) + margin
-            (left,) = (open_bounds <= limit).nonzero()
+            (left,) = ((open_bounds <= limit) & (open_bounds < np.inf)).nonzero()
             if not tightened and len(left) > max(16, n // _COLUMNS_PER_SCORE):
                 tightened = True
                 state.set_anchor(scored.best, ranking, remaining)

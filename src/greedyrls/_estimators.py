@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import numbers
 import warnings
 from typing import Any, Literal, Self
@@ -76,7 +77,7 @@ class _GreedyRLS(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 "so far.",
                 stacklevel=3,
             )
-        best = max(self.path_.best_size, len(problem.forced), 1)
+        best = min(max(self.path_.best_size, len(problem.forced)), len(self.path_))
         self._use(best if automatic else len(self.path_))
 
     def _use(self, k: int) -> None:
@@ -93,6 +94,9 @@ class _GreedyRLS(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         coef[:, self.selected_] = chosen
         self.coef_: Float = coef
         self.intercept_: Any = np.atleast_1d(path.intercept(k))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "path_")
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -296,13 +300,14 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):  # type: ignore[misc]
         check_classification_targets(y)
         binarizer = LabelBinarizer(neg_label=-1, pos_label=1)
         codes = binarizer.fit_transform(y).astype(np.float64)
-        self.classes_: NDArray[Any] = binarizer.classes_
-        if len(self.classes_) < 2:
+        classes = binarizer.classes_
+        if len(classes) < 2:
             raise ValueError(
                 f"Classifier can't train when only one class is present: every label is "
-                f"{self.classes_[0]!r}. Pass data of at least 2 classes."
+                f"{classes.tolist()[0]!r}. Pass data of at least 2 classes."
             )
         self._select(X, codes[:, 0] if codes.shape[1] == 1 else codes, sample_weight)
+        self.classes_: NDArray[Any] = classes
         return self
 
     def decision_function(self, X: Any) -> Float:
@@ -337,6 +342,13 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):  # type: ignore[misc]
 
 def _size(n_features_to_select: Any, problem: Problem) -> int:
     """The largest number of features that the search may reach."""
+    if problem.n_available == 0:
+        raise ValueError("All features of X are excluded: there is nothing to choose from.")
+    if isinstance(n_features_to_select, bool):
+        raise TypeError(
+            "n_features_to_select must be a whole number, a share in (0, 1] or 'auto', got "
+            f"{n_features_to_select!r}."
+        )
     if isinstance(n_features_to_select, str):
         if n_features_to_select != "auto":
             raise ValueError(
@@ -353,7 +365,7 @@ def _size(n_features_to_select: Any, problem: Problem) -> int:
                 f"n_features_to_select={share} as a share must be in (0, 1]; for a number of "
                 "features pass a whole number."
             )
-        size = max(1, int(share * problem.n_features))
+        size = max(1, math.floor(share * problem.n_features * (1 + 1e-12)))
         return max(len(problem.forced), min(size, problem.n_available))
     raise TypeError(
         "n_features_to_select must be a whole number, a share in (0, 1] or 'auto', got "

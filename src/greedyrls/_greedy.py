@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
@@ -15,7 +16,7 @@ from ._path import Counters, Moments, SelectionPath, Settings, Step, StopReason
 from ._problem import FeatureList, Problem, check_n_features, make_problem
 from ._progress import progress_bar
 from ._search import forward, replay
-from ._state import SelectionState
+from ._state import NumericalLimit, SelectionState
 
 Callback = Callable[[Step], Any]
 
@@ -136,7 +137,7 @@ def select(
     verbose: int = 0,
 ) -> SelectionPath:
     """`greedy_path` for a problem that is checked already."""
-    _check_options(n_runners_up, patience, search, block_rows)
+    _check_options(n_runners_up, patience, search, block_rows, callback)
     began = time.perf_counter()
     state = SelectionState(problem, _capacity(n_features, patience), block_rows)
     initial_loss = state.loss
@@ -205,6 +206,7 @@ def extend_path(
         fit_intercept=settings.fit_intercept,
         sample_weight=sample_weight,
         excluded_features=list(settings.excluded_features),
+        feature_names=settings.feature_names_in,
     )
     _check_same_data(path, problem)
     size = check_n_features(n_features, problem)
@@ -213,7 +215,7 @@ def extend_path(
             f"n_features={size} is less than the {len(path)} features of the path; "
             "use path.truncated(k) to shorten one."
         )
-    _check_options(n_runners_up, patience, search, block_rows)
+    _check_options(n_runners_up, patience, search, block_rows, callback)
     began = time.perf_counter()
     state = SelectionState(problem, _capacity(size, patience), block_rows)
     for known, again in zip(path.steps, replay(state, path.indices.tolist(), False), strict=True):
@@ -253,7 +255,7 @@ class _Run:
                 for step in steps:
                     self.steps.append(step)
                     bar.update(step.loss)
-                    if self._callback is not None and self._callback(step) is True:
+                    if self._callback is not None and self._says_stop(self._callback(step)):
                         self.stop_reason = StopReason.CALLBACK
                         return
                     if self._stale():
@@ -263,11 +265,33 @@ class _Run:
                 if not self.steps:
                     raise
                 self.stop_reason = StopReason.INTERRUPTED
+            except NumericalLimit as error:
+                self._reach_numerical_limit(error)
+
+    def _reach_numerical_limit(self, error: NumericalLimit) -> None:
+        """Keep the steps made so far, and say so; without any, it is an error."""
+        sentence = StopReason.NUMERICAL_LIMIT.sentence
+        if not self.steps:
+            raise ValueError(f"{sentence.split(';')[0]}: {error}. Use a larger alpha.") from error
+        warnings.warn(
+            f"{sentence} Asked for {self._size} features, found {len(self.steps)}: {error}. "
+            "Use a larger alpha, or ask for fewer features.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        self.stop_reason = StopReason.NUMERICAL_LIMIT
+
+    @staticmethod
+    def _says_stop(answer: Any) -> bool:
+        """True, also NumPy's; any other answer of a callback has no meaning."""
+        return isinstance(answer, bool | np.bool_) and bool(answer)
 
     def _stale(self) -> bool:
-        if self._patience is None or len(self.steps) <= self._patience:
+        if self._patience is None:
             return False
-        losses = [step.loss for step in self.steps]
+        losses = [step.loss for step in self.steps if not step.forced]
+        if len(losses) <= self._patience:
+            return False
         return int(np.argmin(losses)) < len(losses) - self._patience
 
 
@@ -343,8 +367,14 @@ def _check_same_data(path: SelectionPath, problem: Problem) -> None:
 
 
 def _check_options(
-    n_runners_up: int, patience: int | None, search: str, block_rows: int | None
+    n_runners_up: int,
+    patience: int | None,
+    search: str,
+    block_rows: int | None,
+    callback: Any,
 ) -> None:
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable or None, got {callback!r}.")
     if not isinstance(n_runners_up, int | np.integer) or n_runners_up < 0:
         raise ValueError(f"n_runners_up must be a whole number, 0 or more; got {n_runners_up!r}.")
     for name, value in (("patience", patience), ("block_rows", block_rows)):

@@ -25,6 +25,7 @@ class StopReason(enum.Enum):
     CALLBACK = "callback"
     NO_IMPROVEMENT = "no_improvement"
     EXHAUSTED = "exhausted"
+    NUMERICAL_LIMIT = "numerical_limit"
 
     @property
     def sentence(self) -> str:
@@ -38,6 +39,9 @@ _SENTENCES = {
     StopReason.CALLBACK: "The callback asked to stop.",
     StopReason.NO_IMPROVEMENT: "The loss had not improved for several steps.",
     StopReason.EXHAUSTED: "All features that may be chosen were chosen.",
+    StopReason.NUMERICAL_LIMIT: (
+        "The penalty alpha is lost in the rounding of the data; the steps made so far are kept."
+    ),
 }
 
 
@@ -128,6 +132,24 @@ class Moments:
     correlation: Float  # (k × t) X_S'Y
     feature_means: Float  # (k); zeros without an intercept
     target_means: Float  # (t)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("gram", "correlation", "feature_means", "target_means")
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.gram.tobytes(), self.correlation.tobytes()))
+
+    # Arrays lose their read-only flag when copied or pickled: go through the constructor.
+    def __reduce__(self) -> tuple[type[Moments], tuple[Float, ...]]:
+        return Moments, (self.gram, self.correlation, self.feature_means, self.target_means)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Moments:
+        return self
 
     def __post_init__(self) -> None:
         for values in (self.gram, self.correlation, self.feature_means, self.target_means):
@@ -315,6 +337,11 @@ class SelectionPath:
         return replace(
             self,
             steps=self.steps[:size],
+            stop_reason=(
+                StopReason.REACHED
+                if size < len(self) and self.stop_reason is StopReason.EXHAUSTED
+                else self.stop_reason
+            ),
             moments=Moments(
                 moments.gram[:size, :size].copy(),
                 moments.correlation[:size].copy(),
@@ -337,7 +364,7 @@ class SelectionPath:
             raise ImportError("to_frame needs pandas: pip install 'greedyrls[pandas]'.") from error
 
         before = np.concatenate(([self.initial_loss], self.losses[:-1]))
-        first = [step.runners_up[0] if step.runners_up else (None, None) for step in self.steps]
+        first = [step.runners_up[0] if step.runners_up else (None, np.nan) for step in self.steps]
         names = self.settings.feature_names_in
         runner_names = [
             None if index is None else (names[index] if names else f"x{index}")
@@ -350,8 +377,8 @@ class SelectionPath:
                 "loss": self.losses,
                 "standard_error": self.standard_errors,
                 "gain": before - self.losses,
-                "runner_up": pandas.array(runner_names, dtype="str"),
-                "runner_up_loss": pandas.array([loss for _, loss in first], dtype="Float64"),
+                "runner_up": runner_names,
+                "runner_up_loss": [loss for _, loss in first],
                 "forced": [step.forced for step in self.steps],
                 "seconds": [step.seconds for step in self.steps],
             },

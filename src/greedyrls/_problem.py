@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length
 
 from ._kernels import Float, first_non_finite
 
@@ -93,7 +93,7 @@ def make_problem(
         Y,
         weights,
         check_alpha(alpha),
-        bool(fit_intercept),
+        check_flag(fit_intercept, "fit_intercept"),
         forced,
         tuple(sorted(excluded)),
         names,
@@ -101,11 +101,21 @@ def make_problem(
     )
 
 
+def check_flag(value: Any, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_) and value not in (0, 1):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
 def check_alpha(alpha: Any) -> float:
     """A finite positive number."""
     if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real):
         raise TypeError(f"alpha must be a number greater than 0, got {alpha!r}.")
-    value = float(alpha)
+    try:
+        value = float(alpha)
+    except OverflowError:
+        value = math.inf
     if not (math.isfinite(value) and value > 0.0):
         raise ValueError(
             f"alpha must be a finite number greater than 0, got {alpha!r}. "
@@ -152,6 +162,8 @@ def feature_indices(
         return ()
     if isinstance(features, str):
         raise TypeError(f"{argument} must be a list of features, got the string {features!r}.")
+    if not isinstance(features, Iterable):
+        raise TypeError(f"{argument} must be a list of features, got {features!r}.")
     values = list(features)
     if values and all(isinstance(value, bool | np.bool_) for value in values):
         if len(values) != n:
@@ -187,9 +199,18 @@ def _feature_index(value: Any, n: int, names: tuple[str, ...] | None, argument: 
 def _check_targets(y: Any, X: NDArray[np.generic]) -> tuple[Float, bool]:
     if y is None:
         raise ValueError("This needs a target: requires y to be passed, but the target y is None.")
-    Y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
-    if Y.ndim > 2 or Y.ndim == 0:
-        raise ValueError(f"y must have 1 or 2 dimensions, got an array of shape {Y.shape}.")
+    shape = np.shape(y)
+    if len(shape) not in (1, 2):
+        raise ValueError(f"y must have 1 or 2 dimensions, got an array of shape {shape}.")
+    Y = check_array(
+        y,
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_all_finite=False,
+        ensure_min_features=0,
+        input_name="y",
+    )
+    _check_finite(Y, "y")
     check_consistent_length(X, Y)
     single = Y.ndim == 1
     if single:
@@ -203,18 +224,43 @@ def _check_weights(sample_weight: ArrayLike | None, X: NDArray[np.generic]) -> F
     if sample_weight is None:
         return None
     weights: Float = check_array(
-        column_or_1d(sample_weight), dtype=np.float64, ensure_2d=False, input_name="sample_weight"
+        np.atleast_1d(np.asarray(sample_weight)),
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_all_finite=False,
+        input_name="sample_weight",
     )
-    check_consistent_length(X, weights)
+    if weights.ndim == 2 and weights.shape[1] == 1:
+        weights = weights[:, 0]
+    if weights.shape != X.shape[:1]:
+        raise ValueError(
+            f"sample_weight must have one value for each of the {len(X)} samples, got an array of "
+            f"shape {weights.shape}."
+        )
+    _check_finite(weights, "sample_weight")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weights.sum()):
+            raise ValueError("sample_weight has values so large that their sum overflows.")
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
         raise ValueError(
-            f"sample_weight must not be negative; row {row} has {weights[row]!r}. "
+            f"sample_weight must not be negative; row {row} has {float(weights[row])!r}. "
             "Use 0 to leave a sample out."
         )
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample; at least 2 must be positive.")
     return weights
+
+
+def _check_finite(values: Float, name: str) -> None:
+    """An error that names the first value that is not finite."""
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        place = tuple(bad[0])
+        value = float(values[place])
+        kind = "NaN" if math.isnan(value) else "infinity"
+        column = f", column {place[1]}" if values.ndim == 2 else ""
+        raise ValueError(f"Input {name} contains {kind}: row {place[0]}{column} is {value}.")
 
 
 def report_non_finite(problem: Problem) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from ._criterion import Criterion
 from ._path import Step
-from ._state import SelectionState
+from ._state import NumericalLimit, SelectionState
 
 
 def replay(state: SelectionState, indices: Sequence[int], forced: bool) -> Iterator[Step]:
@@ -15,7 +18,12 @@ def replay(state: SelectionState, indices: Sequence[int], forced: bool) -> Itera
     for place, index in enumerate(indices):
         began = time.perf_counter()
         later = indices[place + 1 :]
-        state.add(index, state.measure(index), lambda count: later[:count], len(later) + 1)  # noqa: B023
+
+        def ranking(count: int, later: Sequence[int] = later) -> Sequence[int]:
+            return later[:count]
+
+        with _rounding_is_no_news():
+            state.add(index, state.measure(index), ranking, len(later) + 1)
         yield _step(state, index, (), forced, began)
 
 
@@ -26,10 +34,20 @@ def forward(
     while state.size < n_features:
         began = time.perf_counter()
         remaining = n_features - state.size
-        choice = criterion.choose(state, n_runners_up, remaining)
-        runners_up = tuple((index, state.mean_loss(loss)) for index, loss in choice.runners_up)
-        state.add(choice.feature, choice.pivot, choice.ranking, remaining)
+        with _rounding_is_no_news():
+            choice = criterion.choose(state, n_runners_up, remaining)
+            state.add(choice.feature, choice.pivot, choice.ranking, remaining)
+        runners_up = tuple(
+            (index, state.mean_loss(loss))
+            for index, loss in choice.runners_up
+            if math.isfinite(loss)
+        )
         yield _step(state, choice.feature, runners_up, False, began)
+
+
+def _rounding_is_no_news() -> np.errstate:
+    """A leverage of 1 up to rounding divides by 0; its loss is then seen not to be finite."""
+    return np.errstate(divide="ignore", invalid="ignore", over="ignore")
 
 
 def _step(
@@ -39,11 +57,7 @@ def _step(
     forced: bool,
     began: float,
 ) -> Step:
-    return Step(
-        index=index,
-        loss=state.loss,
-        standard_error=state.standard_error,
-        runners_up=runners_up,
-        forced=forced,
-        seconds=time.perf_counter() - began,
-    )
+    loss, error = state.loss, state.standard_error
+    if not (math.isfinite(loss) and math.isfinite(error)):
+        raise NumericalLimit(f"the loss with feature {index} is not finite")
+    return Step(index, loss, error, runners_up, forced, time.perf_counter() - began)

@@ -11,11 +11,15 @@ from ._features import FeatureSpace
 from ._gram import GramColumns, Ranking
 from ._kernels import Float
 from ._problem import Problem, report_non_finite
-from ._samples import RowBlock, SampleSpace
+from ._samples import RowBlock, SampleSpace, SampleStatistics
 
 # A pivot further than this (relative to A_bb) from its value in the data means that the
 # recurrences have drifted: feature space is then rebuilt from the chosen features.
 DRIFT_BOUND = 1e-10
+
+
+class NumericalLimit(ArithmeticError):
+    """The penalty is lost in the rounding of the data: no further step can be computed."""
 
 
 class Pivot(NamedTuple):
@@ -45,7 +49,10 @@ class SelectionState:
         self.candidates[list(problem.excluded)] = False
         self.rebuilds = 0
         self.largest_drift = 0.0
-        self.statistics = self.samples.statistics()
+        self._constant = np.flatnonzero(self.start.diagonal == 0.0)
+        with np.errstate(all="ignore"):
+            self.statistics = self.samples.statistics()
+        _check_start(problem, self.statistics)
         weights = problem.weights
         self._weight_squares = (
             float(problem.n_samples) if weights is None else float(weights @ weights)
@@ -96,6 +103,8 @@ class SelectionState:
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
         column = self.gram.take(index, ranking, remaining)
+        if len(self._constant):
+            column[self._constant] = 0.0  # a constant column has no products, only rounding
         remembered = self.samples.remembers(index)
         beta = None if remembered else self.features.coefficients([index]).beta
         along = self.features.anchor_along(index, pivot.norm)
@@ -121,7 +130,27 @@ class SelectionState:
     def rebuild(self) -> None:
         """Feature space anew from the chosen set: one pass over the data."""
         self.rebuilds += 1
-        self.features.rebuild(self.samples.products(self.features.selected))
+        try:
+            self.features.rebuild(self.samples.products(self.features.selected))
+        except np.linalg.LinAlgError as error:
+            raise NumericalLimit("the chosen features are dependent up to rounding") from error
+
+
+def _check_start(problem: Problem, known: SampleStatistics) -> None:
+    """Errors for numbers too large to compute a loss and its standard error from."""
+    if math.isfinite(known.loss_squares) and np.isfinite(known.g_g).all():
+        return
+    weights = problem.weights
+    if weights is not None and problem.fit_intercept and weights.max() >= weights.sum() - 1e-16:
+        row = int(weights.argmax())
+        raise ValueError(
+            f"sample_weight of row {row}, {float(weights[row])!r}, dwarfs all others: nothing is "
+            "left of them when it is left out. Use weights closer to each other."
+        )
+    raise ValueError(
+        "y has values so large that their fourth powers overflow float64 (over about 1e77); "
+        "rescale it."
+    )
 
 
 def _memory_blocks(problem: Problem, block_rows: int | None) -> list[RowBlock]:

@@ -1,0 +1,496 @@
+"""Bad input gets an error that names what is wrong, and leaves everything as it was."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, StopReason, greedy_path
+
+M, N = 30, 8
+NAMES = list("abcdefgh")
+Arguments = dict[str, Any]
+Change = Callable[[Any, Any], Arguments]
+
+
+def data() -> tuple[Any, Any]:
+    rng = np.random.default_rng(17)
+    X = rng.standard_normal((M, N))
+    return X, X[:, 5] - X[:, 2] + rng.standard_normal(M)
+
+
+def put(array: Any, place: Any, value: Any) -> Any:
+    """A copy with one value changed."""
+    array = array.copy()
+    array[place] = value
+    return array
+
+
+def weights(place: int, value: float) -> Any:
+    return put(np.ones(M), place, value)
+
+
+def frame(X: Any) -> pd.DataFrame:
+    return pd.DataFrame(X, columns=NAMES)
+
+
+def assert_unchanged(before: Arguments, after: Arguments) -> None:
+    assert before.keys() == after.keys()
+    for name, value in after.items():
+        old = before[name]
+        if isinstance(value, pd.DataFrame | pl.DataFrame):
+            assert value.equals(old)
+        elif sparse.issparse(value):
+            assert_array_equal(value.toarray(), old.toarray())
+        elif isinstance(value, np.ndarray):
+            assert value.dtype == old.dtype
+            assert value.flags.writeable == old.flags.writeable
+            assert_array_equal(value, old)
+        else:
+            assert value is old or value == old or repr(value) == repr(old)
+
+
+# Each changes the arguments greedy_path(X, y, n_features=3).
+DATA: dict[str, tuple[Change, type[Exception], str]] = {
+    "NaN in X": (lambda X, y: {"X": put(X, (4, 6), np.nan)}, ValueError, "NaN: row 4, column 6 "),
+    "inf in X": (
+        lambda X, y: {"X": put(X, (4, 6), np.inf)},
+        ValueError,
+        "infinity: row 4, column 6 is inf",
+    ),
+    "-inf in X": (lambda X, y: {"X": put(X, (0, 0), -np.inf)}, ValueError, "row 0, column 0"),
+    "NaN in the last place": (
+        lambda X, y: {"X": put(X, (-1, -1), np.nan)},
+        ValueError,
+        "row 29, column 7",
+    ),
+    "NaN in Fortran order": (
+        lambda X, y: {"X": np.asfortranarray(put(X, (4, 6), np.nan))},
+        ValueError,
+        "row 4, column 6",
+    ),
+    "NaN in float32": (
+        lambda X, y: {"X": put(X, (4, 6), np.nan).astype(np.float32)},
+        ValueError,
+        "row 4, column 6",
+    ),
+    "NaN without intercept": (
+        lambda X, y: {"X": put(X, (4, 6), np.nan), "fit_intercept": False},
+        ValueError,
+        "row 4, column 6",
+    ),
+    "NaN in a frame": (
+        lambda X, y: {"X": frame(put(X, (4, 6), np.nan))},
+        ValueError,
+        r"row 4, column 6 \('g'\) is nan. Impute missing values first",
+    ),
+    "null in a polars frame": (
+        lambda X, y: {"X": pl.DataFrame({"a": [None, *X[1:, 0]], "b": X[:, 1]}), "n_features": 1},
+        ValueError,
+        r"row 0, column 0 \('a'\)",
+    ),
+    "None among objects": (
+        lambda X, y: {"X": put(X.astype(object), (4, 6), None)},
+        ValueError,
+        "row 4, column 6",
+    ),
+    "NaN in y": (lambda X, y: {"y": put(y, 3, np.nan)}, ValueError, "y contains NaN.*row 3"),
+    "inf in y": (lambda X, y: {"y": put(y, 3, np.inf)}, ValueError, "y contains inf.*row 3"),
+    "NaN in two targets": (
+        lambda X, y: {"y": put(np.c_[y, y], (3, 1), np.nan)},
+        ValueError,
+        "y contains NaN.*row 3, column 1",
+    ),
+    "NaN weight": (
+        lambda X, y: {"sample_weight": weights(3, np.nan)},
+        ValueError,
+        "sample_weight contains NaN.*row 3",
+    ),
+    "infinite weight": (
+        lambda X, y: {"sample_weight": weights(3, np.inf)},
+        ValueError,
+        "sample_weight contains inf.*row 3",
+    ),
+    "negative weight": (
+        lambda X, y: {"sample_weight": weights(3, -1.0)},
+        ValueError,
+        r"sample_weight must not be negative; row 3 has -1\.0\. Use 0 to leave a sample out",
+    ),
+    "all weights zero": (
+        lambda X, y: {"sample_weight": np.zeros(M)},
+        ValueError,
+        "sample_weight is zero for every sample; at least 2 must be positive",
+    ),
+    "one positive weight": (
+        lambda X, y: {"sample_weight": put(np.zeros(M), 3, 1.0)},
+        ValueError,
+        "positive weight: 1.*needs at least 2 samples",
+    ),
+    "short weights": (
+        lambda X, y: {"sample_weight": np.ones(M - 1)},
+        ValueError,
+        "sample_weight.*29",
+    ),
+    "weights in two dimensions": (
+        lambda X, y: {"sample_weight": np.ones((M, 2))},
+        ValueError,
+        r"sample_weight.*\(30, 2\)",
+    ),
+    "one number as weights": (lambda X, y: {"sample_weight": 2.0}, ValueError, "sample_weight"),
+    "short y": (lambda X, y: {"y": y[:-1]}, ValueError, r"30.*29"),
+    "long y": (lambda X, y: {"y": np.r_[y, 1.0]}, ValueError, r"30.*31"),
+    "no y": (lambda X, y: {"y": None}, ValueError, "y is None"),
+    "y in three dimensions": (
+        lambda X, y: {"y": y[:, None, None]},
+        ValueError,
+        "y must have 1 or 2 dimensions",
+    ),
+    "one number as y": (lambda X, y: {"y": 2.0}, ValueError, "y must have 1 or 2 dimensions"),
+    "no targets": (lambda X, y: {"y": np.empty((M, 0))}, ValueError, "y has no targets"),
+    "words in y": (lambda X, y: {"y": np.array(["red"] * M)}, ValueError, "float.*'red'"),
+    "complex y": (lambda X, y: {"y": y + 1j}, ValueError, "Complex data not supported"),
+    "X in one dimension": (lambda X, y: {"X": X[:, 0]}, ValueError, "Expected 2D array, got 1D"),
+    "X in three dimensions": (lambda X, y: {"X": X[:, :, None]}, ValueError, "dim 3"),
+    "no X": (lambda X, y: {"X": None}, ValueError, "Expected 2D array"),
+    "no rows": (
+        lambda X, y: {"X": X[:0], "y": y[:0]},
+        ValueError,
+        r"0 sample\(s\) \(shape=\(0, 8\)\)",
+    ),
+    "no columns": (lambda X, y: {"X": X[:, :0]}, ValueError, r"0 feature\(s\) \(shape=\(30, 0\)\)"),
+    "one row": (lambda X, y: {"X": X[:1], "y": y[:1]}, ValueError, "at least 2 samples"),
+    "words among objects": (
+        lambda X, y: {"X": put(X.astype(object), (4, 6), "red")},
+        ValueError,
+        "float.*'red'",
+    ),
+    "words in a frame": (
+        lambda X, y: {"X": frame(X).assign(h="red")},
+        ValueError,
+        "float.*'red'",
+    ),
+    "numbers as text": (lambda X, y: {"X": X.astype(str)}, ValueError, "Convert your data"),
+    "complex X": (lambda X, y: {"X": X + 1j}, ValueError, "Complex data not supported"),
+    "sparse X": (lambda X, y: {"X": sparse.csr_array(X)}, TypeError, r"[Ss]parse.*toarray\(\)"),
+    "one huge value in X": (
+        lambda X, y: {"X": put(X, (4, 6), 1e200)},
+        ValueError,
+        "X has values so large.*rescale",
+    ),
+    "huge X": (lambda X, y: {"X": 1e200 * X}, ValueError, "X has values so large.*rescale"),
+    "huge y": (lambda X, y: {"y": 1e200 * y}, ValueError, "y has values so large.*rescale"),
+    "huge weights": (
+        lambda X, y: {"sample_weight": np.full(M, 1e308)},
+        ValueError,
+        "sample_weight.*large",
+    ),
+}
+
+OPTIONS: dict[str, tuple[Arguments, type[Exception], str]] = {
+    **{
+        f"alpha={alpha!r}": (
+            {"alpha": alpha},
+            ValueError,
+            r"alpha must be a finite number greater than 0, got .*use a small value",
+        )
+        for alpha in (0, 0.0, -1.0, -1e-300, np.nan, np.inf, -np.inf, np.float32(-1))
+    },
+    "alpha too long for a float": ({"alpha": 10**400}, ValueError, "alpha must be a finite number"),
+    **{
+        f"alpha={alpha!r}": (
+            {"alpha": alpha},
+            TypeError,
+            "alpha must be a number greater than 0, got",
+        )
+        for alpha in (True, np.True_, "1", None, 1j, [1.0], np.array([1.0]))
+    },
+    "k = 0": ({"n_features": 0}, ValueError, "n_features must be at least 1, got 0"),
+    "k < 0": ({"n_features": -2}, ValueError, "n_features must be at least 1, got -2"),
+    "k > n": ({"n_features": 9}, ValueError, "n_features=9 .* 8 features. Ask for at most 8"),
+    "k > what is left": (
+        {"n_features": 7, "excluded_features": [1, 2]},
+        ValueError,
+        "8 features and 2 of them are excluded. Ask for at most 6",
+    ),
+    "nothing is left": ({"n_features": 1, "excluded_features": [True] * 8}, ValueError, "excluded"),
+    **{
+        f"k={k!r}": ({"n_features": k}, TypeError, "n_features must be a whole number, got")
+        for k in (3.0, np.float64(3), True, "3", None, [3], np.nan)
+    },
+    "k < forced": (
+        {"n_features": 1, "forced_features": [1, 2]},
+        ValueError,
+        "n_features=1 counts all features, also the 2 forced ones; ask for at least 2",
+    ),
+    "forced and excluded": (
+        {"forced_features": [4, 1, 2], "excluded_features": [2, 1]},
+        ValueError,
+        r"Features \[1, 2\] are both in forced_features and in excluded_features; take them out",
+    ),
+    "more runners-up than none": ({"n_runners_up": -1}, ValueError, "n_runners_up .*got -1"),
+    "half a runner-up": ({"n_runners_up": 0.5}, ValueError, r"n_runners_up .*got 0\.5"),
+    "no patience": ({"patience": 0}, ValueError, "patience must be None or a whole .*got 0"),
+    "empty blocks": ({"block_rows": 0}, ValueError, "block_rows must be None or .*got 0"),
+    "unknown search": ({"search": "fast"}, ValueError, "'bounded' or 'exhaustive', got 'fast'"),
+    "intercept in words": ({"fit_intercept": "no"}, TypeError, "fit_intercept must be .*got 'no'"),
+    "no callback": ({"callback": 3}, TypeError, "callback must be callable.*got 3"),
+}
+for argument in ("forced_features", "excluded_features"):
+    OPTIONS |= {
+        f"{argument}: {name}": ({argument: value}, error, message.replace("ARG", argument))
+        for name, (value, error, message) in {
+            "a name without a frame": (["b"], ValueError, "ARG has the name 'b', but X has no col"),
+            "repeated": ([3, 1, 3], ValueError, "ARG names feature 3 more than once"),
+            "too large": ([2, 8], ValueError, "ARG has 8; features of X are numbered 0 to 7"),
+            "negative": ([-1], ValueError, "ARG has -1; features of X are numbered 0 to 7"),
+            "a string": ("abc", TypeError, "ARG must be a list of features, got the string 'abc'"),
+            "a number": (3, TypeError, "ARG must be a list of features, got 3"),
+            "fractions": ([1.0], TypeError, r"ARG must hold column numbers or names, got 1\.0"),
+            "nothing": ([None], TypeError, "ARG must hold column numbers or names, got None"),
+            "a short mask": ([True] * 7, ValueError, "ARG is a mask of length 7; X has 8 features"),
+            "a long mask": (np.ones(9, bool), ValueError, "ARG is a mask of length 9; X has 8"),
+        }.items()
+    }
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_bad_data(name: str) -> None:
+    change, error, message = DATA[name]
+    X, y = data()
+    arguments = {"X": X, "y": y, "n_features": 3} | change(X, y)
+    before = copy.deepcopy(arguments)
+    with pytest.raises(error, match=message):
+        greedy_path(**arguments)
+    assert_unchanged(before, arguments)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_bad_options(name: str) -> None:
+    options, error, message = OPTIONS[name]
+    X, y = data()
+    arguments = {"X": X, "y": y, "n_features": 3} | options
+    before = copy.deepcopy(arguments)
+    with pytest.raises(error, match=message):
+        greedy_path(**arguments)
+    assert_unchanged(before, arguments)
+
+
+@pytest.mark.parametrize("table", [frame, lambda X: pl.DataFrame(X, schema=NAMES)])
+def test_bad_names(table: Any) -> None:
+    X, y = data()
+    with pytest.raises(ValueError, match="forced_features has 'z', which is not a column of X"):
+        greedy_path(table(X), y, 3, forced_features=["a", "z"])
+    with pytest.raises(ValueError, match=r"Features \['b'\] are both in forced"):
+        greedy_path(table(X), y, 3, forced_features=["a", "b"], excluded_features=[1])
+    with pytest.raises(ValueError, match="forced_features names feature 1 more than once"):
+        greedy_path(table(X), y, 3, forced_features=["b", 1])
+
+
+def test_a_name_that_several_columns_have() -> None:
+    X, y = data()
+    twice = pd.DataFrame(X, columns=[*"abcdefg", "a"])
+    with pytest.raises(ValueError, match=r"(several|unique) column(.|\n)*'a'|'a'.*several columns"):
+        greedy_path(twice, y, 3, forced_features=["a"])
+
+
+# Estimators --------------------------------------------------------------------------------------
+
+# Cases that scikit-learn's validation sees first; its own words are clear enough.
+SEEN_FIRST = {
+    "no y": "y",
+    "NaN in y": "y contains NaN",
+    "inf in y": "y contains infinity",
+    "NaN in two targets": "y contains NaN",
+    "y in three dimensions": "dim 3",
+    "no targets": "y",
+    "huge y": "y has values so large",
+}
+
+
+@pytest.mark.parametrize("name", sorted(DATA.keys() - {"one number as y"}))
+def test_a_regressor_with_bad_data(name: str) -> None:
+    change, error, message = DATA[name]
+    X, y = data()
+    arguments = {"X": X, "y": y, "n_features": 3} | change(X, y)
+    size, intercept = arguments.pop("n_features"), arguments.pop("fit_intercept", True)
+    before = copy.deepcopy(arguments)
+    model = GreedyRLSRegressor(size, fit_intercept=intercept)
+    with pytest.raises(error, match=SEEN_FIRST.get(name, message)):
+        model.fit(**arguments)
+    assert_unchanged(before, arguments)
+
+
+@pytest.mark.parametrize("estimator", [GreedyRLSRegressor, GreedyRLSClassifier])
+@pytest.mark.parametrize(
+    ("size", "error", "message"),
+    [
+        (0, ValueError, "at least 1, got 0"),
+        (-1, ValueError, "at least 1, got -1"),
+        (9, ValueError, "9 is more than there is to choose from.*at most 8"),
+        (0.0, ValueError, r"n_features_to_select=0\.0 as a share must be in \(0, 1\]"),
+        (-0.5, ValueError, r"n_features_to_select=-0\.5 as a share must be in \(0, 1\]"),
+        (3.0, ValueError, r"3\.0 as a share .* for a number of features pass a whole number"),
+        (np.nan, ValueError, "nan as a share must be in"),
+        ("all", ValueError, r"a whole number, a share in \(0, 1\] or 'auto', got 'all'"),
+        (None, TypeError, r"a whole number, a share in \(0, 1\] or 'auto', got None"),
+        (True, TypeError, "n_features_to_select must be a whole number.*got True"),
+        ([3], TypeError, "n_features_to_select must be a whole number"),
+    ],
+)
+def test_bad_sizes(estimator: type, size: Any, error: type[Exception], message: str) -> None:
+    X, y = data()
+    with pytest.raises(error, match=message):
+        estimator(size).fit(X, y > 0)
+
+
+@pytest.mark.parametrize("label", [1, "a", True, 2.0])
+def test_one_class(label: Any) -> None:
+    X, _ = data()
+    message = rf"only one class is present: every label is {label!r}\. Pass data of at least 2"
+    with pytest.raises(ValueError, match=message):
+        GreedyRLSClassifier().fit(X, np.full(M, label))
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (lambda y: y, "continuous"),
+        (lambda y: put(np.sign(y), 2, np.nan), "y contains NaN"),
+        (lambda y: None, "y"),
+        (lambda y: (y > 0)[:-1], "30.*29"),
+        (lambda y: np.c_[y > 0, y > 1], "1d array"),
+    ],
+)
+def test_bad_labels(labels: Any, message: str) -> None:
+    X, y = data()
+    with pytest.raises(ValueError, match=message):
+        GreedyRLSClassifier().fit(X, labels(y))
+
+
+@pytest.mark.parametrize("estimator", [GreedyRLSRegressor, GreedyRLSClassifier])
+def test_a_failed_fit_leaves_the_model_as_it_was(estimator: type) -> None:
+    X, y = data()
+    model = estimator(3).fit(X, y > 0)
+    expected = model.predict(X)
+    others = np.digitize(y, [-1.0, 1.0]) + 5
+    with pytest.raises(ValueError, match="row 4, column 6"):
+        model.fit(put(X, (4, 6), np.nan), others)
+    assert_array_equal(model.predict(X), expected)
+
+
+@pytest.mark.parametrize("estimator", [GreedyRLSRegressor, GreedyRLSClassifier])
+def test_a_failed_first_fit_is_no_fit(estimator: type) -> None:
+    X, y = data()
+    model = estimator(3)
+    with pytest.raises(ValueError, match="row 4, column 6"):
+        model.fit(put(X, (4, 6), np.nan), y > 0)
+    for use in (model.predict, model.transform, lambda X: model.with_n_features(1)):
+        with pytest.raises(NotFittedError):
+            use(X)
+
+
+# No errors ---------------------------------------------------------------------------------------
+
+
+def test_numbers_of_any_type_are_taken() -> None:
+    X, y = data()
+    X = np.round(4 * X)
+    expected = greedy_path(X, y, 3)
+    for kind in (object, np.int8, np.int64, np.float16, np.float32, np.longdouble):
+        assert_array_equal(greedy_path(X.astype(kind), y, 3).indices, expected.indices)
+    assert_array_equal(greedy_path(X.tolist(), y.tolist(), 3).indices, expected.indices)
+    assert_array_equal(greedy_path(X, y.astype(object), 3).indices, expected.indices)
+    assert_array_equal(greedy_path(frame(X).astype("Int64"), y, 3).indices, expected.indices)
+
+
+@pytest.mark.parametrize("search", ["exhaustive", "bounded"])
+def test_of_equal_columns_the_lowest_index_wins(search: Any) -> None:
+    X, y = data()
+    X = X[:, [0, 5, 2, 5, 2, 5, 6, 7]]
+    path = greedy_path(X, y, 8, alpha=0.1, search=search)
+    assert path.indices[:2].tolist() == [1, 2]
+    order = path.indices.tolist()
+    assert [index for index in order if index in (1, 3, 5)] == [1, 3, 5]
+    assert [index for index in order if index in (2, 4)] == [2, 4]
+    assert path.stop_reason is StopReason.EXHAUSTED
+
+
+@pytest.mark.parametrize("search", ["exhaustive", "bounded"])
+def test_constant_columns_are_harmless(search: Any) -> None:
+    X, y = data()
+    X[:, [0, 3]] = 7.0, -1e6
+    path = greedy_path(X, y, 8, alpha=1e-6, search=search)
+    assert sorted(path.indices.tolist()) == list(range(8))
+    assert 0 not in path.indices[:2]
+    assert_allclose(path.coef()[[path.indices.tolist().index(i) for i in (0, 3)]], 0, atol=1e-9)
+    flat = greedy_path(np.ones((M, N)), y, 3, search=search)
+    assert flat.indices.tolist() == [0, 1, 2]
+    assert_allclose(flat.losses, flat.initial_loss, rtol=1e-12)
+    assert_array_equal(greedy_path(X, np.full(M, 3.0), 2, search=search).losses, 0.0)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("search", ["exhaustive", "bounded"])
+def test_a_column_that_marks_one_sample(search: Any, fit_intercept: bool) -> None:
+    X, y = data()
+    X[:, 3] = np.arange(M) == 4  # with hardly a penalty, that sample's leverage rounds to 1
+    path = greedy_path(X, y, 3, alpha=1e-20, search=search, fit_intercept=fit_intercept)
+    assert np.isfinite(path.losses).all()
+
+
+@pytest.mark.parametrize("alpha", [1e-18, 1e-30, 1e-100, 1e-300])
+def test_a_penalty_below_all_rounding_is_handled_or_refused(alpha: float) -> None:
+    for seed in range(20):  # few samples, equal columns: leverages of 1, singular matrices
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(-2, 3, (4, 6)).astype(float), rng.integers(-1, 2, 4)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            path = greedy_path(X, y, 6, alpha=alpha)
+        assert path.to_json()
+        if len(path) < 6:
+            assert path.stop_reason is StopReason.NUMERICAL_LIMIT
+            (warning,) = caught
+            assert "Use a larger alpha" in str(warning.message)
+        else:
+            assert not caught
+
+
+def test_large_values_whose_squares_fit() -> None:
+    X, y = data()
+    expected = greedy_path(X, y, 3, alpha=1e-12)
+    path = greedy_path(1e100 * X, 1e60 * y, 3, alpha=1e-12)
+    assert_array_equal(path.indices, expected.indices)
+    assert_allclose(path.losses, 1e120 * expected.losses, rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e90, 1e140])
+def test_a_large_y_is_scaled_or_refused(scale: float) -> None:
+    X, y = data()
+    expected = greedy_path(X, y, 3)
+    try:
+        path = greedy_path(X, scale * y, 3)
+    except ValueError as error:
+        assert "y has values so large" in str(error)  # noqa: PT017
+    else:
+        assert_array_equal(path.indices, expected.indices)
+        assert_allclose(path.losses, scale**2 * expected.losses, rtol=1e-9)
+
+
+def test_one_weight_that_dwarfs_the_others_is_handled_or_refused() -> None:
+    X, y = data()
+    try:
+        path = greedy_path(X, y, 3, sample_weight=weights(3, 1e20))
+    except ValueError as error:
+        assert "sample_weight" in str(error)  # noqa: PT017
+    else:
+        assert np.isfinite(path.losses).all()
