@@ -1,8 +1,8 @@
 """Single columns of a row block: centred, weighted, gathered once and kept while they are of use.
 
 In C order a column lies scattered over all of X, and gathering it costs more than computing with
-it. The columns of the chosen features are needed at every step and those of a Gram batch are the
-likely next candidates, so both are kept, within a budget: X is never copied whole.
+it. The columns of the chosen features are needed at every step and those scored lately are likely
+scored again, so both are kept, within a budget: X is never copied whole.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ ALWAYS_ALLOWED_BYTES = 1 << 22
 
 # Shorter columns are gathered faster than they are looked up.
 _WORTH_KEEPING_ROWS = 1500
-# More columns than this are gathered faster than they are looked up.
-_RECENT_COLUMNS = 64
+# Columns scored lately that may be scored again, or chosen.
+_RECENT_COLUMNS = 16
 # Chosen columns lie in buffers of this many: a buffer takes real memory only as it fills.
 _BUFFER_COLUMNS = 64
 # Chosen columns over the budget are gathered anew at each use, this many at a time.
@@ -52,34 +52,33 @@ class ColumnStore:
         self._overflow: list[int] = []
         self._kept = 0
 
-    def _fresh(self, indices: Sequence[int]) -> Float:
-        """Columns gathered from X, one per row."""
-        order = np.asarray(indices, dtype=np.intp)
-        columns = gather(self._X, order)
+    def fresh(self, indices: NDArray[np.intp], rows: slice = slice(None)) -> Float:
+        """Columns gathered from X, one per row of the result, all rows or some."""
+        columns = gather(self._X[rows], indices)
         if self._means is not None:
-            columns -= self._means[order, None]
+            columns -= self._means.take(indices)[:, None]
         if self._root_weights is not None:
-            columns *= self._root_weights
+            columns *= self._root_weights[rows]
         return columns
 
-    def get(self, indices: Sequence[int]) -> Float:
+    def get(self, indices: NDArray[np.intp]) -> Float:
         """The columns (c × m); the caller may overwrite them."""
         if self._is_short or len(indices) > len(self._recent):
-            return self._fresh(indices)
-        slots = [self._slots.get(index, -1) for index in indices]
-        missing = [index for index, slot in zip(indices, slots, strict=True) if slot < 0]
-        if not missing:
-            return self._recent[slots]
-        columns = self._fresh(missing)
-        if len(missing) < len(indices):
-            fresh, columns = columns, np.empty((len(indices), self._X.shape[0]))
-            for row, slot in enumerate(slots):
-                if slot >= 0:
-                    columns[row] = self._recent[slot]
-            columns[[row for row, slot in enumerate(slots) if slot < 0]] = fresh
+            return self.fresh(indices)
+        slots = np.array([self._slots.get(index, -1) for index in indices.tolist()])
+        known = slots >= 0
+        if known.all():
+            kept: Float = self._recent[slots]
+            return kept
+        missing = indices[~known]
+        fresh = self.fresh(missing)
+        if len(missing) == len(indices):
+            columns = fresh
         else:
-            fresh = columns
-        self._remember(missing, fresh)
+            columns = np.empty((len(indices), self._X.shape[0]))
+            columns[known] = self._recent[slots[known]]
+            columns[~known] = fresh
+        self._remember(missing.tolist(), fresh)
         return columns
 
     def _remember(self, indices: Sequence[int], columns: Float) -> None:
@@ -104,7 +103,7 @@ class ColumnStore:
         if place == 0:
             size = min(_BUFFER_COLUMNS, self._chosen_limit - self._kept)
             self._buffers.append(np.empty((size, self._X.shape[0])))
-        column = self._fresh([index])[0] if slot is None else self._recent[slot]
+        column = self.fresh(np.array([index]))[0] if slot is None else self._recent[slot]
         self._buffers[-1][place] = column
         self._kept += 1
 
@@ -118,4 +117,4 @@ class ColumnStore:
         for first in range(0, len(self._overflow), _OVERFLOW_COLUMNS):
             some = self._overflow[first : first + _OVERFLOW_COLUMNS]
             part = beta[self._kept + first : self._kept + first + len(some)]
-            columns -= part.T @ self._fresh(some)
+            columns -= part.T @ self.fresh(np.array(some))

@@ -27,13 +27,16 @@ TIE = 1e-10
 MARGIN = 1e-9
 # Relative rounding of a sum of squares over many rows, generously.
 _ROUNDING = 1e-13
+_TINY = 1e-300
+_LARGEST = float(np.finfo(np.float64).max)
 # With fewer elements than this, m × candidates, scoring everything takes less time than bounding.
 _EXHAUSTIVE_ELEMENTS = 20_000
 # Elements scored in a round at least: a smaller round costs the interpreter more than the rows.
 _ROUND_ELEMENTS = 1 << 17
 # Scoring a candidate costs about as much as a pass over this many columns of X: gathering it,
-# the product with the chosen columns, and a dozen operations on vectors of m.
-_COLUMNS_PER_SCORE = 48
+# the product with the chosen columns, and a dozen operations on vectors of m. And the bounds of
+# later steps profit from the pass too.
+_COLUMNS_PER_SCORE = 100
 
 
 class Choice(NamedTuple):
@@ -63,24 +66,24 @@ def tie_tolerance(loss: float, scale: float) -> float:
     return TIE * loss + 1e-14 * math.sqrt(max(loss, 0.0) * scale)
 
 
-def _approximation(state: SelectionState) -> tuple[Float, Float, Float]:
+def _approximation(state: SelectionState) -> tuple[Float, Float | None, Float]:
     """g = ω∘r as near as c₁ r + c₂ a comes to it: c₁, c₂ and the distance, (t) each."""
     known = state.statistics
-    r_r = np.where(known.r_r > 0.0, known.r_r, 1.0)
+    r_r = known.r_r + _TINY
     c1 = known.g_r / r_r
-    c2 = np.zeros_like(c1)
-    square = known.g_g - c1 * known.g_r
+    # Sums of squares know a distance only down to their own rounding.
+    square = (1.0 + _ROUNDING) * known.g_g - c1 * known.g_r
+    c2 = None
     if state.features.anchored is not None:
-        # What of the anchor is not along r, and how much of g lies along that.
+        # What of the anchor is not along r, and how much of g lies along that. Where the two are
+        # parallel up to rounding, the second summand of the divisor keeps c₂ small.
         slope = known.a_r / r_r
         a_a = known.a_a - slope * known.a_r
         a_g = known.a_g - slope * known.g_r
-        distinct = a_a > _ROUNDING * known.a_a
-        c2 = np.where(distinct, a_g / np.where(distinct, a_a, 1.0), 0.0)
+        c2 = a_g / (np.abs(a_a) + 1e-10 * known.a_a + _TINY)
         c1 -= c2 * slope
-        square = square - c2 * a_g
-    # Sums of squares know a distance only down to their own rounding.
-    return c1, c2, np.sqrt(np.maximum(square, 0.0) + _ROUNDING * known.g_g)
+        square += c2 * (c2 * a_a - 2.0 * a_g)
+    return c1, c2, np.sqrt(np.maximum(square, _ROUNDING * known.g_g))
 
 
 def lower_bounds(state: SelectionState) -> Float:
@@ -93,17 +96,19 @@ def lower_bounds(state: SelectionState) -> Float:
     c1, c2, distance = _approximation(state)
     rho = features.tau / features.delta
     gain = features.inner * c1[:, None]
-    if features.anchored is not None:
+    if c2 is not None and features.anchored is not None:
         gain += features.anchored * c2[:, None]
     gain *= rho
-    gain += np.abs(rho) * (np.sqrt(features.norms) * distance[:, None])
+    slack = np.sqrt(features.norms) * distance[:, None]
+    slack *= np.abs(rho)
+    gain += slack
     gain *= 2.0
     rho *= rho
     rho *= features.norms / state.statistics.largest_d**2
     gain -= rho
     bounds: Float = state.loss_sum - (gain[0] if len(gain) == 1 else gain.sum(axis=0))
     bounds[features.untrusted()] = -np.inf
-    bounds[~state.candidates] = np.inf
+    np.maximum(bounds, state.barred, out=bounds)
     return bounds
 
 
@@ -116,14 +121,16 @@ class _Scored:
         self._scores: list[Scores] = []
         self.losses = np.empty(0)
 
-    def score(self, indices: list[int]) -> None:
+    def score(self, indices: NDArray[np.intp]) -> None:
         """Score some more exactly."""
         state = self._state
         scores = state.samples.score(indices, *state.features.coefficients(indices))
-        self.indices += indices
+        self.indices += indices.tolist()
         self._scores.append(scores)
-        # A loss that is not a number comes of a leverage of 1 up to rounding: no candidate.
-        losses = np.where(np.isnan(scores.losses), np.inf, scores.losses)
+        losses = scores.losses
+        if not losses.max() < np.inf:
+            # A loss that is not a number comes of a leverage of 1 up to rounding: no candidate.
+            losses = np.where(np.isnan(losses), np.inf, losses)
         self.losses = np.concatenate((self.losses, losses)) if len(self.losses) else losses
 
     def threshold(self, count: int) -> float:
@@ -197,7 +204,7 @@ class LeaveOneOut:
 
     def choose(self, state: SelectionState, n_runners_up: int, remaining: int) -> Choice:
         """The best candidate, by bounds or by scoring all, whichever costs less."""
-        count = int(np.count_nonzero(state.candidates))
+        count = state.problem.n_available - state.size
         elements = state.problem.n_samples * count
         if self._strategy == "exhaustive" or (
             self._strategy == "auto" and elements <= _EXHAUSTIVE_ELEMENTS
@@ -208,8 +215,8 @@ class LeaveOneOut:
     def _exhaustive(self, state: SelectionState, n_runners_up: int) -> Choice:
         """Score every candidate."""
         scored = _Scored(state)
-        candidates = np.flatnonzero(state.candidates)
-        scored.score(candidates.tolist())
+        candidates = state.candidates
+        scored.score(candidates)
 
         def ranking(count: int) -> list[int]:
             return [int(candidates[place]) for place in _best_first(scored.losses, count)]
@@ -219,6 +226,7 @@ class LeaveOneOut:
     def _bounded(self, state: SelectionState, n_runners_up: int, remaining: int) -> Choice:
         """Score candidates in the order of their bounds until no other can be better."""
         wanted = n_runners_up + 1
+        m, n = state.problem.X.shape
         bounds = lower_bounds(state)
         margin = MARGIN * state.loss_sum
 
@@ -227,18 +235,21 @@ class LeaveOneOut:
 
         open_bounds = bounds.copy()
         scored = _Scored(state)
+        # So many left over are worth a pass over X that tightens their bounds.
+        many = max(16, n // _COLUMNS_PER_SCORE)
         tightened = False
-        m, n = state.problem.X.shape
         width = max(wanted, min(16, _ROUND_ELEMENTS // (16 * m)), 1)
         batch = smallest(open_bounds, width)
         while len(batch):
-            scored.score(batch.tolist())
+            scored.score(batch)
             open_bounds[batch] = np.inf
-            limit = scored.threshold(wanted) + margin
-            (left,) = ((open_bounds <= limit) & (open_bounds < np.inf)).nonzero()
-            if not tightened and len(left) > max(16, n // _COLUMNS_PER_SCORE):
+            limit = min(scored.threshold(wanted) + margin, _LARGEST)
+            (left,) = (open_bounds <= limit).nonzero()
+            if not tightened and len(left) > many:
                 tightened = True
-                state.set_anchor(scored.best, ranking, remaining)
+                best = scored.best
+                columns = [] if best in state.gram else state.gram.batch(ranking, remaining, best)
+                state.set_anchor(columns)
                 np.maximum(open_bounds, lower_bounds(state), out=open_bounds)
                 left = left[open_bounds[left] <= limit]
             width = max(4 * width, _ROUND_ELEMENTS // m)

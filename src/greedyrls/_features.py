@@ -66,14 +66,16 @@ class FeatureSpace:
         """X_S'X_S without the penalty, in the order of choice."""
         return self._gram[: self.size, : self.size]
 
-    def coefficients(self, indices: NDArray[np.intp] | list[int]) -> Coefficients:
+    def coefficients(self, indices: NDArray[np.intp]) -> Coefficients:
         """β and the penalty terms of some candidates: O(|S|² c)."""
         s = self.size
         beta = self._inverse[:s, :s].T @ self._L[:s, indices]
         weighted = self._penalties[:s, None] * beta
         shrinkage = self._weights[:s].T @ weighted
         weighted *= beta
-        return Coefficients(beta, self.penalty[indices] + weighted.sum(axis=0), shrinkage)
+        penalty = self.penalty.take(indices)
+        penalty += np.add.reduce(weighted, axis=0)
+        return Coefficients(beta, penalty, shrinkage)
 
     def set_anchor(self, products: Float) -> None:
         """Take a·x_i for all i (t × n) and keep a·z_i: the part along the chosen ones removed."""
@@ -146,9 +148,9 @@ class FeatureSpace:
         squares -= (2.0 * row) * q_z
         self.norms += squares
         np.maximum(self.norms, 0.0, out=self.norms)
-        for target, (t, q) in enumerate(zip(step, q_r, strict=True)):
-            self.tau[target] -= t * row
-            self.inner[target] += (t * q_q - q) * row - t * q_z
+        self.tau -= step[:, None] * row
+        self.inner += (step * q_q - q_r)[:, None] * row
+        self.inner -= step[:, None] * q_z
 
     def rebuild(self, columns: Float) -> None:
         """Everything anew from the chosen features' Gram columns (|S| × n): drift is gone."""

@@ -15,7 +15,7 @@ from ._samples import SampleSpace
 Ranking = Callable[[int], Sequence[int]]
 
 # A product with this many vectors takes about twice the time of one with a single vector.
-_FIRST_WIDTH = 24
+_FIRST_WIDTH = 16
 _SMALLEST_WIDTH = 4
 _LARGEST_WIDTH = 64
 # So few candidates, if a quarter of them are still to be chosen, are all fetched at once.

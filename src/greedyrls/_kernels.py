@@ -91,13 +91,14 @@ def loo_losses(Z: Float, r: Float, d: Float, delta: Float, rho: Float) -> Float:
     delta (c), rho (t × c). Result (c): Σ_t Σ_j ((r_tj − z_j ρ_t) / (1 − h_j − z_j²/δ))².
     """
     total = np.zeros(len(delta))
+    inverse = (1.0 / delta)[:, None]
     m = Z.shape[1]
     height = max(1024, TILE_ELEMENTS // (4 * max(1, len(delta))))
     for top in range(0, m, height):
         rows = slice(top, top + height)
         z = Z[:, rows]
         shrunk = z * z
-        shrunk /= delta[:, None]
+        shrunk *= inverse
         np.subtract(d[rows], shrunk, out=shrunk)
         for residual, slope in zip(r[:, rows], rho, strict=True):
             error = z * slope[:, None]

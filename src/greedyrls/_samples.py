@@ -28,6 +28,8 @@ from ._kernels import Float
 
 # A mean is far out if its square is this many times the variance.
 _FAR = 1e4
+# Rows multiplied at a time with gathered columns: enough for a matrix product to run at speed.
+_PRODUCT_ROWS = 4096
 # Elements of Z made at a time while candidates are scored (4 MiB): keeps temporaries small.
 _SCORE_ELEMENTS = 1 << 19
 
@@ -119,16 +121,31 @@ class RowBlock:
         return replace(self, anchor=self.r / (self.d * self.d))
 
     def products(self, indices: Sequence[int], with_anchor: bool) -> tuple[Float, Float]:
-        """v'X and Σv (X not centred) for v the named columns, then the anchor if asked for."""
-        vectors = [self.columns.get(indices)] if len(indices) else []
-        if with_anchor and self.anchor is not None:
-            vectors.append(self.anchor)
-        V = np.concatenate(vectors) if len(vectors) > 1 else vectors[0]
-        if self.root_weights is not None:
-            V = V * self.root_weights
-        return kernels.product(V, self.X), V.sum(axis=1)
+        """v'X and Σv (X not centred) for v the named columns, then the anchor if asked for.
 
-    def residuals(self, indices: Sequence[int], beta: Float) -> Float:
+        Columns are gathered a few rows at a time, just before those rows are multiplied: they are
+        in the cache then, and B whole columns of X are never copied.
+        """
+        order = np.array(indices, dtype=np.intp)
+        parts = [
+            self._row_products(order, with_anchor, slice(top, top + _PRODUCT_ROWS))
+            for top in range(0, len(self.d), _PRODUCT_ROWS)
+        ]
+        return _total(product for product, _ in parts), _total(total for _, total in parts)
+
+    def _row_products(
+        self, order: NDArray[np.intp], with_anchor: bool, rows: slice
+    ) -> tuple[Float, Float]:
+        """`products` of some rows."""
+        vectors = [self.columns.fresh(order, rows)] if len(order) else []
+        if with_anchor and self.anchor is not None:
+            vectors.append(self.anchor[:, rows])
+        V = vectors[0] if len(vectors) == 1 else np.concatenate(vectors)
+        if self.root_weights is not None:
+            V = V * self.root_weights[rows]
+        return kernels.product(V, self.X[rows]), V.sum(axis=1)
+
+    def residuals(self, indices: NDArray[np.intp], beta: Float) -> Float:
         """z_i = x_i − X_S β_i for the candidates, (c × rows)."""
         Z = self.columns.get(indices)
         if len(beta):
@@ -151,21 +168,21 @@ class RowBlock:
 
     def statistics(self) -> SampleStatistics:
         """This block's share of what the driver must know of r and h."""
-        r, d = self.r, self.d
+        r, d, a = self.r, self.d, self.anchor
         error = r / d
         g = error / d
-        a = self.anchor
-        none = np.zeros(len(r))
+        g_r = np.vecdot(error, error)
         losses = np.square(error[0]) if len(r) == 1 else np.vecdot(error.T, error.T) / len(r)
         if self.weights is None:
-            largest, weighted = float(d.max()), float(losses.sum())
+            largest, weighted = float(d.max()), float(g_r.sum()) / len(r)
         else:
             # A row of weight 0 has z = 0 whatever the feature: its leverage bounds nothing.
             largest = float(np.max(d, where=self.weights > 0, initial=0.0))
             weighted = float(losses @ self.weights)
+        none = np.zeros(len(r))
         return SampleStatistics(
             np.vecdot(r, r),
-            np.vecdot(error, error),
+            g_r,
             np.vecdot(g, g),
             none if a is None else np.vecdot(a, r),
             none if a is None else np.vecdot(a, g),
@@ -186,6 +203,14 @@ class Scores(NamedTuple):
     correlations: Float  # (t × c) r·z
 
 
+class _Latest(NamedTuple):
+    """The best candidate scored since the last step."""
+
+    feature: int
+    loss: float
+    pieces: list[Float]  # its z, a piece for each block
+
+
 class SampleSpace:
     """All row blocks: asks each the same question and adds up the answers."""
 
@@ -193,7 +218,7 @@ class SampleSpace:
         self._blocks = list(blocks)
         self._means: Float | None = None
         self._has_far_means = False
-        self._latest: tuple[int, list[Float]] | None = None
+        self._latest: _Latest | None = None
         self.passes = 0
         self.exact_evaluations = 0
         rows = max(len(block.d) for block in self._blocks)
@@ -230,7 +255,7 @@ class SampleSpace:
         doubtful = np.flatnonzero(centred < 1e-5 * diagonal)
         for first in range(0, len(doubtful), self._group):
             some = doubtful[first : first + self._group]
-            columns = [block.columns.get(some.tolist()) for block in self._blocks]
+            columns = [block.columns.get(some) for block in self._blocks]
             centred[some] = _total(np.vecdot(column, column) for column in columns)
             correlation[:, some] = _total(
                 block.r @ column.T for block, column in zip(self._blocks, columns, strict=True)
@@ -256,7 +281,7 @@ class SampleSpace:
         return result
 
     def score(
-        self, indices: Sequence[int], beta: Float, penalty: Float, shrinkage: Float
+        self, indices: NDArray[np.intp], beta: Float, penalty: Float, shrinkage: Float
     ) -> Scores:
         """Exact leave-one-out sums of candidates.
 
@@ -264,33 +289,41 @@ class SampleSpace:
         P_ii + β'Pβ and shrinkage (t × c) is w'Pβ: δ and τ are computed from the rows themselves,
         as ‖z‖² + P_ii + β'Pβ and r·z + w'Pβ, where errors of β are of second order.
         """
-        parts = []
-        best = np.inf
-        self._latest = None
         self.exact_evaluations += len(indices)
+        if len(indices) <= self._group:
+            return self._score_group(indices, beta, penalty, shrinkage)
+        parts = []
         for first in range(0, len(indices), self._group):
             some = slice(first, first + self._group)
-            Z = [block.residuals(indices[some], beta[:, some]) for block in self._blocks]
-            norms = _total(np.vecdot(z, z) for z in Z)
-            correlations = _total(block.r @ z.T for block, z in zip(self._blocks, Z, strict=True))
-            delta = norms + penalty[some]
-            rho = (correlations + shrinkage[:, some]) / delta
-            losses = _total(
-                kernels.loo_losses(z, block.r, block.d, delta, rho)
-                for block, z in zip(self._blocks, Z, strict=True)
+            parts.append(
+                self._score_group(indices[some], beta[:, some], penalty[some], shrinkage[:, some])
             )
-            parts.append(Scores(losses, delta, rho, norms, correlations))
-            row = int(np.argmin(losses))
-            if losses[row] < best:  # very likely the winner: spares making its z again
-                best = losses[row]
-                self._latest = (indices[first + row], [z[row] for z in Z])
-        if len(parts) == 1:
-            return parts[0]
         return Scores(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
+
+    def _score_group(
+        self, indices: NDArray[np.intp], beta: Float, penalty: Float, shrinkage: Float
+    ) -> Scores:
+        """As many candidates as temporaries are made for at a time."""
+        blocks = self._blocks
+        Z = [block.residuals(indices, beta) for block in blocks]
+        norms = _total(np.vecdot(z, z) for z in Z)
+        correlations = _total(block.r @ z.T for block, z in zip(blocks, Z, strict=True))
+        delta = norms + penalty
+        rho = (correlations + shrinkage) / delta
+        losses = _total(
+            kernels.loo_losses(z, block.r, block.d, delta, rho)
+            for block, z in zip(blocks, Z, strict=True)
+        )
+        row = int(losses.argmin())
+        loss = float(losses[row])
+        if self._latest is None or loss < self._latest.loss:
+            # Very likely the one that will be added: spares making its z again.
+            self._latest = _Latest(int(indices[row]), loss, [z[row] for z in Z])
+        return Scores(losses, delta, rho, norms, correlations)
 
     def remembers(self, index: int) -> bool:
         """Whether this candidate's z is still there from scoring it."""
-        return self._latest is not None and self._latest[0] == index
+        return self._latest is not None and self._latest.feature == index
 
     def advance(
         self, index: int, beta: Float | None, delta: float, rho: Float, along: Float | None
@@ -300,9 +333,10 @@ class SampleSpace:
         along (t) is (a·z)/‖z‖² if there is an anchor a.
         """
         if beta is None and self._latest is not None:
-            pieces = self._latest[1]
+            pieces = self._latest.pieces
         elif beta is not None:
-            pieces = [block.residuals([index], beta)[0] for block in self._blocks]
+            order = np.array([index])
+            pieces = [block.residuals(order, beta)[0] for block in self._blocks]
         self._latest = None
         self._blocks = [
             block.advance(index, z, delta, rho, along)

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._features import FeatureSpace
 from ._gram import GramColumns, Ranking
@@ -45,8 +46,9 @@ class SelectionState:
             self.start.diagonal, self.start.correlation, problem.penalty, capacity
         )
         self.gram = GramColumns(self.samples, capacity)
-        self.candidates = np.ones(problem.n_features, dtype=bool)
-        self.candidates[list(problem.excluded)] = False
+        # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
+        self.barred = np.full(problem.n_features, -np.inf)
+        self.barred[list(problem.excluded)] = np.inf
         self.rebuilds = 0
         self.largest_drift = 0.0
         self._constant = np.flatnonzero(self.start.diagonal == 0.0)
@@ -64,6 +66,11 @@ class SelectionState:
     def size(self) -> int:
         """How many features are chosen."""
         return self.features.size
+
+    @property
+    def candidates(self) -> NDArray[np.intp]:
+        """Features that may be added."""
+        return np.flatnonzero(self.barred < 0.0)
 
     def mean_loss(self, total: float) -> float:
         """From a sum over rows and targets to the weighted mean over both."""
@@ -92,7 +99,8 @@ class SelectionState:
 
     def measure(self, index: int) -> Pivot:
         """One candidate in the data."""
-        scores = self.samples.score([index], *self.features.coefficients([index]))
+        order = np.array([index])
+        scores = self.samples.score(order, *self.features.coefficients(order))
         return Pivot(
             float(scores.delta[0]),
             scores.rho[:, 0],
@@ -105,27 +113,28 @@ class SelectionState:
         column = self.gram.take(index, ranking, remaining)
         if len(self._constant):
             column[self._constant] = 0.0  # a constant column has no products, only rounding
-        remembered = self.samples.remembers(index)
-        beta = None if remembered else self.features.coefficients([index]).beta
+        beta = None
+        if not self.samples.remembers(index):
+            beta = self.features.coefficients(np.array([index])).beta
         along = self.features.anchor_along(index, pivot.norm)
         self.samples.advance(index, beta, pivot.delta, pivot.rho, along)
         drift = self.features.add(index, column, *pivot)
-        self.candidates[index] = False
+        self.barred[index] = np.inf
         self.largest_drift = max(self.largest_drift, drift)
         if drift > DRIFT_BOUND:
             self.rebuild()
         self.statistics = self.samples.statistics()
 
-    def set_anchor(self, best: int, ranking: Ranking, remaining: int) -> None:
+    def set_anchor(self, columns: list[int]) -> None:
         """Compute X'g, g = ω∘r, by a pass over X, for this step's bounds and those to come.
 
-        If the best candidate so far will need its Gram column, the pass fetches a batch too.
+        The pass also fetches the Gram columns of some features.
         """
-        columns = self.gram.batch(ranking, remaining, best) if best not in self.gram else []
         products = self.samples.products(columns, new_anchor=True)
         self.gram.keep(columns, products[: len(columns)])
         self.features.set_anchor(products[len(columns) :])
-        self.statistics = self.samples.statistics()
+        known = self.statistics
+        self.statistics = known._replace(a_r=known.g_r, a_g=known.g_g, a_a=known.g_g)
 
     def rebuild(self) -> None:
         """Feature space anew from the chosen set: one pass over the data."""
