@@ -32,12 +32,12 @@ def test_bounds_are_below_exact_losses(case: Case) -> None:
     path = greedy_path(case.X, case.y, case.n_features, search="exhaustive", **case.options)
     state = state_after(case, path.indices[:-1].tolist())
     candidates = state.candidates
-    scores = state.samples.score(candidates, *state.features.coefficients(candidates))
+    scores = state.score(candidates)
     margin = 1e-9 * state.loss_sum + tie_tolerance(state.loss_sum, state.target_energy)
-    bounds = lower_bounds(state)[candidates]
+    bounds = lower_bounds(state).values[candidates]
     assert (bounds <= scores.losses + margin).all()
     state.set_anchor([])
-    tighter = lower_bounds(state)[candidates]
+    tighter = lower_bounds(state).values[candidates]
     assert (tighter <= scores.losses + margin).all()
     trusted = np.isfinite(bounds)
     assert (tighter[trusted] >= bounds[trusted] - margin).all()
@@ -55,9 +55,9 @@ def test_bounds_from_an_older_anchor_are_below_exact_losses(case: Case) -> None:
     for _ in replay(state, chosen[1:-1], forced=False):
         pass
     candidates = state.candidates
-    scores = state.samples.score(candidates, *state.features.coefficients(candidates))
+    scores = state.score(candidates)
     margin = 1e-9 * state.loss_sum + tie_tolerance(state.loss_sum, state.target_energy)
-    assert (lower_bounds(state)[candidates] <= scores.losses + margin).all()
+    assert (lower_bounds(state).values[candidates] <= scores.losses + margin).all()
 
 
 @settings(max_examples=100)
@@ -152,6 +152,7 @@ def test_chosen_columns_beyond_the_budget_are_read_again(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_kernels_by_tiles(elements: int, order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_kernels, "TILE_ELEMENTS", elements)
+    monkeypatch.setattr(_kernels, "START_ELEMENTS", elements)
     rng = np.random.default_rng(0)
     X = np.asarray(rng.standard_normal((23, 17)), order=order).astype(np.float32, order=order)
     V, weights = rng.standard_normal((3, 23)), rng.random(23)

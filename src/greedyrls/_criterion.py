@@ -86,30 +86,45 @@ def _approximation(state: SelectionState) -> tuple[Float, Float | None, Float]:
     return c1, c2, np.sqrt(np.maximum(square, _ROUNDING * known.g_g))
 
 
-def lower_bounds(state: SelectionState) -> Float:
-    """Lower bounds (n) of the leave-one-out sums; +inf where a feature is no candidate.
+class Bounds(NamedTuple):
+    """Lower bounds of leave-one-out sums, and how much of them is due to not knowing α_i."""
 
-    E − Σ_t (2 ρ_i α_i − ρ_i² β_i), with β_i ≥ ω_min ‖z_i‖² and α_i = g·z_i known up to
-    ‖g − c₁r − c₂a‖·‖z_i‖, where a is the anchor (if there is one).
+    values: Float  # (n) +inf where a feature is no candidate
+    slack: Float  # (n)
+
+
+def lower_bounds(state: SelectionState) -> Bounds:
+    """Bounds of all candidates, from feature space alone.
+
+    E − Σ_t (2 ρ_i α_i − ρ_i² β_i) + F_i, with β_i ≥ ω_min ‖z_i‖², α_i = g·z_i known up to
+    ‖g − c₁r − c₂a‖·‖z_i‖ where a is the anchor (if there is one), and F_i, the first order of
+    what the growth of leverages adds, at least 2 Σ_t (‖r∘z_i‖ − |ρ_i| ‖z_i‖₄²)² / (δ_i d_max³).
     """
     features = state.features
+    largest = state.statistics.largest_d
     c1, c2, distance = _approximation(state)
     rho = features.tau / features.delta
+    size = np.abs(rho)
     gain = features.inner * c1[:, None]
     if c2 is not None and features.anchored is not None:
         gain += features.anchored * c2[:, None]
     gain *= rho
     slack = np.sqrt(features.norms) * distance[:, None]
-    slack *= np.abs(rho)
+    slack *= size
     gain += slack
     gain *= 2.0
     rho *= rho
-    rho *= features.norms / state.statistics.largest_d**2
+    rho *= features.norms / largest**2
     gain -= rho
-    bounds: Float = state.loss_sum - (gain[0] if len(gain) == 1 else gain.sum(axis=0))
-    bounds[features.untrusted()] = -np.inf
-    np.maximum(bounds, state.barred, out=bounds)
-    return bounds
+    size *= features.fourth_root * features.fourth_root
+    spread = np.maximum(features.mixed_root - size, 0.0)
+    spread *= spread
+    spread *= 2.0 / (largest**3 * features.delta)
+    gain -= spread
+    values: Float = state.loss_sum - (gain[0] if len(gain) == 1 else gain.sum(axis=0))
+    values[features.untrusted()] = -np.inf
+    np.maximum(values, state.barred, out=values)
+    return Bounds(values, 2.0 * (slack[0] if len(slack) == 1 else slack.sum(axis=0)))
 
 
 class _Scored:
@@ -123,8 +138,7 @@ class _Scored:
 
     def score(self, indices: NDArray[np.intp]) -> None:
         """Score some more exactly."""
-        state = self._state
-        scores = state.samples.score(indices, *state.features.coefficients(indices))
+        scores = self._state.score(indices)
         self.indices += indices.tolist()
         self._scores.append(scores)
         losses = scores.losses
@@ -149,12 +163,7 @@ class _Scored:
         """What was measured of one of them."""
         for scores in self._scores:
             if place < len(scores.losses):
-                return Pivot(
-                    float(scores.delta[place]),
-                    scores.rho[:, place],
-                    float(scores.norms[place]),
-                    scores.correlations[:, place],
-                )
+                return Pivot.from_scores(scores, place)
             place -= len(scores.losses)
         raise IndexError(place)
 
@@ -227,7 +236,7 @@ class LeaveOneOut:
         """Score candidates in the order of their bounds until no other can be better."""
         wanted = n_runners_up + 1
         m, n = state.problem.X.shape
-        bounds = lower_bounds(state)
+        bounds, slack = lower_bounds(state)
         margin = MARGIN * state.loss_sum
 
         def ranking(count: int) -> list[int]:
@@ -235,7 +244,7 @@ class LeaveOneOut:
 
         open_bounds = bounds.copy()
         scored = _Scored(state)
-        # So many left over are worth a pass over X that tightens their bounds.
+        # A pass over X that makes the slack vanish is worth it if it may rule out so many.
         many = max(16, n // _COLUMNS_PER_SCORE)
         tightened = False
         width = max(wanted, min(16, _ROUND_ELEMENTS // (16 * m)), 1)
@@ -245,12 +254,12 @@ class LeaveOneOut:
             open_bounds[batch] = np.inf
             limit = min(scored.threshold(wanted) + margin, _LARGEST)
             (left,) = (open_bounds <= limit).nonzero()
-            if not tightened and len(left) > many:
+            if not tightened and np.count_nonzero((open_bounds + slack)[left] > limit) > many:
                 tightened = True
                 best = scored.best
                 columns = [] if best in state.gram else state.gram.batch(ranking, remaining, best)
                 state.set_anchor(columns)
-                np.maximum(open_bounds, lower_bounds(state), out=open_bounds)
+                np.maximum(open_bounds, lower_bounds(state).values, out=open_bounds)
                 left = left[open_bounds[left] <= limit]
             width = max(4 * width, _ROUND_ELEMENTS // m)
             batch = left if len(left) <= width else left[smallest(open_bounds[left], width)]

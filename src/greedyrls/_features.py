@@ -17,6 +17,8 @@ from ._kernels import Float
 # A pivot δ_i this much smaller than A_ii has lost so many digits to cancellation that bounds made
 # from it are not to be trusted: such a candidate is always looked at in the data.
 _TRUSTED_PIVOT = 1e-5
+# A fourth root of a sum of fourth powers that nothing is known of; its square is finite.
+_UNKNOWN = 1e150
 
 
 class Coefficients(NamedTuple):
@@ -43,6 +45,9 @@ class FeatureSpace:
         self.norms = diagonal.copy()  # ‖z_i‖²
         self.inner = correlation.copy()  # r·z_i
         self.anchored: Float | None = None  # (t × n) a·z_i, once there is an anchor a
+        # Bounds of how z_i is spread over the rows, known of candidates that were scored:
+        self.mixed_root = np.zeros((t, n))  # at most ‖r∘z_i‖
+        self.fourth_root = np.full(n, _UNKNOWN)  # at least (Σ z_i⁴)^¼
         self._doubtful = _TRUSTED_PIVOT * self.delta
         self._L = np.empty((capacity, n))
         self._inverse = np.zeros((capacity, capacity))  # of the chosen rows and columns of L
@@ -90,17 +95,31 @@ class FeatureSpace:
         along: Float = self.anchored[:, index] / norm if norm > 0.0 else 0.0 * self.anchored[:, 0]
         return along
 
+    def remember_spread(self, indices: NDArray[np.intp], mixed: Float, fourth: Float) -> None:
+        """Take Σ r² z² (t × c) and Σ z⁴ (c) of candidates that were scored."""
+        self.mixed_root[:, indices] = np.sqrt(mixed)
+        self.fourth_root[indices] = np.sqrt(np.sqrt(fourth))
+
     def untrusted(self) -> NDArray[np.bool_]:
         """Candidates whose pivot is mostly rounding."""
         return self.delta < self._doubtful
 
     def add(
-        self, index: int, column: Float, delta: float, rho: Float, norm: float, inner: Float
+        self,
+        index: int,
+        column: Float,
+        delta: float,
+        rho: Float,
+        norm: float,
+        inner: Float,
+        mixed: Float,
+        fourth: float,
     ) -> float:
         """Add a feature; returns the drift of its pivot, |δ − its value in the data| / A_bb.
 
-        column (n) is X'x_b; delta, rho (t), norm = ‖z_b‖² and inner (t) = r·z_b come from the
-        data, so that each pivot starts afresh instead of from the recurrence.
+        column (n) is X'x_b; delta, rho (t), norm = ‖z_b‖², inner (t) = r·z_b, mixed (t) = Σ r² z_b²
+        and fourth = Σ z_b⁴ come from the data, so that each pivot starts afresh instead of from
+        the recurrence.
         """
         s = self.size
         if s == len(self._L):
@@ -124,6 +143,7 @@ class FeatureSpace:
             # Both a and z_i lose their part along z_b; z_b·z_i = √δ (q_b·z_i).
             self.anchored -= (along * root)[:, None] * q_z
         self._update_candidates(row, q_z, norm / delta, rho * root, inner / root)
+        self._update_spread(row, rho * root, np.sqrt(mixed / delta), fourth**0.25 / root)
 
         self._inverse[s, :s] = beta / -root
         self._inverse[s, s] = 1.0 / root
@@ -151,6 +171,18 @@ class FeatureSpace:
         self.tau -= step[:, None] * row
         self.inner += (step * q_q - q_r)[:, None] * row
         self.inner -= step[:, None] * q_z
+
+    def _update_spread(self, row: Float, step: Float, r_q: Float, q_fourth: float) -> None:
+        """‖r∘z_i‖ from below and ‖z_i‖₄ from above, as r ← r − t q and z_i ← z_i − l_i q.
+
+        The first loses at most ‖t q∘z_i‖ ≤ |t| ‖q‖₄ ‖z_i‖₄ and ‖(r − t q)∘l_i q‖.
+        """
+        size = np.abs(row)
+        lost = np.abs(step) * q_fourth
+        self.mixed_root -= lost[:, None] * self.fourth_root
+        self.mixed_root -= (r_q + lost * q_fourth)[:, None] * size
+        np.maximum(self.mixed_root, 0.0, out=self.mixed_root)
+        self.fourth_root += q_fourth * size
 
     def rebuild(self, columns: Float) -> None:
         """Everything anew from the chosen features' Gram columns (|S| × n): drift is gone."""

@@ -201,6 +201,8 @@ class Scores(NamedTuple):
     rho: Float  # (t × c)
     norms: Float  # (c) ‖z‖²
     correlations: Float  # (t × c) r·z
+    mixed: Float  # (t × c) Σ r² z²
+    fourth: Float  # (c) Σ z⁴
 
 
 class _Latest(NamedTuple):
@@ -310,16 +312,17 @@ class SampleSpace:
         correlations = _total(block.r @ z.T for block, z in zip(blocks, Z, strict=True))
         delta = norms + penalty
         rho = (correlations + shrinkage) / delta
-        losses = _total(
+        answers = [
             kernels.loo_losses(z, block.r, block.d, delta, rho)
             for block, z in zip(blocks, Z, strict=True)
-        )
+        ]
+        losses, mixed, fourth = (_total(sums) for sums in zip(*answers, strict=True))
         row = int(losses.argmin())
         loss = float(losses[row])
         if self._latest is None or loss < self._latest.loss:
             # Very likely the one that will be added: spares making its z again.
             self._latest = _Latest(int(indices[row]), loss, [z[row] for z in Z])
-        return Scores(losses, delta, rho, norms, correlations)
+        return Scores(losses, delta, rho, norms, correlations, mixed, fourth)
 
     def remembers(self, index: int) -> bool:
         """Whether this candidate's z is still there from scoring it."""

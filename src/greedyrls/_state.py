@@ -12,7 +12,7 @@ from ._features import FeatureSpace
 from ._gram import GramColumns, Ranking
 from ._kernels import Float
 from ._problem import Problem, report_non_finite
-from ._samples import RowBlock, SampleSpace, SampleStatistics
+from ._samples import RowBlock, SampleSpace, SampleStatistics, Scores
 
 # A pivot further than this (relative to A_bb) from its value in the data means that the
 # recurrences have drifted: feature space is then rebuilt from the chosen features.
@@ -30,6 +30,20 @@ class Pivot(NamedTuple):
     rho: Float  # (t)
     norm: float  # ‖z‖²
     inner: Float  # (t) r·z
+    mixed: Float  # (t) Σ r² z²
+    fourth: float  # Σ z⁴
+
+    @classmethod
+    def from_scores(cls, scores: Scores, place: int) -> Pivot:
+        """One of the candidates that were scored."""
+        return cls(
+            float(scores.delta[place]),
+            scores.rho[:, place],
+            float(scores.norms[place]),
+            scores.correlations[:, place],
+            scores.mixed[:, place],
+            float(scores.fourth[place]),
+        )
 
 
 class SelectionState:
@@ -100,13 +114,13 @@ class SelectionState:
     def measure(self, index: int) -> Pivot:
         """One candidate in the data."""
         order = np.array([index])
-        scores = self.samples.score(order, *self.features.coefficients(order))
-        return Pivot(
-            float(scores.delta[0]),
-            scores.rho[:, 0],
-            float(scores.norms[0]),
-            scores.correlations[:, 0],
-        )
+        return Pivot.from_scores(self.score(order), 0)
+
+    def score(self, indices: NDArray[np.intp]) -> Scores:
+        """Candidates scored exactly; what was seen of them sharpens their later bounds."""
+        scores = self.samples.score(indices, *self.features.coefficients(indices))
+        self.features.remember_spread(indices, scores.mixed, scores.fourth)
+        return scores
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
