@@ -20,10 +20,24 @@ from problems import Case, cases, named_problems
 SAME = 1e-9
 
 
-def assert_same_selection(path: SelectionPath, indices: Any, losses: Any, scale: float) -> None:
+def tolerance(case: Case, indices: np.ndarray) -> float:
+    """1e-9, and more where a leverage near 1 takes digits from r/(1 − h) in any algorithm."""
+    weights = case.options.get("sample_weight", np.ones(len(case.X)))
+    columns = case.X[:, indices].astype(float)
+    leverages = np.zeros(len(case.X))
+    if case.options.get("fit_intercept", True):
+        columns = columns - np.average(columns, axis=0, weights=weights)
+        leverages += weights / weights.sum()
+    columns = columns * np.sqrt(weights)[:, None]
+    A = columns.T @ columns + case.options["alpha"] * np.eye(len(indices))
+    leverages += np.einsum("ij,ji->i", columns, np.linalg.solve(A, columns.T))
+    return SAME + 1e-14 / max(1e-10, 1.0 - float(leverages.max()))
+
+
+def assert_same_selection(path: SelectionPath, other: Any, rel: float, scale: float) -> None:
     """Equal step by step, up to the first near-tie that the two resolve differently."""
-    for step, index, loss in zip(path.steps, indices, losses, strict=True):
-        assert step.loss == pytest.approx(loss, rel=SAME, abs=1e-12 * scale)
+    for step, index, loss in zip(path.steps, other.indices, other.losses, strict=True):
+        assert step.loss == pytest.approx(loss, rel=rel, abs=1e-12 * scale)
         if step.index != index:
             return  # the same loss, another feature: from here on the sets differ
 
@@ -52,13 +66,32 @@ def literal_losses(case: Case, indices: np.ndarray) -> list[float]:
 def test_pruned_exhaustive_algorithm_3_and_wrapper_agree(case: Case) -> None:
     bounded = greedy_path(case.X, case.y, case.n_features, search="bounded", **case.options)
     exhaustive = greedy_path(case.X, case.y, case.n_features, search="exhaustive", **case.options)
-    third = reference.greedy_rls(case.X, case.y, case.n_features, **case.options)
+    # Algorithm 3 does not centre: columns far from the origin would cost it digits.
+    shift = case.X.mean(axis=0) if case.options["fit_intercept"] else 0.0
+    third = reference.greedy_rls(case.X - shift, case.y, case.n_features, **case.options)
     literal = reference.wrapper(case.X, case.y, case.n_features, **case.options)
     scale = max(bounded.initial_loss, float(np.mean(case.y**2)))
     assert bounded.indices.tolist() == exhaustive.indices.tolist()
-    assert_allclose(bounded.losses, exhaustive.losses, rtol=1e-10, atol=1e-13 * scale)
-    assert_same_selection(bounded, third.indices, third.losses, scale)
-    assert_same_selection(bounded, literal.indices, literal.losses, scale)
+    rel = max(tolerance(case, chosen) for chosen in (bounded.indices, third.indices))
+    assert_allclose(bounded.losses, exhaustive.losses, rtol=0.1 * rel, atol=1e-13 * scale)
+    assert_same_selection(bounded, third, rel, scale)
+    assert_same_selection(bounded, literal, rel, scale)
+
+
+@pytest.mark.heavy
+@settings(max_examples=max(1, EXAMPLES // 5))
+@given(case=cases(max_samples=120, max_features=200))
+def test_pruned_is_exhaustive_where_pruning_matters(case: Case) -> None:
+    """Larger problems: here bounds are tightened by passes, batches miss, columns are evicted."""
+    k = min(3 * case.n_features, case.X.shape[1], len(case.X) // 3 + 1)
+    bounded = greedy_path(case.X, case.y, k, search="bounded", n_runners_up=1, **case.options)
+    exhaustive = greedy_path(
+        case.X, case.y, k, search="exhaustive", n_runners_up=1, block_rows=50, **case.options
+    )
+    scale = max(bounded.initial_loss, float(np.mean(case.y**2)))
+    assert bounded.indices.tolist() == exhaustive.indices.tolist()
+    rel = tolerance(case, bounded.indices)
+    assert_allclose(bounded.losses, exhaustive.losses, rtol=0.1 * rel, atol=1e-13 * scale)
 
 
 @pytest.mark.heavy
@@ -67,7 +100,9 @@ def test_pruned_exhaustive_algorithm_3_and_wrapper_agree(case: Case) -> None:
 def test_losses_are_those_of_literal_refits(case: Case) -> None:
     path = greedy_path(case.X, case.y, case.n_features, **case.options)
     scale = max(path.initial_loss, float(np.mean(case.y**2)))
-    assert_allclose(path.losses, literal_losses(case, path.indices), rtol=1e-9, atol=1e-12 * scale)
+    expected = literal_losses(case, path.indices)
+    rel = tolerance(case, path.indices)
+    assert_allclose(path.losses, expected, rtol=rel, atol=1e-12 * scale)
 
 
 @settings(max_examples=max(1, min(100, EXAMPLES // 10)))
@@ -84,7 +119,7 @@ def test_coefficients_are_those_of_ridge_at_every_size(case: Case) -> None:
         # Where columns are (nearly) equal and the penalty small, only predictions are determined.
         A = columns.T @ columns + case.options["alpha"] * np.eye(k)
         if np.linalg.cond(A) < 1e6:
-            magnitude = np.abs(model.coef_).max()
+            magnitude = np.abs(model.coef_).max() + 1e-12 * size / (1e-12 + np.abs(columns).max())
             coef = path.coef(k).reshape(model.coef_.shape)
             assert_allclose(coef, model.coef_, rtol=1e-9, atol=1e-9 * magnitude)
             assert_allclose(
@@ -101,7 +136,7 @@ def test_named_problems(name: str, alpha: float) -> None:
     third = reference.greedy_rls(X - X.mean(axis=0), y, 10, alpha=alpha, fit_intercept=True)
     assert bounded.indices.tolist() == exhaustive.indices.tolist()
     assert_allclose(bounded.losses, exhaustive.losses, rtol=1e-10)
-    assert_same_selection(bounded, third.indices, third.losses, float(np.mean(y**2)))
+    assert_same_selection(bounded, third, SAME, float(np.mean(y**2)))
 
 
 @pytest.mark.parametrize("alpha", [1e-2, 1.0, 100.0])
@@ -109,7 +144,7 @@ def test_more_features_than_samples(alpha: float) -> None:
     X, y = named_problems()["wide"]
     path = greedy_path(X, y, 60, alpha=alpha, search="bounded")
     third = reference.greedy_rls(X, y, 60, alpha=alpha, fit_intercept=True)
-    assert_same_selection(path, third.indices, third.losses, float(np.mean(y**2)))
+    assert_same_selection(path, third, SAME, float(np.mean(y**2)))
     literal = literal_losses(
         Case(X, y, 60, {"alpha": alpha, "fit_intercept": True}), path.indices[:45]
     )
