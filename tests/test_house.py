@@ -22,6 +22,7 @@ ROOMS = [
     "_kernels",
     "_problem",
     "_columns",
+    "_blocks",
     "_samples",
     "_features",
     "_gram",

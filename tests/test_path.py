@@ -402,6 +402,6 @@ def test_counters(search: Any) -> None:
     if search == "exhaustive":
         assert counters.exact_evaluations == everything
     assert 4 <= counters.exact_evaluations <= everything
-    assert 1 <= counters.passes <= 5
+    assert 1 <= counters.passes <= 1 + 4 + 4  # start, Gram columns, looks at all candidates
     assert counters.rebuilds == 0
     assert 0.0 < sum(step.seconds for step in path.steps) <= counters.seconds

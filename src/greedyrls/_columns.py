@@ -2,55 +2,58 @@
 
 In C order a column lies scattered over all of X, and gathering it costs more than computing with
 it. The columns of the chosen features are needed at every step and those scored lately are likely
-scored again, so both are kept, within a budget: X is never copied whole.
+scored again, so both are kept, within a budget: X is never copied whole. This is a cache: what it
+returns depends on the arguments alone, so blocks that share it remain values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._kernels import Float, gather
 
-# Shares of the memory of X that kept columns may take, and how much is always allowed.
+# Shares of the memory of X that kept columns may take.
 CHOSEN_SHARE = 0.25
 RECENT_SHARE = 0.04
-ALWAYS_ALLOWED_BYTES = 1 << 22
 
 # Shorter columns are gathered faster than they are looked up.
 _WORTH_KEEPING_ROWS = 1500
 # Columns scored lately that may be scored again, or chosen.
 _RECENT_COLUMNS = 16
 # Chosen columns lie in buffers of this many: a buffer takes real memory only as it fills.
-_BUFFER_COLUMNS = 64
+_BUFFER_COLUMNS = 32
 # Chosen columns over the budget are gathered anew at each use, this many at a time.
 _OVERFLOW_COLUMNS = 8
 
 
 class ColumnStore:
-    """Columns √w ∘ (x_i − mean_i) of one row block."""
+    """Columns √w ∘ (x_i − mean_i) of one row block; `spare_bytes` are always allowed."""
 
     def __init__(
-        self, X: NDArray[np.generic], root_weights: Float | None, means: Float | None
+        self,
+        X: NDArray[np.generic],
+        root_weights: Float | None,
+        means: Float | None,
+        spare_bytes: float,
     ) -> None:
         self._X = X
         self._is_short = X.shape[0] < _WORTH_KEEPING_ROWS
         self._root_weights = root_weights
         self._means = means
         column_bytes = max(1, 8 * X.shape[0])
-        spare = ALWAYS_ALLOWED_BYTES
-        self._chosen_limit = max(1, int(max(spare, CHOSEN_SHARE * X.nbytes)) // column_bytes)
-        recent = int(max(spare, RECENT_SHARE * X.nbytes)) // column_bytes
+        self._limit = int(max(spare_bytes, CHOSEN_SHARE * X.nbytes)) // column_bytes
+        recent = int(max(spare_bytes, RECENT_SHARE * X.nbytes)) // column_bytes
         # Columns gathered lately, in a ring: which column a slot holds, and where a column is.
         self._recent = np.empty((min(max(1, recent), _RECENT_COLUMNS), X.shape[0]))
         self._owners: dict[int, int] = {}
         self._slots: dict[int, int] = {}
         self._next = 0
+        # The first chosen features, whose columns lie in the buffers in this order.
+        self._kept: tuple[int, ...] = ()
         self._buffers: list[Float] = []
-        self._overflow: list[int] = []
-        self._kept = 0
 
     def fresh(self, indices: NDArray[np.intp], rows: slice = slice(None)) -> Float:
         """Columns gathered from X, one per row of the result, all rows or some."""
@@ -91,30 +94,29 @@ class ColumnStore:
             self._slots[index] = slot
             self._recent[slot] = column
 
-    def choose(self, index: int) -> None:
-        """The feature was chosen: keep its column for all later steps, if the budget allows."""
+    def keep(self, chosen: tuple[int, ...], index: int) -> None:
+        """A feature was chosen after these: keep its column, if the budget allows."""
+        if chosen != self._kept or len(self._kept) >= self._limit:
+            return
         slot = self._slots.pop(index, None)
         if slot is not None:
             del self._owners[slot]
-        if self._kept >= self._chosen_limit:
-            self._overflow.append(index)
-            return
-        place = self._kept % _BUFFER_COLUMNS
+        place = len(self._kept) % _BUFFER_COLUMNS
         if place == 0:
-            size = min(_BUFFER_COLUMNS, self._chosen_limit - self._kept)
+            size = min(_BUFFER_COLUMNS, self._limit - len(self._kept))
             self._buffers.append(np.empty((size, self._X.shape[0])))
         column = self.fresh(np.array([index]))[0] if slot is None else self._recent[slot]
         self._buffers[-1][place] = column
-        self._kept += 1
+        self._kept = (*self._kept, index)
 
-    def subtract_chosen(self, columns: Float, beta: Float) -> None:
-        """columns −= β' X_S, with β (|S| × c) in the order of choice."""
-        start = 0
-        for buffer in self._buffers:
-            stop = min(self._kept, start + len(buffer))
-            columns -= beta[start:stop].T @ buffer[: stop - start]
-            start = stop
-        for first in range(0, len(self._overflow), _OVERFLOW_COLUMNS):
-            some = self._overflow[first : first + _OVERFLOW_COLUMNS]
-            part = beta[self._kept + first : self._kept + first + len(some)]
-            columns -= part.T @ self.fresh(np.array(some))
+    def chosen(self, features: tuple[int, ...]) -> Iterator[tuple[slice, Float]]:
+        """Columns of the chosen features, some at a time, with their places in `features`."""
+        known = 0
+        if features[: len(self._kept)] == self._kept:
+            for buffer in self._buffers:
+                count = min(len(buffer), len(self._kept) - known)
+                yield slice(known, known + count), buffer[:count]
+                known += count
+        for first in range(known, len(features), _OVERFLOW_COLUMNS):
+            some = features[first : first + _OVERFLOW_COLUMNS]
+            yield slice(first, first + len(some)), self.fresh(np.array(some))

@@ -8,7 +8,6 @@ scoring every candidate.
 
 from __future__ import annotations
 
-import math
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -57,13 +56,17 @@ class Criterion(Protocol):
         ...
 
 
-def tie_tolerance(loss: float, scale: float) -> float:
-    """How far above the smallest loss another one counts as equal.
+def tie_tolerances(losses: Float, scales: Float) -> Float:
+    """How far above each loss another one counts as equal; losses are t × c, the result (c).
 
-    1e-10 relative. A loss far below the scale of the targets is the square of errors that are
+    1e-10 relative. A loss far below the scale of its target (t) is the square of errors that are
     themselves known to rounding of that scale only, so there the tolerance is that rounding.
     """
-    return TIE * loss + 1e-14 * math.sqrt(max(loss, 0.0) * scale)
+    rounding = np.sqrt(losses * scales[:, None])
+    rounding *= 2e-15
+    rounding += TIE * losses
+    total: Float = rounding[0] if len(rounding) == 1 else rounding.sum(axis=0)
+    return total
 
 
 def _approximation(state: SelectionState) -> tuple[Float, Float | None, Float]:
@@ -122,7 +125,8 @@ def lower_bounds(state: SelectionState) -> Bounds:
     spread *= 2.0 / (largest**3 * features.delta)
     gain -= spread
     values: Float = state.loss_sum - (gain[0] if len(gain) == 1 else gain.sum(axis=0))
-    values[features.untrusted()] = -np.inf
+    # Numbers near the ends of float64 may give no bound at all.
+    values[features.untrusted() | np.isnan(values)] = -np.inf
     np.maximum(values, state.barred, out=values)
     return Bounds(values, 2.0 * (slack[0] if len(slack) == 1 else slack.sum(axis=0)))
 
@@ -132,61 +136,70 @@ class _Scored:
 
     def __init__(self, state: SelectionState) -> None:
         self._state = state
-        self.indices: list[int] = []
-        self._scores: list[Scores] = []
+        self.indices = np.empty(0, dtype=np.intp)
         self.losses = np.empty(0)
+        self._tolerances = np.empty(0)
+        self._scores: list[Scores] = []
 
     def score(self, indices: NDArray[np.intp]) -> None:
         """Score some more exactly."""
         scores = self._state.score(indices)
-        self.indices += indices.tolist()
         self._scores.append(scores)
-        losses = scores.losses
+        tolerances = tie_tolerances(scores.losses, self._state.target_energy)
+        losses = scores.losses[0] if len(scores.losses) == 1 else scores.losses.sum(axis=0)
         if not losses.max() < np.inf:
             # A loss that is not a number comes of a leverage of 1 up to rounding: no candidate.
-            losses = np.where(np.isnan(losses), np.inf, losses)
-        self.losses = np.concatenate((self.losses, losses)) if len(self.losses) else losses
+            lost = ~(losses < np.inf)
+            losses, tolerances = np.where(lost, np.inf, losses), np.where(lost, 0.0, tolerances)
+        if len(self.indices):
+            indices = np.concatenate((self.indices, indices))
+            losses = np.concatenate((self.losses, losses))
+            tolerances = np.concatenate((self._tolerances, tolerances))
+        self.indices, self.losses, self._tolerances = indices, losses, tolerances
 
     def threshold(self, count: int) -> float:
         """No candidate whose loss is above this can be among the best `count`, or tie with them."""
         if len(self.losses) < count:
             return np.inf
-        last = self.losses.min() if count == 1 else np.partition(self.losses, count - 1)[count - 1]
-        return float(last) + tie_tolerance(float(last), self._state.target_energy)
+        place = self.losses.argmin()
+        if count > 1:
+            place = np.argpartition(self.losses, count - 1)[count - 1]
+        return float(self.losses[place] + self._tolerances[place])
 
     @property
     def best(self) -> int:
         """The feature with the smallest loss so far."""
-        return self.indices[int(self.losses.argmin())]
+        return int(self.indices[self.losses.argmin()])
 
-    def pivot(self, place: int) -> Pivot:
-        """What was measured of one of them."""
-        for scores in self._scores:
-            if place < len(scores.losses):
-                return Pivot.from_scores(scores, place)
-            place -= len(scores.losses)
-        raise IndexError(place)
+    def _first(self, losses: Float) -> int:
+        """Place of the best: lowest index among those tied with the smallest loss."""
+        place = int(losses.argmin())
+        (tied,) = (losses <= losses[place] + self._tolerances[place]).nonzero()
+        return int(tied[self.indices[tied].argmin()]) if len(tied) > 1 else place
 
     def choice(self, n_runners_up: int, ranking: Ranking) -> Choice:
-        """The best: lowest index among those tied with the smallest loss."""
-        best = float(self.losses.min())
-        if best == np.inf:
+        """The best, and the best of the others, and so on."""
+        place = self._first(self.losses)
+        if self.losses[place] == np.inf:
             raise NumericalLimit("no candidate has a finite loss")
-        limit = best + tie_tolerance(best, self._state.target_energy)
-        (tied,) = (self.losses <= limit).nonzero()
-        place = min(tied.tolist(), key=self.indices.__getitem__)
+        pivot = self._pivot(place)
         runners_up: list[tuple[int, float]] = []
-        if n_runners_up:
-            ordered = np.lexsort((np.asarray(self.indices), self.losses)).tolist()
-            others = [other for other in ordered if other != place][:n_runners_up]
-            runners_up = [(self.indices[other], float(self.losses[other])) for other in others]
+        left, latest = self.losses, place
+        for _ in range(min(n_runners_up, len(self.losses) - 1)):
+            left = np.where(np.arange(len(left)) == latest, np.inf, left)
+            latest = self._first(left)
+            runners_up.append((int(self.indices[latest]), float(self.losses[latest])))
         return Choice(
-            self.indices[place],
-            float(self.losses[place]),
-            self.pivot(place),
-            tuple(runners_up),
-            ranking,
+            int(self.indices[place]), float(self.losses[place]), pivot, tuple(runners_up), ranking
         )
+
+    def _pivot(self, place: int) -> Pivot:
+        """What was measured of one of them."""
+        for scores in self._scores:
+            if place < len(scores.delta):
+                return Pivot.from_scores(scores, place)
+            place -= len(scores.delta)
+        raise IndexError(place)
 
 
 def smallest(values: Float, count: int) -> NDArray[np.intp]:
@@ -226,6 +239,7 @@ class LeaveOneOut:
         scored = _Scored(state)
         candidates = state.candidates
         scored.score(candidates)
+        state.samples.passes += 1
 
         def ranking(count: int) -> list[int]:
             return [int(candidates[place]) for place in _best_first(scored.losses, count)]

@@ -178,7 +178,8 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, _GreedyRLS):  # type:
 
     Notes
     -----
-    Cost: see `greedy_path`; ``predict`` is O(m·k).
+    Cost: see `greedy_path`; ``predict`` looks at the selected columns only, apart from
+    scikit-learn's check of X.
 
     The leave-one-out loss of a searched set is optimistic, the more so the more features were
     searched; estimate the quality of the whole procedure by cross-validating the estimator.
@@ -306,6 +307,7 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):  # type: ignore[misc]
                 f"Classifier can't train when only one class is present: every label is "
                 f"{classes.tolist()[0]!r}. Pass data of at least 2 classes."
             )
+        _check_weighted_classes(y, sample_weight)
         self._select(X, codes[:, 0] if codes.shape[1] == 1 else codes, sample_weight)
         self.classes_: NDArray[Any] = classes
         return self
@@ -340,34 +342,37 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):  # type: ignore[misc]
         return self.classes_[places]  # type: ignore[no-any-return]
 
 
+def _check_weighted_classes(y: NDArray[Any], sample_weight: ArrayLike | None) -> None:
+    """Samples of weight 0 are no samples: two classes must have weight."""
+    if sample_weight is None:
+        return
+    weights = np.asarray(sample_weight)
+    if weights.shape == y.shape and weights.any() and len(np.unique(y[weights != 0])) < 2:
+        raise ValueError(
+            "Classifier can't train when only one class is present: all samples of positive "
+            f"weight have the label {y[weights != 0].tolist()[0]!r}."
+        )
+
+
 def _size(n_features_to_select: Any, problem: Problem) -> int:
     """The largest number of features that the search may reach."""
     if problem.n_available == 0:
         raise ValueError("All features of X are excluded: there is nothing to choose from.")
-    if isinstance(n_features_to_select, bool):
-        raise TypeError(
-            "n_features_to_select must be a whole number, a share in (0, 1] or 'auto', got "
-            f"{n_features_to_select!r}."
-        )
-    if isinstance(n_features_to_select, str):
-        if n_features_to_select != "auto":
-            raise ValueError(
-                "n_features_to_select must be a whole number, a share in (0, 1] or 'auto', got "
-                f"{n_features_to_select!r}."
-            )
+    if n_features_to_select == "auto":
         return max(1, len(problem.forced), min(problem.n_available, problem.n_samples - 1))
-    if isinstance(n_features_to_select, numbers.Integral):
-        return check_n_features(n_features_to_select, problem)
-    if isinstance(n_features_to_select, numbers.Real):
-        share = float(n_features_to_select)
-        if not 0.0 < share <= 1.0:
-            raise ValueError(
-                f"n_features_to_select={share} as a share must be in (0, 1]; for a number of "
-                "features pass a whole number."
-            )
-        size = max(1, math.floor(share * problem.n_features * (1 + 1e-12)))
-        return max(len(problem.forced), min(size, problem.n_available))
-    raise TypeError(
+    wrong = (
         "n_features_to_select must be a whole number, a share in (0, 1] or 'auto', got "
         f"{n_features_to_select!r}."
     )
+    if isinstance(n_features_to_select, str):
+        raise ValueError(wrong)
+    if isinstance(n_features_to_select, bool) or not isinstance(n_features_to_select, numbers.Real):
+        raise TypeError(wrong)
+    if isinstance(n_features_to_select, numbers.Integral):
+        return check_n_features(n_features_to_select, problem)
+    share = float(n_features_to_select)
+    if not 0.0 < share <= 1.0:
+        raise ValueError(f"{wrong} For a number of features pass a whole number.")
+    # A product such as 0.29 · 100 is below 29 by rounding only.
+    size = max(1, math.floor(share * problem.n_features * (1 + 1e-12)))
+    return max(len(problem.forced), min(size, problem.n_available))

@@ -19,6 +19,7 @@ from ._kernels import Float
 _TRUSTED_PIVOT = 1e-5
 # A fourth root of a sum of fourth powers that nothing is known of; its square is finite.
 _UNKNOWN = 1e150
+_TINY_FOURTH = 1e-290
 
 
 class Coefficients(NamedTuple):
@@ -74,13 +75,32 @@ class FeatureSpace:
     def coefficients(self, indices: NDArray[np.intp]) -> Coefficients:
         """β and the penalty terms of some candidates: O(|S|² c)."""
         s = self.size
-        beta = self._inverse[:s, :s].T @ self._L[:s, indices]
+        return self.terms(indices, self._inverse[:s, :s].T @ self._L[:s, indices])
+
+    def terms(self, indices: NDArray[np.intp], beta: Float) -> Coefficients:
+        """The penalty terms that belong to β (|S| × c)."""
+        s = self.size
         weighted = self._penalties[:s, None] * beta
         shrinkage = self._weights[:s].T @ weighted
         weighted *= beta
         penalty = self.penalty.take(indices)
         penalty += np.add.reduce(weighted, axis=0)
         return Coefficients(beta, penalty, shrinkage)
+
+    def beta(self, index: int) -> Float:
+        """β (|S|) of one candidate."""
+        s = self.size
+        return self._inverse[:s, :s].T @ self._L[:s, index]
+
+    def corrected(self, beta: Float, products: Float) -> Float:
+        """β after a step of iterative refinement; products (|S|) are X_S'z, which should be Pβ."""
+        s = self.size
+        inverse = self._inverse[:s, :s]
+        return beta + inverse.T @ (inverse @ (products - self._penalties[:s] * beta))
+
+    def pivot_scale(self, index: int) -> float:
+        """A_ii."""
+        return float(self.diagonal[index] + self.penalty[index])
 
     def set_anchor(self, products: Float) -> None:
         """Take a·x_i for all i (t × n) and keep a·z_i: the part along the chosen ones removed."""
@@ -99,6 +119,11 @@ class FeatureSpace:
         """Take Σ r² z² (t × c) and Σ z⁴ (c) of candidates that were scored."""
         self.mixed_root[:, indices] = np.sqrt(mixed)
         self.fourth_root[indices] = np.sqrt(np.sqrt(fourth))
+        if not (fourth.min() > _TINY_FOURTH and fourth.max() < np.inf):
+            # Fourth powers that underflow or overflow tell nothing.
+            lost = indices[~((fourth > _TINY_FOURTH) & (fourth < np.inf))]
+            self.mixed_root[:, lost] = 0.0
+            self.fourth_root[lost] = _UNKNOWN
 
     def untrusted(self) -> NDArray[np.bool_]:
         """Candidates whose pivot is mostly rounding."""
@@ -108,6 +133,7 @@ class FeatureSpace:
         self,
         index: int,
         column: Float,
+        beta: Float,
         delta: float,
         rho: Float,
         norm: float,
@@ -117,19 +143,18 @@ class FeatureSpace:
     ) -> float:
         """Add a feature; returns the drift of its pivot, |δ − its value in the data| / A_bb.
 
-        column (n) is X'x_b; delta, rho (t), norm = ‖z_b‖², inner (t) = r·z_b, mixed (t) = Σ r² z_b²
-        and fourth = Σ z_b⁴ come from the data, so that each pivot starts afresh instead of from
-        the recurrence.
+        column (n) is X'x_b and beta (|S|) its coefficients on the chosen features; delta, rho (t),
+        norm = ‖z_b‖², inner (t) = r·z_b, mixed (t) = Σ r² z_b² and fourth = Σ z_b⁴ come from the
+        data, so that each pivot starts afresh instead of from the recurrence.
         """
         s = self.size
         if s == len(self._L):
             self._grow()
-        drift = abs(self.delta[index] - delta) / (self.diagonal[index] + self.penalty[index])
+        drift = abs(self.delta[index] - delta) / self.pivot_scale(index)
         root = np.sqrt(delta)
         left = np.empty((2, s))
         on_chosen, overlap = left
         on_chosen[:] = self._L[:s, index]
-        beta = self._inverse[:s, :s].T @ on_chosen
         np.subtract(on_chosen, self._overlap[:s, :s] @ on_chosen, out=overlap)
         overlap /= root
         both = left @ self._L[:s]

@@ -25,13 +25,13 @@ _ALL_WIDTH = 128
 class GramColumns:
     """Columns fetched and not yet used, and the width of the next batch."""
 
-    def __init__(self, samples: SampleSpace, n_features: int) -> None:
+    def __init__(self, samples: SampleSpace, n_samples: int) -> None:
         self._samples = samples
         self._columns: dict[int, Float] = {}
         self._width = _FIRST_WIDTH
         self._used = 0
-        # Columns waiting for use may take as much memory as the factor of that many features.
-        self._limit = max(2 * _ALL_WIDTH, n_features)
+        # A column has n numbers: so many of them are a quarter of X, and no more may wait.
+        self._limit = max(_SMALLEST_WIDTH, n_samples // 4)
 
     def __contains__(self, index: int) -> bool:
         return index in self._columns
@@ -55,10 +55,10 @@ class GramColumns:
             for index in ranking(len(self._columns) + _ALL_WIDTH + 2)
             if index != missing and index not in self._columns
         ]
-        if len(likely) <= min(_ALL_WIDTH, 4 * remaining):
+        if len(likely) < min(_ALL_WIDTH, 4 * remaining, self._limit):
             return [missing, *likely]  # all there are: never another pass for Gram columns
         # Past the last feature nothing is needed; a quarter more allows for wrong guesses.
-        width = min(self._width, remaining + remaining // 4)
+        width = min(self._width, remaining + remaining // 4, self._limit)
         return [missing, *likely[: width - 1]]
 
     def keep(self, indices: Sequence[int], columns: Float) -> None:

@@ -90,8 +90,9 @@ def greedy_path(
     Notes
     -----
     Cost: a few passes over X, O(m·n) each, and O(k·(n + m)) per step on n- and m-vectors where the
-    bounds bite, at most O(m·n·k) per step where they do not. Memory beyond X: O(k·n + k·m), with
-    the part in m limited to a quarter of X.
+    bounds bite, at most O(m·n·k) per step where they do not. Memory beyond X: O(k·n) for feature
+    space, some vectors of m, and columns kept in float64, up to a quarter of the size of X (or
+    4 MB).
 
     Features should be on comparable scales, as for any ridge model.
 
@@ -360,10 +361,17 @@ def _check_same_data(path: SelectionPath, problem: Problem) -> None:
     names = settings.feature_names_in
     if names and problem.feature_names and names != problem.feature_names:
         raise ValueError("The columns of X have other names than those of the path.")
+    if problem.single_target != settings.single_target:
+        dimensions = 1 if settings.single_target else 2
+        raise ValueError(f"y of the path has {dimensions} dimensions; pass it in the same shape.")
     if problem.Y.shape[1] != len(path.moments.target_means):
         raise ValueError(
             f"y has {problem.Y.shape[1]} targets; the path has {len(path.moments.target_means)}."
         )
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _check_options(
@@ -375,10 +383,10 @@ def _check_options(
 ) -> None:
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}.")
-    if not isinstance(n_runners_up, int | np.integer) or n_runners_up < 0:
+    if not _is_whole(n_runners_up) or n_runners_up < 0:
         raise ValueError(f"n_runners_up must be a whole number, 0 or more; got {n_runners_up!r}.")
     for name, value in (("patience", patience), ("block_rows", block_rows)):
-        if value is not None and (not isinstance(value, int | np.integer) or value < 1):
+        if value is not None and (not _is_whole(value) or value < 1):
             raise ValueError(f"{name} must be None or a whole number, 1 or more; got {value!r}.")
     if search not in ("auto", "bounded", "exhaustive"):
         raise ValueError(f"search must be 'auto', 'bounded' or 'exhaustive', got {search!r}.")

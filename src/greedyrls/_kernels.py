@@ -92,11 +92,10 @@ def loo_losses(
     """Sums of squared leave-one-out errors if each candidate were added, and two moments of z.
 
     Parameters: Z (c × m) what is left of the candidates, r (t × m) residuals, d (m) = 1 − h,
-    delta (c), rho (t × c). Result: Σ_t Σ_j ((r_tj − z_j ρ_t) / (1 − h_j − z_j²/δ))² (c),
+    delta (c), rho (t × c). Result: Σ_j ((r_tj − z_j ρ_t) / (1 − h_j − z_j²/δ))² (t × c),
     Σ_j r_tj² z_j² (t × c) and Σ_j z_j⁴ (c).
     """
-    total, fourth = np.zeros(len(delta)), np.zeros(len(delta))
-    mixed = np.zeros(rho.shape)
+    total, mixed, fourth = np.zeros(rho.shape), np.zeros(rho.shape), np.zeros(len(delta))
     inverse = (1.0 / delta)[:, None]
     m = Z.shape[1]
     height = max(1024, TILE_ELEMENTS // (4 * max(1, len(delta))))
@@ -108,9 +107,9 @@ def loo_losses(
         mixed += (residuals * residuals) @ shrunk.T
         shrunk *= inverse
         np.subtract(d[rows], shrunk, out=shrunk)
-        for residual, slope in zip(residuals, rho, strict=True):
+        for residual, slope, sums in zip(residuals, rho, total, strict=True):
             error = z * slope[:, None]
             np.subtract(residual, error, out=error)
             error /= shrunk
-            total += np.vecdot(error, error)
+            sums += np.vecdot(error, error)
     return total, mixed, fourth

@@ -84,7 +84,7 @@ class Counters:
     Attributes
     ----------
     passes : int
-        Passes over the data: how often all of X was read.
+        Passes over the data: how often all of X was read. Reading single columns is not counted.
     exact_evaluations : int
         How often a candidate's loss was computed on the rows rather than bounded.
     rebuilds : int
@@ -161,7 +161,7 @@ class SelectionPath:
     """Features in the order of their selection, with loss and model at every size.
 
     Made by `greedy_path`, `extend_path` and `SelectionPath.from_json`. Holds no data: its size is
-    O(k² + k·t) for k features and t targets.
+    O(k² + k·t) for k features and t targets, and the names of the features.
 
     Attributes
     ----------

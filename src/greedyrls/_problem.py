@@ -103,7 +103,8 @@ def make_problem(
 
 def check_flag(value: Any, name: str) -> bool:
     """True or False."""
-    if not isinstance(value, bool | np.bool_) and value not in (0, 1):
+    is_flag = isinstance(value, bool | np.bool_)
+    if not is_flag and not (isinstance(value, numbers.Integral) and int(value) in (0, 1)):
         raise TypeError(f"{name} must be True or False, got {value!r}.")
     return bool(value)
 

@@ -8,15 +8,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ._blocks import RowBlock, SampleStatistics
 from ._features import FeatureSpace
 from ._gram import GramColumns, Ranking
 from ._kernels import Float
 from ._problem import Problem, report_non_finite
-from ._samples import RowBlock, SampleSpace, SampleStatistics, Scores
+from ._samples import SampleSpace, Scores
 
 # A pivot further than this (relative to A_bb) from its value in the data means that the
 # recurrences have drifted: feature space is then rebuilt from the chosen features.
 DRIFT_BOUND = 1e-10
+# A chosen pivot this much smaller than A_bb is measured again with refined coefficients.
+_REFINED_PIVOT = 1e-3
+# With 1 − h below this, r/(1 − h) has no more than four digits left.
+_SMALLEST_D = 1e-12
 
 
 class NumericalLimit(ArithmeticError):
@@ -59,7 +64,7 @@ class SelectionState:
         self.features = FeatureSpace(
             self.start.diagonal, self.start.correlation, problem.penalty, capacity
         )
-        self.gram = GramColumns(self.samples, capacity)
+        self.gram = GramColumns(self.samples, problem.n_samples)
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
         self.barred = np.full(problem.n_features, -np.inf)
         self.barred[list(problem.excluded)] = np.inf
@@ -74,7 +79,7 @@ class SelectionState:
             float(problem.n_samples) if weights is None else float(weights @ weights)
         )
         self._n_weighted = problem.n_samples if weights is None else int(np.count_nonzero(weights))
-        self.target_energy = float(self.statistics.r_r.sum())
+        self.target_energy = self.statistics.r_r
 
     @property
     def size(self) -> int:
@@ -113,31 +118,52 @@ class SelectionState:
 
     def measure(self, index: int) -> Pivot:
         """One candidate in the data."""
-        order = np.array([index])
-        return Pivot.from_scores(self.score(order), 0)
+        return Pivot.from_scores(self.score(np.array([index])), 0)
 
     def score(self, indices: NDArray[np.intp]) -> Scores:
         """Candidates scored exactly; what was seen of them sharpens their later bounds."""
-        scores = self.samples.score(indices, *self.features.coefficients(indices))
-        self.features.remember_spread(indices, scores.mixed, scores.fourth)
-        return scores
+        parts = []
+        for first in range(0, len(indices), self.samples.group):
+            some = indices[first : first + self.samples.group]
+            scores = self.samples.score(some, *self.features.coefficients(some))
+            self.features.remember_spread(some, scores.mixed, scores.fourth)
+            parts.append(scores)
+        if len(parts) == 1:
+            return parts[0]
+        return Scores(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
         column = self.gram.take(index, ranking, remaining)
         if len(self._constant):
             column[self._constant] = 0.0  # a constant column has no products, only rounding
-        beta = None
-        if not self.samples.remembers(index):
-            beta = self.features.coefficients(np.array([index])).beta
+        beta = self.features.beta(index)
+        if self.size and pivot.delta < _REFINED_PIVOT * self.features.pivot_scale(index):
+            beta, pivot = self._refined(index, beta)
         along = self.features.anchor_along(index, pivot.norm)
-        self.samples.advance(index, beta, pivot.delta, pivot.rho, along)
-        drift = self.features.add(index, column, *pivot)
+        self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
+        drift = self.features.add(index, column, beta, *pivot)
         self.barred[index] = np.inf
         self.largest_drift = max(self.largest_drift, drift)
         if drift > DRIFT_BOUND:
             self.rebuild()
         self.statistics = self.samples.statistics()
+        if self.statistics.smallest_d < _SMALLEST_D:
+            raise NumericalLimit("a sample's leverage is 1 up to rounding")
+
+    def _refined(self, index: int, beta: Float) -> tuple[Float, Pivot]:
+        """β corrected by what X_S'z and −Pβ differ by, and the feature measured with it.
+
+        A feature that the chosen ones nearly span has a z that is mostly the error of β, and r, h
+        and w would keep that error for good.
+        """
+        order = np.array([index])
+        for _ in range(2):
+            products = self.samples.chosen_products(index, beta[:, None])
+            beta = self.features.corrected(beta, products)
+            self.samples.forget()
+            scores = self.samples.score(order, *self.features.terms(order, beta[:, None]))
+        return beta, Pivot.from_scores(scores, 0)
 
     def set_anchor(self, columns: list[int]) -> None:
         """Compute X'g, g = ω∘r, by a pass over X, for this step's bounds and those to come.
@@ -154,26 +180,27 @@ class SelectionState:
         """Feature space anew from the chosen set: one pass over the data."""
         self.rebuilds += 1
         try:
-            self.features.rebuild(self.samples.products(self.features.selected))
+            columns = self.samples.products(self.features.selected)
+            columns[:, self._constant] = 0.0
+            self.features.rebuild(columns)
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
 
 
 def _check_start(problem: Problem, known: SampleStatistics) -> None:
     """Errors for numbers too large to compute a loss and its standard error from."""
-    if math.isfinite(known.loss_squares) and np.isfinite(known.g_g).all():
-        return
     weights = problem.weights
-    if weights is not None and problem.fit_intercept and weights.max() >= weights.sum() - 1e-16:
+    if weights is not None and known.smallest_d < _SMALLEST_D:
         row = int(weights.argmax())
         raise ValueError(
             f"sample_weight of row {row}, {float(weights[row])!r}, dwarfs all others: nothing is "
             "left of them when it is left out. Use weights closer to each other."
         )
-    raise ValueError(
-        "y has values so large that their fourth powers overflow float64 (over about 1e77); "
-        "rescale it."
-    )
+    if not (math.isfinite(known.loss_squares) and np.isfinite(known.g_g).all()):
+        raise ValueError(
+            "y has values so large that their fourth powers overflow float64 (over about 1e77); "
+            "rescale it."
+        )
 
 
 def _memory_blocks(problem: Problem, block_rows: int | None) -> list[RowBlock]:

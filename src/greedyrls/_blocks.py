@@ -1,0 +1,247 @@
+"""A row block: some rows of X with their piece of the residuals r and of d = 1 − h.
+
+A block answers a few questions; answers of several blocks are added up (`add_up`). Only vectors of
+feature space pass between a block and the driver: z of a candidate stays where the block is, and
+the driver hands it back unseen. A block is a value: `begin`, `anchored` and `advance` return new
+ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _kernels as kernels
+from ._columns import ColumnStore
+from ._kernels import Float
+
+# Rows multiplied at a time with gathered columns: enough for a matrix product to run at speed.
+_PRODUCT_ROWS = 4096
+
+
+class TargetSums(NamedTuple):
+    """What is known before the first pass."""
+
+    weight: float  # Σ w
+    targets: Float  # (t) Σ w y
+
+
+class RawSums(NamedTuple):
+    """The first pass; X is not centred yet."""
+
+    products: Float  # (t + 1 × n) Σ w (y − mean) x, then Σ w x
+    squares: Float  # (n) Σ w x²
+
+
+class Products(NamedTuple):
+    """v'X for some vectors v, X not centred, and Σ v."""
+
+    values: Float  # (c × n)
+    sums: Float  # (c)
+
+
+class Moments(NamedTuple):
+    """Of what is left of some candidates."""
+
+    norms: Float  # (c) ‖z‖²
+    correlations: Float  # (t × c) r·z
+
+
+class ChosenProducts(NamedTuple):
+    """X_S'z of a candidate."""
+
+    values: Float  # (|S|)
+
+
+class Losses(NamedTuple):
+    """Leave-one-out sums of some candidates, and how they are spread over the rows."""
+
+    losses: Float  # (t × c) Σ of squared LOO errors
+    mixed: Float  # (t × c) Σ r² z²
+    fourth: Float  # (c) Σ z⁴
+
+
+class SampleStatistics(NamedTuple):
+    """What the driver knows of r and h after a step: sums over rows, with g = ω∘r.
+
+    a is the anchor: g at the last pass that computed X'g, without its parts along the features
+    added since. There is none before the first such pass; its sums are then 0.
+    """
+
+    r_r: Float  # (t)
+    g_r: Float  # (t) Σ ω r²: the leave-one-out sum of the current model
+    g_g: Float  # (t)
+    a_r: Float  # (t)
+    a_g: Float  # (t)
+    a_a: Float  # (t)
+    loss_squares: float  # Σ_j v_j², v_j = w_j · (mean over targets of the squared LOO error)
+    loss_weights: float  # Σ_j v_j w_j
+    largest_d: float
+    smallest_d: float
+
+
+Answer = TypeVar("Answer", bound=tuple)  # type: ignore[type-arg]
+
+
+def add_up(answers: Iterable[Answer]) -> Answer:
+    """The answers of all blocks, added up as they come."""
+    total: Answer | None = None
+    for answer in answers:
+        if total is None:
+            total = answer
+        else:
+            sums = [one + other for one, other in zip(total, answer, strict=True)]
+            total = type(answer)(*sums)
+    if total is None:
+        raise ValueError("there are no blocks")
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class RowBlock:
+    """Rows of X with their piece of r (t × rows) and d (rows), after `chosen` were added."""
+
+    X: NDArray[np.generic]
+    r: Float
+    d: Float
+    weights: Float | None
+    root_weights: Float | None
+    means: Float | None
+    columns: ColumnStore
+    chosen: tuple[int, ...] = ()
+    anchor: Float | None = None  # (t × rows)
+
+    @classmethod
+    def from_rows(cls, X: NDArray[np.generic], Y: Float, weights: Float | None) -> RowBlock:
+        """A block before the start: r is still the raw targets, nothing is centred."""
+        root = None if weights is None else np.sqrt(weights)
+        r = np.ascontiguousarray(Y.T)
+        return cls(X, r, np.ones(len(X)), weights, root, None, ColumnStore(X, root, None, 0))
+
+    def target_sums(self) -> TargetSums:
+        """Σw and Σ w y."""
+        if self.weights is None:
+            return TargetSums(float(len(self.d)), self.r.sum(axis=1))
+        return TargetSums(float(self.weights.sum()), self.r @ self.weights)
+
+    def start_sums(self, target_means: Float) -> RawSums:
+        """Sums for the start of feature space: one pass."""
+        weights = np.ones(len(self.d)) if self.weights is None else self.weights
+        vectors = np.vstack([(self.r - target_means[:, None]) * weights, weights])
+        return RawSums(*kernels.start_sums(vectors, self.X, self.weights))
+
+    def begin(
+        self,
+        target_means: Float,
+        means: Float | None,
+        total_weight: float | None,
+        spare_bytes: float,
+    ) -> RowBlock:
+        """The block at the empty model; a total weight means that there is an intercept."""
+        r = self.r - target_means[:, None]
+        d = np.ones(len(self.d))
+        if total_weight is not None:
+            d -= (1.0 if self.weights is None else self.weights) / total_weight
+        if self.root_weights is not None:
+            r *= self.root_weights
+        columns = ColumnStore(self.X, self.root_weights, means, spare_bytes)
+        return replace(self, r=r, d=d, means=means, columns=columns)
+
+    def anchored(self) -> RowBlock:
+        """The block with g = ω∘r as its new anchor."""
+        return replace(self, anchor=self.r / (self.d * self.d))
+
+    def products(self, indices: Sequence[int], with_anchor: bool) -> Products:
+        """v'X for v the named columns, then the anchor if asked for: one pass.
+
+        Columns are gathered a few rows at a time, just before those rows are multiplied: they are
+        in the cache then, and B whole columns of X are never copied.
+        """
+        order = np.array(indices, dtype=np.intp)
+        return add_up(
+            self._row_products(order, with_anchor, slice(top, top + _PRODUCT_ROWS))
+            for top in range(0, len(self.d), _PRODUCT_ROWS)
+        )
+
+    def _row_products(self, order: NDArray[np.intp], with_anchor: bool, rows: slice) -> Products:
+        """`products` of some rows."""
+        vectors = [self.columns.fresh(order, rows)] if len(order) else []
+        if with_anchor and self.anchor is not None:
+            vectors.append(self.anchor[:, rows])
+        V = vectors[0] if len(vectors) == 1 else np.concatenate(vectors)
+        if self.root_weights is not None:
+            V = V * self.root_weights[rows]
+        return Products(kernels.product(V, self.X[rows]), V.sum(axis=1))
+
+    def residuals(self, indices: NDArray[np.intp], beta: Float) -> Float:
+        """z_i = x_i − X_S β_i for the candidates, (c × rows)."""
+        Z = self.columns.get(indices)
+        for places, columns in self.columns.chosen(self.chosen):
+            Z -= beta[places].T @ columns
+        return Z
+
+    def moments(self, Z: Float) -> Moments:
+        """‖z‖² and r·z."""
+        return Moments(np.vecdot(Z, Z), self.r @ Z.T)
+
+    def losses(self, Z: Float, delta: Float, rho: Float) -> Losses:
+        """This block's share of the leave-one-out sums if each candidate were added."""
+        return Losses(*kernels.loo_losses(Z, self.r, self.d, delta, rho))
+
+    def chosen_products(self, z: Float) -> ChosenProducts:
+        """X_S'z."""
+        values = np.zeros(len(self.chosen))
+        for places, columns in self.columns.chosen(self.chosen):
+            values[places] = columns @ z
+        return ChosenProducts(values)
+
+    def advance(
+        self, index: int, z: Float, delta: float, rho: Float, along: Float | None
+    ) -> RowBlock:
+        """The block with the feature added: r ← r − z ρ, h ← h + z²/δ, a ← a − z (a·z)/‖z‖²."""
+        self.columns.keep(self.chosen, index)
+        anchor = self.anchor
+        if anchor is not None and along is not None:
+            anchor = anchor - along[:, None] * z
+        return RowBlock(
+            self.X,
+            self.r - rho[:, None] * z,
+            self.d - (z * z) / delta,
+            self.weights,
+            self.root_weights,
+            self.means,
+            self.columns,
+            (*self.chosen, index),
+            anchor,
+        )
+
+    def statistics(self) -> SampleStatistics:
+        """This block's share of what the driver must know of r and h."""
+        r, d, a = self.r, self.d, self.anchor
+        error = r / d
+        g = error / d
+        g_r = np.vecdot(error, error)
+        losses = np.square(error[0]) if len(r) == 1 else np.vecdot(error.T, error.T) / len(r)
+        if self.weights is None:
+            weighted = float(g_r.sum()) / len(r)
+        else:
+            weighted = float(losses @ self.weights)
+            # A row of weight 0 has z = 0 whatever the feature: its leverage bounds nothing.
+            d = d[self.weights > 0] if (self.weights == 0).any() else d
+        none = np.zeros(len(r))
+        return SampleStatistics(
+            np.vecdot(r, r),
+            g_r,
+            np.vecdot(g, g),
+            none if a is None else np.vecdot(a, r),
+            none if a is None else np.vecdot(a, g),
+            none if a is None else np.vecdot(a, a),
+            float(losses @ losses),
+            weighted,
+            float(d.max(initial=0.0)),
+            float(d.min(initial=1.0)),
+        )
