@@ -409,3 +409,10 @@ def test_a_second_fit_forgets_the_first() -> None:
     assert not hasattr(model, "feature_names_in_")
     assert_array_equal(model.coef_, fresh.coef_)
     assert_array_equal(model.classes_, fresh.classes_)
+
+
+def test_weight_on_one_class_only() -> None:
+    X = np.random.default_rng(0).standard_normal((20, 4))
+    y = np.repeat(["a", "b"], [17, 3])
+    with pytest.raises(ValueError, match="positive weight have the label 'a'"):
+        GreedyRLSClassifier(2).fit(X, y, sample_weight=(y == "a").astype(float))

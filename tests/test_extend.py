@@ -302,3 +302,10 @@ def test_a_progress_bar_without_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ImportError, match=r"verbose=1 needs tqdm: pip install 'greedyrls\[progr"):
         greedy_path(*data(), 2, verbose=1)
     assert len(greedy_path(*data(), 2)) == 2
+
+
+@pytest.mark.parametrize("option", ["n_runners_up", "patience", "block_rows"])
+def test_true_is_no_number(option: str) -> None:
+    X, y = np.eye(6, 3), np.arange(6.0)
+    with pytest.raises(ValueError, match=f"{option} must be .*got True"):
+        greedy_path(X, y, 2, **{option: True})

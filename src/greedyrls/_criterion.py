@@ -89,46 +89,55 @@ def _approximation(state: SelectionState) -> tuple[Float, Float | None, Float]:
     return c1, c2, np.sqrt(np.maximum(square, _ROUNDING * known.g_g))
 
 
-class Bounds(NamedTuple):
-    """Lower bounds of leave-one-out sums, and how much of them is due to not knowing α_i."""
+def lower_bounds(state: SelectionState) -> Float:
+    """Lower bounds (n) of the leave-one-out sums; +inf where a feature is no candidate.
 
-    values: Float  # (n) +inf where a feature is no candidate
-    slack: Float  # (n)
-
-
-def lower_bounds(state: SelectionState) -> Bounds:
-    """Bounds of all candidates, from feature space alone.
-
-    E − Σ_t (2 ρ_i α_i − ρ_i² β_i) + F_i, with β_i ≥ ω_min ‖z_i‖², α_i = g·z_i known up to
-    ‖g − c₁r − c₂a‖·‖z_i‖ where a is the anchor (if there is one), and F_i, the first order of
-    what the growth of leverages adds, at least 2 Σ_t (‖r∘z_i‖ − |ρ_i| ‖z_i‖₄²)² / (δ_i d_max³).
+    E − Σ_t (2 ρ_i α_i − ρ_i² β_i), with β_i ≥ ω_min ‖z_i‖² and α_i = g·z_i known up to
+    ‖g − c₁r − c₂a‖·‖z_i‖, where a is the anchor (if there is one).
     """
     features = state.features
-    largest = state.statistics.largest_d
     c1, c2, distance = _approximation(state)
     rho = features.tau / features.delta
-    size = np.abs(rho)
-    gain = features.inner * c1[:, None]
+    gain = features.inner * (2.0 * c1[:, None])
     if c2 is not None and features.anchored is not None:
-        gain += features.anchored * c2[:, None]
+        gain += features.anchored * (2.0 * c2[:, None])
     gain *= rho
-    slack = np.sqrt(features.norms) * distance[:, None]
-    slack *= size
-    gain += slack
-    gain *= 2.0
-    rho *= rho
-    rho *= features.norms / largest**2
-    gain -= rho
-    size *= features.fourth_root * features.fourth_root
-    spread = np.maximum(features.mixed_root - size, 0.0)
-    spread *= spread
-    spread *= 2.0 / (largest**3 * features.delta)
-    gain -= spread
+    size = np.abs(rho, out=rho)
+    size *= np.sqrt(features.norms)  # |ρ_i| ‖z_i‖
+    quadratic = size * (-1.0 / state.statistics.largest_d**2)
+    quadratic += 2.0 * distance[:, None]
+    quadratic *= size
+    gain += quadratic
     values: Float = state.loss_sum - (gain[0] if len(gain) == 1 else gain.sum(axis=0))
-    # Numbers near the ends of float64 may give no bound at all.
-    values[features.untrusted() | np.isnan(values)] = -np.inf
-    np.maximum(values, state.barred, out=values)
-    return Bounds(values, 2.0 * (slack[0] if len(slack) == 1 else slack.sum(axis=0)))
+    values[features.untrusted()] = -np.inf
+    # fmax takes its other argument for NaN, which numbers near the ends of float64 may give.
+    np.fmax(values, state.barred, out=values)
+    return values
+
+
+def leverage_growth(state: SelectionState, indices: NDArray[np.intp]) -> Float:
+    """What growing leverages add to the bounds of some candidates at least, to first order.
+
+    2 Σ_t (‖r∘z_i‖ − |ρ_i| ‖z_i‖₄²)² / (δ_i d_max³), where the bracket is positive.
+    """
+    features = state.features
+    delta = features.delta[indices]
+    spread = np.abs(features.tau[:, indices] / delta)
+    spread *= -np.square(features.fourth_root[indices])
+    spread += features.mixed_root[:, indices]
+    spread = np.fmax(spread, 0.0)
+    spread *= spread
+    growth: Float = spread.sum(axis=0) * (2.0 / (state.statistics.largest_d**3 * delta))
+    return growth
+
+
+def bound_slack(state: SelectionState, indices: NDArray[np.intp]) -> Float:
+    """How much higher the bounds of some candidates could be if α_i were known."""
+    features = state.features
+    _, _, distance = _approximation(state)
+    size = np.abs(features.tau[:, indices]) * np.sqrt(features.norms[indices])
+    slack: Float = 2.0 * (distance @ size) / features.delta[indices]
+    return slack
 
 
 class _Scored:
@@ -250,7 +259,7 @@ class LeaveOneOut:
         """Score candidates in the order of their bounds until no other can be better."""
         wanted = n_runners_up + 1
         m, n = state.problem.X.shape
-        bounds, slack = lower_bounds(state)
+        bounds = lower_bounds(state)
         margin = MARGIN * state.loss_sum
 
         def ranking(count: int) -> list[int]:
@@ -258,23 +267,33 @@ class LeaveOneOut:
 
         open_bounds = bounds.copy()
         scored = _Scored(state)
-        # A pass over X that makes the slack vanish is worth it if it may rule out so many.
+        # A pass over X that tightens bounds is worth it if it may rule out so many.
         many = max(16, n // _COLUMNS_PER_SCORE)
-        tightened = False
         width = max(wanted, min(16, _ROUND_ELEMENTS // (16 * m)), 1)
         batch = smallest(open_bounds, width)
+        is_first = True
         while len(batch):
             scored.score(batch)
             open_bounds[batch] = np.inf
             limit = min(scored.threshold(wanted) + margin, _LARGEST)
             (left,) = (open_bounds <= limit).nonzero()
-            if not tightened and np.count_nonzero((open_bounds + slack)[left] > limit) > many:
-                tightened = True
-                best = scored.best
-                columns = [] if best in state.gram else state.gram.batch(ranking, remaining, best)
-                state.set_anchor(columns)
-                np.maximum(open_bounds, lower_bounds(state).values, out=open_bounds)
+            if is_first and len(left):
+                is_first = False
+                growth = leverage_growth(state, left)
+                open_bounds[left] += growth
+                reach = open_bounds[left] + bound_slack(state, left)
+                if np.count_nonzero((open_bounds[left] <= limit) & (reach > limit)) > many:
+                    self._tighten(state, ranking, remaining, scored.best)
+                    open_bounds[left] = np.maximum(
+                        open_bounds[left], lower_bounds(state)[left] + growth
+                    )
                 left = left[open_bounds[left] <= limit]
             width = max(4 * width, _ROUND_ELEMENTS // m)
             batch = left if len(left) <= width else left[smallest(open_bounds[left], width)]
         return scored.choice(n_runners_up, ranking)
+
+    @staticmethod
+    def _tighten(state: SelectionState, ranking: Ranking, remaining: int, best: int) -> None:
+        """Make all α_i known by a pass, with Gram columns if the likely winner has none yet."""
+        columns = [] if best in state.gram else state.gram.batch(ranking, remaining, best)
+        state.set_anchor(columns)

@@ -372,7 +372,10 @@ def _size(n_features_to_select: Any, problem: Problem) -> int:
         return check_n_features(n_features_to_select, problem)
     share = float(n_features_to_select)
     if not 0.0 < share <= 1.0:
-        raise ValueError(f"{wrong} For a number of features pass a whole number.")
+        raise ValueError(
+            f"n_features_to_select={share} as a share must be in (0, 1]; for a number of features "
+            "pass a whole number."
+        )
     # A product such as 0.29 · 100 is below 29 by rounding only.
     size = max(1, math.floor(share * problem.n_features * (1 + 1e-12)))
     return max(len(problem.forced), min(size, problem.n_available))

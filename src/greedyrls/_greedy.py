@@ -361,13 +361,13 @@ def _check_same_data(path: SelectionPath, problem: Problem) -> None:
     names = settings.feature_names_in
     if names and problem.feature_names and names != problem.feature_names:
         raise ValueError("The columns of X have other names than those of the path.")
-    if problem.single_target != settings.single_target:
-        dimensions = 1 if settings.single_target else 2
-        raise ValueError(f"y of the path has {dimensions} dimensions; pass it in the same shape.")
     if problem.Y.shape[1] != len(path.moments.target_means):
         raise ValueError(
             f"y has {problem.Y.shape[1]} targets; the path has {len(path.moments.target_means)}."
         )
+    if problem.single_target != settings.single_target:
+        dimensions = 1 if settings.single_target else 2
+        raise ValueError(f"y of the path has {dimensions} dimensions; pass it in the same shape.")
 
 
 def _is_whole(value: Any) -> bool:

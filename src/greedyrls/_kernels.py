@@ -60,7 +60,9 @@ def start_sums(V: Float, X: NDArray[np.generic], weights: Float | None) -> tuple
     """V X and the weighted sums of squares of the columns of X, in one pass."""
     products = np.zeros((V.shape[0], X.shape[1]))
     squares = np.zeros(X.shape[1])
-    for rows, columns in tiles(X, START_ELEMENTS):
+    # At least a few rows (or columns) at a time, or a long row would be a tile of its own.
+    elements = max(START_ELEMENTS, min(16 * max(X.shape), TILE_ELEMENTS))
+    for rows, columns in tiles(X, elements):
         tile = X[rows, columns].astype(np.float64, copy=False)
         products[:, columns] += V[:, rows] @ tile
         if weights is None:
