@@ -13,10 +13,11 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ._features import Pivot
 from ._gram import Ranking
 from ._kernels import Float
 from ._samples import Scores
-from ._state import NumericalLimit, Pivot, SelectionState
+from ._state import NumericalLimit, SelectionState, pivot_of
 
 Strategy = Literal["auto", "bounded", "exhaustive"]
 
@@ -206,7 +207,7 @@ class _Scored:
         """What was measured of one of them."""
         for scores in self._scores:
             if place < len(scores.delta):
-                return Pivot.from_scores(scores, place)
+                return pivot_of(scores, place)
             place -= len(scores.delta)
         raise IndexError(place)
 

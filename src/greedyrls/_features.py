@@ -30,6 +30,17 @@ class Coefficients(NamedTuple):
     shrinkage: Float  # (t × c) w'Pβ
 
 
+class Pivot(NamedTuple):
+    """A candidate as measured in the data."""
+
+    delta: float
+    rho: Float  # (t)
+    norm: float  # ‖z‖²
+    inner: Float  # (t) r·z
+    mixed: Float  # (t) Σ r² z²
+    fourth: float  # Σ z⁴
+
+
 class FeatureSpace:
     """The state of the search that lives with the driver."""
 
@@ -129,24 +140,13 @@ class FeatureSpace:
         """Candidates whose pivot is mostly rounding."""
         return self.delta < self._doubtful
 
-    def add(
-        self,
-        index: int,
-        column: Float,
-        beta: Float,
-        delta: float,
-        rho: Float,
-        norm: float,
-        inner: Float,
-        mixed: Float,
-        fourth: float,
-    ) -> float:
+    def add(self, index: int, column: Float, beta: Float, pivot: Pivot) -> float:
         """Add a feature; returns the drift of its pivot, |δ − its value in the data| / A_bb.
 
-        column (n) is X'x_b and beta (|S|) its coefficients on the chosen features; delta, rho (t),
-        norm = ‖z_b‖², inner (t) = r·z_b, mixed (t) = Σ r² z_b² and fourth = Σ z_b⁴ come from the
-        data, so that each pivot starts afresh instead of from the recurrence.
+        column (n) is X'x_b and beta (|S|) its coefficients on the chosen features. The pivot comes
+        from the data, so that each starts afresh instead of from the recurrence.
         """
+        delta, rho, norm, inner, mixed, fourth = pivot
         s = self.size
         if s == len(self._L):
             self._grow()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import RowBlock, SampleStatistics
-from ._features import FeatureSpace
+from ._features import FeatureSpace, Pivot
 from ._gram import GramColumns, Ranking
 from ._kernels import Float
 from ._problem import Problem, report_non_finite
@@ -28,27 +27,16 @@ class NumericalLimit(ArithmeticError):
     """The penalty is lost in the rounding of the data: no further step can be computed."""
 
 
-class Pivot(NamedTuple):
-    """A candidate as measured in the data."""
-
-    delta: float
-    rho: Float  # (t)
-    norm: float  # ‖z‖²
-    inner: Float  # (t) r·z
-    mixed: Float  # (t) Σ r² z²
-    fourth: float  # Σ z⁴
-
-    @classmethod
-    def from_scores(cls, scores: Scores, place: int) -> Pivot:
-        """One of the candidates that were scored."""
-        return cls(
-            float(scores.delta[place]),
-            scores.rho[:, place],
-            float(scores.norms[place]),
-            scores.correlations[:, place],
-            scores.mixed[:, place],
-            float(scores.fourth[place]),
-        )
+def pivot_of(scores: Scores, place: int) -> Pivot:
+    """One of the candidates that were scored."""
+    return Pivot(
+        float(scores.delta[place]),
+        scores.rho[:, place],
+        float(scores.norms[place]),
+        scores.correlations[:, place],
+        scores.mixed[:, place],
+        float(scores.fourth[place]),
+    )
 
 
 class SelectionState:
@@ -118,7 +106,7 @@ class SelectionState:
 
     def measure(self, index: int) -> Pivot:
         """One candidate in the data."""
-        return Pivot.from_scores(self.score(np.array([index])), 0)
+        return pivot_of(self.score(np.array([index])), 0)
 
     def score(self, indices: NDArray[np.intp]) -> Scores:
         """Candidates scored exactly; what was seen of them sharpens their later bounds."""
@@ -142,7 +130,7 @@ class SelectionState:
             beta, pivot = self._refined(index, beta)
         along = self.features.anchor_along(index, pivot.norm)
         self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
-        drift = self.features.add(index, column, beta, *pivot)
+        drift = self.features.add(index, column, beta, pivot)
         self.barred[index] = np.inf
         self.largest_drift = max(self.largest_drift, drift)
         if drift > DRIFT_BOUND:
@@ -163,7 +151,7 @@ class SelectionState:
             beta = self.features.corrected(beta, products)
             self.samples.forget()
             scores = self.samples.score(order, *self.features.terms(order, beta[:, None]))
-        return beta, Pivot.from_scores(scores, 0)
+        return beta, pivot_of(scores, 0)
 
     def set_anchor(self, columns: list[int]) -> None:
         """Compute X'g, g = ω∘r, by a pass over X, for this step's bounds and those to come.
