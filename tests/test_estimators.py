@@ -416,3 +416,13 @@ def test_weight_on_one_class_only() -> None:
     y = np.repeat(["a", "b"], [17, 3])
     with pytest.raises(ValueError, match="positive weight have the label 'a'"):
         GreedyRLSClassifier(2).fit(X, y, sample_weight=(y == "a").astype(float))
+
+
+def test_text_is_named_in_the_error() -> None:
+    X = pd.DataFrame({"size": [1.0, 2.0, 3.0], "level": ["1", "2", "low"]})
+    with pytest.raises(ValueError, match=r"row 2, column 1 \('level'\) is 'low'.*OneHotEncoder"):
+        greedy_path(X, [1.0, 2.0, 3.0], 1)
+    with pytest.raises(ValueError, match="for class labels use GreedyRLSClassifier"):
+        greedy_path(X[["size"]], ["a", "b", "a"], 1)
+    with pytest.raises(ValueError, match=r"n_features_to_select=9 is more than"):
+        GreedyRLSRegressor(9).fit(X[["size"]], [1.0, 2.0, 3.0])

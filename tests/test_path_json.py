@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -346,3 +347,14 @@ def test_a_path_read_back_can_be_extended() -> None:
     X, y = rng.standard_normal((30, 6)), rng.standard_normal(30)
     path = SelectionPath.from_json(greedy_path(X, y, 2).to_json())
     assert extend_path(path, X, y, 5).indices.tolist() == greedy_path(X, y, 5).indices.tolist()
+
+
+@pytest.mark.parametrize("thing", [Path("path.json"), None, 3, {"format": "greedyrls.path"}])
+def test_only_text_is_read(thing: Any) -> None:
+    with pytest.raises(TypeError, match=r"takes the text .* got .*read_text"):
+        SelectionPath.from_json(thing)
+
+
+def test_a_file_name_is_no_text() -> None:
+    with pytest.raises(ValueError, match="not the name of a file"):
+        SelectionPath.from_json("path.json")

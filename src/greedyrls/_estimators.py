@@ -369,7 +369,7 @@ def _size(n_features_to_select: Any, problem: Problem) -> int:
     if isinstance(n_features_to_select, bool) or not isinstance(n_features_to_select, numbers.Real):
         raise TypeError(wrong)
     if isinstance(n_features_to_select, numbers.Integral):
-        return check_n_features(n_features_to_select, problem)
+        return check_n_features(n_features_to_select, problem, "n_features_to_select")
     share = float(n_features_to_select)
     if not 0.0 < share <= 1.0:
         raise ValueError(

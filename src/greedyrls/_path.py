@@ -324,7 +324,9 @@ class SelectionPath:
                 f"X has {checked.shape[1]} features; the path was selected from "
                 f"{self.settings.n_features_in}."
             )
-        columns = check_array(checked[:, self.indices[:size]], dtype=np.float64)
+        columns = check_array(
+            checked[:, self.indices[:size]], dtype=np.float64, input_name="X (selected columns)"
+        )
         solution = self._solve(size)
         offset = self.moments.target_means - self.moments.feature_means[:size] @ solution
         predictions: Float = columns @ solution + offset

@@ -67,10 +67,18 @@ def encode(path: SelectionPath, indent: int | None = None) -> str:
 
 def decode(text: str | bytes) -> SelectionPath:
     """A path from its text, or a ValueError that says what is wrong with it."""
+    if not isinstance(text, str | bytes):
+        raise TypeError(
+            f"from_json takes the text of a {FORMAT} document, got {type(text).__name__}; read a "
+            "file with pathlib.Path(...).read_text()."
+        )
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"This is not a {FORMAT} document: it is not JSON ({error}).") from error
+        raise ValueError(
+            f"This is not a {FORMAT} document: it is not JSON ({error}). Pass the text itself, not "
+            "the name of a file."
+        ) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         found = document.get("format") if isinstance(document, dict) else type(document).__name__
         raise ValueError(f"This is not a {FORMAT} document: its format is {found!r}.")

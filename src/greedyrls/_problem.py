@@ -70,7 +70,7 @@ def make_problem(
     on the first pass, which is made anyway (`report_non_finite`).
     """
     names = feature_names_of(X) or feature_names
-    X = check_array(X, dtype="numeric", ensure_all_finite=False, ensure_min_features=1)
+    X = _check_data(X, names)
     Y, single_target = _check_targets(y, X)
     weights = _check_weights(sample_weight, X)
     n_effective = X.shape[0] if weights is None else int(np.count_nonzero(weights))
@@ -125,22 +125,22 @@ def check_alpha(alpha: Any) -> float:
     return value
 
 
-def check_n_features(n_features: Any, problem: Problem) -> int:
+def check_n_features(n_features: Any, problem: Problem, name: str = "n_features") -> int:
     """A total size of the set between the forced features and all that are not excluded."""
     if isinstance(n_features, bool) or not isinstance(n_features, numbers.Integral):
-        raise TypeError(f"n_features must be a whole number, got {n_features!r}.")
+        raise TypeError(f"{name} must be a whole number, got {n_features!r}.")
     value = int(n_features)
     if value < 1:
-        raise ValueError(f"n_features must be at least 1, got {value}.")
+        raise ValueError(f"{name} must be at least 1, got {value}.")
     if value > problem.n_available:
         left_out = f" and {len(problem.excluded)} of them are excluded" if problem.excluded else ""
         raise ValueError(
-            f"n_features={value} is more than there is to choose from: X has "
+            f"{name}={value} is more than there is to choose from: X has "
             f"{problem.n_features} features{left_out}. Ask for at most {problem.n_available}."
         )
     if value < len(problem.forced):
         raise ValueError(
-            f"n_features={value} counts all features, also the {len(problem.forced)} forced ones; "
+            f"{name}={value} counts all features, also the {len(problem.forced)} forced ones; "
             f"ask for at least {len(problem.forced)}, or force fewer."
         )
     return value
@@ -182,7 +182,8 @@ def _feature_index(value: Any, n: int, names: tuple[str, ...] | None, argument: 
         if names is None:
             raise ValueError(
                 f"{argument} has the name {value!r}, but X has no column names; "
-                "use column numbers, or pass a data frame."
+                "use column numbers, or pass a data frame (in a pipeline, "
+                "set_output(transform='pandas') on the step before keeps them)."
             )
         if value not in names:
             raise ValueError(f"{argument} has {value!r}, which is not a column of X.")
@@ -197,20 +198,57 @@ def _feature_index(value: Any, n: int, names: tuple[str, ...] | None, argument: 
     raise TypeError(f"{argument} must hold column numbers or names, got {value!r}.")
 
 
+def _check_data(X: Any, names: tuple[str, ...] | None) -> NDArray[np.generic]:
+    """A two-dimensional numeric array, as it is if it is one."""
+    try:
+        checked: NDArray[np.generic] = check_array(
+            X, dtype="numeric", ensure_all_finite=False, ensure_min_features=1
+        )
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(_text_column(X, names, error)) from error
+    return checked
+
+
+def _text_column(X: Any, names: tuple[str, ...] | None, error: ValueError) -> str:
+    """Which column of X is text, and what to do."""
+    values = np.asarray(X, dtype=object)
+    for column in range(values.shape[1]):
+        for row, value in enumerate(values[:, column]):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                name = f" ({names[column]!r})" if names else ""
+                return (
+                    f"X must be numeric: row {row}, column {column}{name} is {value!r} "
+                    f"({error}). Encode text columns first (sklearn.preprocessing.OneHotEncoder) "
+                    "or drop them."
+                )
+    return str(error)
+
+
 def _check_targets(y: Any, X: NDArray[np.generic]) -> tuple[Float, bool]:
     if y is None:
         raise ValueError("This needs a target: requires y to be passed, but the target y is None.")
     shape = np.shape(y)
     if len(shape) not in (1, 2):
         raise ValueError(f"y must have 1 or 2 dimensions, got an array of shape {shape}.")
-    Y = check_array(
-        y,
-        dtype=np.float64,
-        ensure_2d=False,
-        ensure_all_finite=False,
-        ensure_min_features=0,
-        input_name="y",
-    )
+    try:
+        Y = check_array(
+            y,
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite=False,
+            ensure_min_features=0,
+            input_name="y",
+        )
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(
+            f"y must be numeric ({error}); for class labels use GreedyRLSClassifier."
+        ) from error
     _check_finite(Y, "y")
     check_consistent_length(X, Y)
     single = Y.ndim == 1

@@ -1,0 +1,34 @@
+"""The README's code runs, and prints what the README shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_code_runs_and_prints_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    first, *others = blocks("python")
+    exec(first, names)
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (shown,) = blocks("text")
+    assert printed == [line.split() for line in shown.splitlines()]
+    for code in others:
+        exec(code, names)
+
+
+def test_links_lead_somewhere() -> None:
+    root = README.parent
+    for document in (README, *sorted(root.glob("docs/*.md")), root / "CONTRIBUTING.md"):
+        for target in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
+            if not target.startswith("http"):
+                assert (document.parent / target).exists(), f"{document.name}: {target}"
