@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +84,7 @@ class SampleStatistics(NamedTuple):
     smallest_d: float
 
 
-Answer = TypeVar("Answer", bound=tuple)  # type: ignore[type-arg]
+Answer = TypeVar("Answer", bound=tuple[Any, ...])
 
 
 def add_up(answers: Iterable[Answer]) -> Answer:

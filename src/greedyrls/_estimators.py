@@ -25,7 +25,7 @@ from ._problem import FeatureList, Problem, check_n_features, make_problem
 _PATIENCE = 10
 
 
-class _GreedyRLS(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+class _GreedyRLS(SelectorMixin, BaseEstimator):
     """What the regressor and the classifier share: parameters, selection, model of a size."""
 
     path_: SelectionPath
@@ -137,7 +137,7 @@ class _GreedyRLS(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return other
 
 
-class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, _GreedyRLS):  # type: ignore[misc]
+class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, _GreedyRLS):
     """Ridge regression on features selected by the exact leave-one-out criterion.
 
     Parameters
@@ -233,7 +233,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, _GreedyRLS):  # type:
         return values[:, 0] if self.path_.settings.single_target else values
 
 
-class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):  # type: ignore[misc]
+class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):
     """Ridge (LS-SVM) classification on features selected by the exact leave-one-out criterion.
 
     Two classes are coded as −1 and +1; more than two as one target each (one against the rest),
@@ -339,7 +339,8 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):  # type: ignore[misc]
         """
         values = self.decision_function(X)
         places = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[places]  # type: ignore[no-any-return]
+        labels: NDArray[Any] = self.classes_[places]
+        return labels
 
 
 def _check_weighted_classes(y: NDArray[Any], sample_weight: ArrayLike | None) -> None:
