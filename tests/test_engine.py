@@ -22,6 +22,7 @@ from problems import Case, cases, two_classes
 def state_after(case: Case, features: list[int]) -> SelectionState:
     problem = make_problem(case.X, case.y, **case.options)
     state = SelectionState(problem, len(features) + 1)
+    state.features.follows_spread = True
     for _ in replay(state, features, forced=False):
         pass
     return state

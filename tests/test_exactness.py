@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneOut
 
 from conftest import EXAMPLES
-from greedyrls import SelectionPath, greedy_path, reference
+from greedyrls import SelectionPath, _state, greedy_path, reference
 from problems import Case, cases, named_problems
 
 # Losses of two exact algorithms differ by rounding; where two candidates are closer than this,
@@ -83,6 +83,10 @@ def test_pruned_exhaustive_algorithm_3_and_wrapper_agree(case: Case) -> None:
 @given(case=cases(max_samples=120, max_features=200))
 def test_pruned_is_exhaustive_where_pruning_matters(case: Case) -> None:
     """Larger problems: here bounds are tightened by passes, batches miss, columns are evicted."""
+    assert_pruned_is_exhaustive(case)
+
+
+def assert_pruned_is_exhaustive(case: Case) -> None:
     k = min(3 * case.n_features, case.X.shape[1], len(case.X) // 3 + 1)
     bounded = greedy_path(case.X, case.y, k, search="bounded", n_runners_up=1, **case.options)
     exhaustive = greedy_path(
@@ -92,6 +96,23 @@ def test_pruned_is_exhaustive_where_pruning_matters(case: Case) -> None:
     assert bounded.indices.tolist() == exhaustive.indices.tolist()
     rel = tolerance(case, bounded.indices)
     assert_allclose(bounded.losses, exhaustive.losses, rtol=0.1 * rel, atol=1e-13 * scale)
+
+
+@pytest.fixture
+def spread_of_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds that are worth their while for many rows only, used for few."""
+    monkeypatch.setattr(_state, "_SPREAD_ROWS", 0)
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("spread_of_few_rows")
+@settings(
+    max_examples=max(1, EXAMPLES // 5),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(case=cases(max_samples=120, max_features=200))
+def test_pruned_by_the_spread_of_residuals_is_exhaustive(case: Case) -> None:
+    assert_pruned_is_exhaustive(case)
 
 
 @pytest.mark.heavy

@@ -122,6 +122,8 @@ def leverage_growth(state: SelectionState, indices: NDArray[np.intp]) -> Float:
     2 Σ_t (‖r∘z_i‖ − |ρ_i| ‖z_i‖₄²)² / (δ_i d_max³), where the bracket is positive.
     """
     features = state.features
+    if not features.follows_spread:
+        return np.zeros(len(indices))
     delta = features.delta[indices]
     spread = np.abs(features.tau[:, indices] / delta)
     spread *= -np.square(features.fourth_root[indices])

@@ -57,7 +57,9 @@ class FeatureSpace:
         self.norms = diagonal.copy()  # ‖z_i‖²
         self.inner = correlation.copy()  # r·z_i
         self.anchored: Float | None = None  # (t × n) a·z_i, once there is an anchor a
-        # Bounds of how z_i is spread over the rows, known of candidates that were scored:
+        # Bounds of how z_i is spread over the rows, known of candidates that were scored, if this
+        # is followed at all:
+        self.follows_spread = True
         self.mixed_root = np.zeros((t, n))  # at most ‖r∘z_i‖
         self.fourth_root = np.full(n, _UNKNOWN)  # at least (Σ z_i⁴)^¼
         self._doubtful = _TRUSTED_PIVOT * self.delta
@@ -128,6 +130,8 @@ class FeatureSpace:
 
     def remember_spread(self, indices: NDArray[np.intp], mixed: Float, fourth: Float) -> None:
         """Take Σ r² z² (t × c) and Σ z⁴ (c) of candidates that were scored."""
+        if not self.follows_spread:
+            return
         self.mixed_root[:, indices] = np.sqrt(mixed)
         self.fourth_root[indices] = np.sqrt(np.sqrt(fourth))
         if not (fourth.min() > _TINY_FOURTH and fourth.max() < np.inf):
@@ -168,7 +172,8 @@ class FeatureSpace:
             # Both a and z_i lose their part along z_b; z_b·z_i = √δ (q_b·z_i).
             self.anchored -= (along * root)[:, None] * q_z
         self._update_candidates(row, q_z, norm / delta, rho * root, inner / root)
-        self._update_spread(row, rho * root, np.sqrt(mixed / delta), fourth**0.25 / root)
+        if self.follows_spread:
+            self._update_spread(row, rho * root, np.sqrt(mixed / delta), fourth**0.25 / root)
 
         self._inverse[s, :s] = beta / -root
         self._inverse[s, s] = 1.0 / root

@@ -19,6 +19,9 @@ from ._samples import SampleSpace, Scores
 DRIFT_BOUND = 1e-10
 # A chosen pivot this much smaller than A_bb is measured again with refined coefficients.
 _REFINED_PIVOT = 1e-3
+# What is known of the spread of z over the rows loses about 6/√m of itself at every step: with
+# fewer rows than this it is of no use.
+_SPREAD_ROWS = 4096
 # With 1 − h below this, r/(1 − h) has no more than four digits left.
 _SMALLEST_D = 1e-12
 
@@ -52,6 +55,7 @@ class SelectionState:
         self.features = FeatureSpace(
             self.start.diagonal, self.start.correlation, problem.penalty, capacity
         )
+        self.features.follows_spread = problem.n_samples >= _SPREAD_ROWS
         self.gram = GramColumns(self.samples, problem.n_samples)
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
         self.barred = np.full(problem.n_features, -np.inf)
