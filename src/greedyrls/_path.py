@@ -268,6 +268,10 @@ class SelectionPath:
             solution = linalg.lstsq(A, right)[0]
         return np.asarray(solution, dtype=np.float64)
 
+    def _offset(self, solution: Float) -> Float:
+        """Intercepts (t) that belong to coefficients (k × t)."""
+        return self.moments.target_means - self.moments.feature_means[: len(solution)] @ solution
+
     def coef(self, k: int | None = None) -> Float:
         """Coefficients of the model on the first k features, in the order of selection.
 
@@ -291,9 +295,7 @@ class SelectionPath:
         k : int, default: all
             Number of features.
         """
-        solution = self._solve(k)
-        means = self.moments.feature_means[: len(solution)]
-        values = self.moments.target_means - means @ solution
+        values = self._offset(self._solve(k))
         return float(values[0]) if self.settings.single_target else values
 
     def predict(self, X: ArrayLike, k: int | None = None) -> Float:
@@ -328,8 +330,7 @@ class SelectionPath:
             checked[:, self.indices[:size]], dtype=np.float64, input_name="X (selected columns)"
         )
         solution = self._solve(size)
-        offset = self.moments.target_means - self.moments.feature_means[:size] @ solution
-        predictions: Float = columns @ solution + offset
+        predictions: Float = columns @ solution + self._offset(solution)
         return predictions[:, 0] if self.settings.single_target else predictions
 
     def truncated(self, k: int) -> SelectionPath:

@@ -141,10 +141,6 @@ class SampleSpace:
             self._latest = _Latest(int(indices[row]), loss, [z[row] for z in Z])
         return Scores(losses, delta, rho, norms, correlations, mixed, fourth)
 
-    def remembers(self, index: int) -> bool:
-        """Whether this candidate's z is still there from scoring it."""
-        return self._latest is not None and self._latest.feature == index
-
     def forget(self) -> None:
         """Candidates scored so far are not those that will be added."""
         self._latest = None
@@ -156,7 +152,7 @@ class SampleSpace:
         return [block.residuals(np.array([index]), beta)[0] for block in self._blocks]
 
     def chosen_products(self, index: int, beta: Float) -> Float:
-        """X_S'z of a candidate, (|S|): −Pβ up to rounding, if β is right."""
+        """X_S'z of a candidate, (|S|): Pβ up to rounding, if β is right."""
         pieces = self._pieces(index, beta)
         return add_up(
             block.chosen_products(z) for block, z in zip(self._blocks, pieces, strict=True)

@@ -144,7 +144,7 @@ class SelectionState:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
 
     def _refined(self, index: int, beta: Float) -> tuple[Float, Pivot]:
-        """β corrected by what X_S'z and −Pβ differ by, and the feature measured with it.
+        """β corrected by what X_S'z and Pβ differ by, and the feature measured with it.
 
         A feature that the chosen ones nearly span has a z that is mostly the error of β, and r, h
         and w would keep that error for good.
