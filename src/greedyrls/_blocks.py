@@ -16,11 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _kernels as kernels
+from . import _tiles as tiles
 from ._columns import ColumnStore
 from ._kernels import Float
 
 # Rows multiplied at a time with gathered columns: enough for a matrix product to run at speed.
 _PRODUCT_ROWS = 4096
+# Elements of X that candidates' losses are made of at a time: temporaries stay in the cache.
+_LOSS_ELEMENTS = 1 << 17
+_LEAST_ROWS = 32
 
 
 class TargetSums(NamedTuple):
@@ -55,6 +59,12 @@ class ChosenProducts(NamedTuple):
     """X_S'z of a candidate."""
 
     values: Float  # (|S|)
+
+
+class CandidateLosses(NamedTuple):
+    """Weighted sums of any loss with each feature added."""
+
+    values: Float  # (n)
 
 
 class Losses(NamedTuple):
@@ -106,6 +116,7 @@ class RowBlock:
     """Rows of X with their piece of r (t × rows) and d (rows), after `chosen` were added."""
 
     X: NDArray[np.generic]
+    y: Float  # (t × rows) the targets as given
     r: Float
     d: Float
     weights: Float | None
@@ -119,8 +130,8 @@ class RowBlock:
     def from_rows(cls, X: NDArray[np.generic], Y: Float, weights: Float | None) -> RowBlock:
         """A block before the start: r is still the raw targets, nothing is centred."""
         root = None if weights is None else np.sqrt(weights)
-        r = np.ascontiguousarray(Y.T)
-        return cls(X, r, np.ones(len(X)), weights, root, None, ColumnStore(X, root, None, 0))
+        y = np.ascontiguousarray(Y.T)
+        return cls(X, y, y, np.ones(len(X)), weights, root, None, ColumnStore(X, root, None, 0))
 
     def target_sums(self) -> TargetSums:
         """Σw and Σ w y."""
@@ -209,6 +220,7 @@ class RowBlock:
             anchor = anchor - along[:, None] * z
         return RowBlock(
             self.X,
+            self.y,
             self.r - rho[:, None] * z,
             self.d - (z * z) / delta,
             self.weights,
@@ -218,6 +230,59 @@ class RowBlock:
             (*self.chosen, index),
             anchor,
         )
+
+    def predictions(self) -> Float:
+        """Leave-one-out predictions of the current model, (t × rows)."""
+        errors = self.r / self.d
+        if self.root_weights is not None:
+            errors /= np.where(self.root_weights > 0.0, self.root_weights, 1.0)
+        return self.y - errors
+
+    def candidate_predictions(
+        self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
+    ) -> Float:
+        """Leave-one-out predictions if each candidate were added, (t × c × rows)."""
+        Z = self.residuals(indices, beta)
+        errors = tiles.loo_errors(Z.T, self.r, self.d, delta, rho).transpose(0, 2, 1)
+        if self.root_weights is not None:
+            errors = errors / np.where(self.root_weights > 0.0, self.root_weights, 1.0)
+        return self.y[:, None, :] - errors
+
+    def candidate_losses(
+        self, kind: str, shares: Float | None, beta: Float, delta: Float, rho: Float
+    ) -> CandidateLosses:
+        """Σ_j e_j ℓ_j over the rows with each of all features added; shares e, None for all 1."""
+        total = np.zeros(self.X.shape[1])
+        height = max(_LEAST_ROWS, _LOSS_ELEMENTS // self.X.shape[1])
+        by_rows = abs(self.X.strides[0]) >= abs(self.X.strides[1])
+        for top in range(0, len(self.d), height):
+            rows = slice(top, top + height)
+            Z = self.X[rows].astype(np.float64)
+            if self.means is not None:
+                Z -= self.means
+            if self.root_weights is not None:
+                Z *= self.root_weights[rows, None]
+            for places, columns in self.columns.chosen(self.chosen, rows):
+                # In the memory order of X, or the difference would cross it.
+                Z -= columns.T @ beta[places] if by_rows else (beta[places].T @ columns).T
+            total += self._tile_losses(kind, rows, Z, shares, delta, rho)
+        return CandidateLosses(total)
+
+    def _tile_losses(
+        self, kind: str, rows: slice, Z: Float, shares: Float | None, delta: Float, rho: Float
+    ) -> Float:
+        y, r, d = self.y[:, rows], self.r[:, rows], self.d[rows]
+        root = None if self.root_weights is None else self.root_weights[rows]
+        if root is not None:
+            root = np.where(root > 0.0, root, 1.0)
+        own = None if shares is None else shares[rows]
+        if kind == "zero_one" and len(y) == 1:
+            codes = y[0] if root is None else y[0] / root
+            return tiles.weighted_count(tiles.loo_wrong(Z, codes, r[0], d, delta, rho[0]), own)
+        errors = tiles.loo_errors(Z, r, d, delta, rho)
+        if root is not None:
+            errors /= root[:, None]
+        return tiles.error_sums(kind, errors, y, own)
 
     def statistics(self) -> SampleStatistics:
         """This block's share of what the driver must know of r and h."""

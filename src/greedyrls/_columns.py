@@ -109,14 +109,16 @@ class ColumnStore:
         self._buffers[-1][place] = column
         self._kept = (*self._kept, index)
 
-    def chosen(self, features: tuple[int, ...]) -> Iterator[tuple[slice, Float]]:
+    def chosen(
+        self, features: tuple[int, ...], rows: slice = slice(None)
+    ) -> Iterator[tuple[slice, Float]]:
         """Columns of the chosen features, some at a time, with their places in `features`."""
         known = 0
         if features[: len(self._kept)] == self._kept:
             for buffer in self._buffers:
                 count = min(len(buffer), len(self._kept) - known)
-                yield slice(known, known + count), buffer[:count]
+                yield slice(known, known + count), buffer[:count, rows]
                 known += count
         for first in range(known, len(features), _OVERFLOW_COLUMNS):
             some = features[first : first + _OVERFLOW_COLUMNS]
-            yield slice(first, first + len(some)), self.fresh(np.array(some))
+            yield slice(first, first + len(some)), self.fresh(np.array(some), rows)

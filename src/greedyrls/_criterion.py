@@ -8,11 +8,12 @@ scoring every candidate.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._choice import Choice, best_first, best_places, smallest, tie_tolerances
 from ._features import Pivot
 from ._gram import Ranking
 from ._kernels import Float
@@ -21,8 +22,6 @@ from ._state import NumericalLimit, SelectionState, pivot_of
 
 Strategy = Literal["auto", "bounded", "exhaustive"]
 
-# Losses this close (relatively) are a tie, and the lowest index wins.
-TIE = 1e-10
 # Safety of the bounds against rounding, relative to the loss of the current model.
 MARGIN = 1e-9
 # Relative rounding of a sum of squares over many rows, generously.
@@ -37,37 +36,6 @@ _ROUND_ELEMENTS = 1 << 17
 # the product with the chosen columns, and a dozen operations on vectors of m. And the bounds of
 # later steps profit from the pass too.
 _COLUMNS_PER_SCORE = 100
-
-
-class Choice(NamedTuple):
-    """The feature to add, its loss (a sum over rows and targets), and the next best ones."""
-
-    feature: int
-    loss: float
-    pivot: Pivot
-    runners_up: tuple[tuple[int, float], ...]
-    ranking: Ranking
-
-
-class Criterion(Protocol):
-    """Chooses the next feature to add."""
-
-    def choose(self, state: SelectionState, n_runners_up: int, remaining: int) -> Choice:
-        """The best candidate, with its runners-up; `remaining` features are to be added yet."""
-        ...
-
-
-def tie_tolerances(losses: Float, scales: Float) -> Float:
-    """How far above each loss another one counts as equal; losses are t × c, the result (c).
-
-    1e-10 relative. A loss far below the scale of its target (t) is the square of errors that are
-    themselves known to rounding of that scale only, so there the tolerance is that rounding.
-    """
-    rounding = np.sqrt(losses * scales[:, None])
-    rounding *= 2e-15
-    rounding += TIE * losses
-    total: Float = rounding[0] if len(rounding) == 1 else rounding.sum(axis=0)
-    return total
 
 
 def _approximation(state: SelectionState) -> tuple[Float, Float | None, Float]:
@@ -183,26 +151,19 @@ class _Scored:
         """The feature with the smallest loss so far."""
         return int(self.indices[self.losses.argmin()])
 
-    def _first(self, losses: Float) -> int:
-        """Place of the best: lowest index among those tied with the smallest loss."""
-        place = int(losses.argmin())
-        (tied,) = (losses <= losses[place] + self._tolerances[place]).nonzero()
-        return int(tied[self.indices[tied].argmin()]) if len(tied) > 1 else place
-
     def choice(self, n_runners_up: int, ranking: Ranking) -> Choice:
         """The best, and the best of the others, and so on."""
-        place = self._first(self.losses)
+        place, *others = best_places(
+            self.indices, self.losses, self._tolerances, n_runners_up + 1
+        )
         if self.losses[place] == np.inf:
             raise NumericalLimit("no candidate has a finite loss")
-        pivot = self._pivot(place)
-        runners_up: list[tuple[int, float]] = []
-        left, latest = self.losses, place
-        for _ in range(min(n_runners_up, len(self.losses) - 1)):
-            left = np.where(np.arange(len(left)) == latest, np.inf, left)
-            latest = self._first(left)
-            runners_up.append((int(self.indices[latest]), float(self.losses[latest])))
         return Choice(
-            int(self.indices[place]), float(self.losses[place]), pivot, tuple(runners_up), ranking
+            int(self.indices[place]),
+            float(self.losses[place]),
+            self._pivot(place),
+            tuple((int(self.indices[other]), float(self.losses[other])) for other in others),
+            ranking,
         )
 
     def _pivot(self, place: int) -> Pivot:
@@ -212,22 +173,6 @@ class _Scored:
                 return pivot_of(scores, place)
             place -= len(scores.delta)
         raise IndexError(place)
-
-
-def smallest(values: Float, count: int) -> NDArray[np.intp]:
-    """Places of the smallest values below +inf, at most `count`, in no order."""
-    if count < len(values):
-        places = np.argpartition(values, count - 1)[:count]
-    else:
-        places = np.arange(len(values))
-    return places[values[places] < np.inf]
-
-
-def _best_first(values: Float, count: int) -> list[int]:
-    """Places of the smallest values below +inf, best first, lowest place first among equals."""
-    places = smallest(values, count)
-    ordered: list[int] = places[np.lexsort((places, values[places]))].tolist()
-    return ordered
 
 
 class LeaveOneOut:
@@ -254,7 +199,7 @@ class LeaveOneOut:
         state.samples.passes += 1
 
         def ranking(count: int) -> list[int]:
-            return [int(candidates[place]) for place in _best_first(scored.losses, count)]
+            return [int(candidates[place]) for place in best_first(scored.losses, count)]
 
         return scored.choice(n_runners_up, ranking)
 
@@ -266,7 +211,7 @@ class LeaveOneOut:
         margin = MARGIN * state.loss_sum
 
         def ranking(count: int) -> list[int]:
-            return _best_first(bounds, count)
+            return best_first(bounds, count)
 
         open_bounds = bounds.copy()
         scored = _Scored(state)

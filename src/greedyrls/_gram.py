@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ._kernels import Float
-from ._samples import SampleSpace
 
 # Given a count, the likely next features, best first.
 Ranking = Callable[[int], Sequence[int]]
@@ -23,26 +22,32 @@ _ALL_WIDTH = 128
 
 
 class GramColumns:
-    """Columns fetched and not yet used, and the width of the next batch."""
+    """Columns fetched by feature, and the width of the next batch.
 
-    def __init__(self, samples: SampleSpace, n_samples: int) -> None:
-        self._samples = samples
+    `fetch` makes the columns of some features by one pass over the data. At most `limit` wait.
+    One search needs each column once; where several searches share them, used ones are retained.
+    """
+
+    def __init__(
+        self, fetch: Callable[[Sequence[int]], Float], limit: int, retained: bool = False
+    ) -> None:
+        self._fetch = fetch
         self._columns: dict[int, Float] = {}
         self._width = _FIRST_WIDTH
         self._used = 0
-        # A column has n numbers: so many of them are a quarter of X, and no more may wait.
-        self._limit = max(_SMALLEST_WIDTH, n_samples // 4)
+        self._limit = max(_SMALLEST_WIDTH, limit)
+        self._retained = retained
 
     def __contains__(self, index: int) -> bool:
         return index in self._columns
 
     def take(self, index: int, ranking: Ranking, remaining: int) -> Float:
-        """The column of a chosen feature, handed over for good; fetched with others on a miss."""
+        """The column of a chosen feature; fetched with others on a miss."""
         if index not in self._columns:
             batch = self.batch(ranking, remaining, index)
-            self.keep(batch, self._samples.products(batch))
+            self.keep(batch, self._fetch(batch))
         self._used += 1
-        return self._columns.pop(index)
+        return self._columns[index] if self._retained else self._columns.pop(index)
 
     def batch(self, ranking: Ranking, remaining: int, missing: int) -> list[int]:
         """The features to fetch in a pass: the missing one and the best of `ranking`.
@@ -64,7 +69,9 @@ class GramColumns:
     def keep(self, indices: Sequence[int], columns: Float) -> None:
         """Remember fetched columns, dropping the oldest beyond the limit."""
         self._columns.update(zip(indices, columns, strict=True))
-        for old in list(self._columns)[: max(0, len(self._columns) - self._limit)]:
+        surplus = max(0, len(self._columns) - self._limit)
+        # The first of a batch is the one that is needed now.
+        for old in [index for index in self._columns if index not in indices[:1]][:surplus]:
             del self._columns[old]
 
     def _adapt(self) -> None:

@@ -172,6 +172,31 @@ class SampleSpace:
             for block, z in zip(self._blocks, pieces, strict=True)
         ]
 
+    def predictions(self) -> Float:
+        """Leave-one-out predictions of the current model, (t × m)."""
+        return np.concatenate([block.predictions() for block in self._blocks], axis=1)
+
+    def candidate_predictions(
+        self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
+    ) -> Float:
+        """Leave-one-out predictions if each of some candidates were added, (t × c × m)."""
+        answers = [
+            block.candidate_predictions(indices, beta, delta, rho) for block in self._blocks
+        ]
+        return answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
+
+    def candidate_losses(
+        self, kind: str, shares: Float | None, beta: Float, delta: Float, rho: Float
+    ) -> Float:
+        """Σ_j e_j ℓ_j over all rows with each of all features added, (n)."""
+        ends = np.cumsum([len(block.d) for block in self._blocks])
+        return add_up(
+            block.candidate_losses(
+                kind, None if shares is None else shares[end - len(block.d) : end], beta, delta, rho
+            )
+            for block, end in zip(self._blocks, ends, strict=True)
+        ).values
+
     def statistics(self) -> SampleStatistics:
         """Sums over all rows of what the bounds and the loss need."""
         answers = [block.statistics() for block in self._blocks]

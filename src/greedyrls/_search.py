@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ._criterion import Criterion
+from ._choice import Criterion, State
 from ._path import Step
-from ._state import NumericalLimit, SelectionState
+from ._state import NumericalLimit
 
 
-def replay(state: SelectionState, indices: Sequence[int], forced: bool) -> Iterator[Step]:
+def replay(state: State, indices: Sequence[int], forced: bool) -> Iterator[Step]:
     """Add known features in their order, without a search."""
     for place, index in enumerate(indices):
         began = time.perf_counter()
@@ -28,7 +28,7 @@ def replay(state: SelectionState, indices: Sequence[int], forced: bool) -> Itera
 
 
 def forward(
-    state: SelectionState, criterion: Criterion, n_features: int, n_runners_up: int = 0
+    state: State, criterion: Criterion, n_features: int, n_runners_up: int = 0
 ) -> Iterator[Step]:
     """Add the best feature until there are n_features."""
     while state.size < n_features:
@@ -51,13 +51,13 @@ def _rounding_is_no_news() -> np.errstate:
 
 
 def _step(
-    state: SelectionState,
+    state: State,
     index: int,
     runners_up: tuple[tuple[int, float], ...],
     forced: bool,
     began: float,
 ) -> Step:
     loss, error = state.loss, state.standard_error
-    if not (math.isfinite(loss) and math.isfinite(error)):
+    if not math.isfinite(loss) or math.isinf(error):
         raise NumericalLimit(f"the loss with feature {index} is not finite")
     return Step(index, loss, error, runners_up, forced, time.perf_counter() - began)

@@ -56,7 +56,8 @@ class SelectionState:
             self.start.diagonal, self.start.correlation, problem.penalty, capacity
         )
         self.features.follows_spread = problem.n_samples >= _SPREAD_ROWS
-        self.gram = GramColumns(self.samples, problem.n_samples)
+        # A column has n numbers: a quarter of m of them are a quarter of X, and no more may wait.
+        self.gram = GramColumns(self.samples.products, problem.n_samples // 4)
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
         self.barred = np.full(problem.n_features, -np.inf)
         self.barred[list(problem.excluded)] = np.inf
@@ -107,6 +108,10 @@ class SelectionState:
             + mean * mean * self._weight_squares
         )
         return math.sqrt(max(squares, 0.0) * n / (n - 1)) / self.start.total_weight
+
+    @property
+    def fold_losses(self) -> None:
+        """There are no splits."""
 
     def measure(self, index: int) -> Pivot:
         """One candidate in the data."""

@@ -1,0 +1,116 @@
+"""Choosing among candidates by their losses: ties, runners-up, what a criterion answers."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._gram import Ranking
+from ._kernels import Float
+
+# Losses this close (relatively) are a tie, and the lowest index wins.
+TIE = 1e-10
+
+
+class Choice(NamedTuple):
+    """The feature to add, its loss, and the next best ones."""
+
+    feature: int
+    loss: float
+    pivot: Any  # what the criterion measured of it, for the state that adds it
+    runners_up: tuple[tuple[int, float], ...]
+    ranking: Ranking
+
+
+class State(Protocol):
+    """What a search sees of a model that grows."""
+
+    @property
+    def size(self) -> int:
+        """How many features are chosen."""
+        ...
+
+    @property
+    def loss(self) -> float:
+        """Held-out loss of the current model."""
+        ...
+
+    @property
+    def standard_error(self) -> float:
+        """Of that loss; not a number where there is none."""
+        ...
+
+    @property
+    def fold_losses(self) -> Float | None:
+        """The loss on each split, (K), if there are splits."""
+        ...
+
+    def mean_loss(self, total: float) -> float:
+        """A loss as choices have it, in the units of `loss`."""
+        ...
+
+    def measure(self, index: int) -> Any:
+        """The pivot of one candidate."""
+        ...
+
+    def add(self, index: int, pivot: Any, ranking: Ranking, remaining: int) -> None:
+        """Add a feature; `ranking` names the likely next ones."""
+        ...
+
+
+class Criterion(Protocol):
+    """Chooses the next feature to add."""
+
+    def choose(self, state: Any, n_runners_up: int, remaining: int) -> Choice:
+        """The best candidate, with its runners-up; `remaining` features are to be added yet."""
+        ...
+
+
+def tie_tolerances(losses: Float, scales: Float) -> Float:
+    """How far above each loss another one counts as equal; losses are t × c, the result (c).
+
+    1e-10 relative. A loss far below the scale of its target (t) is the square of errors that are
+    themselves known to rounding of that scale only, so there the tolerance is that rounding.
+    """
+    rounding = np.sqrt(losses * scales[:, None])
+    rounding *= 2e-15
+    rounding += TIE * losses
+    total: Float = rounding[0] if len(rounding) == 1 else rounding.sum(axis=0)
+    return total
+
+
+def first_of_best(indices: NDArray[np.intp], losses: Float, tolerances: Float) -> int:
+    """Place of the best: lowest index among those tied with the smallest loss."""
+    place = int(losses.argmin())
+    (tied,) = (losses <= losses[place] + tolerances[place]).nonzero()
+    return int(tied[indices[tied].argmin()]) if len(tied) > 1 else place
+
+
+def best_places(
+    indices: NDArray[np.intp], losses: Float, tolerances: Float, count: int
+) -> list[int]:
+    """Places of the best, the best of the others, and so on."""
+    places = [first_of_best(indices, losses, tolerances)]
+    left = losses
+    for _ in range(min(count, len(losses)) - 1):
+        left = np.where(np.arange(len(left)) == places[-1], np.inf, left)
+        places.append(first_of_best(indices, left, tolerances))
+    return places
+
+
+def smallest(values: Float, count: int) -> NDArray[np.intp]:
+    """Places of the smallest values below +inf, at most `count`, in no order."""
+    if count < len(values):
+        places = np.argpartition(values, count - 1)[:count]
+    else:
+        places = np.arange(len(values))
+    return places[values[places] < np.inf]
+
+
+def best_first(values: Float, count: int) -> list[int]:
+    """Places of the smallest values below +inf, best first, lowest place first among equals."""
+    places = smallest(values, count)
+    ordered: list[int] = places[np.lexsort((places, values[places]))].tolist()
+    return ordered

@@ -1,0 +1,139 @@
+"""The held-out loss over folds: squared in feature space, any other loss on the held-out rows.
+
+With squared loss a step needs no look at the rows: the exact losses of all candidates are known in
+feature space. Other losses are computed from the held-out predictions of every candidate, made a
+tile of rows at a time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _tiles as tiles
+from ._choice import TIE, Choice, best_first, best_places, tie_tolerances
+from ._fold_state import FoldState, SplitRows
+from ._kernels import Float
+from ._state import NumericalLimit
+
+# Rounding of the losses in feature space relative to those of the empty model. Where the loss has
+# become so small that this is more than a tie, the rows decide.
+_ROUNDING = 1e-13
+_KNOWN = 1e-2 * TIE
+# Elements of held-out predictions at a time where a loss needs all rows of a candidate.
+_GROUP_ELEMENTS = 1 << 20
+
+
+class FoldLoss:
+    """Chooses by the held-out loss of the state."""
+
+    def choose(self, state: FoldState, n_runners_up: int, remaining: int) -> Choice:
+        """Score all candidates; the best, with its runners-up."""
+        candidates = state.candidates
+        if state.criterion_loss.name == "squared":
+            losses, tolerances = self._squared(state, candidates, n_runners_up)
+        else:
+            losses = row_losses(state, candidates)
+            tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
+        lost = ~(losses < np.inf)
+        losses[lost], tolerances[lost] = np.inf, 0.0
+        place, *others = best_places(candidates, losses, tolerances, n_runners_up + 1)
+        if losses[place] == np.inf:
+            raise NumericalLimit("no candidate has a finite loss")
+
+        def ranking(count: int) -> list[int]:
+            return [int(candidates[place]) for place in best_first(losses, count)]
+
+        return Choice(
+            int(candidates[place]),
+            float(losses[place]),
+            None,
+            tuple((int(candidates[other]), float(losses[other])) for other in others),
+            ranking,
+        )
+
+    @staticmethod
+    def _squared(
+        state: FoldState, candidates: NDArray[np.intp], n_runners_up: int
+    ) -> tuple[Float, Float]:
+        """Mean losses and tolerances of ties, from feature space; the smallest ones from rows."""
+        weight = state.total_test_weight * state.problem.Y.shape[1]
+        by_target = state.space.losses()[:, :, candidates].sum(axis=0)
+        np.maximum(by_target, 0.0, out=by_target)
+        losses = by_target.sum(axis=0) / weight
+        tolerances = tie_tolerances(by_target, state.target_energy) / weight
+        rounding = _ROUNDING * state.initial_loss
+        count = min(n_runners_up, len(losses) - 1)
+        reached = float(np.partition(losses, count)[count])
+        if rounding > _KNOWN * reached:
+            (near,) = (losses <= reached * (1.0 + TIE) + 2.0 * rounding).nonzero()
+            losses[near] = row_losses(state, candidates[near])
+        return losses, tolerances
+
+
+def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
+    """Held-out losses of some candidates from the rows, (c): one pass over the held-out rows."""
+    state.exact_evaluations += len(candidates)
+    space = state.space
+    beta = space.coefficients(candidates)
+    rho = space.tau[:, :, candidates] / space.delta[:, None, candidates]
+    total = np.zeros(len(candidates))
+    everything = len(candidates) * 2 > state.problem.n_features
+    if everything:
+        state.data.rows.passes += 1
+    for place, split in enumerate(state.splits):
+        means = space.means[place, candidates]
+        score = _additive if state.criterion_loss.is_additive else _as_a_whole
+        total += state.shares[place] * score(
+            state, split, candidates, means, beta[place], rho[place]
+        )
+    return total
+
+
+def _additive(
+    state: FoldState,
+    split: SplitRows,
+    candidates: NDArray[np.intp],
+    means: Float,
+    beta: Float,
+    rho: Float,
+) -> Float:
+    """A loss that is a sum over rows, tile by tile: (c)."""
+    loss = state.criterion_loss
+    (used,) = (split.weights > 0).nonzero()
+    shares = np.zeros(len(split.rows))
+    shares[used] = loss.sample_weights(split.y[:, used].T, split.weights[used])
+    total = np.zeros(len(candidates))
+    for places, x in state.data.rows.tiles_of(split.rows, candidates):
+        x -= means
+        for some, columns in split.chosen(places):
+            x -= columns.T @ beta[some]
+        errors = tiles.fold_errors(x, split.r[:, places], rho)
+        total += tiles.error_sums(loss.name, errors, split.y[:, places], shares[places])
+    return total
+
+
+def _as_a_whole(
+    state: FoldState,
+    split: SplitRows,
+    candidates: NDArray[np.intp],
+    means: Float,
+    beta: Float,
+    rho: Float,
+) -> Float:
+    """A loss of all rows together, some candidates at a time: (c)."""
+    (used,) = (split.weights > 0).nonzero()
+    Y, weights = split.y[:, used].T, split.weights[used]
+    width = max(1, _GROUP_ELEMENTS // (len(split.rows) * len(rho)))
+    values = []
+    for first in range(0, len(candidates), width):
+        some = slice(first, first + width)
+        Z = np.empty((len(candidates[some]), len(split.rows)))
+        for places, x in state.data.rows.tiles_of(split.rows, candidates[some]):
+            Z[:, places] = (x - means[some]).T
+        for places, columns in split.chosen():
+            Z -= beta[places, some].T @ columns
+        predictions = Z[None] * rho[:, some, None]
+        predictions += (split.y - split.r)[:, None, :]
+        values.append(state.criterion_loss.values(Y, predictions[:, :, used], weights))
+    return np.concatenate(values)

@@ -1,0 +1,194 @@
+"""Sample space for folds: sums over each set of rows, and held-out rows of single columns.
+
+A split trains on some rows and tests on others. What feature space needs of either are sums over
+its rows, which add up: where a split trains on all rows that it does not test, its training sums
+are those of all rows less those of the test rows, and one pass over X serves all splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._folds import Folds
+from ._kernels import Float
+from ._problem import Problem, report_non_finite
+
+# Elements of X sorted by set at a time: each set's share should still be a matrix product worth
+# its name.
+_TILE_ELEMENTS = 1 << 22
+# Elements of held-out rows at a time, with temporaries of the same size (2 MiB).
+_ROW_ELEMENTS = 1 << 18
+# Rows looked at for rough means; any shift near the mean keeps the digits.
+_SHIFT_ROWS = 1000
+# A mean is far out if its square is this many times the variance: it costs two digits.
+_FAR = 100.0
+
+Rows = NDArray[np.intp]
+
+
+def _rough_means(X: NDArray[np.generic]) -> Float:
+    """Roughly the means of the columns if any is far from 0 for its spread, else zeros."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        some = X[:: max(1, len(X) // _SHIFT_ROWS)].astype(np.float64)
+        means: Float = some.mean(axis=0)
+        is_far = np.square(means) > _FAR * some.var(axis=0)
+        return np.where(np.isfinite(means), means, 0.0) if is_far.any() else np.zeros_like(means)
+
+
+class SetSums(NamedTuple):
+    """Weighted sums over each set of rows, of X and Y less their shifts; first axis: the sets."""
+
+    weight: Float  # (sets)
+    x: Float  # (sets × n)
+    xx: Float  # (sets × n)
+    xy: Float  # (sets × t × n)
+    y: Float  # (sets × t)
+    yy: Float  # (sets × t)
+
+
+class FoldRows:
+    """The rows of X, seen through the splits."""
+
+    def __init__(self, problem: Problem, folds: Folds) -> None:
+        self._X = problem.X
+        self._weights = np.ones(problem.n_samples) if problem.weights is None else problem.weights
+        self._folds = folds
+        self._problem = problem
+        n, t = problem.n_features, problem.Y.shape[1]
+        self.target_shift = np.zeros(t)
+        self.shift = np.zeros(n)
+        if problem.fit_intercept:
+            self.shift = _rough_means(problem.X)
+            self.target_shift = np.average(problem.Y, axis=0, weights=self._weights)
+        self._is_shifted = bool(self.shift.any())
+        self.Y = problem.Y - self.target_shift
+        self.passes = 0
+        # Row sets that are summed: the test rows of each split, training rows that are not the
+        # complement, and all rows unless these are the sum of the test sets.
+        self._sets: list[Rows | None] = [split.test for split in folds.splits]
+        self._direct: list[int | None] = []
+        for split in folds.splits:
+            self._direct.append(None if split.is_complement else len(self._sets))
+            if not split.is_complement:
+                self._sets.append(split.train)
+        self._is_partition = folds.is_partition
+        if not self._is_partition:
+            self._sets.append(None)
+
+    @property
+    def n_splits(self) -> int:
+        """K."""
+        return len(self._folds.splits)
+
+    @property
+    def n_sets(self) -> int:
+        """How many sets of rows are summed."""
+        return len(self._sets)
+
+    def start(self) -> tuple[SetSums, SetSums, SetSums]:
+        """Sums over the training rows and the test rows of each split, and over all rows."""
+        sets, n, t = len(self._sets), self._X.shape[1], self.Y.shape[1]
+        sums = SetSums(
+            np.zeros(sets),
+            np.zeros((sets, n)),
+            np.zeros((sets, n)),
+            np.zeros((sets, t, n)),
+            np.zeros((sets, t)),
+            np.zeros((sets, t)),
+        )
+
+        def add(place: int, rows: Rows, x: Float) -> None:
+            w, y = self._weights[rows], self.Y[rows]
+            weighted = y * w[:, None]
+            sums.weight[place] += w.sum()
+            sums.y[place] += weighted.sum(axis=0)
+            sums.yy[place] += np.einsum("jt,jt->t", weighted, y)
+            vectors = np.concatenate((w[None, :], weighted.T))
+            products = vectors @ x
+            sums.x[place] += products[0]
+            sums.xy[place] += products[1:]
+            x *= x
+            sums.xx[place] += w @ x
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._visit(add)
+            parts = [self.by_split(values) for values in sums]
+        train, test, total = (SetSums(*column) for column in zip(*parts, strict=True))
+        if not np.isfinite(total.xx).all():
+            report_non_finite(self._problem)
+        return train, test, total
+
+    def products(self, indices: Sequence[int]) -> Float:
+        """Σ w x_b x_i over each set of rows, X less its shift: (B × sets × n), one pass."""
+        order = np.array(indices, dtype=np.intp)
+        values = np.zeros((len(order), len(self._sets), self._X.shape[1]))
+
+        def add(place: int, rows: Rows, x: Float) -> None:
+            chosen = x[:, order] * self._weights[rows][:, None]
+            values[:, place] += chosen.T @ x
+
+        self._visit(add)
+        return values
+
+    def by_split(self, values: Float) -> tuple[Float, Float, Float]:
+        """From sums over the sets (sets × …) to the training and test rows of each split (K × …),
+        and all rows (…)."""
+        test = values[: self.n_splits]
+        total = test.sum(axis=0) if self._is_partition else values[-1]
+        train = total - test
+        for split, place in enumerate(self._direct):
+            if place is not None:
+                train[split] = values[place]
+        return train, test, total
+
+    def _visit(self, add: Callable[[int, Rows, Float], None]) -> None:
+        """One pass: `add` gets each set's rows of each tile, less the shift, to use as it likes."""
+        self.passes += 1
+        # Memory that is used again and again needs to be made only once.
+        buffer = np.empty((0, self._X.shape[1]), dtype=self._X.dtype)
+        for top, end in self._tiles():
+            tile = self._X[top:end]
+            for place, rows in enumerate(self._sets):
+                if rows is None:
+                    some = np.arange(top, end)
+                else:
+                    first, last = np.searchsorted(rows, (top, end))
+                    some = rows[first:last]
+                if len(some) > len(buffer):
+                    buffer = np.empty((len(some), self._X.shape[1]), dtype=self._X.dtype)
+                if len(some):
+                    taken = np.take(tile, some - top, axis=0, out=buffer[: len(some)], mode="clip")
+                    x = taken.astype(np.float64, copy=False)
+                    if self._is_shifted:
+                        x -= self.shift
+                    add(place, some, x)
+
+    def _tiles(self) -> Iterator[tuple[int, int]]:
+        m, n = self._X.shape
+        height = max(32, _TILE_ELEMENTS // n)
+        for top in range(0, m, height):
+            yield top, min(m, top + height)
+
+    def column(self, index: int, rows: Rows | slice = slice(None)) -> Float:
+        """Some rows of a column less its shift."""
+        values = self._X[rows, index].astype(np.float64)
+        values -= self.shift[index]
+        return values
+
+    def tiles_of(
+        self, rows: Rows, columns: NDArray[np.intp]
+    ) -> Iterator[tuple[slice, Float]]:
+        """Some rows and columns of X less the shift, in tiles, with their places among `rows`."""
+        everything = len(columns) == self._X.shape[1]
+        shift = self.shift[columns]
+        height = max(32, _ROW_ELEMENTS // len(columns))
+        for top in range(0, len(rows), height):
+            places = slice(top, min(len(rows), top + height))
+            x = self._X[rows[places]] if everything else self._X[np.ix_(rows[places], columns)]
+            x = x.astype(np.float64, order="C", copy=False)
+            x -= shift
+            yield places, x

@@ -1,0 +1,144 @@
+"""Feature space of all splits at once: factors of the training rows, held-out inner products.
+
+The recurrences of docs/theory.md ("Folds"), with a leading axis for the K splits. For each split
+A = X_T'X_T + P on its training rows T, all columns less their means over T; L its partial factor.
+Of the held-out rows F: ‖z_i‖², r·z_i, V_si = x_i·q_s, q_u·q_s and ‖r‖². No row of X is seen.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._fold_rows import SetSums
+from ._kernels import Float
+
+
+class HeldOut(NamedTuple):
+    """A chosen feature on the held-out rows as measured there; (K), (K × t), (K × t)."""
+
+    norms: Float  # ‖z‖²
+    inner: Float  # r·z
+    energy: Float  # ‖r‖² after the step
+
+
+class FoldSpace:
+    """The state of a search that lives with the driver."""
+
+    def __init__(
+        self, train: SetSums, test: SetSums, penalty: float, fit_intercept: bool, capacity: int
+    ) -> None:
+        splits, n = train.x.shape
+        t = train.y.shape[1]
+        self.penalty = penalty
+        self._test_x = test.x
+        self._test_weight = test.weight[:, None]
+        self._train_weight = train.weight[:, None]
+        divisor = train.weight[:, None] if fit_intercept else np.inf
+        self.means = train.x / divisor  # (K × n) over the training rows, after the shift
+        self.target_means = train.y / divisor  # (K × t)
+        means, targets = self.means, self.target_means
+        self.diagonal = np.maximum(train.xx - train.x * means, 0.0)
+        self.correlation = train.xy - train.y[:, :, None] * means[:, None, :]
+        self.delta = self.diagonal + penalty  # (K × n)
+        self.tau = self.correlation.copy()  # (K × t × n)
+        self.norms = np.maximum(test.xx - 2.0 * means * test.x + test.weight[:, None] * means**2, 0)
+        on_means = test.y - test.weight[:, None] * targets  # Σ over F of y less its training mean
+        self.inner = (
+            test.xy
+            - targets[:, :, None] * test.x[:, None, :]
+            - on_means[:, :, None] * means[:, None, :]
+        )
+        self.energy = test.yy - targets * (test.y + on_means)  # (K × t) ‖r‖²
+        self.selected: list[int] = []
+        self._L = np.empty((splits, capacity, n))
+        self._V = np.empty((splits, capacity, n))
+        self._inverse = np.zeros((splits, capacity, capacity))  # of the chosen columns of L
+        self._overlap = np.zeros((splits, capacity, capacity))  # q_u·q_s on the held-out rows
+        self._weights = np.zeros((splits, capacity, t))
+
+    @property
+    def size(self) -> int:
+        """|S|."""
+        return len(self.selected)
+
+    def columns(self, train: Float, test: Float, index: int) -> tuple[Float, Float]:
+        """X'x_b of a feature on training and on held-out rows, from its sums over them (K × n)."""
+        mean = self.means[:, index, None]
+        on_train = train - self._train_weight * mean * self.means
+        on_test = (
+            test
+            - mean * self._test_x
+            - self.means * (self._test_x[:, index, None] - self._test_weight * mean)
+        )
+        return on_train, on_test
+
+    def losses(self) -> Float:
+        """Held-out sums of squares with each feature added, split by split: (K × t × n)."""
+        rho = self.tau / self.delta[:, None, :]
+        values = rho * self.norms[:, None, :]
+        values -= 2.0 * self.inner
+        values *= rho
+        values += self.energy[:, :, None]
+        return values
+
+    def coefficients(self, indices: slice | list[int] | Float) -> Float:
+        """β = A_SS⁻¹ A_Si of some candidates, (K × |S| × c)."""
+        s = self.size
+        inverse = self._inverse[:, :s, :s].transpose(0, 2, 1)
+        result: Float = inverse @ self._L[:, :s, indices]
+        return result
+
+    def weights(self) -> Float:
+        """Coefficients of the current models, (K × |S| × t)."""
+        return self._weights[:, : self.size]
+
+    def add(self, index: int, on_train: Float, on_test: Float, measured: HeldOut) -> None:
+        """Add a feature: X'x_b on training and held-out rows (K × n), and what the rows say."""
+        s = self.size
+        if s == self._L.shape[1]:
+            self._grow()
+        delta = self.delta[:, index].copy()
+        root = np.sqrt(delta)[:, None]
+        L, V = self._L[:, :s], self._V[:, :s]
+        on_chosen = L[:, :, index].copy()  # (K × s)
+        beta = (self._inverse[:, :s, :s].transpose(0, 2, 1) @ on_chosen[:, :, None])[:, :, 0]
+        overlap = V[:, :, index] - (self._overlap[:, :s, :s] @ on_chosen[:, :, None])[:, :, 0]
+        overlap /= root
+        both = np.stack((on_chosen, overlap), axis=1) @ L  # (K × 2 × n)
+        row = (on_train - both[:, 0]) / root
+        v = (on_test - (on_chosen[:, None, :] @ V)[:, 0]) / root
+        q_z = v - both[:, 1]
+        row[:, index] = root[:, 0]
+        q_q = (measured.norms / delta)[:, None]
+        q_r = measured.inner / root
+        step = self.tau[:, :, index] / root
+        self._L[:, s], self._V[:, s] = row, v
+
+        self.delta -= row * row
+        np.maximum(self.delta, self.penalty, out=self.delta)
+        self.norms += row * (row * q_q - 2.0 * q_z)
+        np.maximum(self.norms, 0.0, out=self.norms)
+        self.inner += (step * q_q - q_r)[:, :, None] * row[:, None, :]
+        self.inner -= step[:, :, None] * q_z[:, None, :]
+        rho = step / root
+        self.tau -= step[:, :, None] * row[:, None, :]
+        self.energy = measured.energy
+
+        self._inverse[:, s, :s] = beta / -root
+        self._inverse[:, s, s] = 1.0 / root[:, 0]
+        self._overlap[:, s, :s] = self._overlap[:, :s, s] = overlap
+        self._overlap[:, s, s] = q_q[:, 0]
+        self._weights[:, :s] -= beta[:, :, None] * rho[:, None, :]
+        self._weights[:, s] = rho
+        self.selected.append(index)
+
+    def _grow(self) -> None:
+        """Room for twice as many chosen features."""
+        more = max(16, self._L.shape[1])
+        rows, square = ((0, 0), (0, more), (0, 0)), ((0, 0), (0, more), (0, more))
+        self._L, self._V = np.pad(self._L, rows), np.pad(self._V, rows)
+        self._inverse = np.pad(self._inverse, square)
+        self._overlap = np.pad(self._overlap, square)
+        self._weights = np.pad(self._weights, rows)

@@ -1,0 +1,336 @@
+"""Train and test rows: a user's `cv` and `groups`, checked, as splits of the rows."""
+
+from __future__ import annotations
+
+import numbers
+import reprlib
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+)
+
+from ._kernels import Float
+
+Rows = NDArray[np.intp]
+
+_ALLOWED = (
+    "'loo', a number of folds, a scikit-learn splitter, a 1-D array with the fold id of each row, "
+    "or a list of (train, test) row numbers"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Rows to train on and rows to test on; none is in both."""
+
+    train: Rows  # sorted row numbers
+    test: Rows  # sorted row numbers
+    is_complement: bool  # train is exactly all rows that are not in test
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folds:
+    """All splits of a cross-validation."""
+
+    splits: tuple[Split, ...]
+    n_samples: int
+    description: str
+
+    @property
+    def is_partition(self) -> bool:
+        """Whether every row is tested exactly once, on a model of all rows not tested with it."""
+        tested = np.zeros(self.n_samples, dtype=np.intp)
+        for split in self.splits:
+            tested[split.test] += 1
+        return bool((tested == 1).all()) and all(split.is_complement for split in self.splits)
+
+    def restricted(self, rows: Rows) -> Folds:
+        """The splits within some rows (sorted), renumbered; those left without a part are gone."""
+        position = np.full(self.n_samples, -1, dtype=np.intp)
+        position[rows] = np.arange(len(rows))
+        splits = []
+        for split in self.splits:
+            train, test = position[split.train], position[split.test]
+            train, test = train[train >= 0], test[test >= 0]
+            if len(train) and len(test):
+                splits.append(Split(train, test, len(train) + len(test) == len(rows)))
+        if not splits:
+            raise ValueError(
+                f"No split of cv ({self.description}) has both training and test rows among these "
+                f"{len(rows)} of the {self.n_samples} rows; use other folds."
+            )
+        return Folds(tuple(splits), len(rows), self.description)
+
+
+def make_folds(
+    cv: Any,
+    n_samples: int,
+    *,
+    y: NDArray[Any] | None,
+    labels: NDArray[Any] | None,
+    groups: ArrayLike | None,
+    weights: Float | None,
+) -> Folds | None:
+    """Check `cv` and `groups`; None means exact leave-one-out, which needs no splits.
+
+    `labels` are the classes of a classifier: whole numbers of folds are then stratified, and
+    every split must have all classes to train on. Errors number the splits from 0, as the rows.
+    """
+    if isinstance(cv, str | bytes) and cv != "loo":
+        raise ValueError(f"cv={cv!r} is not known; cv must be {_ALLOWED}.")
+    if isinstance(cv, str | LeaveOneOut):
+        if groups is not None:
+            raise ValueError(
+                "groups are not used by leave-one-out; pass cv=GroupKFold(...), "
+                "cv=LeaveOneGroupOut() or a number of folds (then GroupKFold) with them."
+            )
+        return None
+    group_of = None if groups is None else _one_per_row(groups, n_samples, "groups")
+    target = y if labels is None else labels
+    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
+        splitter, description = _k_folds(int(cv), n_samples, labels, group_of)
+        pairs = _splitter_pairs(splitter, n_samples, target, group_of)
+    elif hasattr(cv, "split") and not hasattr(cv, "__array__"):  # some arrays can split, too
+        pairs = _splitter_pairs(cv, n_samples, target, group_of)
+        description = _describe(cv)
+    else:
+        pairs, description = _given_pairs(cv, n_samples, has_groups=groups is not None)
+    if not pairs:
+        raise ValueError(f"cv ({description}) gives no splits; at least 1 is needed.")
+    splits = tuple(_make_split(pair, n_samples, number) for number, pair in enumerate(pairs))
+    _check_parts(splits, np.ones(n_samples, dtype=bool) if weights is None else weights > 0, labels)
+    return Folds(splits, n_samples, description)
+
+
+def _k_folds(
+    n_folds: int, n_samples: int, labels: NDArray[Any] | None, groups: NDArray[Any] | None
+) -> tuple[Any, str]:
+    """The splitter for a number of folds, and its description."""
+    if n_folds < 2:
+        raise ValueError(f"cv={n_folds} is too few folds; use at least 2, or 'loo'.")
+    if n_folds > n_samples:
+        raise ValueError(
+            f"cv={n_folds} is more folds than the {n_samples} samples; use fewer, or 'loo'."
+        )
+    if groups is not None:
+        n_groups = len(np.unique(groups))
+        if n_folds > n_groups:
+            raise ValueError(
+                f"cv={n_folds} is more folds than the {n_groups} different groups; "
+                "use at most one fold for each group."
+            )
+        return GroupKFold(n_splits=n_folds), f"GroupKFold(n_splits={n_folds})"
+    if labels is None:
+        return KFold(n_splits=n_folds), f"{n_folds}-fold"
+    largest = int(np.unique(labels, return_counts=True)[1].max())
+    if n_folds > largest:
+        raise ValueError(
+            f"cv={n_folds} is more folds than the members of any class: the largest has {largest}. "
+            f"Use at most {largest} folds, or 'loo'."
+        )
+    return StratifiedKFold(n_splits=n_folds), f"{n_folds}-fold, stratified"
+
+
+def _splitter_pairs(
+    splitter: Any, n_samples: int, target: NDArray[Any] | None, groups: NDArray[Any] | None
+) -> list[Any]:
+    """What a scikit-learn splitter gives for these rows."""
+    if isinstance(splitter, type):
+        name = splitter.__name__
+        raise TypeError(f"cv is the class {name}; pass an instance of it, such as {name}().")
+    try:
+        if groups is None and isinstance(splitter, StratifiedGroupKFold):
+            raise ValueError("groups is None")  # it would take None for a group of its own
+        return list(splitter.split(np.zeros((n_samples, 1)), target, groups))
+    except ValueError as error:
+        problem = f"cannot split the {n_samples} rows: {error}"
+        if groups is None and "groups" in str(error) and "None" in str(error):
+            problem = (
+                f"needs groups: pass groups with one value for each of the {n_samples} rows, or "
+                "use a splitter without groups, such as KFold."
+            )
+        raise ValueError(f"cv={_describe(splitter)} {problem}") from error
+
+
+def _describe(splitter: Any) -> str:
+    """Class and settings; unlike repr, without arrays, addresses, and what is None or False."""
+    settings = {**getattr(splitter, "cvargs", {}), **getattr(splitter, "__dict__", {})}
+    shown = [
+        f"{name}={value}"
+        for name, value in settings.items()
+        if value is not False and isinstance(value, numbers.Real | str) and name[0] != "_"
+    ]
+    return f"{type(splitter).__name__}({', '.join(shown)})"
+
+
+def _given_pairs(cv: Any, n_samples: int, *, has_groups: bool) -> tuple[list[Any], str]:
+    """(train, test) pairs from fold ids or pairs, and their description."""
+    if hasattr(cv, "__array__"):
+        cv = np.asarray(cv)
+    unordered = isinstance(cv, Mapping | Set)
+    if unordered or not isinstance(cv, Iterable) or (isinstance(cv, np.ndarray) and cv.ndim == 0):
+        raise TypeError(f"cv must be {_ALLOWED}; got {reprlib.repr(cv)}.")
+    items = list(cv)  # a generator can be read only once
+    are_ids = all(_is_single(item) for item in items)
+    if has_groups:
+        kind = "fold ids" if are_ids else "(train, test) pairs"
+        raise ValueError(
+            f"groups cannot be used together with {kind}: {kind} already say which rows go "
+            "together. Leave out groups, or pass a splitter such as GroupKFold as cv."
+        )
+    if are_ids and items:
+        pairs = _id_pairs(cv if isinstance(cv, np.ndarray) else items, n_samples)
+        return pairs, f"fold ids ({len(pairs)} fold{'s' * (len(pairs) != 1)})"
+    return items, f"{len(items)} given split{'s' * (len(items) != 1)}"
+
+
+def _is_single(item: Any) -> bool:
+    return isinstance(item, str | bytes) or not isinstance(item, Iterable)
+
+
+def _is_pair(item: Any) -> bool:
+    is_sequence = isinstance(item, tuple | list | np.ndarray)
+    return is_sequence and len(item) == 2 and not any(_is_single(part) for part in item)
+
+
+def _id_pairs(cv: Any, n_samples: int) -> list[tuple[Rows, Rows]]:
+    """A split for each fold id, in sorted order; rows of the number -1 are never tested."""
+    ids = _one_per_row(cv, n_samples, "cv")
+    if ids.dtype.kind == "b":
+        raise ValueError(
+            "cv is a mask, which could mean one split or two folds; pass [(~mask, mask)] to test "
+            "on the rows of the mask, or mask.astype(int) for two folds."
+        )
+    unfit = np.full(n_samples, ids.dtype.kind not in "iufU")
+    if ids.dtype.kind == "f":
+        unfit = ~np.isfinite(ids) | (ids != np.floor(ids))
+    if unfit.any():
+        row = int(np.argmax(unfit))
+        raise ValueError(
+            f"Fold ids in cv must be whole numbers or strings; row {row} has {ids[row]}."
+        )
+    distinct, fold_of = np.unique(ids, return_inverse=True)
+    if len(distinct) == 1:
+        raise ValueError(
+            f"Every fold id in cv is {distinct.tolist()[0]!r}: only one fold leaves no training "
+            "rows. Use at least 2 different fold ids."
+        )
+    tested = [fold for fold, name in enumerate(distinct.tolist()) if name != -1]
+    return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in tested]
+
+
+def _one_per_row(values: Any, n_samples: int, name: str) -> NDArray[Any]:
+    """A one-dimensional array of values that can be compared, one for each row, none missing."""
+    # Through objects, because NumPy would turn None and NaN among strings into strings.
+    items = np.asarray(values, dtype=None if hasattr(values, "__array__") else object)
+    if items.ndim != 1:
+        raise ValueError(f"{name} must be 1-D, a value for each row; got shape {items.shape}.")
+    if len(items) != n_samples:
+        raise ValueError(
+            f"{name} has {len(items)} values, but there are {n_samples} rows; give one for each."
+        )
+    is_object = items.dtype.kind in "OT"
+    missing = np.array([_is_missing(item) for item in items]) if is_object else items != items
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise ValueError(
+            f"{name} has a missing value: row {row} is {items[row]}. Give every row a value."
+        )
+    if not is_object:
+        return items
+    if all(isinstance(item, str) for item in items):
+        return np.array(items.tolist(), dtype=str)
+    if all(isinstance(item, numbers.Real) for item in items):
+        return np.array(items.tolist())
+    try:
+        np.unique(items)
+    except TypeError as error:
+        raise ValueError(
+            f"{name} has values that cannot be sorted ({error}); use all numbers or all strings."
+        ) from error
+    return items
+
+
+def _is_missing(item: Any) -> bool:
+    try:
+        return item is None or bool(item != item)
+    except (TypeError, ValueError):  # pandas.NA refuses to be true or false
+        return True
+
+
+def _make_split(pair: Any, n_samples: int, number: int) -> Split:
+    """The split of a (train, test) pair, checked."""
+    if not _is_pair(pair):
+        raise ValueError(
+            f"Item {number} of cv is not a (train, test) pair of row numbers: "
+            f"{reprlib.repr(pair)}. Fold ids must be 1-D, one for each row; a single split is "
+            "[(train, test)]."
+        )
+    train = _row_numbers(pair[0], n_samples, f"Split {number} of cv has in its training rows")
+    test = _row_numbers(pair[1], n_samples, f"Split {number} of cv has in its test rows")
+    both = np.intersect1d(train, test, assume_unique=True)
+    if len(both):
+        raise ValueError(
+            f"Split {number} of cv has row {both[0]} both in its training rows and in its test "
+            "rows; take it out of one of the two."
+        )
+    return Split(train, test, len(train) + len(test) == n_samples)
+
+
+def _row_numbers(part: Any, n_samples: int, where: str) -> Rows:
+    """Sorted row numbers from row numbers or a mask; `where` begins the error messages."""
+    rows = np.asarray(part)
+    if rows.dtype.kind == "b" and rows.ndim == 1:
+        if len(rows) != n_samples:
+            raise ValueError(f"{where} a mask of length {len(rows)}; there are {n_samples} rows.")
+        return np.flatnonzero(rows)
+    if rows.ndim != 1 or (rows.dtype.kind not in "iu" and len(rows)):  # [] is of floats
+        raise ValueError(
+            f"{where} {reprlib.repr(part)}; give a 1-D array of row numbers, or a mask of the rows."
+        )
+    outside = (rows < 0) | (rows >= n_samples)
+    if outside.any():
+        raise ValueError(f"{where} row {rows[outside][0]}; rows are 0 to {n_samples - 1}.")
+    rows = np.sort(rows.astype(np.intp))
+    repeated = rows[1:][rows[1:] == rows[:-1]]
+    if len(repeated):
+        raise ValueError(
+            f"{where} row {repeated[0]} more than once; give each row once, and use sample_weight "
+            "to count it more."
+        )
+    return rows
+
+
+def _check_parts(
+    splits: tuple[Split, ...], counted: NDArray[np.bool_], labels: NDArray[Any] | None
+) -> None:
+    """Each split has rows of positive weight to train on, of every class, and to test on."""
+    note = "" if counted.all() else " with a positive weight"
+    for number, split in enumerate(splits):
+        for rows, kind in ((split.train, "training"), (split.test, "test")):
+            if not counted[rows].any():
+                raise ValueError(
+                    f"Split {number} leaves no {kind} rows{note}; use fewer folds, or other ones."
+                )
+    if labels is None:
+        return
+    classes, class_of = np.unique(labels, return_inverse=True)
+    present = np.bincount(class_of[counted], minlength=len(classes)) > 0
+    for number, split in enumerate(splits):
+        rows = split.train[counted[split.train]]
+        lost = present & (np.bincount(class_of[rows], minlength=len(classes)) == 0)
+        if lost.any():
+            name = classes.tolist()[int(np.argmax(lost))]
+            raise ValueError(
+                f"Split {number} has no training rows of class {name!r}{note}; use fewer folds, "
+                "StratifiedKFold, or merge rare classes."
+            )
