@@ -19,12 +19,17 @@ from . import _kernels as kernels
 from . import _tiles as tiles
 from ._columns import ColumnStore
 from ._kernels import Float
+from ._zero_one import Support, wrong_sums
 
 # Rows multiplied at a time with gathered columns: enough for a matrix product to run at speed.
 _PRODUCT_ROWS = 4096
 # Elements of X that candidates' losses are made of at a time: temporaries stay in the cache.
 _LOSS_ELEMENTS = 1 << 17
 _LEAST_ROWS = 32
+# A feature is rare if it is not 0 in at most this share of the rows.
+_RARE_SHARE = 1 / 64
+# Numbers in a line of the cache.
+_LINE = 8
 
 
 class TargetSums(NamedTuple):
@@ -61,10 +66,19 @@ class ChosenProducts(NamedTuple):
     values: Float  # (|S|)
 
 
+class ColumnShapes(NamedTuple):
+    """How far the values of a column are from its mean; answers of blocks are not added up."""
+
+    largest: Float  # (n) max |x_i − mean_i|
+    outside: Float  # (n) the same outside the support of rare features
+    support: Support
+
+
 class CandidateLosses(NamedTuple):
     """Weighted sums of any loss with each feature added."""
 
     values: Float  # (n)
+    looked: int  # how many pairs of row and candidate were looked at
 
 
 class Losses(NamedTuple):
@@ -195,6 +209,33 @@ class RowBlock:
             Z -= beta[places].T @ columns
         return Z
 
+    def shapes(self) -> ColumnShapes:
+        """How large |x_i − mean_i| is, and where rare features are not 0: one pass."""
+        n = self.X.shape[1]
+        largest, count = np.zeros(n), np.zeros(n)
+        used = None if self.weights is None else self.weights > 0.0
+        for rows, columns in kernels.tiles(self.X, _LOSS_ELEMENTS):
+            tile = self.X[rows, columns].astype(np.float64)
+            count[columns] += tiles.weighted_count(tile != 0.0, None)
+            if self.means is not None:
+                tile -= self.means[columns]
+            if used is not None:
+                tile = tile[used[rows]]
+            np.abs(tile, out=tile)
+            largest[columns] = np.maximum(largest[columns], tile.max(axis=0, initial=0.0))
+        (rare,) = (count <= _RARE_SHARE * len(self.d)).nonzero()
+        support = [np.flatnonzero(self.X[:, column]) for column in rare]
+        where = np.concatenate([np.empty(0, dtype=np.intp), *support])
+        owners = np.repeat(rare, [len(places) for places in support])
+        values = self.X[where, owners].astype(np.float64)
+        outside = largest.copy()
+        outside[rare] = 0.0 if self.means is None else np.abs(self.means[rare])
+        if self.means is not None:
+            values -= self.means[owners]
+        if self.root_weights is not None:
+            values *= self.root_weights[where]
+        return ColumnShapes(largest, outside, Support(where, owners, values))
+
     def moments(self, Z: Float) -> Moments:
         """‖z‖² and r·z."""
         return Moments(np.vecdot(Z, Z), self.r @ Z.T)
@@ -214,7 +255,7 @@ class RowBlock:
         self, index: int, z: Float, delta: float, rho: Float, along: Float | None
     ) -> RowBlock:
         """The block with the feature added: r ← r − z ρ, h ← h + z²/δ, a ← a − z (a·z)/‖z‖²."""
-        self.columns.keep(self.chosen, index)
+        self.columns.keep(index)
         anchor = self.anchor
         if anchor is not None and along is not None:
             anchor = anchor - along[:, None] * z
@@ -234,8 +275,7 @@ class RowBlock:
     def predictions(self) -> Float:
         """Leave-one-out predictions of the current model, (t × rows)."""
         errors = self.r / self.d
-        if self.root_weights is not None:
-            errors /= np.where(self.root_weights > 0.0, self.root_weights, 1.0)
+        errors /= self._positive_root()
         return self.y - errors
 
     def candidate_predictions(
@@ -244,45 +284,92 @@ class RowBlock:
         """Leave-one-out predictions if each candidate were added, (t × c × rows)."""
         Z = self.residuals(indices, beta)
         errors = tiles.loo_errors(Z.T, self.r, self.d, delta, rho).transpose(0, 2, 1)
-        if self.root_weights is not None:
-            errors = errors / np.where(self.root_weights > 0.0, self.root_weights, 1.0)
-        return self.y[:, None, :] - errors
+        return self.y[:, None, :] - errors / self._positive_root()
 
     def candidate_losses(
-        self, kind: str, shares: Float | None, beta: Float, delta: Float, rho: Float
+        self,
+        kind: str,
+        shares: Float | None,
+        beta: Float,
+        delta: Float,
+        rho: Float,
+        reach: Float | None,
+        support: Support | None,
     ) -> CandidateLosses:
-        """Σ_j e_j ℓ_j over the rows with each of all features added; shares e, None for all 1."""
+        """Σ_j e_j ℓ_j over the rows with each of all features added; shares e, None for all 1.
+
+        For one target of labels ±1 and loss zero_one: reach (n) bounds how far z_i can move the
+        margin of a row outside the support of i.
+        """
+        if reach is not None and support is not None:
+            return self._wrong(shares, beta, delta, rho[0], reach, support)
         total = np.zeros(self.X.shape[1])
         height = max(_LEAST_ROWS, _LOSS_ELEMENTS // self.X.shape[1])
-        by_rows = abs(self.X.strides[0]) >= abs(self.X.strides[1])
         for top in range(0, len(self.d), height):
-            rows = slice(top, top + height)
-            Z = self.X[rows].astype(np.float64)
-            if self.means is not None:
-                Z -= self.means
+            rows = np.arange(top, min(len(self.d), top + height))
+            Z = self._tile(rows, None, beta)
+            errors = tiles.loo_errors(Z, self.r[:, rows], self.d[rows], delta, rho)
             if self.root_weights is not None:
-                Z *= self.root_weights[rows, None]
-            for places, columns in self.columns.chosen(self.chosen, rows):
-                # In the memory order of X, or the difference would cross it.
-                Z -= columns.T @ beta[places] if by_rows else (beta[places].T @ columns).T
-            total += self._tile_losses(kind, rows, Z, shares, delta, rho)
-        return CandidateLosses(total)
+                errors /= self._positive_root()[rows, None]
+            own = None if shares is None else shares[rows]
+            total += tiles.error_sums(kind, errors, self.y[:, rows], own)
+        return CandidateLosses(total, self.X.shape[0] * self.X.shape[1])
 
-    def _tile_losses(
-        self, kind: str, rows: slice, Z: Float, shares: Float | None, delta: Float, rho: Float
-    ) -> Float:
-        y, r, d = self.y[:, rows], self.r[:, rows], self.d[rows]
-        root = None if self.root_weights is None else self.root_weights[rows]
-        if root is not None:
-            root = np.where(root > 0.0, root, 1.0)
-        own = None if shares is None else shares[rows]
-        if kind == "zero_one" and len(y) == 1:
-            codes = y[0] if root is None else y[0] / root
-            return tiles.weighted_count(tiles.loo_wrong(Z, codes, r[0], d, delta, rho[0]), own)
-        errors = tiles.loo_errors(Z, r, d, delta, rho)
-        if root is not None:
-            errors /= root[:, None]
-        return tiles.error_sums(kind, errors, y, own)
+    def _positive_root(self) -> Float:
+        """√w, and 1 for rows of weight 0, which no loss counts."""
+        root = self.root_weights
+        return np.ones(len(self.d)) if root is None else np.where(root > 0.0, root, 1.0)
+
+    def _tile(self, rows: NDArray[np.intp], columns: NDArray[np.intp] | None, beta: Float) -> Float:
+        """z of some candidates (or all) in some rows, (rows × c), in the memory order of X.
+
+        beta (|S| × c) are the coefficients of these candidates.
+        """
+        by_rows = abs(self.X.strides[0]) >= abs(self.X.strides[1])
+        if columns is None:
+            taken = self.X[rows] if by_rows else self.X.T[:, rows].T
+        elif not by_rows:
+            taken = self.X.T[np.ix_(columns, rows)].T
+        elif _LINE * len(columns) < self.X.shape[1]:
+            taken = self.X[np.ix_(rows, columns)]
+        else:  # whole rows, rather than jump to nearly every cache line of them
+            taken = np.take(self.X[rows], columns, axis=1)
+        Z = taken.astype(np.float64, copy=False)
+        if self.means is not None:
+            Z -= self.means if columns is None else self.means[columns]
+        if self.root_weights is not None:
+            Z *= self.root_weights[rows, None]
+        for places, chosen in self.columns.chosen(self.chosen, rows):
+            Z -= chosen.T @ beta[places] if by_rows else (beta[places].T @ chosen).T
+        return Z
+
+    def _wrong(
+        self,
+        shares: Float | None,
+        beta: Float,
+        delta: Float,
+        rho: Float,
+        reach: Float,
+        support: Support,
+    ) -> CandidateLosses:
+        """The weight of the wrong predictions, looking only at rows that may change sides."""
+        codes = self.y[0] if self.root_weights is None else self.y[0] / self._positive_root()
+        r, d = self.r[0], self.d
+
+        def look(rows: NDArray[np.intp], columns: NDArray[np.intp]) -> tiles.Flags:
+            Z = self._tile(rows, columns, beta[:, columns])
+            return tiles.loo_wrong(Z, codes[rows], r[rows], d[rows], delta[columns], rho[columns])
+
+        def look_at_pairs(pairs: NDArray[np.intp], columns: NDArray[np.intp]) -> tiles.Flags:
+            rows, z = support.rows[pairs], support.values[pairs]
+            for places, chosen in self.columns.chosen(self.chosen, rows):
+                z -= np.einsum("sp,sp->p", beta[places][:, columns], chosen)
+            return tiles.loo_wrong(
+                z[:, None], codes[rows], r[rows], d[rows], delta[columns], rho[columns], pairs=True
+            )[:, 0]
+
+        margins = tiles.loo_margins(codes, r, d)
+        return CandidateLosses(*wrong_sums(margins, reach, shares, look, support, look_at_pairs))
 
     def statistics(self) -> SampleStatistics:
         """This block's share of what the driver must know of r and h."""

@@ -51,11 +51,13 @@ class ColumnStore:
         self._owners: dict[int, int] = {}
         self._slots: dict[int, int] = {}
         self._next = 0
-        # The first chosen features, whose columns lie in the buffers in this order.
-        self._kept: tuple[int, ...] = ()
+        # Columns of chosen features, in buffers: where each is.
+        self._places: dict[int, int] = {}
         self._buffers: list[Float] = []
 
-    def fresh(self, indices: NDArray[np.intp], rows: slice = slice(None)) -> Float:
+    def fresh(
+        self, indices: NDArray[np.intp], rows: slice | NDArray[np.intp] = slice(None)
+    ) -> Float:
         """Columns gathered from X, one per row of the result, all rows or some."""
         columns = gather(self._X[rows], indices)
         if self._means is not None:
@@ -94,31 +96,50 @@ class ColumnStore:
             self._slots[index] = slot
             self._recent[slot] = column
 
-    def keep(self, chosen: tuple[int, ...], index: int) -> None:
-        """A feature was chosen after these: keep its column, if the budget allows."""
-        if chosen != self._kept or len(self._kept) >= self._limit:
+    def keep(self, index: int) -> None:
+        """A feature was chosen: keep its column, if the budget allows."""
+        place = len(self._places)
+        if index in self._places or place >= self._limit:
             return
         slot = self._slots.pop(index, None)
         if slot is not None:
             del self._owners[slot]
-        place = len(self._kept) % _BUFFER_COLUMNS
-        if place == 0:
-            size = min(_BUFFER_COLUMNS, self._limit - len(self._kept))
+        if place % _BUFFER_COLUMNS == 0:
+            size = min(_BUFFER_COLUMNS, self._limit - place)
             self._buffers.append(np.empty((size, self._X.shape[0])))
         column = self.fresh(np.array([index]))[0] if slot is None else self._recent[slot]
-        self._buffers[-1][place] = column
-        self._kept = (*self._kept, index)
+        self._buffers[-1][place % _BUFFER_COLUMNS] = column
+        self._places[index] = place
 
     def chosen(
-        self, features: tuple[int, ...], rows: slice = slice(None)
+        self, features: tuple[int, ...], rows: slice | NDArray[np.intp] = slice(None)
     ) -> Iterator[tuple[slice, Float]]:
         """Columns of the chosen features, some at a time, with their places in `features`."""
-        known = 0
-        if features[: len(self._kept)] == self._kept:
-            for buffer in self._buffers:
-                count = min(len(buffer), len(self._kept) - known)
-                yield slice(known, known + count), buffer[:count, rows]
-                known += count
-        for first in range(known, len(features), _OVERFLOW_COLUMNS):
-            some = features[first : first + _OVERFLOW_COLUMNS]
-            yield slice(first, first + len(some)), self.fresh(np.array(some), rows)
+        first = 0
+        while first < len(features):
+            count, columns = self._kept_run(features, first)
+            if columns is None:
+                count = min(_OVERFLOW_COLUMNS, len(features) - first)
+                some = np.array(features[first : first + count])
+                yield slice(first, first + count), self.fresh(some, rows)
+            else:
+                yield slice(first, first + count), columns[:, rows]
+            first += count
+
+    def _kept_run(self, features: tuple[int, ...], first: int) -> tuple[int, Float | None]:
+        """How many features from `first` on lie in one buffer, and their columns; None if none."""
+        places: list[int] = []
+        for feature in features[first:]:
+            place = self._places.get(feature)
+            if place is None or (
+                places and place // _BUFFER_COLUMNS != places[0] // _BUFFER_COLUMNS
+            ):
+                break
+            places.append(place)
+        if not places:
+            return 0, None
+        buffer = self._buffers[places[0] // _BUFFER_COLUMNS]
+        start, count = places[0] % _BUFFER_COLUMNS, len(places)
+        if places == list(range(places[0], places[0] + count)):
+            return count, buffer[start : start + count]
+        return count, buffer[[place % _BUFFER_COLUMNS for place in places]]

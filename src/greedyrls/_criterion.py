@@ -153,9 +153,7 @@ class _Scored:
 
     def choice(self, n_runners_up: int, ranking: Ranking) -> Choice:
         """The best, and the best of the others, and so on."""
-        place, *others = best_places(
-            self.indices, self.losses, self._tolerances, n_runners_up + 1
-        )
+        place, *others = best_places(self.indices, self.losses, self._tolerances, n_runners_up + 1)
         if self.losses[place] == np.inf:
             raise NumericalLimit("no candidate has a finite loss")
         return Choice(

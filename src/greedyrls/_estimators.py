@@ -16,13 +16,14 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._greedy import select
 from ._kernels import Float
 from ._path import SelectionPath
-from ._problem import FeatureList, Problem, check_n_features, make_problem
-
-# With "auto", the search ends when the smallest loss is this many steps old.
-_PATIENCE = 10
+from ._plan import make_plan
+from ._problem import FeatureList, Problem, make_problem
+from ._request import criterion_groups, make_request
+from ._select import select
+from ._size import SizeRule
+from ._surface import AlphaRule
 
 
 class _GreedyRLS(SelectorMixin, BaseEstimator):
@@ -34,51 +35,92 @@ class _GreedyRLS(SelectorMixin, BaseEstimator):
         self,
         n_features_to_select: int | float | Literal["auto"] = "auto",
         *,
-        alpha: float = 1.0,
+        alpha: float | ArrayLike | Literal["auto"] = "auto",
+        cv: Any = "loo",
+        loss: Any = "squared",
         fit_intercept: bool = True,
         forced_features: FeatureList | None = None,
         excluded_features: FeatureList | None = None,
+        alpha_rule: AlphaRule = "nested",
+        alpha_cv: Any = None,
+        refit_alpha: float | Literal["same", "loo"] | None = None,
+        size_rule: SizeRule = "min",
+        max_features: int | None = None,
+        patience: int | None = None,
+        tol: float | None = None,
         n_runners_up: int = 0,
         verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.alpha = alpha
+        self.cv = cv
+        self.loss = loss
         self.fit_intercept = fit_intercept
         self.forced_features = forced_features
         self.excluded_features = excluded_features
+        self.alpha_rule = alpha_rule
+        self.alpha_cv = alpha_cv
+        self.refit_alpha = refit_alpha
+        self.size_rule = size_rule
+        self.max_features = max_features
+        self.patience = patience
+        self.tol = tol
         self.n_runners_up = n_runners_up
         self.verbose = verbose
 
-    def _select(self, X: Any, Y: Any, sample_weight: ArrayLike | None) -> None:
+    def _select(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        labels: NDArray[Any] | None = None,
+    ) -> None:
         """Search, and take the model of the size asked for."""
         names = getattr(self, "feature_names_in_", None)
         problem = make_problem(
             X,
             Y,
-            alpha=self.alpha,
             fit_intercept=self.fit_intercept,
             sample_weight=sample_weight,
             forced_features=self.forced_features,
             excluded_features=self.excluded_features,
             feature_names=None if names is None else tuple(names),
         )
-        automatic = isinstance(self.n_features_to_select, str)
-        size = _size(self.n_features_to_select, problem)
-        self.path_ = select(
+        plan = make_plan(
             problem,
-            size,
-            n_runners_up=self.n_runners_up,
-            patience=_PATIENCE if automatic else None,
-            verbose=self.verbose,
+            cv=self.cv,
+            groups=criterion_groups(self.cv, self.alpha_cv, groups),
+            loss=self.loss,
+            labels=labels,
         )
+        request = make_request(
+            problem,
+            plan,
+            _number_of_features(self.n_features_to_select, problem),
+            name="n_features_to_select",
+            alpha=self.alpha,
+            alpha_rule=self.alpha_rule,
+            alpha_cv=self.alpha_cv,
+            refit_alpha=self.refit_alpha,
+            size_rule=self.size_rule,
+            max_features=self.max_features,
+            patience=self.patience,
+            tol=self.tol,
+            n_runners_up=self.n_runners_up,
+            verbose=self.verbose,
+            groups=groups,
+            labels=labels,
+        )
+        self.path_ = select(problem, plan, request)
         if self.path_.interrupted:
             warnings.warn(
-                f"The search was interrupted; the model has the {len(self.path_)} features found "
-                "so far.",
+                f"The search was interrupted; the model has {self.path_.chosen_size} of the "
+                f"{len(self.path_)} features found so far.",
                 stacklevel=3,
             )
-        best = min(max(self.path_.best_size, len(problem.forced)), len(self.path_))
-        self._use(best if automatic else len(self.path_))
+        self.alpha_ = self.path_.settings.alpha
+        self._use(self.path_.chosen_size)
 
     def _use(self, k: int) -> None:
         """Take the model on the first k features of the path."""
@@ -144,14 +186,36 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, _GreedyRLS):
     ----------
     n_features_to_select : int, float or "auto", default="auto"
         How many features, forced ones included: a number, a share of all features in (0, 1], or
-        "auto" for the size with the smallest leave-one-out loss; the path is grown until that has
-        not improved for 10 steps, to at most one feature less than there are samples.
-    alpha : float, default=1.0
-        Ridge penalty of search and model, greater than 0.
+        "auto", by `size_rule`.
+    alpha : float, list of float, or "auto", default="auto"
+        Ridge penalty of the search, greater than 0: a number, or several of which `alpha_rule`
+        chooses one. "auto" is 7 values in the data's own scale.
+    cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
+        What the search goes by: exact leave-one-out, or folds (a number is K-fold without
+        shuffling).
+    loss : str or callable, default="squared"
+        What is measured on held-out predictions: "squared", "absolute" or a function
+        ``(y_true, y_pred) -> float``, lower is better. See `greedy_path`.
     fit_intercept : bool, default=True
         Whether there is an unpenalised intercept.
     forced_features, excluded_features : list of int or str, or mask, optional
         Features added before the search, and features never chosen.
+    alpha_rule : {"nested", "joint", "all_features"}, default="nested"
+        How one of several penalties is chosen: by outer folds in which the selection is made anew
+        (honest), by the criterion's own loss (optimistic), or with all features, as in the paper.
+    alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
+        The outer folds; by default those of `cv`, or 5 for leave-one-out.
+    refit_alpha : "same", "loo" or float, optional
+        Penalty of the model on the chosen features: that of the search, the best one by exact
+        leave-one-out on these features (the default with ``alpha="auto"``), or a number.
+    size_rule : {"min", "1se"}, default="min"
+        For "auto": the size of smallest loss, or the smallest size within one standard error of
+        the paired difference from it. With the nested rule the losses are those of the outer folds.
+    max_features : int, optional
+        For "auto": the largest size tried, by default 100 or one less than there are samples.
+    patience, tol : int and float, optional
+        Early stop: when the smallest loss is `patience` steps old (10 for "auto"), where less than
+        the share `tol` is no improvement.
     n_runners_up : int, default=0
         How many next best features to record at each step on ``path_``.
     verbose : int, default=0
@@ -168,8 +232,11 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, _GreedyRLS):
         the place after the last.
     n_features_ : int
         k.
+    alpha_ : float
+        Penalty of the search.
     path_ : SelectionPath
-        Order, losses and models of all sizes.
+        Order, losses and models of all sizes; ``path_.sentence`` says what was chosen and why, and
+        ``path_.surface`` has the losses by penalty and size.
     coef_ : ndarray of shape (n,) or (t, n)
         Coefficients, 0 for features not chosen.
     intercept_ : float or ndarray of shape (t,)
@@ -178,8 +245,10 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, _GreedyRLS):
 
     Notes
     -----
-    Cost: see `greedy_path`; ``predict`` looks at the selected columns only, apart from
-    scikit-learn's check of X.
+    Cost: with the defaults 36 selections, one for each of 7 penalties and 5 outer folds and one on
+    all samples, at about a third to a half of the time of a single one each; with a number for
+    `alpha` a single one. See `greedy_path`. ``predict`` looks at the selected columns only, apart
+    from scikit-learn's check of X.
 
     The leave-one-out loss of a searched set is optimistic, the more so the more features were
     searched; estimate the quality of the whole procedure by cross-validating the estimator.
@@ -196,7 +265,13 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, _GreedyRLS):
     [2, 8]
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Select features and fit the model.
 
         Parameters
@@ -204,13 +279,15 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, _GreedyRLS):
         X : array-like of shape (m, n)
         y : array-like of shape (m,) or (m, t)
         sample_weight : array-like of shape (m,), optional
+        groups : array-like of shape (m,), optional
+            For folds that keep groups together: `cv`, or `alpha_cv` where `cv` is leave-one-out.
 
         Returns
         -------
         self
         """
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, ensure_all_finite=False)
-        self._select(X, y, sample_weight)
+        self._select(X, y, sample_weight, groups)
         return self
 
     def _use(self, k: int) -> None:
@@ -243,14 +320,37 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):
     ----------
     n_features_to_select : int, float or "auto", default="auto"
         How many features, forced ones included: a number, a share of all features in (0, 1], or
-        "auto" for the size with the smallest leave-one-out loss; the path is grown until that has
-        not improved for 10 steps, to at most one feature less than there are samples.
-    alpha : float, default=1.0
-        Ridge penalty of search and model, greater than 0.
+        "auto", by `size_rule`.
+    alpha : float, list of float, or "auto", default="auto"
+        Ridge penalty of the search, greater than 0: a number, or several of which `alpha_rule`
+        chooses one. "auto" is 7 values in the data's own scale.
+    cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
+        What the search goes by: exact leave-one-out, or folds (a number is stratified
+        K-fold).
+    loss : str or callable, default="squared"
+        What is measured on held-out predictions: "squared", "absolute",
+        "zero_one", "balanced_zero_one", "auc" (two classes) or a function
+        ``(y_true, y_pred) -> float``, lower is better. See `greedy_path`.
     fit_intercept : bool, default=True
         Whether there is an unpenalised intercept.
     forced_features, excluded_features : list of int or str, or mask, optional
         Features added before the search, and features never chosen.
+    alpha_rule : {"nested", "joint", "all_features"}, default="nested"
+        How one of several penalties is chosen: by outer folds in which the selection is made anew
+        (honest), by the criterion's own loss (optimistic), or with all features, as in the paper.
+    alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
+        The outer folds; by default those of `cv`, or 5 stratified ones for leave-one-out.
+    refit_alpha : "same", "loo" or float, optional
+        Penalty of the model on the chosen features: that of the search, the best one by exact
+        leave-one-out on these features (the default with ``alpha="auto"``), or a number.
+    size_rule : {"min", "1se"}, default="min"
+        For "auto": the size of smallest loss, or the smallest size within one standard error of
+        the paired difference from it. With the nested rule the losses are those of the outer folds.
+    max_features : int, optional
+        For "auto": the largest size tried, by default 100 or one less than there are samples.
+    patience, tol : int and float, optional
+        Early stop: when the smallest loss is `patience` steps old (10 for "auto"), where less than
+        the share `tol` is no improvement.
     n_runners_up : int, default=0
         How many next best features to record at each step on ``path_``.
     verbose : int, default=0
@@ -260,7 +360,7 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):
     ----------
     classes_ : ndarray of shape (c,)
         The labels.
-    selected_, support_, ranking_, n_features_, path_
+    selected_, support_, ranking_, n_features_, alpha_, path_
         As in `GreedyRLSRegressor`.
     coef_ : ndarray of shape (1, n) or (c, n)
         Coefficients of the decision function, 0 for features not chosen.
@@ -283,7 +383,13 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):
     ([12, 9, 6], 0.94)
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Select features and fit the model.
 
         Parameters
@@ -292,6 +398,8 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):
         y : array-like of shape (m,)
             Labels of any kind, at least two different ones.
         sample_weight : array-like of shape (m,), optional
+        groups : array-like of shape (m,), optional
+            For folds that keep groups together: `cv`, or `alpha_cv` where `cv` is leave-one-out.
 
         Returns
         -------
@@ -308,7 +416,8 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):
                 f"{classes.tolist()[0]!r}. Pass data of at least 2 classes."
             )
         _check_weighted_classes(y, sample_weight)
-        self._select(X, codes[:, 0] if codes.shape[1] == 1 else codes, sample_weight)
+        targets = codes[:, 0] if codes.shape[1] == 1 else codes
+        self._select(X, targets, sample_weight, groups, labels=y)
         self.classes_: NDArray[Any] = classes
         return self
 
@@ -355,28 +464,28 @@ def _check_weighted_classes(y: NDArray[Any], sample_weight: ArrayLike | None) ->
         )
 
 
-def _size(n_features_to_select: Any, problem: Problem) -> int:
-    """The largest number of features that the search may reach."""
-    if problem.n_available == 0:
-        raise ValueError("All features of X are excluded: there is nothing to choose from.")
-    if n_features_to_select == "auto":
-        return max(1, len(problem.forced), min(problem.n_available, problem.n_samples - 1))
+def _number_of_features(n_features_to_select: Any, problem: Problem) -> Any:
+    """A share of all features as a number of them; anything else as it is."""
     wrong = (
         "n_features_to_select must be a whole number, a share in (0, 1] or 'auto', got "
         f"{n_features_to_select!r}."
     )
     if isinstance(n_features_to_select, str):
-        raise ValueError(wrong)
+        if n_features_to_select != "auto":
+            raise ValueError(wrong)
+        return n_features_to_select
     if isinstance(n_features_to_select, bool) or not isinstance(n_features_to_select, numbers.Real):
         raise TypeError(wrong)
     if isinstance(n_features_to_select, numbers.Integral):
-        return check_n_features(n_features_to_select, problem, "n_features_to_select")
+        return int(n_features_to_select)
     share = float(n_features_to_select)
     if not 0.0 < share <= 1.0:
         raise ValueError(
             f"n_features_to_select={share} as a share must be in (0, 1]; for a number of features "
             "pass a whole number."
         )
+    if problem.n_available == 0:
+        raise ValueError("All features of X are excluded: there is nothing to choose from.")
     # A product such as 0.29 · 100 is below 29 by rounding only.
     size = max(1, math.floor(share * problem.n_features * (1 + 1e-12)))
     return max(len(problem.forced), min(size, problem.n_available))

@@ -179,16 +179,14 @@ class FoldRows:
         values -= self.shift[index]
         return values
 
-    def tiles_of(
-        self, rows: Rows, columns: NDArray[np.intp]
-    ) -> Iterator[tuple[slice, Float]]:
+    def tiles_of(self, rows: Rows, columns: NDArray[np.intp]) -> Iterator[tuple[slice, Float]]:
         """Some rows and columns of X less the shift, in tiles, with their places among `rows`."""
         everything = len(columns) == self._X.shape[1]
         shift = self.shift[columns]
         height = max(32, _ROW_ELEMENTS // len(columns))
         for top in range(0, len(rows), height):
             places = slice(top, min(len(rows), top + height))
-            x = self._X[rows[places]] if everything else self._X[np.ix_(rows[places], columns)]
-            x = x.astype(np.float64, order="C", copy=False)
+            taken = self._X[rows[places]] if everything else self._X[np.ix_(rows[places], columns)]
+            x = taken.astype(np.float64, order="C", copy=False)
             x -= shift
             yield places, x

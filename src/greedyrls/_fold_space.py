@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._fold_rows import SetSums
 from ._kernels import Float
@@ -83,7 +84,7 @@ class FoldSpace:
         values += self.energy[:, :, None]
         return values
 
-    def coefficients(self, indices: slice | list[int] | Float) -> Float:
+    def coefficients(self, indices: list[int] | NDArray[np.intp]) -> Float:
         """β = A_SS⁻¹ A_Si of some candidates, (K × |S| × c)."""
         s = self.size
         inverse = self._inverse[:, :s, :s].transpose(0, 2, 1)

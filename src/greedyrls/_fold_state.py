@@ -187,9 +187,7 @@ class FoldState:
             for place, split in enumerate(self.splits)
         ]
         norms, inner, energy = (np.array(values) for values in zip(*answers, strict=True))
-        space.add(
-            index, *space.columns(train, test, index), HeldOut(norms, inner, energy)
-        )
+        space.add(index, *space.columns(train, test, index), HeldOut(norms, inner, energy))
         self.barred[index] = np.inf
         self._remember_gram(total)
         self.fold_losses = self._fold_losses()

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from ._criterion import LeaveOneOut, Strategy
-from ._path import Counters, Moments, SelectionPath, Settings, Step, StopReason
+from ._criterion import Strategy
+from ._path import SelectionPath
+from ._plan import Plan, make_plan
 from ._problem import FeatureList, Problem, check_n_features, make_problem
-from ._progress import progress_bar
+from ._request import check_options, criterion_groups, make_request
+from ._run import Callback, Limits, Run, make_path
 from ._search import forward, replay
-from ._state import NumericalLimit, SelectionState
-
-Callback = Callable[[Step], Any]
+from ._select import select, with_refit
+from ._size import SizeRule
+from ._surface import AlphaRule
 
 # Recorded and replayed losses may differ by rounding only.
 _SAME_LOSS = 1e-6
@@ -27,24 +26,34 @@ _SAME_LOSS = 1e-6
 def greedy_path(
     X: Any,
     y: Any,
-    n_features: int,
+    n_features: int | Literal["auto"],
     *,
-    alpha: float = 1.0,
+    alpha: float | ArrayLike | Literal["auto"] = 1.0,
+    cv: Any = "loo",
+    loss: Any = "squared",
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     forced_features: FeatureList | None = None,
     excluded_features: FeatureList | None = None,
-    n_runners_up: int = 0,
+    alpha_rule: AlphaRule = "nested",
+    alpha_cv: Any = None,
+    refit_alpha: float | Literal["same", "loo"] | None = None,
+    size_rule: SizeRule = "min",
+    max_features: int | None = None,
     patience: int | None = None,
+    tol: float | None = None,
+    n_runners_up: int = 0,
     search: Strategy = "auto",
     block_rows: int | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> SelectionPath:
-    """Select features one at a time by the exact leave-one-out error of a ridge model.
+    """Select features one at a time by the exact held-out error of a ridge model.
 
-    Each step adds the feature with which ridge regression has the smallest leave-one-out error:
-    the same answer as refitting the model for every candidate with every sample left out.
+    Each step adds the feature with which ridge regression has the smallest leave-one-out (or
+    cross-validation) loss: the same answer as refitting the model for every candidate with every
+    sample (or fold) left out.
 
     Parameters
     ----------
@@ -52,30 +61,64 @@ def greedy_path(
         Data: a NumPy array of any real type and memory order (read as it lies, never copied
         whole), or a pandas or polars data frame.
     y : array-like of shape (m,) or (m, t)
-        One target, or several that share one set of features.
-    n_features : int
-        How many features to select, forced ones included.
-    alpha : float, default=1.0
-        Ridge penalty, as in `sklearn.linear_model.Ridge`; greater than 0.
+        One target, or several that share one set of features. Classes are coded as −1 and +1; more
+        than two as one column each, +1 in the column of the class (`GreedyRLSClassifier` does so).
+    n_features : int or "auto"
+        How many features to select, forced ones included. "auto" chooses by `size_rule`.
+    alpha : float, list of float, or "auto", default=1.0
+        Ridge penalty of the search, as in `sklearn.linear_model.Ridge`; greater than 0. Of a list,
+        one is chosen by `alpha_rule`. "auto" is a list of 7 in the data's own scale: the mean sum
+        of squares of a feature times 1e-4 to 1e2.
+    cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
+        Exact leave-one-out, or folds: a number (K-fold without shuffling, by groups if there are
+        any), any scikit-learn splitter, the fold of each sample, or row numbers. The loss is the
+        mean over the splits, each counting by the weight of its test samples.
+    loss : str or callable, default="squared"
+        "squared", "absolute", "zero_one" (share of wrong classes; a prediction within 1e-10 of the
+        border is wrong), "balanced_zero_one" (mean over classes of that), "auc" (1 − area under
+        the ROC curve of the held-out predictions), or a function ``(y_true, y_pred) -> float``,
+        lower is better, that gets all leave-one-out predictions, or those of each fold; it is not
+        told the weights.
     fit_intercept : bool, default=True
-        Whether the model has an unpenalised intercept. It is refitted for each left-out sample.
-        False is the setting of the paper.
+        Whether the model has an unpenalised intercept. It is refitted for each left-out sample or
+        fold. False is the setting of the paper.
     sample_weight : array-like of shape (m,), optional
         Weights of the samples in the fit and in the loss. A sample is left out whole, whatever
         its weight.
+    groups : array-like of shape (m,), optional
+        For splitters that keep groups together, and a number of folds.
     forced_features, excluded_features : list of int or str, or mask, optional
         Features added before the search, in this order, and features never chosen; by column
         number or by name.
+    alpha_rule : {"nested", "joint", "all_features"}, default="nested"
+        How a penalty is chosen of several. "nested": by the held-out loss of outer folds in which
+        the selection is made anew, at `n_features`, or together with the number of features.
+        "joint": by the criterion's own loss along each path, which is optimistic after a search.
+        "all_features": by the leave-one-out loss with all features, as in the paper.
+    alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
+        The outer folds of "nested"; by default those of `cv`, or 5 for leave-one-out.
+    refit_alpha : "same", "loo" or float, optional
+        Penalty of the models on the chosen features (``path.coef(k)``, ``path.predict``): that of
+        the search, the one of smallest leave-one-out loss for these features, or a number. By
+        default "loo" for ``alpha="auto"`` and for a list with the nested rule, else "same".
+    size_rule : {"min", "1se"}, default="min"
+        For "auto": the size of smallest loss, or the smallest size whose loss is within one
+        standard error of the paired difference from it.
+    max_features : int, optional
+        For "auto": the largest size tried, by default 100 or one less than there are samples.
+    patience : int, optional
+        Stop early when the smallest loss is this many steps old; 10 for "auto".
+    tol : float, optional
+        A loss that is smaller by less than this share of the smallest so far is no improvement.
+        Without `patience` the first such step ends the search.
     n_runners_up : int, default=0
         How many next best features to record at each step, with the exact loss each would have
-        given. Each costs exact evaluations.
-    patience : int, optional
-        Stop early when the smallest loss is this many steps old.
+        given. With leave-one-out and squared loss each costs exact evaluations.
     search : {"auto", "bounded", "exhaustive"}, default="auto"
-        Rule candidates out by bounds, or score every one; "auto" takes what costs less. The
-        answer is the same.
+        For leave-one-out with squared loss: rule candidates out by bounds, or score every one;
+        "auto" takes what costs less. The answer is the same.
     block_rows : int, optional
-        Rows of X worked on at a time. The answer is the same for any value.
+        Rows of X worked on at a time for leave-one-out. The answer is the same for any value.
     callback : callable, optional
         Called with each `Step`; stops the search when it returns True.
     verbose : int, default=0
@@ -84,15 +127,18 @@ def greedy_path(
     Returns
     -------
     SelectionPath
-        A KeyboardInterrupt after the first step returns the steps made so far, with
-        ``path.interrupted`` set.
+        ``path.sentence`` says what was chosen and why. A KeyboardInterrupt after the first step
+        returns the steps made so far, with ``path.interrupted`` set.
 
     Notes
     -----
     Cost: a few passes over X, O(m·n) each, and O(k·(n + m)) per step on n- and m-vectors where the
-    bounds bite, at most O(m·n·k) per step where they do not. Memory beyond X: O(k·n) for feature
-    space, some vectors of m, and columns kept in float64, up to a quarter of the size of X (or
-    4 MB).
+    bounds bite, at most O(m·n·k) per step where they do not. With folds and squared loss O(K·k·n)
+    per step for K splits. With other losses every step looks at all candidates, O(m·n·k) (for two
+    classes and "zero_one" only at rows that could change sides). Several penalties share passes
+    and Gram columns; "nested" makes a selection for each penalty and outer fold, on one set of
+    Gram columns for each fold. Memory beyond X: O(k·n) for feature space (times 2K for folds), some
+    vectors of m, and columns kept in float64, up to a quarter of the size of X (or some MB).
 
     Features should be on comparable scales, as for any ridge model.
 
@@ -104,52 +150,45 @@ def greedy_path(
     >>> path = greedy_path(X, y, 3, alpha=0.01, forced_features=["sex"])
     >>> path.names()
     ['sex', 'bmi', 's5']
+    >>> path = greedy_path(X, y, "auto", alpha=0.01, cv=10, size_rule="1se")
+    >>> path.names(path.chosen_size)
+    ['bmi', 's5', 'bp', 's3', 'sex']
     """
     problem = make_problem(
         X,
         y,
-        alpha=alpha,
         fit_intercept=fit_intercept,
         sample_weight=sample_weight,
         forced_features=forced_features,
         excluded_features=excluded_features,
     )
-    return select(
+    check_options(n_runners_up, patience, search, block_rows, callback)
+    plan = make_plan(
         problem,
-        check_n_features(n_features, problem),
-        n_runners_up=n_runners_up,
-        patience=patience,
-        search=search,
+        cv=cv,
+        groups=criterion_groups(cv, alpha_cv, groups),
+        loss=loss,
+        strategy=search,
         block_rows=block_rows,
+    )
+    request = make_request(
+        problem,
+        plan,
+        n_features,
+        alpha=alpha,
+        alpha_rule=alpha_rule,
+        alpha_cv=alpha_cv,
+        refit_alpha=refit_alpha,
+        size_rule=size_rule,
+        max_features=max_features,
+        patience=patience,
+        tol=tol,
+        n_runners_up=n_runners_up,
         callback=callback,
         verbose=verbose,
+        groups=groups,
     )
-
-
-def select(
-    problem: Problem,
-    n_features: int,
-    *,
-    n_runners_up: int = 0,
-    patience: int | None = None,
-    search: Strategy = "auto",
-    block_rows: int | None = None,
-    callback: Callback | None = None,
-    verbose: int = 0,
-) -> SelectionPath:
-    """`greedy_path` for a problem that is checked already."""
-    _check_options(n_runners_up, patience, search, block_rows, callback)
-    began = time.perf_counter()
-    state = SelectionState(problem, _capacity(n_features, patience), block_rows)
-    initial_loss = state.loss
-
-    def steps() -> Iterator[Step]:
-        yield from replay(state, problem.forced, forced=True)
-        yield from forward(state, LeaveOneOut(search), n_features, n_runners_up)
-
-    run = _Run(n_features, patience, callback, verbose)
-    run.consume(steps())
-    return _path(state, run, initial_loss, began)
+    return select(problem, plan, request)
 
 
 def extend_path(
@@ -158,7 +197,10 @@ def extend_path(
     y: Any,
     n_features: int,
     *,
+    cv: Any = "loo",
+    loss: Any = "squared",
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     n_runners_up: int = 0,
     patience: int | None = None,
     search: Strategy = "auto",
@@ -171,13 +213,15 @@ def extend_path(
     Parameters
     ----------
     path : SelectionPath
-        A path, also an interrupted one or one read from JSON. Its penalty, intercept and excluded
+        A path, also an interrupted one or one read from JSON. Its penalties, intercept and excluded
         features are used again.
     X, y, sample_weight
         The data that the path was selected from; a path holds no data. Other data are noticed by
         their losses and refused.
     n_features : int
         The number of features of the longer path.
+    cv, loss, groups
+        Those that the path was selected with.
     n_runners_up, patience, search, block_rows, callback, verbose
         As in `greedy_path`.
 
@@ -203,7 +247,6 @@ def extend_path(
     problem = make_problem(
         X,
         y,
-        alpha=settings.alpha,
         fit_intercept=settings.fit_intercept,
         sample_weight=sample_weight,
         excluded_features=list(settings.excluded_features),
@@ -216,133 +259,43 @@ def extend_path(
             f"n_features={size} is less than the {len(path)} features of the path; "
             "use path.truncated(k) to shorten one."
         )
-    _check_options(n_runners_up, patience, search, block_rows, callback)
+    check_options(n_runners_up, patience, search, block_rows, callback)
+    plan = make_plan(
+        problem, cv=cv, groups=groups, loss=loss, strategy=search, block_rows=block_rows
+    )
+    _check_same_plan(path, plan)
     began = time.perf_counter()
-    state = SelectionState(problem, _capacity(size, patience), block_rows)
+    limits = Limits(size, patience)
+    data = plan.data(problem)
+    state, criterion = plan.search(data, settings.alpha, limits.capacity)
     for known, again in zip(path.steps, replay(state, path.indices.tolist(), False), strict=True):
-        if abs(known.loss - again.loss) > _SAME_LOSS * max(path.initial_loss, known.loss):
+        scale = max(abs(path.initial_loss), abs(known.loss))
+        if abs(known.loss - again.loss) > _SAME_LOSS * scale:
             raise ValueError(
                 f"The data are not those of the path: with feature {known.index} the loss is "
                 f"{again.loss:.6g}, the path has {known.loss:.6g}. Pass the same X, y and "
                 "sample_weight, or start anew with greedy_path."
             )
-    run = _Run(size, patience, callback, verbose, done=path.steps)
-    run.consume(forward(state, LeaveOneOut(search), size, n_runners_up))
-    return _path(state, run, path.initial_loss, began, path.counters)
+    run = Run(limits, callback, verbose, done=path.steps)
+    run.consume(forward(state, criterion, size, n_runners_up))
+    spent = replace(path.counters, passes=path.counters.passes + 1)
+    longer = make_path(plan, state, settings.alpha, run, path.initial_loss, began, spent)
+    return replace(with_refit(longer, plan, data, settings.refit_alpha), surface=path.surface)
 
 
-class _Run:
-    """Consumes the steps of a search and decides when it ends."""
-
-    def __init__(
-        self,
-        size: int,
-        patience: int | None,
-        callback: Callback | None,
-        verbose: int,
-        done: tuple[Step, ...] = (),
-    ) -> None:
-        self._size = size
-        self._patience = patience
-        self._callback = callback
-        self._verbose = verbose
-        self.steps = list(done)
-        self.stop_reason = StopReason.REACHED
-
-    def consume(self, steps: Iterator[Step]) -> None:
-        """Run to the end, to an early stop, or to an interrupt."""
-        with closing(progress_bar(self._verbose, self._size, len(self.steps))) as bar:
-            try:
-                for step in steps:
-                    self.steps.append(step)
-                    bar.update(step.loss)
-                    if self._callback is not None and self._says_stop(self._callback(step)):
-                        self.stop_reason = StopReason.CALLBACK
-                        return
-                    if self._stale():
-                        self.stop_reason = StopReason.NO_IMPROVEMENT
-                        return
-            except KeyboardInterrupt:
-                if not self.steps:
-                    raise
-                self.stop_reason = StopReason.INTERRUPTED
-            except NumericalLimit as error:
-                self._reach_numerical_limit(error)
-
-    def _reach_numerical_limit(self, error: NumericalLimit) -> None:
-        """Keep the steps made so far, and say so; without any, it is an error."""
-        sentence = StopReason.NUMERICAL_LIMIT.sentence
-        if not self.steps:
-            raise ValueError(f"{sentence.split(';')[0]}: {error}. Use a larger alpha.") from error
-        warnings.warn(
-            f"{sentence} Asked for {self._size} features, found {len(self.steps)}: {error}. "
-            "Use a larger alpha, or ask for fewer features.",
-            RuntimeWarning,
-            stacklevel=4,
+def _check_same_plan(path: SelectionPath, plan: Plan) -> None:
+    """The same folds and loss, as far as their names tell."""
+    settings = path.settings
+    if plan.cv != settings.cv:
+        raise ValueError(
+            f"The path was selected with cv: {settings.cv}; this is cv: {plan.cv}. Pass the same "
+            "cv and groups."
         )
-        self.stop_reason = StopReason.NUMERICAL_LIMIT
-
-    @staticmethod
-    def _says_stop(answer: Any) -> bool:
-        """True, also NumPy's; any other answer of a callback has no meaning."""
-        return isinstance(answer, bool | np.bool_) and bool(answer)
-
-    def _stale(self) -> bool:
-        if self._patience is None:
-            return False
-        losses = [step.loss for step in self.steps if not step.forced]
-        if len(losses) <= self._patience:
-            return False
-        return int(np.argmin(losses)) < len(losses) - self._patience
-
-
-def _path(
-    state: SelectionState,
-    run: _Run,
-    initial_loss: float,
-    began: float,
-    spent: Counters | None = None,
-) -> SelectionPath:
-    """A path from the steps made; the state may be further by an unfinished step."""
-    problem = state.problem
-    k = len(run.steps)
-    chosen = [step.index for step in run.steps]
-    counters = Counters(
-        state.samples.passes,
-        state.samples.exact_evaluations,
-        state.rebuilds,
-        time.perf_counter() - began,
-    )
-    reason = run.stop_reason
-    if reason is StopReason.REACHED and k == problem.n_available:
-        reason = StopReason.EXHAUSTED
-    return SelectionPath(
-        steps=tuple(run.steps),
-        initial_loss=initial_loss,
-        settings=Settings(
-            alpha=problem.alpha,
-            fit_intercept=problem.fit_intercept,
-            n_samples=problem.n_samples,
-            n_features_in=problem.n_features,
-            excluded_features=problem.excluded,
-            feature_names_in=problem.feature_names,
-            weighted=problem.weights is not None,
-            single_target=problem.single_target,
-        ),
-        moments=Moments(
-            state.features.gram[:k, :k].copy(),
-            state.start.correlation[:, chosen].T.copy(),
-            state.start.means[chosen],
-            state.start.target_means,
-        ),
-        counters=counters if spent is None else spent + counters,
-        stop_reason=reason,
-    )
-
-
-def _capacity(n_features: int, patience: int | None) -> int:
-    """Room to begin with: all of it, or little where the search will likely stop early."""
-    return n_features if patience is None else min(n_features, 64)
+    if plan.loss.name != settings.loss:
+        raise ValueError(
+            f"The path was selected with loss {settings.loss!r}; pass the same, not "
+            f"{plan.loss.name!r}."
+        )
 
 
 def _check_same_data(path: SelectionPath, problem: Problem) -> None:
@@ -368,25 +321,3 @@ def _check_same_data(path: SelectionPath, problem: Problem) -> None:
     if problem.single_target != settings.single_target:
         dimensions = 1 if settings.single_target else 2
         raise ValueError(f"y of the path has {dimensions} dimensions; pass it in the same shape.")
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _check_options(
-    n_runners_up: int,
-    patience: int | None,
-    search: str,
-    block_rows: int | None,
-    callback: Any,
-) -> None:
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable or None, got {callback!r}.")
-    if not _is_whole(n_runners_up) or n_runners_up < 0:
-        raise ValueError(f"n_runners_up must be a whole number, 0 or more; got {n_runners_up!r}.")
-    for name, value in (("patience", patience), ("block_rows", block_rows)):
-        if value is not None and (not _is_whole(value) or value < 1):
-            raise ValueError(f"{name} must be None or a whole number, 1 or more; got {value!r}.")
-    if search not in ("auto", "bounded", "exhaustive"):
-        raise ValueError(f"search must be 'auto', 'bounded' or 'exhaustive', got {search!r}.")

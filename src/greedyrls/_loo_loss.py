@@ -11,11 +11,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ._blocks import ColumnShapes
 from ._choice import TIE, Choice, best_first, best_places
 from ._kernels import Float
 from ._losses import Loss
-from ._problem import Problem
-from ._state import NumericalLimit, SelectionState
+from ._state import LooData, NumericalLimit, SelectionState
 
 # Rounding of a loss relative to that of the empty model, generously.
 _ROUNDING = 1e-13
@@ -26,11 +26,10 @@ _GROUP_ELEMENTS = 1 << 20
 class LossState(SelectionState):
     """The state of a leave-one-out search whose loss is not the squared one."""
 
-    def __init__(
-        self, problem: Problem, capacity: int, loss: Loss, block_rows: int | None = None
-    ) -> None:
-        super().__init__(problem, capacity, block_rows)
+    def __init__(self, data: LooData, alpha: float, loss: Loss, capacity: int) -> None:
+        super().__init__(data, alpha, capacity)
         self.criterion_loss = loss
+        problem = data.problem
         weights = problem.weights
         self.used = np.arange(problem.n_samples) if weights is None else weights.nonzero()[0]
         self._Y = problem.Y[self.used]
@@ -41,6 +40,8 @@ class LossState(SelectionState):
             self.shares = np.zeros(problem.n_samples)
             self.shares[self.used] = loss.sample_weights(self._Y, self._own_weights)
         self._remembered: tuple[int, float, float] | None = None
+        self._shapes: list[ColumnShapes] = []
+        self.looked = 0  # pairs of row and candidate that the last step looked at
         self.initial_loss = abs(self.loss)
 
     def _loss_and_error(self) -> tuple[float, float]:
@@ -67,20 +68,50 @@ class LossState(SelectionState):
         """Losses are means already."""
         return total
 
+    def _reach(self, beta: Float, rho: Float) -> Float:
+        """How far z_i can move a margin, (n): |z| |ρ| + w z²/δ with the largest |z| there may be.
+
+        |z_i| ≤ |x_i| + Σ_s |β_si| |x_s|, for the largest values in each column; those of i itself
+        outside its support, if it is rare.
+        """
+        if not self._shapes:
+            self._shapes = self.samples.shapes()
+        largest = np.max([shape.largest for shape in self._shapes], axis=0)
+        sizes = np.max([shape.outside for shape in self._shapes], axis=0)
+        sizes += largest[self.features.selected] @ np.abs(beta)
+        weights = self.problem.weights
+        most = 1.0 if weights is None else float(weights.max())
+        reach: Float = sizes * (np.abs(rho[0]) + most * sizes / self.features.delta)
+        reach[self.barred > 0.0] = (
+            0.0  # nobody asks for the losses of features that are no candidates
+        )
+        return reach
+
     def losses(self) -> Float:
         """Exact losses of all candidates (n); no number where a feature is none."""
-        features = self.features
         candidates = self.candidates
         self.samples.passes += 1
         self.samples.exact_evaluations += len(candidates)
-        rho = features.tau / features.delta
+        rho = self.features.tau / self.features.delta
         if self.criterion_loss.is_additive:
-            everything = np.arange(self.problem.n_features)
-            name = self.criterion_loss.name.removeprefix("balanced_")
-            values = self.samples.candidate_losses(
-                name, self.shares, features.coefficients(everything).beta, features.delta, rho
-            )
-            return values if self.shares is not None else values / self.problem.n_samples
+            return self._sums(rho)
+        return self._values(candidates, rho)
+
+    def _sums(self, rho: Float) -> Float:
+        """A loss that is a mean over rows."""
+        features = self.features
+        beta = features.coefficients(np.arange(self.problem.n_features)).beta
+        name = self.criterion_loss.name.removeprefix("balanced_")
+        two_classes = name == "zero_one" and len(rho) == 1
+        reach = self._reach(beta, rho) if two_classes else None
+        values, self.looked = self.samples.candidate_losses(
+            name, self.shares, beta, features.delta, rho, reach, self._shapes
+        )
+        return values if self.shares is not None else values / self.problem.n_samples
+
+    def _values(self, candidates: NDArray[np.intp], rho: Float) -> Float:
+        """A loss of all rows together, some candidates at a time."""
+        features = self.features
         values = np.full(self.problem.n_features, np.nan)
         width = max(1, _GROUP_ELEMENTS // (len(rho) * self.problem.n_samples))
         for first in range(0, len(candidates), width):

@@ -12,6 +12,8 @@ from scipy import linalg
 from sklearn.utils import check_array
 
 from ._kernels import Float
+from ._size import SizeChoice
+from ._surface import AlphaSurface
 
 if TYPE_CHECKING:
     import pandas
@@ -54,12 +56,14 @@ class Step:
     index : int
         The feature added (its column number).
     loss : float
-        Leave-one-out loss of the model with this feature: the weighted mean over samples and
-        targets, lower is better.
+        Leave-one-out (or held-out) loss of the model with this feature, lower is better; for
+        squared loss the weighted mean over samples and targets.
     standard_error : float
-        Of that mean over samples.
+        Of that loss as a mean over samples (or splits); not a number where the loss has none.
     runners_up : tuple of (int, float)
         The next best features and the exact loss each would have given, best first.
+    fold_losses : tuple of float
+        The loss on each split; empty for leave-one-out.
     forced : bool
         Whether the feature was given rather than found.
     seconds : float
@@ -75,6 +79,7 @@ class Step:
     forced: bool = False
     seconds: float = 0.0
     action: Literal["add"] = "add"
+    fold_losses: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +124,9 @@ class Settings:
     feature_names_in: tuple[str, ...] | None = None
     weighted: bool = False
     single_target: bool = True
+    loss: str = "squared"
+    cv: str = "loo"
+    refit_alpha: float | Literal["same", "loo"] = "same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +176,19 @@ class SelectionPath:
     steps : tuple of Step
         One for each feature, in the order of selection.
     initial_loss : float
-        Leave-one-out loss of the model without features (the intercept alone, or zero).
+        Loss of the model without features (the intercept alone, or zero).
     settings : Settings
         Penalty, intercept, size of the data, names.
     counters : Counters
         Passes over the data, exact evaluations, seconds.
     stop_reason : StopReason
         Why the search ended.
+    size_choice : SizeChoice or None
+        The number of features chosen, by which rule, and why.
+    surface : AlphaSurface or None
+        What the penalty was chosen on, if it was chosen.
+    refit_alphas : tuple of float or None
+        Penalty of the model at each size, where it is not that of the search.
 
     Examples
     --------
@@ -196,6 +210,9 @@ class SelectionPath:
     moments: Moments = field(repr=False)
     counters: Counters
     stop_reason: StopReason
+    size_choice: SizeChoice | None = None
+    surface: AlphaSurface | None = field(default=None, repr=False)
+    refit_alphas: tuple[float, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -216,12 +233,12 @@ class SelectionPath:
 
     @property
     def losses(self) -> Float:
-        """Leave-one-out loss after each step, (k); lower is better."""
+        """Loss of the criterion after each step, (k); lower is better."""
         return np.array([step.loss for step in self.steps])
 
     @property
     def standard_errors(self) -> Float:
-        """Standard errors of `losses` as means over samples, (k)."""
+        """Standard errors of `losses` as means over samples or splits, (k)."""
         return np.array([step.standard_error for step in self.steps])
 
     @property
@@ -233,6 +250,30 @@ class SelectionPath:
     def interrupted(self) -> bool:
         """Whether the search was interrupted before it was done."""
         return self.stop_reason is StopReason.INTERRUPTED
+
+    @property
+    def fold_losses(self) -> Float | None:
+        """The loss of each size on each split, (k, K); None for leave-one-out."""
+        if not self.steps or not self.steps[0].fold_losses:
+            return None
+        return np.array([step.fold_losses for step in self.steps])
+
+    @property
+    def chosen_size(self) -> int:
+        """The number of features chosen by the size rule; all of the path where none was asked."""
+        if self.size_choice is None:
+            return len(self)
+        return min(self.size_choice.size, len(self))
+
+    @property
+    def sentence(self) -> str:
+        """What was chosen and why, in readable sentences."""
+        why = self.stop_reason.sentence if self.size_choice is None else self.size_choice.sentence
+        parts = [why] if self.surface is None else [why, self.surface.sentence]
+        if self.refit_alphas is not None and self.steps:
+            penalty = self.refit_alphas[self.chosen_size - 1]
+            parts.append(f"The model on the chosen features has the penalty {penalty:.4g}.")
+        return " ".join(parts)
 
     @property
     def best_size(self) -> int:
@@ -259,7 +300,9 @@ class SelectionPath:
     def _solve(self, k: int | None) -> Float:
         """Coefficients (k × t) by a fresh Cholesky factorisation."""
         size = self._size(k)
-        A = self.moments.gram[:size, :size] + self.settings.alpha * np.eye(size)
+        penalties = self.refit_alphas
+        alpha = self.settings.alpha if penalties is None else penalties[size - 1]
+        A = self.moments.gram[:size, :size] + alpha * np.eye(size)
         right = self.moments.correlation[:size]
         try:
             solution = linalg.cho_solve(linalg.cho_factor(A, lower=True), right)
@@ -351,6 +394,8 @@ class SelectionPath:
                 moments.feature_means[:size].copy(),
                 moments.target_means,
             ),
+            size_choice=None,
+            refit_alphas=None if self.refit_alphas is None else self.refit_alphas[:size],
         )
 
     def to_frame(self) -> pandas.DataFrame:

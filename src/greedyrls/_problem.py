@@ -1,4 +1,4 @@
-"""The validated problem: what is selected from, for what, with which penalty. Never changed."""
+"""The validated problem: what is selected from, and for what. Never changed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ class Problem:
     X: NDArray[np.generic]  # (m × n) in its own type and memory order
     Y: Float  # (m × t), always two-dimensional
     weights: Float | None  # (m)
-    alpha: float
     fit_intercept: bool
     forced: tuple[int, ...]
     excluded: tuple[int, ...]
@@ -47,17 +46,11 @@ class Problem:
         """How many features may be chosen, forced ones included."""
         return self.n_features - len(self.excluded)
 
-    @property
-    def penalty(self) -> Float:
-        """The diagonal of P, (n)."""
-        return np.full(self.n_features, self.alpha)
-
 
 def make_problem(
     X: Any,
     y: Any,
     *,
-    alpha: float = 1.0,
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
     forced_features: FeatureList | None = None,
@@ -92,7 +85,6 @@ def make_problem(
         X,
         Y,
         weights,
-        check_alpha(alpha),
         check_flag(fit_intercept, "fit_intercept"),
         forced,
         tuple(sorted(excluded)),

@@ -6,13 +6,17 @@ from typing import Protocol
 
 # Shorter runs show nothing.
 _DELAY_SECONDS = 0.5
+_WORDS = {
+    "search": {"desc": "selecting", "unit": "feature"},
+    "nested": {"desc": "choosing alpha", "unit": "search"},
+}
 
 
 class Progress(Protocol):
     """What a search tells while it runs."""
 
     def update(self, loss: float) -> None:
-        """One more feature; the loss is now this."""
+        """One more feature (or search); the loss is now this."""
 
     def close(self) -> None:
         """The search ended."""
@@ -27,16 +31,14 @@ class _Silent:
 
 
 class _Bar:
-    def __init__(self, total: int, done: int) -> None:
+    def __init__(self, total: int, done: int, what: str) -> None:
         try:
             from tqdm.auto import tqdm
         except ImportError as error:
             raise ImportError(
                 "verbose=1 needs tqdm: pip install 'greedyrls[progress]', or use verbose=0."
             ) from error
-        self._bar = tqdm(
-            total=total, initial=done, desc="selecting", unit="feature", delay=_DELAY_SECONDS
-        )
+        self._bar = tqdm(total=total, initial=done, delay=_DELAY_SECONDS, **_WORDS[what])
 
     def update(self, loss: float) -> None:
         self._bar.set_postfix_str(f"loss {loss:.5g}", refresh=False)
@@ -46,6 +48,6 @@ class _Bar:
         self._bar.close()
 
 
-def progress_bar(verbose: int, total: int, done: int = 0) -> Progress:
-    """A bar, or nothing, as `verbose` asks."""
-    return _Bar(total, done) if verbose else _Silent()
+def progress_bar(verbose: int, total: int, done: int = 0, what: str = "search") -> Progress:
+    """A bar for a search, or for nested searches, or nothing, as `verbose` asks."""
+    return _Bar(total, done, what) if verbose else _Silent()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._blocks import Products, RowBlock, SampleStatistics, add_up
+from ._blocks import CandidateLosses, ColumnShapes, Products, RowBlock, SampleStatistics, add_up
 from ._kernels import Float
 
 # A mean is far out if its square is this many times the variance.
@@ -62,6 +63,18 @@ class SampleSpace:
         self.exact_evaluations = 0
         # How many candidates may be scored at a time.
         self.group = max(1, _SCORE_ELEMENTS // max(1, self._rows))
+
+    def fork(self) -> SampleSpace:
+        """The same rows for another search; blocks are values, and share their columns."""
+        other = copy.copy(self)
+        other._latest = None
+        other.passes = other.exact_evaluations = 0
+        return other
+
+    @property
+    def blocks(self) -> tuple[RowBlock, ...]:
+        """The blocks as they are now."""
+        return tuple(self._blocks)
 
     def start(self, fit_intercept: bool) -> StartSums:
         """One pass: what feature space starts from; blocks move to the empty model."""
@@ -180,22 +193,41 @@ class SampleSpace:
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
     ) -> Float:
         """Leave-one-out predictions if each of some candidates were added, (t × c × m)."""
-        answers = [
-            block.candidate_predictions(indices, beta, delta, rho) for block in self._blocks
-        ]
+        answers = [block.candidate_predictions(indices, beta, delta, rho) for block in self._blocks]
         return answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
 
+    def shapes(self) -> list[ColumnShapes]:
+        """How far values are from their means, block by block: one pass."""
+        self.passes += 1
+        return [block.shapes() for block in self._blocks]
+
     def candidate_losses(
-        self, kind: str, shares: Float | None, beta: Float, delta: Float, rho: Float
-    ) -> Float:
-        """Σ_j e_j ℓ_j over all rows with each of all features added, (n)."""
-        ends = np.cumsum([len(block.d) for block in self._blocks])
+        self,
+        kind: str,
+        shares: Float | None,
+        beta: Float,
+        delta: Float,
+        rho: Float,
+        reach: Float | None,
+        shapes: list[ColumnShapes],
+    ) -> CandidateLosses:
+        """Σ_j e_j ℓ_j over all rows with each of all features added.
+
+        `reach` and `shapes` are for one target of labels ±1 and loss zero_one.
+        """
+        ends = np.cumsum([len(block.d) for block in self._blocks]).tolist()
         return add_up(
             block.candidate_losses(
-                kind, None if shares is None else shares[end - len(block.d) : end], beta, delta, rho
+                kind,
+                None if shares is None else shares[end - len(block.d) : end],
+                beta,
+                delta,
+                rho,
+                reach,
+                shapes[place].support if shapes else None,
             )
-            for block, end in zip(self._blocks, ends, strict=True)
-        ).values
+            for place, (block, end) in enumerate(zip(self._blocks, ends, strict=True))
+        )
 
     def statistics(self) -> SampleStatistics:
         """Sums over all rows of what the bounds and the loss need."""

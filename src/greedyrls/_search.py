@@ -60,4 +60,13 @@ def _step(
     loss, error = state.loss, state.standard_error
     if not math.isfinite(loss) or math.isinf(error):
         raise NumericalLimit(f"the loss with feature {index} is not finite")
-    return Step(index, loss, error, runners_up, forced, time.perf_counter() - began)
+    folds = state.fold_losses
+    return Step(
+        index,
+        loss,
+        error,
+        runners_up,
+        forced,
+        time.perf_counter() - began,
+        fold_losses=() if folds is None else tuple(folds.tolist()),
+    )

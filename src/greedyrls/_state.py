@@ -42,37 +42,76 @@ def pivot_of(scores: Scores, place: int) -> Pivot:
     )
 
 
-class SelectionState:
-    """Everything that changes during a search."""
+class LooData:
+    """What searches on the same rows share, whatever their penalty: sums, columns, Gram columns."""
 
-    def __init__(self, problem: Problem, capacity: int, block_rows: int | None = None) -> None:
+    def __init__(
+        self, problem: Problem, block_rows: int | None = None, is_shared: bool = False
+    ) -> None:
         self.problem = problem
         self.samples = SampleSpace(_memory_blocks(problem, block_rows))
         with np.errstate(over="ignore", invalid="ignore"):
             self.start = self.samples.start(problem.fit_intercept)
             if not np.isfinite(self.start.diagonal).all():
                 report_non_finite(problem)
+        # A column has n numbers: a quarter of m of them are a quarter of X, and no more may wait.
+        self.gram = GramColumns(self.samples.products, problem.n_samples // 4, is_shared)
+        self.constant = np.flatnonzero(self.start.diagonal == 0.0)
+        with np.errstate(all="ignore"):
+            self.statistics = self.samples.statistics()
+        _check_start(problem, self.statistics)
+        weights = problem.weights
+        self.weight_squares = (
+            float(problem.n_samples) if weights is None else float(weights @ weights)
+        )
+        self.n_weighted = problem.n_samples if weights is None else int(np.count_nonzero(weights))
+
+
+class SelectionState:
+    """Everything that changes during a search."""
+
+    def __init__(self, data: LooData, alpha: float, capacity: int) -> None:
+        self.data = data
+        self.problem = problem = data.problem
+        self.samples = data.samples.fork()
+        self.start = data.start
         self.features = FeatureSpace(
-            self.start.diagonal, self.start.correlation, problem.penalty, capacity
+            data.start.diagonal,
+            data.start.correlation,
+            np.full(problem.n_features, alpha),
+            capacity,
         )
         self.features.follows_spread = problem.n_samples >= _SPREAD_ROWS
-        # A column has n numbers: a quarter of m of them are a quarter of X, and no more may wait.
-        self.gram = GramColumns(self.samples.products, problem.n_samples // 4)
+        self.gram = data.gram
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
         self.barred = np.full(problem.n_features, -np.inf)
         self.barred[list(problem.excluded)] = np.inf
         self.rebuilds = 0
         self.largest_drift = 0.0
-        self._constant = np.flatnonzero(self.start.diagonal == 0.0)
-        with np.errstate(all="ignore"):
-            self.statistics = self.samples.statistics()
-        _check_start(problem, self.statistics)
-        weights = problem.weights
-        self._weight_squares = (
-            float(problem.n_samples) if weights is None else float(weights @ weights)
+        self._constant = data.constant
+        self.statistics = data.statistics
+        self.target_energy = data.statistics.r_r
+        self._passes_before = data.samples.passes
+
+    @property
+    def passes(self) -> int:
+        """Over the data; the pass that all searches start from is the first one's."""
+        return self.samples.passes + self.data.samples.passes - self._passes_before
+
+    @property
+    def exact_evaluations(self) -> int:
+        """How often a candidate's loss was computed on the rows."""
+        return self.samples.exact_evaluations
+
+    def moments(self) -> tuple[Float, Float, Float, Float]:
+        """Gram, correlation, means of the chosen features and of the targets."""
+        chosen, start = self.features.selected, self.start
+        return (
+            self.features.gram.copy(),
+            start.correlation[:, chosen].T.copy(),
+            start.means[chosen],
+            start.target_means.copy(),
         )
-        self._n_weighted = problem.n_samples if weights is None else int(np.count_nonzero(weights))
-        self.target_energy = self.statistics.r_r
 
     @property
     def size(self) -> int:
@@ -101,11 +140,11 @@ class SelectionState:
     @property
     def standard_error(self) -> float:
         """Of the loss as a weighted mean over samples."""
-        known, mean, n = self.statistics, self.loss, self._n_weighted
+        known, mean, n = self.statistics, self.loss, self.data.n_weighted
         squares = (
             known.loss_squares
             - 2.0 * mean * known.loss_weights
-            + mean * mean * self._weight_squares
+            + mean * mean * self.data.weight_squares
         )
         return math.sqrt(max(squares, 0.0) * n / (n - 1)) / self.start.total_weight
 

@@ -38,19 +38,29 @@ def fold_errors(Z: Float, r: Float, rho: Float) -> Float:
     return errors
 
 
-def loo_wrong(Z: Float, y: Float, r: Float, d: Float, delta: Float, rho: Float) -> Flags:
+def loo_wrong(
+    Z: Float, y: Float, r: Float, d: Float, delta: Float, rho: Float, pairs: bool = False
+) -> Flags:
     """Which leave-one-out predictions are wrong, for one target of labels ±1: (rows × c).
 
     A prediction p = y − e/v is right if y p > ε, where e = (r − z ρ)/D, D = 1 − h − z²/δ > 0 and
     v is the root of the row's weight. With y/v given as y this is (1 − ε) D > y (r − z ρ): no
-    division, and one comparison with a number that the row has for all candidates.
+    division, and one comparison with a number that the row has for all candidates. For `pairs`
+    of row and candidate, Z is (pairs × 1) and delta and rho are (pairs).
     """
-    kept = 1.0 - UNDECIDED
-    slope = Z * (kept / delta)
+    if pairs:
+        delta, rho = delta[:, None], rho[:, None]
+    slope = Z * ((1.0 - UNDECIDED) / delta)
     slope -= y[:, None] * rho
     slope *= Z
-    wrong: Flags = slope >= (kept * d - y * r)[:, None]
+    wrong: Flags = slope >= loo_margins(y, r, d)[:, None]
     return wrong
+
+
+def loo_margins(y: Float, r: Float, d: Float) -> Float:
+    """(1 − ε)(1 − h) − y r of the current model: its prediction of a row is right if positive."""
+    margins: Float = (1.0 - UNDECIDED) * d - y * r
+    return margins
 
 
 def weighted_count(flags: Flags, weights: Float | None) -> Float:

@@ -1,0 +1,85 @@
+"""The paper's way to a penalty: the exact leave-one-out loss of the model with all features."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._kernels import Float
+from ._losses import Loss
+from ._state import LooData
+
+# Features or rows at a time.
+_BATCH = 256
+
+
+def all_features_losses(data: LooData, alphas: Float, loss: Loss) -> Float:
+    """Leave-one-out loss of ridge on all features not excluded, for each penalty, (A).
+
+    One eigendecomposition of the smaller of X'X and XX' serves all penalties: O(m·n·min(m, n)).
+    """
+    problem = data.problem
+    kept = np.setdiff1d(np.arange(problem.n_features), problem.excluded)
+    if problem.n_samples <= len(kept):
+        fitted, leverages = _by_rows(data, kept, alphas)
+    else:
+        fitted, leverages = _by_features(data, kept, alphas)
+    d = np.concatenate([block.d for block in data.samples.blocks])
+    r = np.concatenate([block.r for block in data.samples.blocks], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = (r[:, None, :] - fitted) / (d - leverages)
+    weights, used = problem.weights, np.arange(problem.n_samples)
+    if weights is not None:
+        used = np.flatnonzero(weights)
+        errors[:, :, used] /= np.sqrt(weights[used])
+    predictions = problem.Y.T[:, None, :] - errors
+    values = loss.values(
+        problem.Y[used], predictions[:, :, used], None if weights is None else weights[used]
+    )
+    return np.where(np.isfinite(values), values, np.inf)
+
+
+def _by_features(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Float, Float]:
+    """Fitted values (t × A × m) and leverages (A × m) from the eigenvectors of X'X."""
+    problem = data.problem
+    gram = np.concatenate(
+        [
+            data.samples.products(kept[first : first + _BATCH].tolist())[:, kept]
+            for first in range(0, len(kept), _BATCH)
+        ]
+    )
+    values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
+    shrink = 1.0 / (np.maximum(values, 0.0) + alphas[:, None])  # (A × n)
+    slopes = shrink[None] * (data.start.correlation[:, kept] @ vectors)[:, None, :]
+    m = problem.n_samples
+    fitted = np.empty((problem.Y.shape[1], len(alphas), m))
+    leverages = np.empty((len(alphas), m))
+    top = 0
+    for block in data.samples.blocks:
+        for first in range(0, len(block.d), _BATCH * 4):
+            rows = slice(first, min(len(block.d), first + _BATCH * 4))
+            where = slice(top + rows.start, top + rows.stop)
+            turned = block.columns.fresh(kept, rows).T @ vectors  # (rows × n)
+            fitted[:, :, where] = slopes @ turned.T
+            leverages[:, where] = shrink @ np.square(turned).T
+        top += len(block.d)
+    return fitted, leverages
+
+
+def _by_rows(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Float, Float]:
+    """The same from the eigenvectors of XX'."""
+    m = data.problem.n_samples
+    kernel = np.zeros((m, m))
+    for first in range(0, len(kept), _BATCH):
+        some = kept[first : first + _BATCH]
+        columns = np.concatenate(
+            [block.columns.fresh(some) for block in data.samples.blocks], axis=1
+        )
+        kernel += columns.T @ columns
+    data.samples.passes += 1
+    values, vectors = np.linalg.eigh(kernel)
+    values = np.maximum(values, 0.0)
+    shrink = values / (values + alphas[:, None])  # (A × m)
+    r = np.concatenate([block.r for block in data.samples.blocks], axis=1)
+    fitted = (shrink[None] * (r @ vectors)[:, None, :]) @ vectors.T
+    return fitted, shrink @ np.square(vectors).T

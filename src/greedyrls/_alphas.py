@@ -1,0 +1,85 @@
+"""Penalties to try: numbers, grids, and grids in the data's own scale."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from ._kernels import Float
+from ._problem import check_alpha
+from ._surface import AlphaRule
+
+# Of the mean sum of squares of a feature: from almost none, where the search is a matching
+# pursuit, to so large that it ranks features by their correlation with the target.
+_AUTO_EXPONENTS = np.arange(-4.0, 2.5, 1.0)
+# For the penalty of a model on few chosen features. A decade changes little, so outer folds, which
+# need many such models, look at few values.
+_COARSE_EXPONENTS = np.arange(-5.0, 1.5, 1.5)
+_FINE_EXPONENTS = np.arange(-5.0, 1.25, 0.25)
+
+
+def check_alphas(alpha: Any) -> float | Float | Literal["auto"]:
+    """A number, an ascending grid without repetitions, or "auto"."""
+    if isinstance(alpha, str):
+        if alpha != "auto":
+            raise ValueError(
+                f"alpha must be a number greater than 0, a list of such numbers, or 'auto', got "
+                f"{alpha!r}."
+            )
+        return "auto"
+    if isinstance(alpha, numbers.Number) or alpha is None or np.ndim(alpha) == 0:
+        return check_alpha(alpha)
+    if np.ndim(alpha) != 1:
+        raise ValueError(
+            f"A grid of alpha must have one dimension, got an array of shape {np.shape(alpha)}."
+        )
+    values = [check_alpha(value) for value in alpha]
+    if not values:
+        raise ValueError(
+            "The grid of alpha is empty; pass at least one number, or alpha='auto' for a grid in "
+            "the data's own scale."
+        )
+    return np.unique(values)
+
+
+def check_alpha_rule(rule: Any) -> AlphaRule:
+    """One of the names."""
+    if rule not in get_args(AlphaRule):
+        names = ", ".join(repr(name) for name in get_args(AlphaRule))
+        raise ValueError(f"alpha_rule must be one of {names}, got {rule!r}.")
+    return rule  # type: ignore[no-any-return]
+
+
+def check_refit(refit_alpha: Any) -> float | Literal["same", "loo"]:
+    """A number, "same" or "loo"."""
+    if isinstance(refit_alpha, str):
+        if refit_alpha not in ("same", "loo"):
+            raise ValueError(
+                f"refit_alpha must be 'same', 'loo' or a number greater than 0, got "
+                f"{refit_alpha!r}."
+            )
+        return refit_alpha  # type: ignore[return-value]
+    try:
+        return check_alpha(refit_alpha)
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace("alpha must", "refit_alpha must")) from error
+
+
+def penalty_scale(diagonal: Float) -> float:
+    """The mean sum of squares ‖x_i‖² of features that vary; 1 if none does."""
+    varying = diagonal[diagonal > 0.0]
+    scale = float(varying.mean()) if len(varying) else 1.0
+    return scale if 0.0 < scale < math.inf else 1.0
+
+
+def auto_grid(scale: float) -> Float:
+    """Penalties for the search."""
+    return scale * 10.0**_AUTO_EXPONENTS
+
+
+def refit_grid(scale: float, is_fine: bool) -> Float:
+    """Penalties for models on chosen features."""
+    return scale * 10.0 ** (_FINE_EXPONENTS if is_fine else _COARSE_EXPONENTS)

@@ -1,0 +1,178 @@
+"""Models on the first 1, 2, … chosen features with any penalty: leave-one-out and predictions.
+
+With L the Cholesky factor of X_S'X_S + γI in the order of choice, the columns of X_S L⁻ᵀ are the
+q of docs/theory.md: the model of size k uses the first k of them. One product therefore gives
+residuals and leverages of all sizes, as running sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from ._kernels import Float
+from ._losses import Loss
+from ._problem import Problem
+from ._samples import SampleSpace
+
+# Numbers of (sizes × rows) worked on at a time.
+_ELEMENTS = 1 << 16
+
+
+class Chosen(NamedTuple):
+    """The features of a path with their moments on the rows that they were chosen on."""
+
+    indices: tuple[int, ...]
+    gram: Float  # (k × k)
+    correlation: Float  # (k × t)
+    means: Float  # (k)
+    target_means: Float  # (t)
+
+
+class Pivots(NamedTuple):
+    """The chosen features made orthogonal for a penalty."""
+
+    inverse: Float  # (k × k) lower triangular L⁻¹
+    steps: Float  # (k × t) coefficients on the q
+
+
+def pivots(chosen: Chosen, penalty: float) -> Pivots | None:
+    """For a penalty; None if it is lost in the rounding of the data."""
+    A = chosen.gram + penalty * np.eye(len(chosen.gram))
+    try:
+        factor = np.linalg.cholesky(A)
+    except np.linalg.LinAlgError:
+        return None
+    inverse = linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
+    return Pivots(inverse, inverse @ chosen.correlation)
+
+
+def predictions_by_size(chosen: Chosen, model: Pivots, columns: Float) -> Float:
+    """Predictions (t × k × rows) of all sizes for the chosen features' columns (rows × k)."""
+    q = model.inverse @ (columns - chosen.means).T
+    sums = np.cumsum(q[None] * model.steps.T[:, :, None], axis=1)
+    sums += chosen.target_means[:, None, None]
+    return sums
+
+
+def loo_errors_by_size(
+    samples: SampleSpace, chosen: Chosen, model: Pivots
+) -> Iterator[tuple[slice, Float]]:
+    """Leave-one-out errors (t × k × rows) of all sizes, scaled by √w, some rows at a time.
+
+    `samples` are at the empty model.
+    """
+    top = 0
+    height = max(64, _ELEMENTS // max(1, len(chosen.indices)))
+    for block in samples.blocks:
+        for first in range(0, len(block.d), height):
+            rows = slice(first, min(len(block.d), first + height))
+            parts = [part for _, part in block.columns.chosen(chosen.indices, rows)]
+            q = model.inverse @ (parts[0] if len(parts) == 1 else np.concatenate(parts))
+            shrunk = q * q
+            np.cumsum(shrunk, axis=0, out=shrunk)
+            np.subtract(block.d[rows], shrunk, out=shrunk)
+            errors = np.empty((len(block.r), *q.shape))
+            for residual, steps, error in zip(block.r, model.steps.T, errors, strict=True):
+                np.multiply(q, steps[:, None], out=error)
+                np.cumsum(error, axis=0, out=error)
+                np.subtract(residual[rows], error, out=error)
+                error /= shrunk
+            yield slice(top + rows.start, top + rows.stop), errors
+        top += len(block.d)
+
+
+class LooCurve:
+    """Leave-one-out losses of models on the chosen features, by size, for any penalty."""
+
+    def __init__(self, samples: SampleSpace, problem: Problem, chosen: Chosen, loss: Loss) -> None:
+        self._samples = samples
+        self._chosen = chosen
+        self._loss = loss
+        weights = problem.weights
+        self._used = np.arange(problem.n_samples) if weights is None else np.flatnonzero(weights)
+        self._Y = problem.Y
+        self._weights = weights
+        self._root = np.ones(problem.n_samples)
+        if weights is not None:
+            self._root = np.where(weights > 0.0, np.sqrt(weights), 1.0)
+        self._total = float(problem.n_samples if weights is None else weights.sum())
+
+    @property
+    def _own_weights(self) -> Float | None:
+        return None if self._weights is None else self._weights[self._used]
+
+    def losses(self, penalty: float) -> Float:
+        """Of each size, (k); infinite where the penalty is lost in rounding."""
+        k = len(self._chosen.indices)
+        model = pivots(self._chosen, penalty)
+        if model is None:
+            return np.full(k, np.inf)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            if self._loss.name == "squared":
+                values = self._squared(model)
+            else:
+                values = self._loss.values(
+                    self._Y[self._used], self._predictions(model), self._own_weights
+                )
+        return np.where(np.isfinite(values), values, np.inf)
+
+    def covariance(self, penalty: float) -> Float | None:
+        """Of the losses of all sizes as estimates, (k × k); None where the loss has none."""
+        model = pivots(self._chosen, penalty)
+        if model is None:
+            return None
+        if self._loss.name != "squared":
+            return self._loss.covariance(
+                self._Y[self._used], self._predictions(model), self._own_weights
+            )
+        k = len(self._chosen.indices)
+        # Sums of e² ℓ ℓ', e² ℓ and e², with ℓ the mean over targets and e the share of the row.
+        squares, firsts, zeroth = np.zeros((k, k)), np.zeros(k), 0.0
+        means = np.zeros(k)
+        for rows, errors in loo_errors_by_size(self._samples, self._chosen, model):
+            weighted = np.square(errors).mean(axis=0)  # w ℓ
+            own = np.ones(weighted.shape[1]) if self._weights is None else self._weights[rows]
+            squares += weighted @ weighted.T
+            firsts += weighted @ own
+            zeroth += float(own @ own)
+            means += weighted.sum(axis=1)
+        means /= self._total
+        centred = squares - np.outer(means, firsts) - np.outer(firsts, means)
+        centred += zeroth * np.outer(means, means)
+        count = len(self._used)
+        result: Float = centred * (count / (count - 1)) / self._total**2
+        return result
+
+    def _squared(self, model: Pivots) -> Float:
+        total = np.zeros(len(self._chosen.indices))
+        for _, errors in loo_errors_by_size(self._samples, self._chosen, model):
+            for error in errors:
+                total += np.vecdot(error, error)
+        total /= self._total * self._Y.shape[1]
+        return total
+
+    def _predictions(self, model: Pivots) -> Float:
+        """Of the rows that have a weight, (t × k × rows)."""
+        k, m = len(self._chosen.indices), len(self._Y)
+        values = np.empty((self._Y.shape[1], k, m))
+        for rows, errors in loo_errors_by_size(self._samples, self._chosen, model):
+            errors /= self._root[rows]
+            values[:, :, rows] = self._Y.T[:, None, rows] - errors
+        return values if len(self._used) == m else values[:, :, self._used]
+
+
+def best_penalties(curve: LooCurve, penalties: Float) -> tuple[NDArray[np.intp], Float]:
+    """For each size the place of the penalty of smallest leave-one-out loss, and all losses.
+
+    Penalties are ascending; among equal losses the largest penalty is taken.
+    """
+    losses = np.array([curve.losses(float(penalty)) for penalty in penalties])  # (G × k)
+    smallest = losses.min(axis=0)
+    tied = losses <= smallest + 1e-10 * np.abs(smallest)
+    places: NDArray[np.intp] = len(penalties) - 1 - np.argmax(tied[::-1], axis=0)
+    return places, losses

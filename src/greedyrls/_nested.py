@@ -1,0 +1,185 @@
+"""The penalty that selects: losses by penalty and size, honest or optimistic.
+
+Nested: in each outer fold the selection is made anew on the training rows for every penalty, and
+the models of all sizes predict the held-out rows. The Gram columns of a fold serve all penalties.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from ._alphas import penalty_scale, refit_grid
+from ._curves import Chosen, LooCurve, best_penalties, pivots, predictions_by_size
+from ._folds import Folds, Split
+from ._kernels import Float
+from ._path import Counters, SelectionPath
+from ._plan import Data, Plan, positive_rows
+from ._problem import Problem
+from ._progress import progress_bar
+from ._run import Limits, search_path
+from ._size import fold_covariance
+from ._state import LooData
+from ._surface import AlphaSurface, best_pair
+
+Refit = float | Literal["same", "loo"]
+
+
+@dataclass(frozen=True, slots=True)
+class Surfaces:
+    """Losses of all penalties and sizes, and what they cost."""
+
+    losses: Float  # (A × k)
+    standard_errors: Float
+    fold_losses: Float
+    shares: Float  # (F)
+    counters: Counters
+
+
+def chosen_of(path: SelectionPath) -> Chosen:
+    """The features of a path and their moments."""
+    moments = path.moments
+    return Chosen(
+        tuple(path.indices.tolist()),
+        moments.gram,
+        moments.correlation,
+        moments.feature_means,
+        moments.target_means,
+    )
+
+
+def nested_surface(
+    problem: Problem,
+    plan: Plan,
+    alphas: Float,
+    limits: Limits,
+    outer: Folds,
+    refit: Refit,
+    size: int | None,
+    verbose: int = 0,
+) -> tuple[AlphaSurface, Counters]:
+    """The held-out surface; the pair is chosen on all sizes, or at one."""
+    plan.loss.check(
+        problem.Y, problem.weights, [split.test for split in outer.splits], problem.single_target
+    )
+    shape = (len(outer.splits), len(alphas), limits.size)
+    fold_losses = np.full(shape, np.nan)
+    counters = Counters()
+    with closing(progress_bar(verbose, len(outer.splits) * len(alphas), what="nested")) as bar:
+        for place, split in enumerate(outer.splits):
+            fold = _OuterFold(problem, plan, split, refit)
+            for row, alpha in enumerate(alphas):
+                losses, cost = fold.losses(float(alpha), limits)
+                fold_losses[place, row, : len(losses)] = losses
+                counters += cost
+                bar.update(float(losses[-1]))
+    weights = np.ones(problem.n_samples) if problem.weights is None else problem.weights
+    shares = np.array([weights[split.test].sum() for split in outer.splits])
+    shares /= shares.sum()
+    losses = np.einsum("f,fak->ak", shares, fold_losses)
+    errors = np.full_like(losses, np.nan)
+    for row in range(len(alphas)):
+        covariance = fold_covariance(fold_losses[:, row].T, shares)
+        if covariance is not None:
+            errors[row] = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    row, chosen = pair_at(losses, size, len(problem.forced))
+    surface = AlphaSurface(
+        "nested",
+        alphas,
+        losses,
+        errors,
+        fold_losses,
+        shares,
+        outer.description,
+        float(alphas[row]),
+        chosen,
+    )
+    return surface, counters
+
+
+def pair_at(losses: Float, size: int | None, least: int) -> tuple[int, int]:
+    """Row and size of the smallest loss, over all sizes or at one.
+
+    Where every path ended before the size asked for, the last size that one reached counts.
+    """
+    if size is None:
+        return best_pair(losses, least)
+    reached = np.flatnonzero(np.isfinite(losses).any(axis=0))
+    if len(reached) == 0:
+        raise ValueError("No penalty gave a finite loss; use larger values of alpha.")
+    last = min(size, int(reached[-1]) + 1)
+    return best_pair(losses[:, :last], last)
+
+
+class _OuterFold:
+    """The training rows of an outer fold: the others have lost their weight."""
+
+    def __init__(self, problem: Problem, plan: Plan, split: Split, refit: Refit) -> None:
+        weights = np.zeros(problem.n_samples)
+        weights[split.train] = 1.0 if problem.weights is None else problem.weights[split.train]
+        self._problem = replace(problem, weights=weights)
+        self._plan = plan.within(self._problem)
+        self._data: Data = self._plan.data(self._problem, is_shared=True)
+        self._refit = refit
+        self._loo_data = self._data if isinstance(self._data, LooData) else None
+        if refit == "loo" and self._loo_data is None:
+            self._loo_data = LooData(self._problem)
+        self._first_pass = 1
+        self._test = positive_rows(problem.weights, split.test)
+        self._Y = problem.Y[self._test]
+        self._weights = None if problem.weights is None else problem.weights[self._test]
+
+    def losses(self, alpha: float, limits: Limits) -> tuple[Float, Counters]:
+        """Held-out losses (k) of the models on the path of a penalty."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            path = search_path(self._plan, self._data, alpha, limits, first_pass=self._first_pass)
+        if path.interrupted:
+            # A part of a search tells nothing of its penalty, and there is no other path yet.
+            raise KeyboardInterrupt
+        self._first_pass = 0
+        began = time.perf_counter()
+        chosen = chosen_of(path)
+        columns = self._problem.X[np.ix_(self._test, path.indices)].astype(np.float64)
+        losses = self._refitted(chosen, columns, alpha)
+        return losses, path.counters + Counters(seconds=time.perf_counter() - began)
+
+    def _refitted(self, chosen: Chosen, columns: Float, alpha: float) -> Float:
+        if self._refit != "loo":
+            penalty = alpha if self._refit == "same" else float(self._refit)
+            return self._held_out(chosen, columns, penalty)
+        assert self._loo_data is not None
+        penalties = refit_grid(penalty_scale(self._loo_data.start.diagonal), is_fine=False)
+        curve = LooCurve(self._loo_data.samples, self._problem, chosen, self._plan.loss)
+        places, _ = best_penalties(curve, penalties)
+        losses = np.empty(len(places))
+        for place in np.unique(places):
+            held_out = self._held_out(chosen, columns, float(penalties[place]))
+            losses[places == place] = held_out[places == place]
+        return losses
+
+    def _held_out(self, chosen: Chosen, columns: Float, penalty: float) -> Float:
+        model = pivots(chosen, penalty)
+        if model is None:
+            return np.full(len(chosen.indices), np.nan)
+        predictions = predictions_by_size(chosen, model, columns)
+        return self._plan.loss.values(self._Y, predictions, self._weights)
+
+
+def joint_surface(
+    paths: Sequence[SelectionPath], alphas: Float, length: int, size: int | None, least: int
+) -> AlphaSurface:
+    """The criterion's own losses along the path of each penalty."""
+    losses = np.full((len(alphas), length), np.nan)
+    errors = np.full((len(alphas), length), np.nan)
+    for row, path in enumerate(paths):
+        losses[row, : len(path)] = path.losses
+        errors[row, : len(path)] = path.standard_errors
+    row, chosen = pair_at(losses, size, least)
+    return AlphaSurface("joint", alphas, losses, errors, None, None, "", float(alphas[row]), chosen)

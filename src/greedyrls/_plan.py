@@ -1,0 +1,111 @@
+"""What is measured, and the engine that measures it: loss, folds or leave-one-out, strategy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._choice import Criterion
+from ._criterion import LeaveOneOut, Strategy
+from ._fold_criterion import FoldLoss
+from ._fold_state import FoldData, FoldState
+from ._folds import Folds, make_folds
+from ._kernels import Float
+from ._loo_loss import LeaveOneOutLoss, LossState
+from ._losses import Loss, make_loss
+from ._problem import Problem
+from ._state import LooData, SelectionState
+
+Data = LooData | FoldData
+AnyState = SelectionState | FoldState
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How candidates are judged."""
+
+    loss: Loss
+    folds: Folds | None  # None: exact leave-one-out
+    strategy: Strategy = "auto"
+    block_rows: int | None = None
+
+    @property
+    def cv(self) -> str:
+        """Leave-one-out or the folds, in words."""
+        return "loo" if self.folds is None else self.folds.description
+
+    @property
+    def measure(self) -> str:
+        """What the losses are, in words."""
+        return "leave-one-out loss" if self.folds is None else "held-out loss"
+
+    def data(self, problem: Problem, is_shared: bool = False) -> Data:
+        """What searches on the problem share; one pass over X."""
+        if self.folds is None:
+            return LooData(problem, self.block_rows, is_shared)
+        return FoldData(problem, self.folds)
+
+    def search(self, data: Data, alpha: float, capacity: int) -> tuple[AnyState, Criterion]:
+        """A search from the empty model."""
+        if isinstance(data, FoldData):
+            return FoldState(data, alpha, self.loss, capacity), FoldLoss()
+        if self.loss.name == "squared":
+            return SelectionState(data, alpha, capacity), LeaveOneOut(self.strategy)
+        return LossState(data, alpha, self.loss, capacity), LeaveOneOutLoss()
+
+    def within(self, problem: Problem) -> Plan:
+        """The plan for a problem in which some rows have lost their weight."""
+        if self.folds is None or problem.weights is None:
+            return self
+        counted = problem.weights > 0.0
+        left = [
+            split
+            for split in self.folds.splits
+            if counted[split.train].any() and counted[split.test].any()
+        ]
+        if not left:
+            raise ValueError(
+                f"No split of cv ({self.folds.description}) has training and test rows within an "
+                "outer fold; use other folds for cv or for alpha_cv."
+            )
+        return replace(self, folds=replace(self.folds, splits=tuple(left)))
+
+
+def make_plan(
+    problem: Problem,
+    *,
+    cv: Any = "loo",
+    groups: ArrayLike | None = None,
+    loss: Any = "squared",
+    labels: NDArray[Any] | None = None,
+    strategy: Strategy = "auto",
+    block_rows: int | None = None,
+) -> Plan:
+    """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
+    measure = make_loss(loss)
+    target = problem.Y[:, 0] if problem.single_target else problem.Y
+    folds = make_folds(
+        cv,
+        problem.n_samples,
+        y=target,
+        labels=labels,
+        groups=groups,
+        weights=problem.weights,
+    )
+    measure.check(problem.Y, problem.weights, tested_rows(problem, folds), problem.single_target)
+    return Plan(measure, folds, strategy, block_rows)
+
+
+def tested_rows(problem: Problem, folds: Folds | None) -> list[NDArray[np.intp]]:
+    """The rows whose predictions are judged together."""
+    if folds is None:
+        return [np.arange(problem.n_samples)]
+    return [split.test for split in folds.splits]
+
+
+def positive_rows(weights: Float | None, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Those of the rows that have a weight."""
+    return rows if weights is None else rows[weights[rows] > 0.0]

@@ -1,0 +1,225 @@
+"""What is asked for, checked: size, penalty, when to stop, what to tell."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._alphas import check_alpha_rule, check_alphas, check_refit
+from ._folds import Folds, make_folds
+from ._kernels import Float
+from ._plan import Plan
+from ._problem import Problem, check_n_features
+from ._run import Callback, Limits
+from ._size import SizeRule, check_size_rule
+from ._surface import AlphaRule
+
+Refit = float | Literal["same", "loo"]
+
+# With an automatic size, the search ends when the smallest loss is this many steps old, or with
+# this many features unless another number is asked for.
+PATIENCE = 10
+MOST_FEATURES = 100
+# Outer folds where the criterion is leave-one-out.
+OUTER_FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for."""
+
+    size: int  # the largest that may be reached
+    is_automatic: bool  # choose the size by the rule, rather than take the largest
+    alpha: float | Float | Literal["auto"]
+    alpha_rule: AlphaRule
+    refit: Refit
+    size_rule: SizeRule
+    limits: Limits
+    outer: Folds | None  # for alpha_rule "nested"
+    n_runners_up: int
+    callback: Callback | None
+    verbose: int
+
+
+def make_request(
+    problem: Problem,
+    plan: Plan,
+    n_features: Any,
+    *,
+    name: str = "n_features",
+    alpha: Any = 1.0,
+    alpha_rule: Any = "nested",
+    alpha_cv: Any = None,
+    refit_alpha: Any = None,
+    size_rule: Any = "min",
+    max_features: int | None = None,
+    patience: int | None = None,
+    tol: float | None = None,
+    n_runners_up: int = 0,
+    callback: Callback | None = None,
+    verbose: int = 0,
+    groups: ArrayLike | None = None,
+    labels: NDArray[Any] | None = None,
+) -> Request:
+    """Check everything that is asked for; `name` is what the caller calls `n_features`."""
+    check_options(n_runners_up, patience, plan.strategy, plan.block_rows, callback)
+    if max_features is not None:
+        _check_whole("max_features", max_features)
+    tolerance = _check_tol(tol)
+    penalties = check_alphas(alpha)
+    rule = check_alpha_rule(alpha_rule)
+    refit = _refit_rule(refit_alpha, penalties, rule)
+    outer = None
+    if not isinstance(penalties, float) and rule == "nested":
+        outer = _outer_folds(problem, plan, alpha_cv, groups, labels)
+    elif alpha_cv is not None:
+        raise ValueError(
+            f"alpha_cv={alpha_cv!r} is for alpha_rule='nested' with a grid of alpha or 'auto'; "
+            "leave it out."
+        )
+    is_automatic = isinstance(n_features, str)
+    if is_automatic:
+        if n_features != "auto":
+            raise ValueError(f"{name} must be a number or 'auto', got {n_features!r}.")
+        size = _largest_size(problem, max_features, _fewest_rows(problem, plan, outer))
+        patience = PATIENCE if patience is None else patience
+    else:
+        size = check_n_features(n_features, problem, name)
+        if max_features is not None:
+            raise ValueError(
+                f"max_features={max_features} is for {name}='auto'; with a number leave it out."
+            )
+    if tol is not None and patience is None:
+        patience = 1
+    return Request(
+        size=size,
+        is_automatic=is_automatic,
+        alpha=penalties,
+        alpha_rule=rule,
+        refit=refit,
+        size_rule=check_size_rule(size_rule),
+        limits=Limits(size, patience, tolerance),
+        outer=outer,
+        n_runners_up=n_runners_up,
+        callback=callback,
+        verbose=verbose,
+    )
+
+
+def criterion_groups(cv: Any, alpha_cv: Any, groups: ArrayLike | None) -> ArrayLike | None:
+    """Groups for the criterion; with leave-one-out they may be meant for the outer folds alone."""
+    return None if isinstance(cv, str) and alpha_cv is not None else groups
+
+
+def _refit_rule(refit_alpha: Any, alpha: float | Float | str, rule: AlphaRule) -> Refit:
+    """None is "loo" where the penalty of the search is chosen for the search alone."""
+    if refit_alpha is not None:
+        return check_refit(refit_alpha)
+    is_grid = isinstance(alpha, np.ndarray)
+    return "loo" if isinstance(alpha, str) or (is_grid and rule == "nested") else "same"
+
+
+def _outer_folds(
+    problem: Problem,
+    plan: Plan,
+    alpha_cv: Any,
+    groups: ArrayLike | None,
+    labels: NDArray[Any] | None,
+) -> Folds:
+    """The folds in which the selection is made anew: by default those of the criterion."""
+    if alpha_cv is None and plan.folds is not None:
+        return plan.folds
+    if isinstance(alpha_cv, str):
+        raise ValueError(
+            f"alpha_cv={alpha_cv!r}: the selection is made anew for each outer fold and penalty; "
+            "use a number of folds, a splitter or fold ids."
+        )
+    counted = problem.n_samples
+    if problem.weights is not None:
+        counted = int(np.count_nonzero(problem.weights))
+    default = max(2, min(OUTER_FOLDS, counted // 2))
+    if alpha_cv is None and labels is not None and groups is None:
+        # As many folds as the rarest class has members, if these are few.
+        rarest = int(np.unique(labels, return_counts=True)[1].min())
+        default = max(2, min(default, rarest))
+    folds = make_folds(
+        default if alpha_cv is None else alpha_cv,
+        problem.n_samples,
+        y=problem.Y[:, 0] if problem.single_target else problem.Y,
+        labels=labels,
+        groups=groups,
+        weights=problem.weights,
+    )
+    if folds is None:
+        raise ValueError(
+            "alpha_cv is leave-one-out: the selection would be made anew for each row and penalty; "
+            "use a number of folds, a splitter or fold ids."
+        )
+    return folds
+
+
+def _largest_size(problem: Problem, max_features: int | None, rows: int) -> int:
+    """With an automatic size, where a search ends at the latest; `rows` are those it trains on."""
+    if problem.n_available == 0:
+        raise ValueError("All features of X are excluded: there is nothing to choose from.")
+    most = MOST_FEATURES if max_features is None else max_features
+    return max(1, len(problem.forced), min(problem.n_available, most, rows - 1))
+
+
+def _fewest_rows(problem: Problem, plan: Plan, outer: Folds | None) -> int:
+    """About the fewest rows of positive weight that a model of the procedure is fitted to."""
+    counted = np.ones(problem.n_samples, dtype=bool)
+    if problem.weights is not None:
+        counted = problem.weights > 0.0
+    fewest = int(counted.sum())
+    if outer is not None:
+        fewest = min(int(counted[split.train].sum()) for split in outer.splits)
+    if plan.folds is not None:
+        # The share that a split of the criterion leaves of the rows of an outer fold.
+        share = min(counted[split.train].sum() for split in plan.folds.splits) / counted.sum()
+        fewest = int(fewest * share)
+    return max(2, fewest)
+
+
+def _check_tol(tol: Any) -> float:
+    if tol is None:
+        return 0.0
+    if isinstance(tol, bool) or not isinstance(tol, numbers.Real):
+        raise TypeError(f"tol must be None or a number, 0 or more; got {tol!r}.")
+    value = float(tol)
+    if not (math.isfinite(value) and value >= 0.0):
+        raise ValueError(f"tol must be None or a number, 0 or more; got {tol!r}.")
+    return value
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _check_whole(name: str, value: Any) -> None:
+    if not _is_whole(value) or value < 1:
+        raise ValueError(f"{name} must be None or a whole number, 1 or more; got {value!r}.")
+
+
+def check_options(
+    n_runners_up: int,
+    patience: int | None,
+    search: str,
+    block_rows: int | None,
+    callback: Any,
+) -> None:
+    """Options that go with any search."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable or None, got {callback!r}.")
+    if not _is_whole(n_runners_up) or n_runners_up < 0:
+        raise ValueError(f"n_runners_up must be a whole number, 0 or more; got {n_runners_up!r}.")
+    for name, value in (("patience", patience), ("block_rows", block_rows)):
+        if value is not None:
+            _check_whole(name, value)
+    if search not in ("auto", "bounded", "exhaustive"):
+        raise ValueError(f"search must be 'auto', 'bounded' or 'exhaustive', got {search!r}.")

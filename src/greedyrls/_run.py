@@ -1,0 +1,179 @@
+"""Runs a search to its end, an early stop or an interrupt, and makes a path of its steps."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._path import Counters, Moments, SelectionPath, Settings, Step, StopReason
+from ._plan import AnyState, Data, Plan
+from ._problem import Problem
+from ._progress import progress_bar
+from ._search import forward, replay
+from ._state import NumericalLimit
+
+Callback = Callable[[Step], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a search ends."""
+
+    size: int
+    patience: int | None = None
+    tol: float = 0.0
+    least: int = 0  # no early stop before this size
+
+    @property
+    def capacity(self) -> int:
+        """Room to begin with: all of it, or little where the search will likely stop early."""
+        return self.size if self.patience is None else min(self.size, 64)
+
+    def is_stale(self, steps: list[Step]) -> bool:
+        """Whether the smallest loss is `patience` steps old; less than `tol` is no improvement."""
+        if self.patience is None or len(steps) < self.least:
+            return False
+        best, age = np.inf, 0
+        for step in steps:
+            if step.forced:
+                continue
+            if best == np.inf or step.loss < best - self.tol * abs(best):
+                best, age = step.loss, 0
+            else:
+                age += 1
+        return age >= self.patience
+
+
+class Run:
+    """Consumes the steps of a search and decides when it ends."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        callback: Callback | None = None,
+        verbose: int = 0,
+        done: tuple[Step, ...] = (),
+    ) -> None:
+        self._limits = limits
+        self._callback = callback
+        self._verbose = verbose
+        self.steps = list(done)
+        self.stop_reason = StopReason.REACHED
+
+    def consume(self, steps: Iterator[Step]) -> None:
+        """Run to the end, to an early stop, or to an interrupt."""
+        with closing(progress_bar(self._verbose, self._limits.size, len(self.steps))) as bar:
+            try:
+                for step in steps:
+                    self.steps.append(step)
+                    bar.update(step.loss)
+                    if self._callback is not None and self._says_stop(self._callback(step)):
+                        self.stop_reason = StopReason.CALLBACK
+                        return
+                    if self._limits.is_stale(self.steps):
+                        self.stop_reason = StopReason.NO_IMPROVEMENT
+                        return
+            except KeyboardInterrupt:
+                if not self.steps:
+                    raise
+                self.stop_reason = StopReason.INTERRUPTED
+            except NumericalLimit as error:
+                self._reach_numerical_limit(error)
+
+    def _reach_numerical_limit(self, error: NumericalLimit) -> None:
+        """Keep the steps made so far, and say so; without any, it is an error."""
+        sentence = StopReason.NUMERICAL_LIMIT.sentence
+        if not self.steps:
+            raise ValueError(f"{sentence.split(';')[0]}: {error}. Use a larger alpha.") from error
+        warnings.warn(
+            f"{sentence} Asked for {self._limits.size} features, found {len(self.steps)}: {error}. "
+            "Use a larger alpha, or ask for fewer features.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        self.stop_reason = StopReason.NUMERICAL_LIMIT
+
+    @staticmethod
+    def _says_stop(answer: Any) -> bool:
+        """True, also NumPy's; any other answer of a callback has no meaning."""
+        return isinstance(answer, bool | np.bool_) and bool(answer)
+
+
+def search_path(
+    plan: Plan,
+    data: Data,
+    alpha: float,
+    limits: Limits,
+    *,
+    n_runners_up: int = 0,
+    callback: Callback | None = None,
+    verbose: int = 0,
+    first_pass: int = 0,
+    began: float | None = None,
+) -> SelectionPath:
+    """A path from the empty model; `first_pass` counts passes that `data` cost."""
+    began = time.perf_counter() if began is None else began
+    problem = data.problem
+    state, criterion = plan.search(data, alpha, limits.capacity)
+    initial_loss = state.loss
+
+    def steps() -> Iterator[Step]:
+        yield from replay(state, problem.forced, forced=True)
+        yield from forward(state, criterion, limits.size, n_runners_up)
+
+    run = Run(limits, callback, verbose)
+    run.consume(steps())
+    return make_path(plan, state, alpha, run, initial_loss, began, Counters(passes=first_pass))
+
+
+def make_path(
+    plan: Plan,
+    state: AnyState,
+    alpha: float,
+    run: Run,
+    initial_loss: float,
+    began: float,
+    spent: Counters,
+) -> SelectionPath:
+    """A path from the steps made; the state may be further by an unfinished step."""
+    problem = state.problem
+    k = len(run.steps)
+    counters = Counters(
+        state.passes, state.exact_evaluations, state.rebuilds, time.perf_counter() - began
+    )
+    reason = run.stop_reason
+    if reason is StopReason.REACHED and k == problem.n_available:
+        reason = StopReason.EXHAUSTED
+    gram, correlation, means, target_means = state.moments()
+    return SelectionPath(
+        steps=tuple(run.steps),
+        initial_loss=initial_loss,
+        settings=settings_of(problem, plan, alpha),
+        moments=Moments(
+            gram[:k, :k].copy(), correlation[:k].copy(), means[:k].copy(), target_means.copy()
+        ),
+        counters=spent + counters,
+        stop_reason=reason,
+    )
+
+
+def settings_of(problem: Problem, plan: Plan, alpha: float) -> Settings:
+    """What the result depends on."""
+    return Settings(
+        alpha=alpha,
+        fit_intercept=problem.fit_intercept,
+        n_samples=problem.n_samples,
+        n_features_in=problem.n_features,
+        excluded_features=problem.excluded,
+        feature_names_in=problem.feature_names,
+        weighted=problem.weights is not None,
+        single_target=problem.single_target,
+        loss=plan.loss.name,
+        cv=plan.cv,
+    )

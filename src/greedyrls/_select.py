@@ -1,0 +1,192 @@
+"""From a checked problem to a path: penalty, search, size, penalty of the model."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from ._all_features import all_features_losses
+from ._alphas import auto_grid, penalty_scale, refit_grid
+from ._curves import LooCurve, best_penalties
+from ._fold_state import FoldData
+from ._kernels import Float
+from ._nested import chosen_of, joint_surface, nested_surface
+from ._path import Counters, SelectionPath
+from ._plan import Data, Plan
+from ._problem import Problem
+from ._request import Refit, Request
+from ._run import Limits, search_path
+from ._size import SizeChoice, choose_size, fold_covariance
+from ._state import LooData
+from ._surface import AlphaSurface, best_pair
+
+
+def select(problem: Problem, plan: Plan, request: Request) -> SelectionPath:
+    """The whole procedure."""
+    began = time.perf_counter()
+    if isinstance(request.alpha, float):
+        data = plan.data(problem)
+        path = _search(plan, data, request.alpha, request.limits, request, 1, began)
+    else:
+        data = plan.data(problem, is_shared=True)
+        path = _search_with_chosen_penalty(problem, plan, data, request, began)
+    path = with_refit(path, plan, data, request.refit)
+    path = _with_size(path, plan, data, request)
+    return replace(path, counters=replace(path.counters, seconds=time.perf_counter() - began))
+
+
+def _search(
+    plan: Plan,
+    data: Data,
+    alpha: float,
+    limits: Limits,
+    request: Request,
+    first_pass: int,
+    began: float,
+) -> SelectionPath:
+    return search_path(
+        plan,
+        data,
+        alpha,
+        limits,
+        n_runners_up=request.n_runners_up,
+        callback=request.callback,
+        verbose=request.verbose,
+        first_pass=first_pass,
+        began=began,
+    )
+
+
+def _search_with_chosen_penalty(
+    problem: Problem, plan: Plan, data: Data, request: Request, began: float
+) -> SelectionPath:
+    """Choose the penalty by the rule; the path of that penalty, with the surface."""
+    alphas = _grid(data, request.alpha)
+    size = None if request.is_automatic else request.size
+    if request.alpha_rule == "joint":
+        return _joint(plan, data, alphas, request, size, began)
+    limits, counters = request.limits, Counters()
+    if request.alpha_rule == "all_features":
+        surface, counters = _all_features(problem, plan, data, alphas)
+    else:
+        assert request.outer is not None
+        surface, counters = nested_surface(
+            problem, plan, alphas, limits, request.outer, request.refit, size, request.verbose
+        )
+        # The path must reach the size that was chosen, however its own loss goes.
+        limits = replace(limits, least=surface.size)
+    path = _search(plan, data, surface.alpha, limits, request, 1, began)
+    return replace(path, surface=surface, counters=path.counters + counters)
+
+
+def _grid(data: Data, alpha: float | Float | str) -> Float:
+    if isinstance(alpha, np.ndarray):
+        return alpha
+    return auto_grid(penalty_scale(_diagonal(data)))
+
+
+def _diagonal(data: Data) -> Float:
+    """‖x_i‖² about the means, of all rows, (n)."""
+    if isinstance(data, LooData):
+        return data.start.diagonal
+    total = data.total
+    if not data.problem.fit_intercept:
+        return total.xx
+    return np.maximum(total.xx - total.x**2 / total.weight, 0.0)
+
+
+def _joint(
+    plan: Plan, data: Data, alphas: Float, request: Request, size: int | None, began: float
+) -> SelectionPath:
+    """The paths of all penalties; the one whose own loss is the smallest."""
+    paths: list[SelectionPath] = []
+    for alpha in alphas:
+        first_pass = 0 if paths else 1
+        path = _search(plan, data, float(alpha), request.limits, request, first_pass, began)
+        paths.append(path)
+        if path.interrupted:
+            break
+    tried = alphas[: len(paths)]
+    least = len(data.problem.forced)
+    surface = joint_surface(paths, tried, request.size, size, least)
+    total = sum((path.counters for path in paths), Counters())
+    return replace(paths[surface.row], surface=surface, counters=total)
+
+
+def _all_features(
+    problem: Problem, plan: Plan, data: Data, alphas: Float
+) -> tuple[AlphaSurface, Counters]:
+    """The paper's rule."""
+    loo_data = data if isinstance(data, LooData) else LooData(problem)
+    before = 0 if loo_data is not data else loo_data.samples.passes
+    losses = all_features_losses(loo_data, alphas, plan.loss)[:, None]
+    row, _ = best_pair(losses, 1)
+    surface = AlphaSurface(
+        "all_features",
+        alphas,
+        losses,
+        np.full_like(losses, np.nan),
+        None,
+        None,
+        "",
+        float(alphas[row]),
+        0,
+    )
+    return surface, Counters(passes=loo_data.samples.passes - before)
+
+
+def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> SelectionPath:
+    """The path with the penalty of the model at each size."""
+    path = replace(path, settings=replace(path.settings, refit_alpha=refit))
+    if refit == "same":
+        return path
+    if refit != "loo":
+        return replace(path, refit_alphas=(float(refit),) * len(path))
+    loo_data = data if isinstance(data, LooData) else LooData(data.problem)
+    penalties = refit_grid(penalty_scale(loo_data.start.diagonal), is_fine=True)
+    curve = LooCurve(loo_data.samples, data.problem, chosen_of(path), plan.loss)
+    places, _ = best_penalties(curve, penalties)
+    return replace(path, refit_alphas=tuple(penalties[places].tolist()))
+
+
+def _with_size(path: SelectionPath, plan: Plan, data: Data, request: Request) -> SelectionPath:
+    """The path with the size chosen by the rule, and why."""
+    stopped = path.stop_reason.sentence
+    if not request.is_automatic:
+        count = f"{len(path)} feature{'' if len(path) == 1 else 's'}"
+        return replace(
+            path, size_choice=SizeChoice(len(path), "given", f"{count}, as asked. {stopped}")
+        )
+    surface, forced = path.surface, len(data.problem.forced)
+    if surface is not None and surface.fold_losses is not None and surface.fold_shares is not None:
+        losses = surface.losses[surface.row]
+        (known,) = np.isfinite(losses).nonzero()
+        last = min(len(path), int(known[-1]) + 1)
+        losses = losses[:last]
+        covariance = fold_covariance(
+            surface.fold_losses[:, surface.row, :last].T, surface.fold_shares
+        )
+        measure = "held-out loss of the outer folds"
+    else:
+        losses, measure = path.losses, plan.measure
+        covariance = _covariance(path, plan, data) if request.size_rule == "1se" else None
+    choice = choose_size(request.size_rule, losses, covariance, forced, measure, stopped)
+    if choice.size == request.size < data.problem.n_available:
+        choice = replace(
+            choice,
+            sentence=f"{choice.sentence} That is the largest size tried: more features may do "
+            "better (max_features).",
+        )
+    return replace(path, size_choice=choice)
+
+
+def _covariance(path: SelectionPath, plan: Plan, data: Data) -> Float | None:
+    """Of the losses of all sizes, from samples or splits."""
+    fold_losses = path.fold_losses
+    if fold_losses is not None and isinstance(data, FoldData):
+        return fold_covariance(fold_losses, data.test.weight / data.test.weight.sum())
+    assert isinstance(data, LooData)
+    curve = LooCurve(data.samples, data.problem, chosen_of(path), plan.loss)
+    return curve.covariance(path.settings.alpha)

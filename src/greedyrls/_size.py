@@ -1,0 +1,107 @@
+"""How many features: rules on a curve of losses, and a sentence that says why."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from ._kernels import Float
+
+SizeRule = Literal["min", "1se"]
+
+# Losses this close (relatively) are equal: the smaller size is taken.
+_TIE = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class SizeChoice:
+    """A size, the rule that chose it, and why.
+
+    Attributes
+    ----------
+    size : int
+        Number of features.
+    rule : {"given", "min", "1se"}
+        "given" where the number was asked for.
+    sentence : str
+        A readable sentence.
+    """
+
+    size: int
+    rule: str
+    sentence: str
+
+
+def check_size_rule(rule: object) -> SizeRule:
+    """One of the names."""
+    if rule not in get_args(SizeRule):
+        raise ValueError(f"size_rule must be 'min' or '1se', got {rule!r}.")
+    return rule  # type: ignore[return-value]
+
+
+def fold_covariance(fold_losses: Float, shares: Float) -> Float | None:
+    """Covariance (k × k) of mean losses from those of each fold (k × K); None for one fold."""
+    count = fold_losses.shape[1]
+    if count < 2:
+        return None
+    scaled = (fold_losses - (fold_losses @ shares)[:, None]) * shares
+    result: Float = scaled @ scaled.T * (count / (count - 1))
+    return result
+
+
+def difference_errors(covariance: Float, best: int) -> Float:
+    """Standard errors (k) of the difference between each loss and that at place `best`."""
+    variances = np.diagonal(covariance)
+    squares = variances + variances[best] - 2.0 * covariance[:, best]
+    result: Float = np.sqrt(np.maximum(squares, 0.0))
+    return result
+
+
+def choose_size(
+    rule: SizeRule,
+    losses: Float,
+    covariance: Float | None,
+    least: int,
+    measure: str,
+    stopped: str,
+) -> SizeChoice:
+    """The size by a rule, among those from `least` on; losses[k − 1] is that of k features.
+
+    `measure` names the losses and `stopped` says why there are no more of them.
+    """
+    offset = max(1, least) - 1
+    open_losses = losses[offset:]
+    smallest = float(np.nanmin(open_losses))
+    tied = open_losses <= smallest + _TIE * abs(smallest)
+    best = int(np.flatnonzero(tied)[0]) + offset
+    at_best = f"the smallest {measure}, {_number(losses[best])} at {_features(best + 1)}"
+    if rule == "min":
+        return SizeChoice(
+            best + 1, rule, f"{_features(best + 1)} chosen by rule 'min': {at_best}. {stopped}"
+        )
+    if covariance is None:
+        raise ValueError(
+            "size_rule='1se' needs standard errors, which this loss has none of; use "
+            "size_rule='min', or folds (cv=5)."
+        )
+    errors = difference_errors(covariance, best)
+    within = losses - losses[best] <= errors
+    within[best] = True
+    size = int(np.flatnonzero(within[offset:])[0]) + offset + 1
+    sentence = (
+        f"{_features(size)} chosen by rule '1se': the fewest whose {measure} "
+        f"({_number(losses[size - 1])}) is within one standard error of the difference "
+        f"({_number(errors[size - 1])}) of {at_best}. {stopped}"
+    )
+    return SizeChoice(size, rule, sentence)
+
+
+def _features(count: int) -> str:
+    return f"{count} feature{'' if count == 1 else 's'}"
+
+
+def _number(value: float) -> str:
+    return "nan" if math.isnan(value) else f"{value:.6g}"

@@ -1,0 +1,125 @@
+"""Losses by penalty and number of features: what a penalty was chosen on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ._kernels import Float
+
+AlphaRule = Literal["nested", "joint", "all_features"]
+
+
+@dataclass(frozen=True, eq=False)
+class AlphaSurface:
+    """Losses for each penalty (rows) and number of features (columns), and the penalty chosen.
+
+    Attributes
+    ----------
+    rule : {"nested", "joint", "all_features"}
+        "nested": held-out loss of outer folds in which the selection was made anew. "joint": the
+        criterion's own loss along the path of each penalty, which is optimistic. "all_features":
+        leave-one-out loss with all features, a single column.
+    alphas : ndarray of shape (A,)
+        Penalties tried, ascending.
+    losses : ndarray of shape (A, k)
+        Not a number where a path ended earlier.
+    standard_errors : ndarray of shape (A, k)
+        Of `losses`; not a number where there is none.
+    fold_losses : ndarray of shape (F, A, k) or None
+        By outer fold, for "nested".
+    fold_shares : ndarray of shape (F,) or None
+        What each outer fold counts in the mean.
+    folds : str
+        The outer folds in words; empty for the other rules.
+    alpha : float
+        The penalty chosen.
+    size : int
+        The number of features that it was chosen at; 0 for "all_features".
+    """
+
+    rule: AlphaRule
+    alphas: Float
+    losses: Float
+    standard_errors: Float
+    fold_losses: Float | None
+    fold_shares: Float | None
+    folds: str
+    alpha: float
+    size: int
+
+    def __post_init__(self) -> None:
+        for values in self._arrays():
+            if values is not None:
+                values.flags.writeable = False
+
+    def _arrays(self) -> tuple[Float | None, ...]:
+        return self.alphas, self.losses, self.standard_errors, self.fold_losses, self.fold_shares
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AlphaSurface):
+            return NotImplemented
+        return (self.rule, self.folds, self.alpha, self.size) == (
+            other.rule,
+            other.folds,
+            other.alpha,
+            other.size,
+        ) and all(
+            (one is None) == (two is None)
+            and (one is None or np.array_equal(one, _filled(two), equal_nan=True))
+            for one, two in zip(self._arrays(), other._arrays(), strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.rule, self.folds, self.alpha, self.size, self.losses.tobytes()))
+
+    # Arrays lose their read-only flag when copied or pickled: go through the constructor.
+    def __reduce__(self) -> tuple[type[AlphaSurface], tuple[Any, ...]]:
+        return AlphaSurface, (
+            self.rule,
+            self.alphas,
+            self.losses,
+            self.standard_errors,
+            self.fold_losses,
+            self.fold_shares,
+            self.folds,
+            self.alpha,
+            self.size,
+        )
+
+    @property
+    def row(self) -> int:
+        """Which row of the surface belongs to the chosen penalty."""
+        return int(np.flatnonzero(self.alphas == self.alpha)[0])
+
+    @property
+    def sentence(self) -> str:
+        """A readable sentence on how the penalty was chosen."""
+        count = len(self.alphas)
+        if self.rule == "nested":
+            how = f"by the held-out loss of the selection made anew in outer folds ({self.folds})"
+        elif self.rule == "joint":
+            how = "by the criterion's own loss, which is optimistic after a search"
+        else:
+            how = "by the leave-one-out loss with all features"
+        return f"alpha={self.alpha:.4g} was chosen from {count} values {how}."
+
+
+def _filled(values: Float | None) -> Float:
+    return np.empty(0) if values is None else values
+
+
+def best_pair(losses: Float, least: int) -> tuple[int, int]:
+    """Row and size (from `least` on) of the smallest loss; among equals the largest penalty.
+
+    Rows are in ascending order of the penalty. Of equal sizes the smaller is taken first.
+    """
+    part = losses[:, max(1, least) - 1 :]
+    if not np.isfinite(part).any():
+        raise ValueError("No penalty gave a finite loss; use larger values of alpha.")
+    smallest = float(np.nanmin(part))
+    rows, columns = np.nonzero(part <= smallest + 1e-10 * abs(smallest))
+    size = int(columns.min())
+    return int(rows[columns == size].max()), size + max(1, least)
