@@ -36,7 +36,7 @@ def all_features_losses(data: LooData, alphas: Float, loss: Loss) -> Float:
     values = loss.values(
         problem.Y[used], predictions[:, :, used], None if weights is None else weights[used]
     )
-    return np.where(np.isfinite(values), values, np.inf)
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _by_features(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Float, Float]:

@@ -17,7 +17,7 @@ from ._surface import AlphaRule
 _AUTO_EXPONENTS = np.arange(-4.0, 2.5, 1.0)
 # For the penalty of a model on few chosen features. A decade changes little, so outer folds, which
 # need many such models, look at few values.
-_COARSE_EXPONENTS = np.arange(-5.0, 1.5, 1.5)
+_COARSE_EXPONENTS = np.array([-4.0, -2.0, -1.0, 0.0])
 _FINE_EXPONENTS = np.arange(-5.0, 1.25, 0.25)
 
 
@@ -68,9 +68,10 @@ def check_refit(refit_alpha: Any) -> float | Literal["same", "loo"]:
         raise type(error)(str(error).replace("alpha must", "refit_alpha must")) from error
 
 
-def penalty_scale(diagonal: Float) -> float:
-    """The mean sum of squares ‖x_i‖² of features that vary; 1 if none does."""
-    varying = diagonal[diagonal > 0.0]
+def penalty_scale(diagonal: Float, excluded: tuple[int, ...] = ()) -> float:
+    """The mean sum of squares ‖x_i‖² of features that vary and are not excluded; 1 without any."""
+    kept = np.delete(diagonal, list(excluded))
+    varying = kept[kept > 0.0]
     scale = float(varying.mean()) if len(varying) else 1.0
     return scale if 0.0 < scale < math.inf else 1.0
 

@@ -240,9 +240,9 @@ class RowBlock:
         """‖z‖² and r·z."""
         return Moments(np.vecdot(Z, Z), self.r @ Z.T)
 
-    def losses(self, Z: Float, delta: Float, rho: Float) -> Losses:
+    def losses(self, Z: Float, delta: Float, rho: Float, with_spread: bool) -> Losses:
         """This block's share of the leave-one-out sums if each candidate were added."""
-        return Losses(*kernels.loo_losses(Z, self.r, self.d, delta, rho))
+        return Losses(*kernels.loo_losses(Z, self.r, self.d, delta, rho, with_spread))
 
     def chosen_products(self, z: Float) -> ChosenProducts:
         """X_S'z."""

@@ -126,6 +126,37 @@ class ColumnStore:
                 yield slice(first, first + count), columns[:, rows]
             first += count
 
+    def subtract_chosen(
+        self,
+        Z: Float,
+        chosen: list[NDArray[np.intp]],
+        betas: list[Float],
+        counts: list[int],
+    ) -> None:
+        """Z (c × m) less X_S β for candidates of several searches, each with features of its own.
+
+        The first counts[0] rows of Z belong to the search that chose chosen[0], with coefficients
+        betas[0] (|S| × counts[0]), and so on. One product for all: coefficients on all columns that
+        are kept, 0 on those that a search has not chosen.
+        """
+        kept = self._places
+        spread = np.zeros((len(Z), len(kept)))
+        top = 0
+        for features, beta, count in zip(chosen, betas, counts, strict=True):
+            places = np.array(
+                [kept.get(feature, -1) for feature in features.tolist()], dtype=np.intp
+            )
+            known = places >= 0
+            spread[top : top + count, places[known]] = beta[known].T
+            if count and not known.all():
+                Z[top : top + count] -= beta[~known].T @ self.fresh(features[~known])
+            top += count
+        for number, buffer in enumerate(self._buffers):
+            first = number * _BUFFER_COLUMNS
+            some = spread[:, first : first + _BUFFER_COLUMNS]
+            if some.shape[1]:
+                Z -= some @ buffer[: some.shape[1]]
+
     def _kept_run(self, features: tuple[int, ...], first: int) -> tuple[int, Float | None]:
         """How many features from `first` on lie in one buffer, and their columns; None if none."""
         places: list[int] = []

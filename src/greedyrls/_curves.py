@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from ._kernels import Float
 from ._losses import Loss
@@ -47,7 +46,7 @@ def pivots(chosen: Chosen, penalty: float) -> Pivots | None:
         factor = np.linalg.cholesky(A)
     except np.linalg.LinAlgError:
         return None
-    inverse = linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
+    inverse = np.tril(np.linalg.inv(factor))
     return Pivots(inverse, inverse @ chosen.correlation)
 
 
@@ -60,11 +59,12 @@ def predictions_by_size(chosen: Chosen, model: Pivots, columns: Float) -> Float:
 
 
 def loo_errors_by_size(
-    samples: SampleSpace, chosen: Chosen, model: Pivots
-) -> Iterator[tuple[slice, Float]]:
-    """Leave-one-out errors (t × k × rows) of all sizes, scaled by √w, some rows at a time.
+    samples: SampleSpace, chosen: Chosen, models: list[Pivots]
+) -> Iterator[tuple[slice, int, Float]]:
+    """Leave-one-out errors (t × k × rows) of all sizes, scaled by √w, for each of some models.
 
-    `samples` are at the empty model.
+    Some rows at a time, with the number of the model. `samples` are at the empty model. What is
+    yielded may be overwritten, and is when the next is asked for.
     """
     top = 0
     height = max(64, _ELEMENTS // max(1, len(chosen.indices)))
@@ -72,18 +72,30 @@ def loo_errors_by_size(
         for first in range(0, len(block.d), height):
             rows = slice(first, min(len(block.d), first + height))
             parts = [part for _, part in block.columns.chosen(chosen.indices, rows)]
-            q = model.inverse @ (parts[0] if len(parts) == 1 else np.concatenate(parts))
-            shrunk = q * q
-            np.cumsum(shrunk, axis=0, out=shrunk)
-            np.subtract(block.d[rows], shrunk, out=shrunk)
-            errors = np.empty((len(block.r), *q.shape))
-            for residual, steps, error in zip(block.r, model.steps.T, errors, strict=True):
-                np.multiply(q, steps[:, None], out=error)
-                np.cumsum(error, axis=0, out=error)
-                np.subtract(residual[rows], error, out=error)
-                error /= shrunk
-            yield slice(top + rows.start, top + rows.stop), errors
+            columns = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            shrunk = np.empty_like(columns)
+            errors = np.empty((len(block.r), *columns.shape))
+            for number, model in enumerate(models):
+                q = model.inverse @ columns
+                np.multiply(q, q, out=shrunk)
+                _less_running_sums(block.d[rows], shrunk)
+                for residual, steps, error in zip(block.r, model.steps.T, errors, strict=True):
+                    np.multiply(q, steps[:, None], out=error)
+                    _less_running_sums(residual[rows], error)
+                    error /= shrunk
+                yield slice(top + rows.start, top + rows.stop), number, errors
         top += len(block.d)
+
+
+def _less_running_sums(start: Float, values: Float) -> None:
+    """start (rows) less the sums of the first 1, 2, … of the values (k × rows), in place.
+
+    Row by row: several times as fast as `cumsum` along the first axis.
+    """
+    before = start
+    for row in values:
+        np.subtract(before, row, out=row)
+        before = row
 
 
 class LooCurve:
@@ -106,20 +118,22 @@ class LooCurve:
     def _own_weights(self) -> Float | None:
         return None if self._weights is None else self._weights[self._used]
 
-    def losses(self, penalty: float) -> Float:
-        """Of each size, (k); infinite where the penalty is lost in rounding."""
-        k = len(self._chosen.indices)
-        model = pivots(self._chosen, penalty)
-        if model is None:
-            return np.full(k, np.inf)
+    def losses(self, penalties: Float) -> Float:
+        """Of each penalty and size, (G × k); infinite where a penalty is lost in rounding."""
+        found = [pivots(self._chosen, float(penalty)) for penalty in penalties]
+        losses = np.full((len(penalties), len(self._chosen.indices)), np.inf)
+        models = [model for model in found if model is not None]
+        usable = [place for place, model in enumerate(found) if model is not None]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             if self._loss.name == "squared":
-                values = self._squared(model)
+                losses[usable] = self._squared(models)
             else:
-                values = self._loss.values(
-                    self._Y[self._used], self._predictions(model), self._own_weights
-                )
-        return np.where(np.isfinite(values), values, np.inf)
+                for place, model in zip(usable, models, strict=True):
+                    losses[place] = self._loss.values(
+                        self._Y[self._used], self._predictions(model), self._own_weights
+                    )
+        losses[~np.isfinite(losses)] = np.inf
+        return losses
 
     def covariance(self, penalty: float) -> Float | None:
         """Of the losses of all sizes as estimates, (k × k); None where the loss has none."""
@@ -134,7 +148,7 @@ class LooCurve:
         # Sums of e² ℓ ℓ', e² ℓ and e², with ℓ the mean over targets and e the share of the row.
         squares, firsts, zeroth = np.zeros((k, k)), np.zeros(k), 0.0
         means = np.zeros(k)
-        for rows, errors in loo_errors_by_size(self._samples, self._chosen, model):
+        for rows, _, errors in loo_errors_by_size(self._samples, self._chosen, [model]):
             weighted = np.square(errors).mean(axis=0)  # w ℓ
             own = np.ones(weighted.shape[1]) if self._weights is None else self._weights[rows]
             squares += weighted @ weighted.T
@@ -148,11 +162,11 @@ class LooCurve:
         result: Float = centred * (count / (count - 1)) / self._total**2
         return result
 
-    def _squared(self, model: Pivots) -> Float:
-        total = np.zeros(len(self._chosen.indices))
-        for _, errors in loo_errors_by_size(self._samples, self._chosen, model):
+    def _squared(self, models: list[Pivots]) -> Float:
+        total = np.zeros((len(models), len(self._chosen.indices)))
+        for _, number, errors in loo_errors_by_size(self._samples, self._chosen, models):
             for error in errors:
-                total += np.vecdot(error, error)
+                total[number] += np.vecdot(error, error)
         total /= self._total * self._Y.shape[1]
         return total
 
@@ -160,7 +174,7 @@ class LooCurve:
         """Of the rows that have a weight, (t × k × rows)."""
         k, m = len(self._chosen.indices), len(self._Y)
         values = np.empty((self._Y.shape[1], k, m))
-        for rows, errors in loo_errors_by_size(self._samples, self._chosen, model):
+        for rows, _, errors in loo_errors_by_size(self._samples, self._chosen, [model]):
             errors /= self._root[rows]
             values[:, :, rows] = self._Y.T[:, None, rows] - errors
         return values if len(self._used) == m else values[:, :, self._used]
@@ -171,7 +185,7 @@ def best_penalties(curve: LooCurve, penalties: Float) -> tuple[NDArray[np.intp],
 
     Penalties are ascending; among equal losses the largest penalty is taken.
     """
-    losses = np.array([curve.losses(float(penalty)) for penalty in penalties])  # (G × k)
+    losses = curve.losses(penalties)  # (G × k)
     smallest = losses.min(axis=0)
     tied = losses <= smallest + 1e-10 * np.abs(smallest)
     places: NDArray[np.intp] = len(penalties) - 1 - np.argmax(tied[::-1], axis=0)

@@ -130,8 +130,6 @@ class FeatureSpace:
 
     def remember_spread(self, indices: NDArray[np.intp], mixed: Float, fourth: Float) -> None:
         """Take Σ r² z² (t × c) and Σ z⁴ (c) of candidates that were scored."""
-        if not self.follows_spread:
-            return
         self.mixed_root[:, indices] = np.sqrt(mixed)
         self.fourth_root[indices] = np.sqrt(np.sqrt(fourth))
         if not (fourth.min() > _TINY_FOURTH and fourth.max() < np.inf):

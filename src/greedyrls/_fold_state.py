@@ -35,6 +35,11 @@ class FoldData:
             self.rows.products, problem.n_samples // (4 * self.rows.n_sets), retained=True
         )
 
+    @property
+    def passes(self) -> int:
+        """Over the data, so far."""
+        return self.rows.passes
+
 
 class SplitRows:
     """Held-out rows of one split: targets, residuals, and columns of the chosen features."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from ._kernels import Float
 
 # Given a count, the likely next features, best first.
@@ -31,7 +33,7 @@ class GramColumns:
     def __init__(
         self, fetch: Callable[[Sequence[int]], Float], limit: int, retained: bool = False
     ) -> None:
-        self._fetch = fetch
+        self.fetch = fetch
         self._columns: dict[int, Float] = {}
         self._width = _FIRST_WIDTH
         self._used = 0
@@ -45,9 +47,23 @@ class GramColumns:
         """The column of a chosen feature; fetched with others on a miss."""
         if index not in self._columns:
             batch = self.batch(ranking, remaining, index)
-            self.keep(batch, self._fetch(batch))
+            self.keep(batch, self.fetch(batch))
         self._used += 1
         return self._columns[index] if self._retained else self._columns.pop(index)
+
+    def columns(self, indices: Sequence[int]) -> Float:
+        """Copies of the columns of some features; one pass for those that are not there."""
+        missing = [index for index in indices if index not in self._columns]
+        fetched = {}
+        if missing:
+            values = self.fetch(missing)
+            fetched = dict(zip(missing, values, strict=True))
+        result = np.array(
+            [fetched[index] if index in fetched else self._columns[index] for index in indices]
+        )
+        if missing:
+            self.keep(missing, values)
+        return result
 
     def batch(self, ranking: Ranking, remaining: int, missing: int) -> list[int]:
         """The features to fetch in a pass: the missing one and the best of `ranking`.

@@ -89,13 +89,13 @@ def first_non_finite(X: NDArray[np.generic]) -> tuple[int, int] | None:
 
 
 def loo_losses(
-    Z: Float, r: Float, d: Float, delta: Float, rho: Float
+    Z: Float, r: Float, d: Float, delta: Float, rho: Float, with_spread: bool = True
 ) -> tuple[Float, Float, Float]:
     """Sums of squared leave-one-out errors if each candidate were added, and two moments of z.
 
     Parameters: Z (c × m) what is left of the candidates, r (t × m) residuals, d (m) = 1 − h,
     delta (c), rho (t × c). Result: Σ_j ((r_tj − z_j ρ_t) / (1 − h_j − z_j²/δ))² (t × c),
-    Σ_j r_tj² z_j² (t × c) and Σ_j z_j⁴ (c).
+    Σ_j r_tj² z_j² (t × c) and Σ_j z_j⁴ (c); zeros for these without `with_spread`.
     """
     total, mixed, fourth = np.zeros(rho.shape), np.zeros(rho.shape), np.zeros(len(delta))
     inverse = (1.0 / delta)[:, None]
@@ -105,8 +105,9 @@ def loo_losses(
         rows = slice(top, top + height)
         z, residuals = Z[:, rows], r[:, rows]
         shrunk = z * z
-        fourth += np.vecdot(shrunk, shrunk)
-        mixed += (residuals * residuals) @ shrunk.T
+        if with_spread:
+            fourth += np.vecdot(shrunk, shrunk)
+            mixed += (residuals * residuals) @ shrunk.T
         shrunk *= inverse
         np.subtract(d[rows], shrunk, out=shrunk)
         for residual, slope, sums in zip(residuals, rho, total, strict=True):

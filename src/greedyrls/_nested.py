@@ -1,14 +1,13 @@
 """The penalty that selects: losses by penalty and size, honest or optimistic.
 
 Nested: in each outer fold the selection is made anew on the training rows for every penalty, and
-the models of all sizes predict the held-out rows. The Gram columns of a fold serve all penalties.
+the models of all sizes predict the held-out rows. Gram columns serve all folds and penalties.
 """
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -23,7 +22,8 @@ from ._path import Counters, SelectionPath
 from ._plan import Data, Plan, positive_rows
 from ._problem import Problem
 from ._progress import progress_bar
-from ._run import Limits, search_path
+from ._run import Limits, search_paths
+from ._shared_gram import share_columns
 from ._size import fold_covariance
 from ._state import LooData
 from ._surface import AlphaSurface, best_pair
@@ -55,8 +55,8 @@ def chosen_of(path: SelectionPath) -> Chosen:
 
 
 def nested_surface(
-    problem: Problem,
     plan: Plan,
+    data: Data,
     alphas: Float,
     limits: Limits,
     outer: Folds,
@@ -64,21 +64,24 @@ def nested_surface(
     size: int | None,
     verbose: int = 0,
 ) -> tuple[AlphaSurface, Counters]:
-    """The held-out surface; the pair is chosen on all sizes, or at one."""
+    """The held-out surface; the pair is chosen on all sizes, or at one. `data` has all rows."""
+    problem = data.problem
     plan.loss.check(
         problem.Y, problem.weights, [split.test for split in outer.splits], problem.single_target
     )
     shape = (len(outer.splits), len(alphas), limits.size)
     fold_losses = np.full(shape, np.nan)
-    counters = Counters()
+    counters, before = Counters(), data.passes
     with closing(progress_bar(verbose, len(outer.splits) * len(alphas), what="nested")) as bar:
         for place, split in enumerate(outer.splits):
-            fold = _OuterFold(problem, plan, split, refit)
-            for row, alpha in enumerate(alphas):
-                losses, cost = fold.losses(float(alpha), limits)
+            fold = _OuterFold(problem, plan, data, split, refit)
+            for row, path in enumerate(fold.paths(alphas, limits)):
+                losses = fold.losses(path)
                 fold_losses[place, row, : len(losses)] = losses
-                counters += cost
+                counters += path.counters
                 bar.update(float(losses[-1]))
+            del fold  # before the next one takes its memory
+    counters += Counters(passes=data.passes - before)
     weights = np.ones(problem.n_samples) if problem.weights is None else problem.weights
     shares = np.array([weights[split.test].sum() for split in outer.splits])
     shares /= shares.sum()
@@ -120,42 +123,47 @@ def pair_at(losses: Float, size: int | None, least: int) -> tuple[int, int]:
 class _OuterFold:
     """The training rows of an outer fold: the others have lost their weight."""
 
-    def __init__(self, problem: Problem, plan: Plan, split: Split, refit: Refit) -> None:
+    def __init__(
+        self, problem: Problem, plan: Plan, whole: Data, split: Split, refit: Refit
+    ) -> None:
         weights = np.zeros(problem.n_samples)
         weights[split.train] = 1.0 if problem.weights is None else problem.weights[split.train]
         self._problem = replace(problem, weights=weights)
         self._plan = plan.within(self._problem)
         self._data: Data = self._plan.data(self._problem, is_shared=True)
+        if isinstance(whole, LooData) and isinstance(self._data, LooData):
+            share_columns(whole, self._data)
         self._refit = refit
         self._loo_data = self._data if isinstance(self._data, LooData) else None
         if refit == "loo" and self._loo_data is None:
             self._loo_data = LooData(self._problem)
-        self._first_pass = 1
         self._test = positive_rows(problem.weights, split.test)
         self._Y = problem.Y[self._test]
         self._weights = None if problem.weights is None else problem.weights[self._test]
 
-    def losses(self, alpha: float, limits: Limits) -> tuple[Float, Counters]:
-        """Held-out losses (k) of the models on the path of a penalty."""
+    def paths(self, alphas: Float, limits: Limits) -> Iterator[SelectionPath]:
+        """The path of each penalty."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            path = search_path(self._plan, self._data, alpha, limits, first_pass=self._first_pass)
-        if path.interrupted:
-            # A part of a search tells nothing of its penalty, and there is no other path yet.
-            raise KeyboardInterrupt
-        self._first_pass = 0
-        began = time.perf_counter()
-        chosen = chosen_of(path)
+            for path in search_paths(self._plan, self._data, alphas, limits):
+                if path.interrupted:
+                    # A part of a search tells nothing of its penalty, and there is no other path.
+                    raise KeyboardInterrupt
+                yield path
+
+    def losses(self, path: SelectionPath) -> Float:
+        """Held-out losses (k) of the models on a path."""
         columns = self._problem.X[np.ix_(self._test, path.indices)].astype(np.float64)
-        losses = self._refitted(chosen, columns, alpha)
-        return losses, path.counters + Counters(seconds=time.perf_counter() - began)
+        return self._refitted(chosen_of(path), columns, path.settings.alpha)
 
     def _refitted(self, chosen: Chosen, columns: Float, alpha: float) -> Float:
         if self._refit != "loo":
             penalty = alpha if self._refit == "same" else float(self._refit)
             return self._held_out(chosen, columns, penalty)
         assert self._loo_data is not None
-        penalties = refit_grid(penalty_scale(self._loo_data.start.diagonal), is_fine=False)
+        penalties = refit_grid(
+            penalty_scale(self._loo_data.start.diagonal, self._problem.excluded), is_fine=False
+        )
         curve = LooCurve(self._loo_data.samples, self._problem, chosen, self._plan.loss)
         places, _ = best_penalties(curve, penalties)
         losses = np.empty(len(places))

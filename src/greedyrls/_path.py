@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -47,7 +47,7 @@ _SENTENCES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Step:
     """One step of a search.
 
@@ -80,6 +80,17 @@ class Step:
     seconds: float = 0.0
     action: Literal["add"] = "add"
     fold_losses: tuple[float, ...] = ()
+
+    def _key(self) -> tuple[Any, ...]:
+        """All fields, with None for an error that is not a number and would not equal itself."""
+        values = tuple(getattr(self, one.name) for one in fields(self))
+        return tuple(None if value != value else value for value in values)
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Step) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ._kernels import Float
+from ._losses import LossName
 from ._path import Counters, Moments, SelectionPath, Settings, Step, StopReason
+from ._size import SizeChoice, SizeRule
+from ._surface import AlphaRule, AlphaSurface
 
 FORMAT = "greedyrls.path"
-VERSION = 1
+VERSION = 2
+_KNOWN_VERSIONS = (1, 2)
 _LARGEST_WHOLE = 1 << 62
+_CALLABLE = "callable:"
+
+# What version 1 did not have yet, by the object that has it now, and what is meant there.
+_ADDED: dict[str, dict[str, Any]] = {
+    "document": {"size_choice": None, "surface": None, "refit_alphas": None},
+    "settings": {"loss": "squared", "cv": "loo", "refit_alpha": "same"},
+    "a step": {"fold_losses": []},
+}
 
 
 def encode(path: SelectionPath, indent: int | None = None) -> str:
@@ -34,6 +46,9 @@ def encode(path: SelectionPath, indent: int | None = None) -> str:
             ),
             "weighted": settings.weighted,
             "single_target": settings.single_target,
+            "loss": settings.loss,
+            "cv": settings.cv,
+            "refit_alpha": settings.refit_alpha,
         },
         "initial_loss": path.initial_loss,
         "steps": [
@@ -41,7 +56,8 @@ def encode(path: SelectionPath, indent: int | None = None) -> str:
                 "action": step.action,
                 "index": step.index,
                 "loss": step.loss,
-                "standard_error": step.standard_error,
+                "standard_error": _or_null(step.standard_error),
+                "fold_losses": list(step.fold_losses),
                 "runners_up": [{"index": index, "loss": loss} for index, loss in step.runners_up],
                 "forced": step.forced,
                 "seconds": step.seconds,
@@ -61,8 +77,41 @@ def encode(path: SelectionPath, indent: int | None = None) -> str:
             "seconds": counters.seconds,
         },
         "stop_reason": path.stop_reason.value,
+        "size_choice": _size_choice_object(path.size_choice),
+        "surface": _surface_object(path.surface),
+        "refit_alphas": None if path.refit_alphas is None else list(path.refit_alphas),
     }
     return json.dumps(document, indent=indent, allow_nan=False)
+
+
+def _size_choice_object(choice: SizeChoice | None) -> dict[str, Any] | None:
+    if choice is None:
+        return None
+    return {"size": choice.size, "rule": choice.rule, "sentence": choice.sentence}
+
+
+def _surface_object(surface: AlphaSurface | None) -> dict[str, Any] | None:
+    if surface is None:
+        return None
+    fold_losses, shares = surface.fold_losses, surface.fold_shares
+    return {
+        "rule": surface.rule,
+        "alphas": surface.alphas.tolist(),
+        "losses": _or_null(surface.losses.tolist()),
+        "standard_errors": _or_null(surface.standard_errors.tolist()),
+        "fold_losses": None if fold_losses is None else _or_null(fold_losses.tolist()),
+        "fold_shares": None if shares is None else shares.tolist(),
+        "folds": surface.folds,
+        "alpha": surface.alpha,
+        "size": surface.size,
+    }
+
+
+def _or_null(value: Any) -> Any:
+    """A number, or lists of numbers; null where there is none."""
+    if isinstance(value, list):
+        return [_or_null(one) for one in value]
+    return value if math.isfinite(value) else None
 
 
 def decode(text: str | bytes) -> SelectionPath:
@@ -83,13 +132,13 @@ def decode(text: str | bytes) -> SelectionPath:
         found = document.get("format") if isinstance(document, dict) else type(document).__name__
         raise ValueError(f"This is not a {FORMAT} document: its format is {found!r}.")
     version = document.get("version")
-    if type(version) is not int or version != VERSION:
+    if type(version) is not int or version not in _KNOWN_VERSIONS:
         raise ValueError(
-            f"This {FORMAT} document has version {version!r}; this release reads "
-            f"version {VERSION}. A newer greedyrls may be needed."
+            f"This {FORMAT} document has version {version!r}; this release reads versions "
+            f"{' and '.join(map(str, _KNOWN_VERSIONS))}. A newer greedyrls may be needed."
         )
     try:
-        return _path(_Object(document, "document"))
+        return _path(_Object(document, "document", version))
     except ValueError as error:
         raise ValueError(f"This {FORMAT} document is damaged: {error}.") from error
 
@@ -97,10 +146,11 @@ def decode(text: str | bytes) -> SelectionPath:
 class _Object:
     """A JSON object whose values are asked for by key, and checked."""
 
-    def __init__(self, values: Any, name: str) -> None:
+    def __init__(self, values: Any, name: str, version: int) -> None:
         if not isinstance(values, dict):
             raise ValueError(f"{name} is not an object")
-        self._values = values
+        self._version = version
+        self._values = values | _ADDED.get(name, {}) if version == 1 else values
         self._name = name
 
     def value(self, key: str) -> Any:
@@ -111,7 +161,15 @@ class _Object:
 
     def part(self, key: str) -> _Object:
         """An object."""
-        return _Object(self.value(key), key)
+        return _Object(self.value(key), key, self._version)
+
+    def parts(self, key: str, each: str) -> list[_Object]:
+        """A list of objects."""
+        return [_Object(entry, each, self._version) for entry in self.entries(key)]
+
+    def has(self, key: str) -> bool:
+        """Whether there is something other than null."""
+        return self.value(key) is not None
 
     def entries(self, key: str, length: int | None = None) -> list[Any]:
         """A list."""
@@ -130,6 +188,44 @@ class _Object:
         value = self.number(key)
         if value < 0.0 or (value == 0.0 and not zero_too):
             raise ValueError(f"{key} is {value}")
+        return value
+
+    def positives(self, key: str, length: int | None = None) -> list[float]:
+        """A list of numbers above 0."""
+        numbers = [_number(value, key) for value in self.entries(key, length)]
+        if not all(number > 0.0 for number in numbers):
+            raise ValueError(f"{key} has a number that is not above 0")
+        return numbers
+
+    def loss(self, key: str, is_signed: bool) -> float:
+        """A loss; below 0 only where losses have a sign."""
+        return self.number(key) if is_signed else self.positive(key)
+
+    def error(self, key: str) -> float:
+        """A number of at least 0, or null where there is none; version 1 always had one."""
+        if self._version > 1 and not self.has(key):
+            return math.nan
+        return self.positive(key)
+
+    def cells(self, key: str, shape: tuple[int, ...], is_signed: bool = False) -> Float:
+        """An array of losses or their errors; not a number where there is null."""
+        values = np.array(_cells(self.value(key), key, shape), dtype=np.float64)
+        if not is_signed and (values < 0.0).any():
+            raise ValueError(f"{key} has a number below 0")
+        return values
+
+    def text(self, key: str) -> str:
+        """A string."""
+        value = self.value(key)
+        if not isinstance(value, str):
+            raise ValueError(f"{key} is {str(value)[:40]}, not a string")
+        return value
+
+    def one_of(self, key: str, known: tuple[str, ...]) -> str:
+        """One of some strings."""
+        value = self.value(key)
+        if not isinstance(value, str) or value not in known:
+            raise ValueError(f"unknown {key} {str(value)[:40]!r}")
         return value
 
     def whole(self, key: str, least: int = 0, end: int = _LARGEST_WHOLE) -> int:
@@ -170,25 +266,34 @@ def _whole(value: Any, name: str, least: int, end: int) -> int:
     return value
 
 
+def _cells(value: Any, name: str, shape: tuple[int, ...]) -> Any:
+    if shape:
+        return [_cells(one, name, shape[1:]) for one in _entries(value, name, shape[0])]
+    return math.nan if value is None else _number(value, name)
+
+
 def _path(document: _Object) -> SelectionPath:
     settings = _settings(document.part("settings"))
     n = settings.n_features_in
-    steps = tuple(_step(_Object(step, "a step"), n) for step in document.entries("steps"))
+    # Only a function may give losses below 0.
+    is_signed = settings.loss.startswith(_CALLABLE)
+    steps = tuple(_step(step, n, is_signed) for step in document.parts("steps", "a step"))
     if not steps:
         raise ValueError("it has no steps")
     used = [*(step.index for step in steps), *settings.excluded_features]
     if len(set(used)) < len(used):
         raise ValueError("a feature is chosen or excluded more than once")
+    _check_fold_losses(steps, settings.cv)
     moments = _moments(document.part("moments"), len(steps))
     if settings.single_target and len(moments.target_means) > 1:
         raise ValueError(f"single_target is true for {len(moments.target_means)} targets")
     counters = document.part("counters")
-    reason = document.value("stop_reason")
-    if reason not in [known.value for known in StopReason]:
-        raise ValueError(f"unknown stop_reason {reason!r}")
+    reason = document.one_of("stop_reason", tuple(known.value for known in StopReason))
+    choice = document.part("size_choice") if document.has("size_choice") else None
+    surface = document.part("surface") if document.has("surface") else None
     return SelectionPath(
         steps=steps,
-        initial_loss=document.positive("initial_loss"),
+        initial_loss=document.loss("initial_loss", is_signed),
         settings=settings,
         moments=moments,
         counters=Counters(
@@ -198,6 +303,9 @@ def _path(document: _Object) -> SelectionPath:
             seconds=counters.positive("seconds"),
         ),
         stop_reason=StopReason(reason),
+        size_choice=None if choice is None else _size_choice(choice, len(steps)),
+        surface=None if surface is None else _surface(surface, settings, is_signed),
+        refit_alphas=_refit_alphas(document, settings, len(steps)),
     )
 
 
@@ -209,6 +317,14 @@ def _settings(settings: _Object) -> Settings:
         if not all(isinstance(name, str) for name in names):
             raise ValueError("feature_names_in has a name that is no string")
     excluded = settings.entries("excluded_features")
+    loss = settings.text("loss")
+    if not loss.startswith(_CALLABLE):
+        settings.one_of("loss", get_args(LossName))
+    refit: Any = settings.value("refit_alpha")
+    if isinstance(refit, str):
+        settings.one_of("refit_alpha", ("same", "loo"))
+    else:
+        refit = settings.positive("refit_alpha", zero_too=False)
     return Settings(
         alpha=settings.positive("alpha", zero_too=False),
         fit_intercept=settings.flag("fit_intercept"),
@@ -218,6 +334,9 @@ def _settings(settings: _Object) -> Settings:
         feature_names_in=names,
         weighted=settings.flag("weighted"),
         single_target=settings.flag("single_target"),
+        loss=loss,
+        cv=settings.text("cv"),
+        refit_alpha=refit,
     )
 
 
@@ -245,15 +364,99 @@ def _moments(moments: _Object, k: int) -> Moments:
     )
 
 
-def _step(step: _Object, n: int) -> Step:
-    if step.value("action") != "add":
-        raise ValueError(f"unknown action {step.value('action')!r}")
-    runners_up = [_Object(one, "a runner-up") for one in step.entries("runners_up")]
+def _step(step: _Object, n: int, is_signed: bool) -> Step:
+    step.one_of("action", ("add",))
+    runners_up = step.parts("runners_up", "a runner-up")
     return Step(
         index=step.whole("index", 0, n),
-        loss=step.positive("loss"),
-        standard_error=step.positive("standard_error"),
-        runners_up=tuple((one.whole("index", 0, n), one.positive("loss")) for one in runners_up),
+        loss=step.loss("loss", is_signed),
+        standard_error=step.error("standard_error"),
+        runners_up=tuple(
+            (one.whole("index", 0, n), one.loss("loss", is_signed)) for one in runners_up
+        ),
+        fold_losses=tuple(_fold_losses(step, is_signed)),
         forced=step.flag("forced"),
         seconds=step.positive("seconds"),
     )
+
+
+def _fold_losses(step: _Object, is_signed: bool) -> list[float]:
+    numbers = [_number(value, "fold_losses") for value in step.entries("fold_losses")]
+    if not is_signed and any(number < 0.0 for number in numbers):
+        raise ValueError("fold_losses has a number below 0")
+    return numbers
+
+
+def _check_fold_losses(steps: tuple[Step, ...], cv: str) -> None:
+    """One for each split: as many at every step, none for leave-one-out."""
+    counts = {len(step.fold_losses) for step in steps}
+    if len(counts) > 1:
+        raise ValueError(f"fold_losses has {min(counts)} to {max(counts)} entries in the steps")
+    if (cv == "loo") != (counts == {0}):
+        raise ValueError(f"fold_losses has {counts.pop()} entries in each step for cv {cv!r}")
+
+
+def _size_choice(choice: _Object, k: int) -> SizeChoice:
+    return SizeChoice(
+        size=choice.whole("size", 1, k + 1),
+        rule=choice.one_of("rule", ("given", *get_args(SizeRule))),
+        sentence=choice.text("sentence"),
+    )
+
+
+def _refit_alphas(document: _Object, settings: Settings, k: int) -> tuple[float, ...] | None:
+    is_same = settings.refit_alpha == "same"
+    if document.has("refit_alphas") == is_same:
+        found = "is null" if not is_same else "is not null"
+        raise ValueError(f"refit_alphas {found} for refit_alpha {settings.refit_alpha!r}")
+    return None if is_same else tuple(document.positives("refit_alphas", k))
+
+
+def _surface(surface: _Object, settings: Settings, is_signed: bool) -> AlphaSurface:
+    rule: Any = surface.one_of("rule", get_args(AlphaRule))
+    alphas = np.array(surface.positives("alphas"))
+    if (np.diff(alphas) <= 0.0).any():
+        raise ValueError("alphas is not ascending")
+    alpha = surface.positive("alpha", zero_too=False)
+    if alpha not in alphas or alpha != settings.alpha:
+        raise ValueError(f"the surface has alpha {alpha}, which is not that of the path")
+    rows = surface.entries("losses", len(alphas))
+    width = len(_entries(rows[0], "losses", 1 if rule == "all_features" else None))
+    if not 1 <= width <= settings.n_features_in:
+        raise ValueError(f"losses has {width} columns for {settings.n_features_in} features")
+    size = (
+        surface.whole("size", 0, 1)
+        if rule == "all_features"
+        else surface.whole("size", 1, width + 1)
+    )
+    shape = (len(alphas), width)
+    losses = surface.cells("losses", shape, is_signed)
+    if np.isnan(losses[alphas == alpha, max(size, 1) - 1]).any():
+        raise ValueError(f"losses has null at alpha {alpha} and size {size}, which were chosen")
+    fold_losses, fold_shares = _outer_folds(surface, rule == "nested", shape, is_signed)
+    return AlphaSurface(
+        rule=rule,
+        alphas=alphas,
+        losses=losses,
+        standard_errors=surface.cells("standard_errors", shape),
+        fold_losses=fold_losses,
+        fold_shares=fold_shares,
+        folds=surface.text("folds"),
+        alpha=alpha,
+        size=size,
+    )
+
+
+def _outer_folds(
+    surface: _Object, is_nested: bool, shape: tuple[int, int], is_signed: bool
+) -> tuple[Float | None, Float | None]:
+    """Losses and shares of the outer folds, which the nested rule alone has."""
+    for key in ("fold_losses", "fold_shares"):
+        if surface.has(key) != is_nested:
+            raise ValueError(f"{key} of the surface is for rule 'nested', where it is not null")
+    if not is_nested:
+        return None, None
+    shares = np.array(surface.positives("fold_shares"))
+    if abs(shares.sum() - 1.0) > 1e-6:
+        raise ValueError(f"fold_shares has the sum {shares.sum()}, not 1")
+    return surface.cells("fold_losses", (len(shares), *shape), is_signed), shares

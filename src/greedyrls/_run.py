@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ._kernels import Float
+from ._lanes import LanePath, LooLanes
 from ._path import Counters, Moments, SelectionPath, Settings, Step, StopReason
 from ._plan import AnyState, Data, Plan
 from ._problem import Problem
 from ._progress import progress_bar
 from ._search import forward, replay
-from ._state import NumericalLimit
+from ._state import LooData, NumericalLimit
 
 Callback = Callable[[Step], Any]
+
+# As many searches take their steps together: their feature spaces must fit beside X.
+_LANES = 12
+# With fewer elements of X a single search, which scores every candidate, is as fast.
+_WORTH_LANES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +42,17 @@ class Limits:
         """Room to begin with: all of it, or little where the search will likely stop early."""
         return self.size if self.patience is None else min(self.size, 64)
 
-    def is_stale(self, steps: list[Step]) -> bool:
-        """Whether the smallest loss is `patience` steps old; less than `tol` is no improvement."""
-        if self.patience is None or len(steps) < self.least:
+    def is_stale(self, losses: Sequence[float], forced: int = 0) -> bool:
+        """Whether the smallest loss is `patience` steps old; less than `tol` is no improvement.
+
+        The losses of forced features, which come first, do not count.
+        """
+        if self.patience is None or len(losses) < self.least:
             return False
         best, age = np.inf, 0
-        for step in steps:
-            if step.forced:
-                continue
-            if best == np.inf or step.loss < best - self.tol * abs(best):
-                best, age = step.loss, 0
+        for loss in losses[forced:]:
+            if best == np.inf or loss < best - self.tol * abs(best):
+                best, age = loss, 0
             else:
                 age += 1
         return age >= self.patience
@@ -76,7 +84,9 @@ class Run:
                     if self._callback is not None and self._says_stop(self._callback(step)):
                         self.stop_reason = StopReason.CALLBACK
                         return
-                    if self._limits.is_stale(self.steps):
+                    losses = [known.loss for known in self.steps]
+                    forced = sum(known.forced for known in self.steps)
+                    if self._limits.is_stale(losses, forced):
                         self.stop_reason = StopReason.NO_IMPROVEMENT
                         return
             except KeyboardInterrupt:
@@ -130,6 +140,96 @@ def search_path(
     run = Run(limits, callback, verbose)
     run.consume(steps())
     return make_path(plan, state, alpha, run, initial_loss, began, Counters(passes=first_pass))
+
+
+def search_paths(
+    plan: Plan,
+    data: Data,
+    alphas: Float,
+    limits: Limits,
+    *,
+    n_runners_up: int = 0,
+    callback: Callback | None = None,
+    verbose: int = 0,
+) -> Iterator[SelectionPath]:
+    """The paths of several penalties on the same data, in their order.
+
+    Where the searches can take their steps together they do; the answer is the same.
+    """
+    together = (
+        isinstance(data, LooData)
+        and plan.loss.name == "squared"
+        and plan.strategy == "auto"
+        and plan.block_rows is None
+        and not data.problem.forced
+        and n_runners_up == 0
+        and callback is None
+        and data.problem.n_samples * data.problem.n_features > _WORTH_LANES
+    )
+    first_pass = 1
+    for first in range(0, len(alphas), _LANES):
+        some = alphas[first : first + _LANES]
+        found: list[LanePath | None] = [None] * len(some)
+        began, before = time.perf_counter(), data.passes
+        if together and isinstance(data, LooData):
+            lanes = LooLanes(data, some, limits.size, limits.is_stale)
+            lanes.run()
+            found = lanes.paths
+        interrupted = any(lane is not None and lane.interrupted for lane in found)
+        for alpha, lane in zip(some, found, strict=True):
+            if lane is None and interrupted:
+                continue
+            if lane is None:
+                path = search_path(
+                    plan,
+                    data,
+                    float(alpha),
+                    limits,
+                    n_runners_up=n_runners_up,
+                    callback=callback,
+                    verbose=verbose,
+                    first_pass=first_pass,
+                )
+            else:
+                assert isinstance(data, LooData)
+                passes = first_pass + data.passes - before
+                path = _lane_path(plan, data, float(alpha), lane, passes, began)
+                # What the lanes cost together is told once.
+                began, before = time.perf_counter(), data.passes
+            first_pass = 0
+            yield path
+            if path.interrupted and lane is None:
+                return
+        if interrupted:
+            return
+
+
+def _lane_path(
+    plan: Plan, data: LooData, alpha: float, lane: LanePath, passes: int, began: float
+) -> SelectionPath:
+    """A path from the steps of a lane."""
+    problem = data.problem
+    chosen = [step.index for step in lane.steps]
+    reason = StopReason.REACHED
+    if lane.interrupted:
+        reason = StopReason.INTERRUPTED
+    elif lane.is_stale:
+        reason = StopReason.NO_IMPROVEMENT
+    elif len(chosen) == problem.n_available:
+        reason = StopReason.EXHAUSTED
+    return SelectionPath(
+        steps=tuple(Step(step.index, step.loss, step.standard_error) for step in lane.steps),
+        initial_loss=data.loss_and_error(data.statistics)[0],
+        settings=settings_of(problem, plan, alpha),
+        moments=Moments(
+            lane.gram,
+            data.start.correlation[:, chosen].T.copy(),
+            data.start.means[chosen],
+            data.start.target_means.copy(),
+        ),
+        counters=Counters(passes, lane.exact_evaluations, 0, time.perf_counter() - began),
+        stop_reason=reason,
+    )
 
 
 def make_path(

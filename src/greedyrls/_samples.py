@@ -129,13 +129,19 @@ class SampleSpace:
         return values
 
     def score(
-        self, indices: NDArray[np.intp], beta: Float, penalty: Float, shrinkage: Float
+        self,
+        indices: NDArray[np.intp],
+        beta: Float,
+        penalty: Float,
+        shrinkage: Float,
+        with_spread: bool,
     ) -> Scores:
         """Exact leave-one-out sums of at most `group` candidates.
 
         beta (|S| × c) are their coefficients on the chosen features; penalty (c) is
         P_ii + β'Pβ and shrinkage (t × c) is w'Pβ: δ and τ are computed from the rows themselves,
-        as ‖z‖² + P_ii + β'Pβ and r·z + w'Pβ, where errors of β are of second order.
+        as ‖z‖² + P_ii + β'Pβ and r·z + w'Pβ, where errors of β are of second order. Σ r² z² and
+        Σ z⁴ are computed if asked for.
         """
         self.exact_evaluations += len(indices)
         blocks = self._blocks
@@ -144,7 +150,7 @@ class SampleSpace:
         delta = norms + penalty
         rho = (correlations + shrinkage) / delta
         losses, mixed, fourth = add_up(
-            block.losses(z, delta, rho) for block, z in zip(blocks, Z, strict=True)
+            block.losses(z, delta, rho, with_spread) for block, z in zip(blocks, Z, strict=True)
         )
         sums = losses[0] if len(losses) == 1 else losses.sum(axis=0)
         row = int(sums.argmin())

@@ -13,11 +13,11 @@ from ._curves import LooCurve, best_penalties
 from ._fold_state import FoldData
 from ._kernels import Float
 from ._nested import chosen_of, joint_surface, nested_surface
-from ._path import Counters, SelectionPath
+from ._path import Counters, SelectionPath, StopReason
 from ._plan import Data, Plan
 from ._problem import Problem
 from ._request import Refit, Request
-from ._run import Limits, search_path
+from ._run import Limits, search_path, search_paths
 from ._size import SizeChoice, choose_size, fold_covariance
 from ._state import LooData
 from ._surface import AlphaSurface, best_pair
@@ -66,14 +66,14 @@ def _search_with_chosen_penalty(
     alphas = _grid(data, request.alpha)
     size = None if request.is_automatic else request.size
     if request.alpha_rule == "joint":
-        return _joint(plan, data, alphas, request, size, began)
+        return _joint(plan, data, alphas, request, size)
     limits, counters = request.limits, Counters()
     if request.alpha_rule == "all_features":
         surface, counters = _all_features(problem, plan, data, alphas)
     else:
         assert request.outer is not None
         surface, counters = nested_surface(
-            problem, plan, alphas, limits, request.outer, request.refit, size, request.verbose
+            plan, data, alphas, limits, request.outer, request.refit, size, request.verbose
         )
         # The path must reach the size that was chosen, however its own loss goes.
         limits = replace(limits, least=surface.size)
@@ -84,7 +84,7 @@ def _search_with_chosen_penalty(
 def _grid(data: Data, alpha: float | Float | str) -> Float:
     if isinstance(alpha, np.ndarray):
         return alpha
-    return auto_grid(penalty_scale(_diagonal(data)))
+    return auto_grid(penalty_scale(_diagonal(data), data.problem.excluded))
 
 
 def _diagonal(data: Data) -> Float:
@@ -98,21 +98,30 @@ def _diagonal(data: Data) -> Float:
 
 
 def _joint(
-    plan: Plan, data: Data, alphas: Float, request: Request, size: int | None, began: float
+    plan: Plan, data: Data, alphas: Float, request: Request, size: int | None
 ) -> SelectionPath:
     """The paths of all penalties; the one whose own loss is the smallest."""
-    paths: list[SelectionPath] = []
-    for alpha in alphas:
-        first_pass = 0 if paths else 1
-        path = _search(plan, data, float(alpha), request.limits, request, first_pass, began)
-        paths.append(path)
-        if path.interrupted:
-            break
-    tried = alphas[: len(paths)]
+    paths = list(
+        search_paths(
+            plan,
+            data,
+            alphas,
+            request.limits,
+            n_runners_up=request.n_runners_up,
+            callback=request.callback,
+            verbose=request.verbose,
+        )
+    )
+    tried = np.array([path.settings.alpha for path in paths])
     least = len(data.problem.forced)
     surface = joint_surface(paths, tried, request.size, size, least)
     total = sum((path.counters for path in paths), Counters())
-    return replace(paths[surface.row], surface=surface, counters=total)
+    chosen = replace(paths[surface.row], surface=surface, counters=total)
+    if any(
+        path.interrupted for path in paths
+    ):  # then other penalties were not tried, or not to the end
+        chosen = replace(chosen, stop_reason=StopReason.INTERRUPTED)
+    return chosen
 
 
 def _all_features(
@@ -145,7 +154,9 @@ def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> Sel
     if refit != "loo":
         return replace(path, refit_alphas=(float(refit),) * len(path))
     loo_data = data if isinstance(data, LooData) else LooData(data.problem)
-    penalties = refit_grid(penalty_scale(loo_data.start.diagonal), is_fine=True)
+    penalties = refit_grid(
+        penalty_scale(loo_data.start.diagonal, data.problem.excluded), is_fine=True
+    )
     curve = LooCurve(loo_data.samples, data.problem, chosen_of(path), plan.loss)
     places, _ = best_penalties(curve, penalties)
     return replace(path, refit_alphas=tuple(penalties[places].tolist()))

@@ -72,7 +72,7 @@ def choose_size(
 
     `measure` names the losses and `stopped` says why there are no more of them.
     """
-    offset = max(1, least) - 1
+    offset = min(max(1, least), len(losses)) - 1  # a search may end before all forced ones are in
     open_losses = losses[offset:]
     smallest = float(np.nanmin(open_losses))
     tied = open_losses <= smallest + _TIE * abs(smallest)
@@ -91,6 +91,12 @@ def choose_size(
     within = losses - losses[best] <= errors
     within[best] = True
     size = int(np.flatnonzero(within[offset:])[0]) + offset + 1
+    if size == best + 1:
+        sentence = (
+            f"{_features(size)} chosen by rule '1se': {at_best}; no smaller size is within one "
+            f"standard error of the difference. {stopped}"
+        )
+        return SizeChoice(size, rule, sentence)
     sentence = (
         f"{_features(size)} chosen by rule '1se': the fewest whose {measure} "
         f"({_number(losses[size - 1])}) is within one standard error of the difference "

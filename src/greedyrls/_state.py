@@ -66,6 +66,20 @@ class LooData:
         )
         self.n_weighted = problem.n_samples if weights is None else int(np.count_nonzero(weights))
 
+    @property
+    def passes(self) -> int:
+        """Over the data, so far."""
+        return self.samples.passes
+
+    def loss_and_error(self, known: SampleStatistics) -> tuple[float, float]:
+        """The leave-one-out loss, a weighted mean over samples and targets, and its error."""
+        n, weight = self.n_weighted, self.start.total_weight
+        mean = float(known.g_r.sum()) / (weight * len(known.g_r))
+        squares = (
+            known.loss_squares - 2.0 * mean * known.loss_weights + mean * mean * self.weight_squares
+        )
+        return mean, math.sqrt(max(squares, 0.0) * n / (n - 1)) / weight
+
 
 class SelectionState:
     """Everything that changes during a search."""
@@ -140,13 +154,7 @@ class SelectionState:
     @property
     def standard_error(self) -> float:
         """Of the loss as a weighted mean over samples."""
-        known, mean, n = self.statistics, self.loss, self.data.n_weighted
-        squares = (
-            known.loss_squares
-            - 2.0 * mean * known.loss_weights
-            + mean * mean * self.data.weight_squares
-        )
-        return math.sqrt(max(squares, 0.0) * n / (n - 1)) / self.start.total_weight
+        return self.data.loss_and_error(self.statistics)[1]
 
     @property
     def fold_losses(self) -> None:
@@ -161,8 +169,10 @@ class SelectionState:
         parts = []
         for first in range(0, len(indices), self.samples.group):
             some = indices[first : first + self.samples.group]
-            scores = self.samples.score(some, *self.features.coefficients(some))
-            self.features.remember_spread(some, scores.mixed, scores.fourth)
+            follows = self.features.follows_spread
+            scores = self.samples.score(some, *self.features.coefficients(some), follows)
+            if follows:
+                self.features.remember_spread(some, scores.mixed, scores.fourth)
             parts.append(scores)
         if len(parts) == 1:
             return parts[0]
@@ -198,7 +208,7 @@ class SelectionState:
             products = self.samples.chosen_products(index, beta[:, None])
             beta = self.features.corrected(beta, products)
             self.samples.forget()
-            scores = self.samples.score(order, *self.features.terms(order, beta[:, None]))
+            scores = self.samples.score(order, *self.features.terms(order, beta[:, None]), True)
         return beta, pivot_of(scores, 0)
 
     def set_anchor(self, columns: list[int]) -> None:

@@ -1,0 +1,299 @@
+"""Leave-one-out searches for several penalties on the same rows, step by step together.
+
+A fast path for many short searches, where the interpreter would take most of the time. It is as
+exact as a single search (`_criterion`), and leaves the difficult lanes to that: pivots that need
+refinement, drift, bounds too loose to rule out most candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._blocks import RowBlock, SampleStatistics
+from ._choice import best_first, first_of_best, smallest, tie_tolerances
+from ._criterion import MARGIN
+from ._kernels import Float
+from ._lane_space import LanePivots, LaneSpace
+from ._state import DRIFT_BOUND, LooData
+
+_ROUNDING = 1e-13
+_TINY = 1e-300
+# Candidates of a lane scored before its threshold is known, and how many may be scored after.
+_FIRST = 2
+_MOST_LATER = 48
+# A chosen pivot this much smaller than A_bb asks for refined coefficients.
+_REFINED_PIVOT = 1e-3
+_SMALLEST_D = 1e-12
+# Elements of Z made at a time.
+_ELEMENTS = 1 << 18
+
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneStep:
+    """What one step of a lane found."""
+
+    index: int
+    loss: float
+    standard_error: float
+
+
+class LanePath(NamedTuple):
+    """The search of one penalty: steps, Gram matrix of the chosen features, evaluations made."""
+
+    steps: list[LaneStep]
+    gram: Float
+    exact_evaluations: int
+    is_stale: bool  # ended early, as its loss had not improved
+    interrupted: bool
+
+
+class _Scored(NamedTuple):
+    """Candidates of one lane, scored."""
+
+    indices: Places
+    losses: Float  # (c) sums over targets
+    tolerances: Float  # (c)
+    betas: Float  # (|S| × c)
+    delta: Float
+    rho: Float  # (t × c)
+    norms: Float
+    inner: Float  # (t × c)
+    Z: Float  # (c × m)
+
+
+def _chosen(parts: list[_Scored]) -> tuple[_Scored, int, float]:
+    """The best of all that were scored: its part and place there, and what still ties with it."""
+    if len(parts) == 1:
+        indices, losses, tolerances = parts[0][:3]
+    else:
+        indices, losses, tolerances = (
+            np.concatenate(arrays) for arrays in zip(*(part[:3] for part in parts), strict=True)
+        )
+    place = first_of_best(indices, losses, tolerances)
+    best = int(losses.argmin())
+    limit = float(losses[best] + tolerances[best])
+    for part in parts:
+        if place < len(part.indices):
+            return part, place, limit
+        place -= len(part.indices)
+    raise IndexError(place)
+
+
+class LooLanes:
+    """Searches that have all made the same number of steps."""
+
+    def __init__(
+        self,
+        data: LooData,
+        alphas: Float,
+        size: int,
+        is_stale: Callable[[Sequence[float]], bool],
+    ) -> None:
+        (block,) = data.samples.blocks
+        self._data = data
+        self._size = size
+        self._is_stale = is_stale
+        self._space = LaneSpace(data.start.diagonal, data.start.correlation, alphas, size)
+        self._blocks: list[RowBlock] = [block] * len(alphas)
+        self._statistics: list[SampleStatistics] = [data.statistics] * len(alphas)
+        self._barred = np.full((len(alphas), data.problem.n_features), -np.inf)
+        self._barred[:, list(data.problem.excluded)] = np.inf
+        self._group = max(1, _ELEMENTS // data.problem.n_samples)
+        self._lanes = np.arange(len(alphas))  # which lane of those begun each one is
+        self._evaluations = np.zeros(len(alphas), dtype=np.intp)
+        self._steps: list[list[LaneStep]] = [[] for _ in alphas]
+        self.paths: list[LanePath | None] = [None] * len(alphas)
+
+    def run(self) -> None:
+        """All steps, or those before an interrupt; `paths` has None where a single search must go.
+
+        An interrupt before the first step is passed on.
+        """
+        interrupted = False
+        try:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                while self._space.size < self._size and len(self._lanes):
+                    self._step()
+        except KeyboardInterrupt:
+            if not any(self._steps):
+                raise
+            interrupted = True
+        for lane in range(len(self._lanes)):
+            self._finish(lane, False, interrupted)
+
+    def _finish(self, lane: int, is_stale: bool, interrupted: bool) -> None:
+        """Keep what a lane has found."""
+        begun = self._lanes[lane]
+        steps = self._steps[begun]
+        k = len(steps)
+        if k:
+            gram = self._space.gram[lane, :k, :k].copy()
+            count = int(self._evaluations[begun])
+            self.paths[begun] = LanePath(steps, gram, count, is_stale, interrupted)
+
+    def _step(self) -> None:
+        bounds = self._bounds()
+        parts = [[one] for one in self._score([smallest(row, _FIRST) for row in bounds])]
+        later = [self._still_open(lane, bounds[lane], parts[lane][0]) for lane in range(len(parts))]
+        # A lane with many open candidates is better off with a search that tightens its bounds.
+        is_easy = [len(indices) <= _MOST_LATER for indices in later]
+        wanted = [
+            indices if easy else indices[:0] for indices, easy in zip(later, is_easy, strict=True)
+        ]
+        if any(map(len, wanted)):
+            for lane, more in enumerate(self._score(wanted)):
+                if len(more.indices):
+                    parts[lane].append(more)
+        chosen = [_chosen(own)[:2] for own in parts]
+        sound = [easy and self._is_sound(lane, *chosen[lane]) for lane, easy in enumerate(is_easy)]
+        if not all(sound):
+            kept = np.flatnonzero(sound)
+            self._keep(kept)
+            bounds, chosen = bounds[kept], [chosen[lane] for lane in kept]
+        if chosen:
+            self._add(chosen, bounds)
+
+    def _still_open(self, lane: int, bounds: Float, scored: _Scored) -> Places:
+        """Candidates whose bounds do not rule them out."""
+        _, _, limit = _chosen([scored])
+        limit += MARGIN * float(self._statistics[lane].g_r.sum())
+        (left,) = (bounds <= limit).nonzero()
+        return left[~np.isin(left, scored.indices)]
+
+    def _is_sound(self, lane: int, scored: _Scored, place: int) -> bool:
+        """Whether the chosen candidate needs no more care than this search takes."""
+        index = scored.indices[place]
+        scale = self._space.diagonal[index] + self._space.alphas[lane]
+        return bool(
+            np.isfinite(scored.losses).all()
+            and (self._space.size == 0 or scored.delta[place] >= _REFINED_PIVOT * scale)
+        )
+
+    def _keep(self, lanes: Places) -> None:
+        """Go on with some lanes; the others are left to a single search."""
+        self._space.keep(lanes)
+        self._blocks = [self._blocks[lane] for lane in lanes]
+        self._statistics = [self._statistics[lane] for lane in lanes]
+        self._barred = self._barred[lanes]
+        self._lanes = self._lanes[lanes]
+
+    def _bounds(self) -> Float:
+        """Lower bounds (P × n) of the leave-one-out sums, as `_criterion.lower_bounds`."""
+        space, known = self._space, self._statistics
+        g_r = np.array([one.g_r for one in known])  # (P × t)
+        g_g = np.array([one.g_g for one in known])
+        r_r = np.array([one.r_r for one in known])
+        largest = np.array([one.largest_d for one in known])[:, None, None]
+        c1 = g_r / (r_r + _TINY)
+        square = (1.0 + _ROUNDING) * g_g - c1 * g_r
+        distance = np.sqrt(np.maximum(square, _ROUNDING * g_g))
+        rho = space.tau / space.delta[:, None, :]
+        gain = space.inner * (2.0 * c1[:, :, None])
+        gain *= rho
+        size = np.abs(rho, out=rho)
+        size *= np.sqrt(space.norms)[:, None, :]
+        quadratic = size * (-1.0 / (largest * largest))
+        quadratic += 2.0 * distance[:, :, None]
+        quadratic *= size
+        gain += quadratic
+        values: Float = g_r.sum(axis=1)[:, None] - gain.sum(axis=1)
+        values[space.untrusted()] = -np.inf
+        np.fmax(values, self._barred, out=values)
+        return values
+
+    def _score(self, candidates: list[Places]) -> list[_Scored]:
+        """Exact losses of some candidates of each lane."""
+        scored: list[_Scored] = []
+        first = 0
+        while first < len(candidates):
+            last, count = first, 0
+            while last < len(candidates) and (
+                last == first or count + len(candidates[last]) <= self._group
+            ):
+                count += len(candidates[last])
+                last += 1
+            scored += self._score_some(list(range(first, last)), candidates[first:last])
+            first = last
+        return scored
+
+    def _score_some(self, lanes: list[int], candidates: list[Places]) -> list[_Scored]:
+        space, store = self._space, self._blocks[0].columns
+        terms = [
+            space.coefficients(lane, indices)
+            for lane, indices in zip(lanes, candidates, strict=True)
+        ]
+        every = np.concatenate(candidates)
+        if len(every) == 0:
+            Z = np.empty((0, self._data.problem.n_samples))
+        else:
+            distinct, where = np.unique(every, return_inverse=True)
+            Z = store.get(distinct)[where]
+            chosen = [space.selected[lane, : space.size] for lane in lanes]
+            betas = [beta for beta, _, _ in terms]
+            counts = [len(indices) for indices in candidates]
+            store.subtract_chosen(Z, chosen, betas, counts)
+        results, top = [], 0
+        for lane, indices, (beta, penalty, shrinkage) in zip(lanes, candidates, terms, strict=True):
+            part = Z[top : top + len(indices)]
+            top += len(indices)
+            block = self._blocks[lane]
+            norms, inner = block.moments(part)
+            delta = norms + penalty
+            rho = (inner + shrinkage) / delta
+            losses = block.losses(part, delta, rho, with_spread=False).losses
+            tolerances = tie_tolerances(losses, self._data.statistics.r_r)
+            results.append(
+                _Scored(
+                    indices, losses.sum(axis=0), tolerances, beta, delta, rho, norms, inner, part
+                )
+            )
+            self._evaluations[self._lanes[lane]] += len(indices)
+        return results
+
+    def _add(self, chosen: list[tuple[_Scored, int]], bounds: Float) -> None:
+        """Add the chosen feature of each lane."""
+        remaining = self._size - self._space.size
+        columns, indices = [], []
+        for lane, (known, place) in enumerate(chosen):
+            index = int(known.indices[place])
+            row = bounds[lane]
+
+            def ranking(count: int, row: Float = row) -> list[int]:
+                return best_first(row, count)
+
+            columns.append(self._data.gram.take(index, ranking, remaining))
+            indices.append(index)
+            self._blocks[lane] = self._blocks[lane].advance(
+                index, known.Z[place], float(known.delta[place]), known.rho[:, place], None
+            )
+        gram = np.array(columns)
+        gram[:, self._data.constant] = 0.0
+        pivots = LanePivots(
+            np.array([known.delta[place] for known, place in chosen]),
+            np.array([known.rho[:, place] for known, place in chosen]),
+            np.array([known.norms[place] for known, place in chosen]),
+            np.array([known.inner[:, place] for known, place in chosen]),
+        )
+        betas = [known.betas[:, place] for known, place in chosen]
+        drift = self._space.add(np.array(indices), gram, betas, pivots)
+        self._statistics = [block.statistics() for block in self._blocks]
+        self._barred[np.arange(len(indices)), indices] = np.inf
+        for lane, index in enumerate(indices):
+            loss, error = self._data.loss_and_error(self._statistics[lane])
+            self._steps[self._lanes[lane]].append(LaneStep(index, loss, error))
+        left = np.array([known.smallest_d for known in self._statistics])
+        goes_on = (drift <= DRIFT_BOUND) & (left >= _SMALLEST_D)
+        for lane in np.flatnonzero(goes_on).tolist():
+            losses = [step.loss for step in self._steps[self._lanes[lane]]]
+            if self._is_stale(losses):
+                self._finish(lane, True, False)
+                goes_on[lane] = False
+        if not goes_on.all():
+            self._keep(np.flatnonzero(goes_on))
