@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+pytest.register_assert_rewrite("agreement")
 
 # The number of problems of the exactness sweeps; the default is what CI runs.
 EXAMPLES = int(os.environ.get("GREEDYRLS_EXAMPLES", "2000"))

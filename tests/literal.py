@@ -50,17 +50,18 @@ def ridge_predict(
         if not weights.sum() > 0:
             raise ValueError("no training row of positive weight: the intercept is undefined")
         x_mean, y_mean = weights @ X / weights.sum(), weights @ Y / weights.sum()
-        # Once more, for the digits that a column far from the origin costs the first mean.
-        x_mean = x_mean + weights @ (X - x_mean) / weights.sum()
+    # Far from the origin the mean is rounded to its own size: what is left of it comes off apart.
+    X = X - x_mean
+    rest = weights @ X / weights.sum() if fit_intercept else np.zeros(X.shape[1])
     root = np.sqrt(weights)[:, None]
     n, t = X.shape[1], Y.shape[1]
-    left = np.vstack([root * (X - x_mean), np.sqrt(alpha) * np.eye(n)])
+    left = np.vstack([root * (X - rest), np.sqrt(alpha) * np.eye(n)])
     right = np.vstack([root * (Y - y_mean), np.zeros((n, t))])
     # Columns of unit length: features in unlike units do not make the system ill-conditioned.
     lengths = np.sqrt(np.sum(left**2, axis=0))
     coef = np.linalg.lstsq(left / lengths, right, rcond=0.0)[0] / lengths[:, None]
     predictions = np.tile(y_mean, (len(np.asarray(X_test)), 1))
-    centred = np.asarray(X_test, dtype=np.float64) - x_mean
+    centred = np.asarray(X_test, dtype=np.float64) - x_mean - rest
     # Column by column, so that equal rows get equal predictions to the last bit.
     for column in range(n):
         predictions += np.multiply.outer(centred[:, column], coef[column])

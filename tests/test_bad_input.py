@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, LeaveOneOut
 
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, StopReason, greedy_path
 
@@ -212,7 +214,15 @@ OPTIONS: dict[str, tuple[Arguments, type[Exception], str]] = {
             TypeError,
             "alpha must be a number greater than 0, got",
         )
-        for alpha in (True, np.True_, "1", None, 1j, [1.0], np.array([1.0]))
+        for alpha in (True, np.True_, None, 1j)
+    },
+    **{
+        f"alpha={alpha!r}": (
+            {"alpha": alpha},
+            ValueError,
+            rf"alpha must be a number greater than 0, a list of .*or 'auto', got {alpha!r}",
+        )
+        for alpha in ("1", "loo", "")
     },
     "k = 0": ({"n_features": 0}, ValueError, "n_features must be at least 1, got 0"),
     "k < 0": ({"n_features": -2}, ValueError, "n_features must be at least 1, got -2"),
@@ -225,8 +235,13 @@ OPTIONS: dict[str, tuple[Arguments, type[Exception], str]] = {
     "nothing is left": ({"n_features": 1, "excluded_features": [True] * 8}, ValueError, "excluded"),
     **{
         f"k={k!r}": ({"n_features": k}, TypeError, "n_features must be a whole number, got")
-        for k in (3.0, np.float64(3), True, "3", None, [3], np.nan)
+        for k in (3.0, np.float64(3), True, None, [3], np.nan)
     },
+    "k in words": (
+        {"n_features": "3"},
+        ValueError,
+        "n_features must be a number or 'auto', got '3'",
+    ),
     "k < forced": (
         {"n_features": 1, "forced_features": [1, 2]},
         ValueError,
@@ -242,6 +257,139 @@ OPTIONS: dict[str, tuple[Arguments, type[Exception], str]] = {
     "no patience": ({"patience": 0}, ValueError, "patience must be None or a whole .*got 0"),
     "empty blocks": ({"block_rows": 0}, ValueError, "block_rows must be None or .*got 0"),
     "unknown search": ({"search": "fast"}, ValueError, "'bounded' or 'exhaustive', got 'fast'"),
+    "tolerance below 0": ({"tol": -0.5}, ValueError, r"tol must be None or .*got -0\.5"),
+    "tolerance is NaN": ({"tol": np.nan}, ValueError, "tol must be None or .*got nan"),
+    "tolerance in words": ({"tol": "low"}, TypeError, "tol must be None or .*got 'low'"),
+    "most features of a number": (
+        {"max_features": 5},
+        ValueError,
+        "max_features=5 is for n_features='auto'; with a number leave it out",
+    ),
+    "no features at most": (
+        {"n_features": "auto", "max_features": 0},
+        ValueError,
+        "max_features must be None or a whole number, 1 or more; got 0",
+    ),
+    "unknown size rule": (
+        {"size_rule": "2se"},
+        ValueError,
+        "size_rule must be 'min' or '1se', got '2se'",
+    ),
+    "unknown alpha rule": (
+        {"alpha_rule": "best"},
+        ValueError,
+        "alpha_rule must be one of 'nested', 'joint', 'all_features', got 'best'",
+    ),
+    "unknown refit": (
+        {"refit_alpha": "cv"},
+        ValueError,
+        "refit_alpha must be 'same', 'loo' or a number greater than 0, got 'cv'",
+    ),
+    **{
+        f"refit_alpha={value!r}": (
+            {"refit_alpha": value},
+            error,
+            rf"^refit_alpha must be a .*number greater than 0, got {re.escape(repr(value))}",
+        )
+        for value, error in (
+            (0, ValueError),
+            (-1.0, ValueError),
+            (np.nan, ValueError),
+            (True, TypeError),
+            ([1.0], TypeError),
+        )
+    },
+    "empty grid": ({"alpha": []}, ValueError, "grid of alpha is empty.*alpha='auto'"),
+    "empty array of alpha": ({"alpha": np.empty(0)}, ValueError, "grid of alpha is empty"),
+    "grid with 0": ({"alpha": [0.0, 1.0]}, ValueError, r"alpha must be a finite .*got 0\.0"),
+    "grid below 0": ({"alpha": [1.0, -2.0]}, ValueError, r"alpha must be .*got -2\.0"),
+    "grid with NaN": ({"alpha": [1.0, np.nan]}, ValueError, "alpha must be .*got nan"),
+    "grid of words": ({"alpha": [1.0, "2"]}, TypeError, "alpha must be .*got '2'"),
+    "grid in two dimensions": (
+        {"alpha": np.ones((3, 2))},
+        ValueError,
+        r"grid of alpha must have one dimension, got an array of shape \(3, 2\)",
+    ),
+    "outer leave-one-out": (
+        {"alpha": [1.0, 2.0], "alpha_cv": "loo"},
+        ValueError,
+        "alpha_cv='loo': .*made anew .*use a number of folds",
+    ),
+    "outer leave-one-out splitter": (
+        {"alpha": [1.0, 2.0], "alpha_cv": LeaveOneOut()},
+        ValueError,
+        "alpha_cv is leave-one-out: .*use a number of folds",
+    ),
+    "outer folds for one alpha": (
+        {"alpha_cv": 3},
+        ValueError,
+        "alpha_cv=3 is for alpha_rule='nested' with a grid .*leave it out",
+    ),
+    "outer folds for another rule": (
+        {"alpha": [1.0, 2.0], "alpha_cv": 3, "alpha_rule": "joint"},
+        ValueError,
+        "alpha_cv=3 is for alpha_rule='nested'",
+    ),
+    "outer folds without groups": (
+        {"alpha": [1.0, 2.0], "alpha_cv": GroupKFold(3)},
+        ValueError,
+        r"GroupKFold\(n_splits=3.*needs groups: pass groups",
+    ),
+    "unknown loss": (
+        {"loss": "mse"},
+        ValueError,
+        "loss='mse' is not known; use one of 'squared'.*or a function",
+    ),
+    "no loss": ({"loss": None}, TypeError, "loss must be one of .*got None"),
+    "unknown cv": ({"cv": "kfold"}, ValueError, "cv='kfold' is not known; cv must be 'loo', a num"),
+    "no cv": ({"cv": None}, TypeError, "cv must be 'loo', a number of folds.*got None"),
+    "one fold": ({"cv": 1}, ValueError, "cv=1 is too few folds; use at least 2"),
+    "short fold ids": (
+        {"cv": np.arange(M - 1) % 3},
+        ValueError,
+        "cv has 29 values, but there are 30 rows; give one for each",
+    ),
+    "one fold id": (
+        {"cv": np.zeros(M, int)},
+        ValueError,
+        "Every fold id in cv is 0: only one",
+    ),
+    "nothing to train on": (
+        {"cv": [(list(range(20)), list(range(20, M))), ([], list(range(M)))]},
+        ValueError,
+        "Split 1 leaves no training rows; use fewer folds, or other ones",
+    ),
+    "nothing of weight to train on": (
+        {"cv": np.arange(M) % 2, "sample_weight": np.arange(M) % 2},
+        ValueError,
+        "Split 0 leaves no test rows with a positive weight|no training rows with a positive",
+    ),
+    "a row to train and test on": (
+        {"cv": [(list(range(20)), list(range(19, M)))]},
+        ValueError,
+        "Split 0 of cv has row 19 both in its training rows and in its test rows",
+    ),
+    "no groups": ({"cv": GroupKFold(3)}, ValueError, "GroupKFold.*needs groups: pass groups with"),
+    "short groups": (
+        {"cv": 3, "groups": np.arange(M - 1) % 5},
+        ValueError,
+        "groups has 29 values, but there are 30 rows",
+    ),
+    "groups with leave-one-out": (
+        {"groups": np.arange(M) % 5},
+        ValueError,
+        "groups are not used by leave-one-out; pass cv=GroupKFold",
+    ),
+    "groups with fold ids": (
+        {"cv": np.arange(M) % 3, "groups": np.arange(M) % 5},
+        ValueError,
+        "groups cannot be used together with fold ids",
+    ),
+    "numbers for classes": (
+        {"loss": "zero_one"},
+        ValueError,
+        "loss='zero_one' needs labels -1",
+    ),
     "intercept in words": ({"fit_intercept": "no"}, TypeError, "fit_intercept must be .*got 'no'"),
     "no callback": ({"callback": 3}, TypeError, "callback must be callable.*got 3"),
 }
@@ -301,6 +449,97 @@ def test_a_name_that_several_columns_have() -> None:
     twice = pd.DataFrame(X, columns=[*"abcdefg", "a"])
     with pytest.raises(ValueError, match=r"(several|unique) column(.|\n)*'a'|'a'.*several columns"):
         greedy_path(twice, y, 3, forced_features=["a"])
+
+
+# Losses and folds --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cv", ["loo", 3])
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (np.nan, ValueError, "loss 'callable:bad' must return a finite number, got nan"),
+        (np.inf, ValueError, "loss 'callable:bad' must return a finite number, got inf"),
+        (np.ones(3), ValueError, r"must return one number, got an array of shape \(3,\); average"),
+        (None, TypeError, "loss 'callable:bad' must return one number, got None"),
+        ("0.5", TypeError, "must return one number, got '0.5' of type str"),
+    ],
+)
+def test_functions_that_give_no_number(
+    value: Any, error: type[Exception], message: str, cv: Any
+) -> None:
+    X, y = data()
+
+    def bad(y_true: Any, y_pred: Any) -> Any:
+        return value
+
+    with pytest.raises(error, match=message):
+        greedy_path(X, y, 3, loss=bad, cv=cv)
+
+
+def test_a_loss_that_raises_is_not_hidden() -> None:
+    X, y = data()
+
+    def bad(y_true: Any, y_pred: Any) -> float:
+        raise RuntimeError("no such metric")
+
+    with pytest.raises(RuntimeError, match="no such metric"):
+        greedy_path(X, y, 3, loss=bad)
+
+
+@pytest.mark.parametrize("loss", ["auc", "balanced_zero_one"])
+def test_a_class_that_a_test_fold_lacks(loss: str) -> None:
+    X, y = data()
+    codes = np.where(y > np.median(y), 1.0, -1.0)
+    ids = np.where(codes > 0, np.arange(M) % 2, np.arange(M) % 3)
+    message = rf"loss='{loss}' needs every class in each fold; fold 2 has no test sample of class "
+    with pytest.raises(ValueError, match=message + r"\+1.*StratifiedKFold"):
+        greedy_path(X, codes, 3, loss=loss, cv=ids)
+    with pytest.raises(ValueError, match=message):
+        greedy_path(X, codes, 3, loss=loss, alpha=[1.0, 2.0], alpha_cv=ids)
+    with pytest.raises(ValueError, match=message):
+        GreedyRLSClassifier(3, loss=loss, cv=ids, alpha=1.0).fit(X, codes)
+
+
+def test_a_class_that_training_rows_lack() -> None:
+    X, y = data()
+    labels = np.where(y > np.median(y), "high", "low")
+    ids = np.where(labels == "high", 1, np.arange(M) % 3)
+    message = "Split 1 has no training rows of class 'high'; use fewer folds, StratifiedKFold"
+    with pytest.raises(ValueError, match=message):
+        GreedyRLSClassifier(3, cv=ids, alpha=1.0).fit(X, labels)
+    with pytest.raises(ValueError, match=message):
+        GreedyRLSClassifier(3, alpha_cv=ids).fit(X, labels)
+
+
+@pytest.mark.parametrize("estimator", [GreedyRLSRegressor, GreedyRLSClassifier])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": []}, "grid of alpha is empty"),
+        ({"alpha_rule": "best"}, "alpha_rule must be one of"),
+        ({"size_rule": "2se"}, "size_rule must be 'min' or '1se'"),
+        ({"refit_alpha": "cv"}, "refit_alpha must be 'same'"),
+        ({"cv": "kfold"}, "cv='kfold' is not known"),
+        ({"loss": "mse"}, "loss='mse' is not known"),
+        ({"alpha_cv": "loo"}, "alpha_cv='loo'"),
+        ({"alpha": 1.0, "alpha_cv": 3}, "alpha_cv=3 is for"),
+        ({"tol": -1.0}, "tol must be None"),
+        ({"patience": 0}, "patience must be None"),
+        (
+            {"n_features_to_select": 3, "max_features": 3},
+            "max_features=3 is for n_features_to_select='auto'",
+        ),
+    ],
+)
+def test_estimators_with_bad_options(
+    estimator: type, options: dict[str, Any], message: str
+) -> None:
+    X, y = data()
+    model = estimator(**options)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y > 0)
+    assert not hasattr(model, "path_")
 
 
 # Estimators --------------------------------------------------------------------------------------

@@ -15,13 +15,15 @@ from greedyrls._blocks import RowBlock
 from greedyrls._criterion import LeaveOneOut, leverage_growth, lower_bounds
 from greedyrls._problem import make_problem
 from greedyrls._search import forward, replay
-from greedyrls._state import SelectionState
+from greedyrls._state import LooData, SelectionState
 from problems import Case, cases, two_classes
 
 
 def state_after(case: Case, features: list[int]) -> SelectionState:
-    problem = make_problem(case.X, case.y, **case.options)
-    state = SelectionState(problem, len(features) + 1)
+    options = dict(case.options)
+    alpha = options.pop("alpha")
+    data = LooData(make_problem(case.X, case.y, **options))
+    state = SelectionState(data, alpha, len(features) + 1)
     state.features.follows_spread = True
     for _ in replay(state, features, forced=False):
         pass
@@ -110,8 +112,7 @@ def test_drift_over_500_steps() -> None:
     rng = np.random.default_rng(4)
     X = rng.standard_normal((700, 520)) @ np.diag(10.0 ** rng.uniform(-1, 1, 520))
     y = X @ rng.standard_normal(520) + rng.standard_normal(700)
-    problem = make_problem(X, y, alpha=1e-3)
-    state = SelectionState(problem, 500)
+    state = SelectionState(LooData(make_problem(X, y)), 1e-3, 500)
     for _ in forward(state, LeaveOneOut(), 500):
         pass
     assert state.largest_drift < _state.DRIFT_BOUND
@@ -127,8 +128,7 @@ def test_drift_over_500_steps() -> None:
 def test_a_drifted_feature_space_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = two_classes(200, 40, seed=2)
     good = greedy_path(X, y, 12, search="bounded")
-    problem = make_problem(X, y)
-    state = SelectionState(problem, 12)
+    state = SelectionState(LooData(make_problem(X, y)), 1.0, 12)
     steps = forward(state, LeaveOneOut("bounded"), 12)
     for _ in range(5):
         next(steps)

@@ -197,7 +197,7 @@ def test_regression_is_ridge_on_the_chosen_columns(
 
 def test_targets_share_one_set_of_features() -> None:
     X, y = data(targets=(3,))
-    model = GreedyRLSRegressor(4).fit(X, pd.DataFrame(y, columns=list("abc")))
+    model = GreedyRLSRegressor(4, alpha=1.0).fit(X, pd.DataFrame(y, columns=list("abc")))
     assert model.selected_.shape == (4,)
     path = greedy_path(X, y, 4)
     assert_array_equal(model.selected_, path.indices)
@@ -275,8 +275,8 @@ def test_a_weight_of_zero_is_a_row_left_out(estimator: type) -> None:
     X, y = data()
     y = target_for(estimator, y)
     weights = (np.arange(50) % 3 > 0).astype(float)
-    model = estimator(4).fit(X, y, sample_weight=weights)
-    kept = estimator(4).fit(X[weights > 0], y[weights > 0])
+    model = estimator(4, alpha=1.0).fit(X, y, sample_weight=weights)
+    kept = estimator(4, alpha=1.0).fit(X[weights > 0], y[weights > 0])
     assert_array_equal(model.selected_, kept.selected_)
     assert_allclose(model.coef_, kept.coef_, rtol=1e-9)
     assert_allclose(model.path_.losses, kept.path_.losses, rtol=1e-9)
@@ -292,9 +292,10 @@ def test_frames_keep_their_names(estimator: type, frame: Any) -> None:
     X, y = data()
     y = target_for(estimator, y)
     table = frame(dict(zip(NAMES, X.T, strict=True)))
-    options = {"forced_features": ["gene 9"], "excluded_features": ["gene 7", "gene 0"]}
+    options: dict[str, Any] = {"alpha": 1.0, "forced_features": ["gene 9"]}
+    options["excluded_features"] = ["gene 7", "gene 0"]
     model = estimator(4, **options).fit(table, y)
-    plain = estimator(4, forced_features=[9], excluded_features=[7, 0]).fit(X, y)
+    plain = estimator(4, alpha=1.0, forced_features=[9], excluded_features=[7, 0]).fit(X, y)
     assert model.feature_names_in_.tolist() == NAMES
     assert_array_equal(model.selected_, plain.selected_)
     assert model.selected_[0] == 9
@@ -349,19 +350,19 @@ def test_in_a_pipeline() -> None:
     X, y = data()
     table = pd.DataFrame(X, columns=NAMES)
     scaled = StandardScaler().fit_transform(X)
-    whole = make_pipeline(StandardScaler(), GreedyRLSRegressor(4)).fit(table, y)
-    direct = GreedyRLSRegressor(4).fit(scaled, y)
+    whole = make_pipeline(StandardScaler(), GreedyRLSRegressor(4, alpha=1.0)).fit(table, y)
+    direct = GreedyRLSRegressor(4, alpha=1.0).fit(scaled, y)
     assert_array_equal(whole[-1].selected_, direct.selected_)
     assert_allclose(whole.predict(table), direct.predict(scaled))
     names = [NAMES[index] for index in np.sort(direct.selected_)]
     assert whole.get_feature_names_out().tolist() == names
-    selector = make_pipeline(StandardScaler(), GreedyRLSRegressor(4), Ridge(1.0)).fit(table, y)
+    selector = make_pipeline(StandardScaler(), GreedyRLSRegressor(4, alpha=1.0), Ridge(1.0))
+    selector.fit(table, y)
     assert_allclose(selector.predict(table), whole.predict(table), rtol=1e-9)
     weights = np.arange(50.0)
     weighted = clone(whole).fit(table, y, greedyrlsregressor__sample_weight=weights)
-    assert_array_equal(
-        weighted[-1].selected_, GreedyRLSRegressor(4).fit(scaled, y, weights).selected_
-    )
+    expected = GreedyRLSRegressor(4, alpha=1.0).fit(scaled, y, weights)
+    assert_array_equal(weighted[-1].selected_, expected.selected_)
 
 
 @pytest.mark.parametrize("estimator", BOTH)
@@ -425,4 +426,4 @@ def test_text_is_named_in_the_error() -> None:
     with pytest.raises(ValueError, match="for class labels use GreedyRLSClassifier"):
         greedy_path(X[["size"]], ["a", "b", "a"], 1)
     with pytest.raises(ValueError, match=r"n_features_to_select=9 is more than"):
-        GreedyRLSRegressor(9).fit(X[["size"]], [1.0, 2.0, 3.0])
+        GreedyRLSRegressor(9, alpha=1.0).fit(X[["size"]], [1.0, 2.0, 3.0])

@@ -309,7 +309,9 @@ def test_an_interrupted_fit_warns_and_is_a_model(
     full = greedy_path(X, y, SIZE, alpha=ALPHA)
     _Trap(monkeypatch, SampleSpace, "advance").set(4, interrupt, after=True)
     model = GreedyRLSRegressor(n_features, alpha=ALPHA)
-    with pytest.warns(UserWarning, match="interrupted; the model has the 3 features found so far"):
+    with pytest.warns(
+        UserWarning, match="interrupted; the model has 3 of the 3 features found so far"
+    ):
         model.fit(X, y)
     monkeypatch.undo()
     assert model.path_.interrupted
@@ -328,8 +330,8 @@ def test_a_fit_interrupted_among_forced_features(
 ) -> None:
     X, y = data()
     _Trap(monkeypatch, SampleSpace, "advance").set(3, interrupt, after=True)
-    model = GreedyRLSClassifier(n_features, forced_features=[14, 13, 12, 11])
-    with pytest.warns(UserWarning, match="interrupted; the model has the 2 features"):
+    model = GreedyRLSClassifier(n_features, alpha=1.0, forced_features=[14, 13, 12, 11])
+    with pytest.warns(UserWarning, match="interrupted; the model has 2 of the 2 features"):
         model.fit(X, y > 0)
     assert model.selected_.tolist() == [14, 13]
     assert model.predict(X).dtype == bool
@@ -337,7 +339,7 @@ def test_a_fit_interrupted_among_forced_features(
 
 def test_a_fit_interrupted_before_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = data()
-    model = GreedyRLSRegressor(3)
+    model = GreedyRLSRegressor(3, alpha=1.0)
     _Trap(monkeypatch, SampleSpace, "start").set(1, interrupt, after=True)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

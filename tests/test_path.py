@@ -405,3 +405,66 @@ def test_counters(search: Any) -> None:
     assert 1 <= counters.passes <= 1 + 4 + 4  # start, Gram columns, looks at all candidates
     assert counters.rebuilds == 0
     assert 0.0 < sum(step.seconds for step in path.steps) <= counters.seconds
+
+
+# What was chosen ---------------------------------------------------------------------------------
+
+
+def chosen_path(n_features: Any = 4, **options: Any) -> SelectionPath:
+    X, y, others = problem("plain")
+    return greedy_path(X, y, n_features, **(others | options))
+
+
+@pytest.mark.parametrize("n_features", [4, "auto"])
+@pytest.mark.parametrize("alpha", [ALPHA, [0.1, 1.0, 10.0]])
+def test_chosen_size_and_sentence(n_features: Any, alpha: Any) -> None:
+    path = chosen_path(n_features, alpha=alpha)
+    choice = path.size_choice
+    assert choice is not None
+    assert choice.rule == ("given" if n_features == 4 else "min")
+    assert path.chosen_size == choice.size <= len(path)
+    assert choice.sentence in path.sentence
+    assert (path.surface is not None) == isinstance(alpha, list)
+    if path.surface is not None:
+        assert path.surface.sentence in path.sentence
+        assert path.settings.alpha == path.surface.alpha
+    short = path.truncated(1)
+    assert short.size_choice is None
+    assert short.chosen_size == 1
+    assert short.sentence
+
+
+def test_penalties_of_the_models() -> None:
+    X, y, _ = problem("plain")
+    path = chosen_path(refit_alpha=3.0)
+    assert path.refit_alphas == (3.0,) * 4
+    assert path.settings.alpha == ALPHA
+    assert_array_equal(path.indices, chosen_path().indices)
+    for k in range(1, 5):
+        chosen = path.indices[:k]
+        model = Ridge(alpha=3.0).fit(X[:, chosen], y)
+        assert_allclose(path.coef(k), model.coef_, rtol=1e-9)
+        assert_allclose(path.truncated(k).predict(X), model.predict(X[:, chosen]), rtol=1e-9)
+        assert path.truncated(k).refit_alphas == (3.0,) * k
+    assert chosen_path().refit_alphas is None
+
+
+def test_losses_of_folds() -> None:
+    path = chosen_path(cv=4)
+    found = path.fold_losses
+    assert found is not None
+    assert found.shape == (4, 4)
+    assert_allclose(found.mean(axis=1), path.losses, rtol=1e-12)
+    assert chosen_path().fold_losses is None
+    assert path.truncated(2).fold_losses.tolist() == found[:2].tolist()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("rule", ["nested", "joint", "all_features"])
+def test_copies_of_a_path_with_a_surface(rule: Any) -> None:
+    path = chosen_path(alpha=[0.1, 1.0, 10.0], alpha_rule=rule)
+    for other in _duplicates(path)[:-1]:
+        assert other == path
+        assert hash(other) == hash(path)
+        assert other.surface is not None
+        for values in (other.surface.alphas, other.surface.losses, other.surface.standard_errors):
+            assert not values.flags.writeable

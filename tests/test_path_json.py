@@ -14,9 +14,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from greedyrls import SelectionPath, StopReason, extend_path, greedy_path
+from greedyrls._size import SizeChoice
 
 CLEAR = r"(is not a greedyrls\.path document|greedyrls\.path document (is damaged|has version))"
 ODD_NAMES = [
@@ -29,6 +30,29 @@ ODD_NAMES = [
     "",
     "\u2028",
 ]
+# As the first release wrote it.
+VERSION_1 = """
+{"format": "greedyrls.path", "version": 1, "settings": {"alpha": 0.5, "fit_intercept": true,
+"n_samples": 5, "n_features_in": 4, "excluded_features": [3], "feature_names_in": ["a", "b", "c",
+"d"], "weighted": false, "single_target": true}, "initial_loss": 1.5625, "steps": [{"action": "add",
+"index": 0, "loss": 0.13524614072241453, "standard_error": 0.0650588114007856, "runners_up":
+[{"index": 2, "loss": 1.4742772108843532}], "forced": false, "seconds": 0.0006035110000084387},
+{"action": "add", "index": 1, "loss": 0.17102938399383144, "standard_error": 0.05924952140539432,
+"runners_up": [{"index": 2, "loss": 0.36717730099343066}], "forced": false, "seconds":
+0.00036141600139671937}], "moments": {"gram_lower": [[5.200000000000001], [0.6000000000000003,
+2.8000000000000007]], "correlation": [[5.0], [0.5]], "feature_means": [1.4, 1.2], "target_means":
+[1.5]}, "counters": {"passes": 4, "exact_evaluations": 5, "rebuilds": 0, "seconds":
+0.0016520029985258589}, "stop_reason": "reached"}
+"""
+# The data behind it.
+X_1 = [
+    [1.0, 2.0, 0.0, 1.0],
+    [2.0, 0.0, 1.0, 1.0],
+    [0.0, 1.0, 3.0, 0.0],
+    [1.0, 1.0, 1.0, 2.0],
+    [3.0, 2.0, 0.0, 0.0],
+]
+Y_1 = [1.0, 2.0, 0.0, 1.5, 3.0]
 
 
 def make_path(**options: Any) -> SelectionPath:
@@ -37,13 +61,29 @@ def make_path(**options: Any) -> SelectionPath:
     X = pd.DataFrame(rng.standard_normal((20, 8)), columns=ODD_NAMES)
     y = rng.standard_normal((20, 2))
     arguments = {
-        "alpha": 0.1 + 0.2,
+        "alpha": [0.1 + 0.2, 3.0],
+        "cv": 3,
+        "alpha_cv": 2,
         "sample_weight": rng.random(20),
         "forced_features": [5],
         "excluded_features": [0, 3],
         "n_runners_up": 2,
     } | options
+    if np.ndim(arguments["alpha"]) == 0:
+        del arguments["alpha_cv"]
     return greedy_path(X, y, 4, **arguments)
+
+
+def small_path(n_features: Any = 3, **options: Any) -> SelectionPath:
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((24, 5))
+    y = np.sign(X[:, 0] + rng.standard_normal(24))
+    return greedy_path(X, y, n_features, **options)
+
+
+def opposite_correlation(y_true: Any, y_pred: Any) -> float:
+    """A loss below 0 without a standard error."""
+    return -float(np.mean(y_true * y_pred))
 
 
 DOCUMENT = json.loads(make_path().to_json())
@@ -60,6 +100,10 @@ def assert_identical(one: SelectionPath, other: SelectionPath) -> None:
     assert other.settings == one.settings
     assert other.counters == one.counters
     assert other.stop_reason is one.stop_reason
+    assert other.size_choice == one.size_choice
+    assert other.surface == one.surface
+    assert other.refit_alphas == one.refit_alphas
+    assert other == one
     for name in ("gram", "correlation", "feature_means", "target_means"):
         ours, theirs = getattr(one.moments, name), getattr(other.moments, name)
         assert ours.shape == theirs.shape
@@ -117,7 +161,128 @@ def test_the_text_is_plain_json_with_a_name_and_a_version() -> None:
 
     document = json.loads(make_path().to_json(), parse_constant=no_constants)
     assert document["format"] == "greedyrls.path"
-    assert document["version"] == 1
+    assert document["version"] == 2
+
+
+GRID = [0.01, 1.0, 100.0]
+KINDS: dict[str, dict[str, Any]] = {
+    "a number": {"alpha": 1.0},
+    "nested": {"alpha": GRID},
+    "nested, automatic": {"alpha": "auto", "n_features": "auto"},
+    "nested, 1se": {"alpha": GRID, "n_features": "auto", "size_rule": "1se"},
+    "joint": {"alpha": GRID, "alpha_rule": "joint"},
+    "joint, automatic": {"alpha": GRID, "alpha_rule": "joint", "n_features": "auto", "patience": 1},
+    "all features": {"alpha": GRID, "alpha_rule": "all_features"},
+    "refit": {"refit_alpha": 2.5},
+    "refit by leave-one-out": {"refit_alpha": "loo"},
+    "folds": {"cv": 4},
+    "one fold": {"cv": [(list(range(12)), list(range(12, 24)))]},
+    "absolute": {"loss": "absolute"},
+    "zero-one": {"loss": "zero_one", "alpha": GRID, "cv": 3},
+    "balanced": {"loss": "balanced_zero_one"},
+    "auc": {"loss": "auc", "alpha": GRID},
+    "function": {"loss": opposite_correlation},
+    "function of folds": {"loss": opposite_correlation, "cv": 3, "alpha": GRID, "n_runners_up": 1},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_round_trip_of_every_kind_of_path(kind: str) -> None:
+    path = small_path(**KINDS[kind])
+    again = SelectionPath.from_json(path.to_json())
+    assert_identical(path, again)
+    assert again.to_json() == path.to_json()
+    assert again.sentence == path.sentence
+    assert again.chosen_size == path.chosen_size
+    assert_array_equal(again.standard_errors, path.standard_errors)
+    if path.surface is not None and again.surface is not None:
+        assert again.surface.losses.flags.writeable is False
+
+
+def test_a_loss_without_standard_error() -> None:
+    path = small_path(loss=opposite_correlation)
+    assert np.isnan(path.standard_errors).all()
+    document = json.loads(path.to_json())
+    assert [step["standard_error"] for step in document["steps"]] == [None] * 3
+    assert np.isnan(load(document).standard_errors).all()
+    assert load(document) == path
+
+
+def test_losses_of_a_function_may_be_below_0() -> None:
+    path = small_path(loss=opposite_correlation, cv=3, alpha=GRID, n_runners_up=1)
+    assert (path.losses < 0.0).all()
+    assert path.settings.loss == "callable:opposite_correlation"
+    document = json.loads(path.to_json())
+    document["initial_loss"] = -1.0
+    assert load(document).initial_loss == -1.0
+    document["settings"]["loss"] = "squared"
+    assert verdict(document) == "refused"
+
+
+def test_cells_without_a_loss() -> None:
+    document = json.loads(small_path(alpha=GRID, alpha_rule="joint").to_json())
+    row = (GRID.index(document["surface"]["alpha"]) + 1) % 3
+    document["surface"]["losses"][row][2] = None
+    document["surface"]["standard_errors"][row][1] = None
+    surface = load(document).surface
+    assert surface is not None
+    assert np.argwhere(np.isnan(surface.losses)).tolist() == [[row, 2]]
+    assert np.argwhere(np.isnan(surface.standard_errors)).tolist() == [[row, 1]]
+    assert json.loads(load(document).to_json()) == document
+
+
+# Version 1 ---------------------------------------------------------------------------------------
+
+
+def test_version_1_is_read() -> None:
+    path = SelectionPath.from_json(VERSION_1)
+    assert path.names() == ["a", "b"]
+    assert path.losses.tolist() == [0.13524614072241453, 0.17102938399383144]
+    assert path.settings.loss == "squared"
+    assert path.settings.cv == "loo"
+    assert path.settings.refit_alpha == "same"
+    assert path.fold_losses is None
+    assert path.size_choice is None
+    assert path.surface is None
+    assert path.refit_alphas is None
+    assert path.chosen_size == 2
+    assert_identical(path, SelectionPath.from_json(path.to_json()))
+    assert json.loads(path.to_json())["version"] == 2
+
+
+def test_version_1_is_the_path_of_today() -> None:
+    X = pd.DataFrame(X_1, columns=list("abcd"))
+    path = greedy_path(X, Y_1, 2, alpha=0.5, n_runners_up=1, excluded_features=["d"])
+    old = SelectionPath.from_json(VERSION_1)
+    assert old.settings == path.settings
+    assert old.indices.tolist() == path.indices.tolist()
+    assert_allclose(old.losses, path.losses, rtol=1e-12)
+    assert_allclose(old.coef(), path.coef(), rtol=1e-12)
+    assert extend_path(old, X, Y_1, 3).names() == ["a", "b", "c"]
+
+
+def test_version_1_has_none_of_what_came_later() -> None:
+    document = json.loads(VERSION_1) | {"surface": 3, "size_choice": "?", "refit_alphas": [1.0]}
+    document["settings"]["loss"] = "auc"
+    document["steps"][0]["fold_losses"] = [1.0]
+    assert load(document) == SelectionPath.from_json(VERSION_1)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("initial_loss",), -1.0),
+        (("steps", 0, "standard_error"), None),
+        (("steps", 0, "index"), 9),
+        (("settings",), []),
+        (("moments", "gram_lower"), None),
+    ],
+)
+def test_version_1_is_checked_as_well(place: tuple[Any, ...], value: Any) -> None:
+    document = json.loads(VERSION_1)
+    at(document, place[:-1])[place[-1]] = value
+    with pytest.raises(ValueError, match=rf"document is damaged: .*{place[-1]}"):
+        load(document)
 
 
 def test_unknown_additions_are_ignored() -> None:
@@ -150,9 +315,9 @@ def test_foreign_text(text: str | bytes, message: str) -> None:
     assert "greedyrls.path" in str(caught.value)
 
 
-@pytest.mark.parametrize("version", [2, 99, 0, "1", None, [1], True])
+@pytest.mark.parametrize("version", [3, 99, 0, -1, "1", "2", 2.0, None, [1], True])
 def test_other_versions(version: Any) -> None:
-    with pytest.raises(ValueError, match=r"has version .*; this release reads version 1"):
+    with pytest.raises(ValueError, match=r"has version .*; this release reads versions 1 and 2\."):
         load(DOCUMENT | {"version": version})
 
 
@@ -218,6 +383,29 @@ NUMBERS = [place for place in PLACES if _kind(at(DOCUMENT, place)) == "number"]
 FREE_LENGTH = {("settings", "excluded_features")} | {
     ("steps", step, "runners_up") for step in range(4)
 }
+# Keys that contradict another one, which is then the one named.
+ELSEWHERE = {"alphas", "cv", "excluded_features", "n_features_in", "rule"}
+CHOSEN_CELL = (
+    "surface",
+    "losses",
+    DOCUMENT["surface"]["alphas"].index(DOCUMENT["surface"]["alpha"]),
+    DOCUMENT["surface"]["size"] - 1,
+)
+
+
+def may_be(place: tuple[Any, ...], value: Any) -> bool:
+    """Whether a value of another type is allowed at a place."""
+    if place == ("settings", "refit_alpha"):
+        return _kind(value) == "number"
+    is_cell = place[:1] == ("surface",) and len(place) == {
+        "losses": 4,
+        "standard_errors": 4,
+        "fold_losses": 5,
+    }.get(place[1] if len(place) > 1 else "")
+    keys = ("feature_names_in", "size_choice", "surface", "standard_error")
+    return value is None and place != CHOSEN_CELL and (is_cell or place[-1] in keys)
+
+
 values = st.recursive(
     st.none()
     | st.booleans()
@@ -244,8 +432,9 @@ def test_whatever_is_changed_it_loads_or_is_a_value_error(
     assert repr(path)
     assert len(path.to_frame()) == len(path)
     again = SelectionPath.from_json(path.to_json())
-    assert again.steps == path.steps
-    assert again.settings == path.settings
+    assert again == path
+    assert again.to_json() == path.to_json()
+    assert path.sentence
 
 
 @pytest.mark.parametrize("place", KEYS, ids=lambda place: ".".join(map(str, place)))
@@ -263,8 +452,7 @@ def test_every_missing_key(place: tuple[Any, ...]) -> None:
     value=st.sampled_from([None, True, 1.5, 1, "1", "no", [], [1.0], {}, {"index": 1}]),
 )
 def test_every_wrong_type(place: tuple[Any, ...], value: Any) -> None:
-    old = at(DOCUMENT, place)
-    if _kind(value) == _kind(old) or (place[-1] == "feature_names_in" and value is None):
+    if _kind(value) == _kind(at(DOCUMENT, place)) or may_be(place, value):
         return
     with pytest.raises(ValueError, match=CLEAR):
         load(replaced(place, value))
@@ -324,14 +512,95 @@ def test_every_wrong_length(place: tuple[Any, ...], how: str) -> None:
         (("moments", "correlation"), [0.1] * 8),  # 4 features × 2 targets, but flat
         (("moments", "correlation"), [[0.1] * 4] * 2),
         (("moments", "target_means"), [[0.0], [0.0]]),
+        (("settings", "loss"), "hinge"),
+        (("settings", "loss"), ""),
+        (("settings", "cv"), "loo"),  # there are losses by fold
+        (("settings", "refit_alpha"), "best"),
+        (("settings", "refit_alpha"), "same"),  # there are refit_alphas
+        (("settings", "refit_alpha"), 0.0),
+        (("settings", "refit_alpha"), -1.0),
+        (("initial_loss",), -1.0),
+        (("steps", 1, "runners_up", 0, "loss"), -1.0),
+        (("steps", 1, "fold_losses", 0), -1.0),
+        (("steps", 1, "fold_losses", 0), None),
+        (("size_choice", "size"), 0),
+        (("size_choice", "size"), 5),
+        (("size_choice", "rule"), "max"),
+        (("size_choice", "rule"), ["min"]),
+        (("refit_alphas",), None),
+        (("refit_alphas",), [1.0] * 3),
+        (("refit_alphas", 0), 0.0),
+        (("refit_alphas", 0), -1.0),
+        (("refit_alphas", 0), None),
+        (("surface", "rule"), "best"),
+        (("surface", "rule"), "joint"),  # there are losses by fold
+        (("surface", "rule"), "all_features"),
+        (("surface", "alphas"), []),
+        (("surface", "alphas"), [3.0, 0.1 + 0.2]),
+        (("surface", "alphas"), [3.0, 3.0]),
+        (("surface", "alphas"), [-1.0, 3.0]),
+        (("surface", "alphas"), [0.0, 3.0]),
+        (("surface", "alpha"), 2.0),
+        (("surface", "alpha"), -1.0),
+        (("surface", "size"), 0),
+        (("surface", "size"), 5),
+        (("surface", "losses", 0, 0), -1.0),
+        (CHOSEN_CELL, None),
+        (("surface", "losses"), [[0.1] * 9] * 2),  # there are 8 features
+        (("surface", "losses"), [[]] * 2),
+        (("surface", "losses"), [0.1] * 8),
+        (("surface", "standard_errors", 1, 1), -1.0),
+        (("surface", "fold_losses"), None),
+        (("surface", "fold_losses", 0, 0, 0), -1.0),
+        (("surface", "fold_shares"), None),
+        (("surface", "fold_shares"), [0.5, 0.6]),
+        (("surface", "fold_shares"), [-0.5, 1.5]),
+        (("surface", "folds"), None),
         (("stop_reason",), "bored"),
         (("stop_reason",), ["reached"]),
     ],
     ids=lambda part: ".".join(map(str, part)) if isinstance(part, tuple) else str(part)[:20],
 )
 def test_values_that_no_path_has(place: tuple[Any, ...], value: Any) -> None:
-    with pytest.raises(ValueError, match=r"greedyrls\.path document is damaged"):
+    with pytest.raises(ValueError, match=r"greedyrls\.path document is damaged") as caught:
         load(replaced(place, value))
+    new = ("settings", "size_choice", "surface", "refit_alphas", "initial_loss")
+    key = next(part for part in reversed(place) if isinstance(part, str))
+    if place[0] in new and key not in ELSEWHERE:
+        assert key in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "value", "message"),
+    [
+        ("a number", ("refit_alphas",), [1.0] * 3, "refit_alphas is not null for .* 'same'"),
+        ("a number", ("settings", "cv"), "4-fold", "fold_losses has 0 entries"),
+        ("a number", ("steps", 1, "fold_losses"), [1.0], "fold_losses has 0 to 1 entries"),
+        ("folds", ("steps", 1, "fold_losses"), [1.0], "fold_losses has 1 to 4 entries"),
+        ("joint", ("surface", "fold_losses"), [[[1.0] * 3] * 3], "fold_losses of the surface"),
+        ("joint", ("surface", "fold_shares"), [1.0], "fold_shares of the surface"),
+        ("joint", ("settings", "alpha"), 55.0, "alpha .* not that of the path"),
+        ("all features", ("surface", "size"), 1, "size has 1"),
+        ("all features", ("surface", "losses"), [[1.0] * 2] * 3, "losses has 2 entries"),
+        ("all features", ("surface", "rule"), "joint", "size has 0"),
+        ("function", ("steps", 1, "standard_error"), -1.0, "standard_error is -1"),
+        ("function", ("settings", "loss"), "callable", "unknown loss"),
+    ],
+)
+def test_values_that_contradict_each_other(
+    kind: str, place: tuple[Any, ...], value: Any, message: str
+) -> None:
+    document = json.loads(small_path(**KINDS[kind]).to_json())
+    at(document, place[:-1])[place[-1]] = value
+    with pytest.raises(ValueError, match=rf"document is damaged: .*{message}"):
+        load(document)
+
+
+def test_a_size_choice_may_be_any_on_the_path() -> None:
+    choice = {"size": 2, "rule": "1se", "sentence": "Because."}
+    path = load(DOCUMENT | {"size_choice": choice})
+    assert path.size_choice == SizeChoice(2, "1se", "Because.")
+    assert path.chosen_size == 2
 
 
 def test_a_damaged_document_is_not_executed_or_formatted() -> None:

@@ -315,7 +315,10 @@ def _one_number(value: Any, name: str) -> float:
             f"loss {name!r} must return one number, got {value!r} of type {type(value).__name__}."
         )
     if not math.isfinite(value):
-        raise ValueError(f"loss {name!r} must return a finite number, got {value!r}.")
+        raise ValueError(
+            f"loss {name!r} must return a finite number, got {value!r}; also where all predictions "
+            "are equal, as those of the model without features are."
+        )
     return float(value)
 
 

@@ -139,27 +139,47 @@ def _outer_folds(
             f"alpha_cv={alpha_cv!r}: the selection is made anew for each outer fold and penalty; "
             "use a number of folds, a splitter or fold ids."
         )
-    counted = problem.n_samples
+    has_weight = np.ones(problem.n_samples, dtype=bool)
     if problem.weights is not None:
-        counted = int(np.count_nonzero(problem.weights))
+        has_weight = problem.weights > 0.0
+    counted = int(has_weight.sum())
+    if counted < 4:
+        raise ValueError(
+            f"Choosing alpha in outer folds needs at least 4 samples, there are n_samples={counted}"
+            "; pass a number for alpha."
+        )
     default = max(2, min(OUTER_FOLDS, counted // 2))
     if alpha_cv is None and labels is not None and groups is None:
         # As many folds as the rarest class has members, if these are few.
         rarest = int(np.unique(labels, return_counts=True)[1].min())
         default = max(2, min(default, rarest))
-    folds = make_folds(
-        default if alpha_cv is None else alpha_cv,
-        problem.n_samples,
-        y=problem.Y[:, 0] if problem.single_target else problem.Y,
-        labels=labels,
-        groups=groups,
-        weights=problem.weights,
-    )
+    try:
+        folds = make_folds(
+            default if alpha_cv is None else alpha_cv,
+            problem.n_samples,
+            y=problem.Y[:, 0] if problem.single_target else problem.Y,
+            labels=labels,
+            groups=groups,
+            weights=problem.weights,
+        )
+    except ValueError as error:
+        if alpha_cv is not None:
+            raise
+        raise ValueError(
+            f"The penalty is chosen in {default} outer folds: {error} Or pass outer folds of your "
+            "own as alpha_cv, or a number for alpha."
+        ) from error
     if folds is None:
         raise ValueError(
             "alpha_cv is leave-one-out: the selection would be made anew for each row and penalty; "
             "use a number of folds, a splitter or fold ids."
         )
+    for number, split in enumerate(folds.splits):
+        if has_weight[split.train].sum() < 2:
+            raise ValueError(
+                f"Split {number} of alpha_cv ({folds.description}) trains on fewer than 2 samples; "
+                "use other outer folds, or a number for alpha."
+            )
     return folds
 
 

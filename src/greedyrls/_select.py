@@ -170,6 +170,8 @@ def _with_size(path: SelectionPath, plan: Plan, data: Data, request: Request) ->
         return replace(
             path, size_choice=SizeChoice(len(path), "given", f"{count}, as asked. {stopped}")
         )
+    if path.stop_reason is StopReason.REACHED:
+        stopped = f"The search ended with the largest size tried, {len(path)}."
     surface, forced = path.surface, len(data.problem.forced)
     if surface is not None and surface.fold_losses is not None and surface.fold_shares is not None:
         losses = surface.losses[surface.row]
@@ -187,8 +189,7 @@ def _with_size(path: SelectionPath, plan: Plan, data: Data, request: Request) ->
     if choice.size == request.size < data.problem.n_available:
         choice = replace(
             choice,
-            sentence=f"{choice.sentence} That is the largest size tried: more features may do "
-            "better (max_features).",
+            sentence=f"{choice.sentence} More features may do better (max_features).",
         )
     return replace(path, size_choice=choice)
 

@@ -1,0 +1,710 @@
+"""Penalties chosen: nested, joint, with all features; penalties of the models; grids."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GroupKFold, KFold
+
+from conftest import EXAMPLES
+from greedyrls import (
+    GreedyRLSClassifier,
+    GreedyRLSRegressor,
+    SelectionPath,
+    StopReason,
+    extend_path,
+    greedy_path,
+)
+from greedyrls._alphas import auto_grid, penalty_scale, refit_grid
+from greedyrls._fold_state import FoldState
+from greedyrls._samples import SampleSpace
+from greedyrls._surface import best_pair
+from literal import best_penalty, criterion, nested_surface, restricted
+from problems import Case, fold_cases
+
+ALPHAS = [1e-2, 1.0, 100.0]
+OUTER = KFold(3, shuffle=True, random_state=2)
+SAME = 1e-9
+
+
+def numbers(m: int = 36, n: int = 7, seed: int = 0, targets: tuple[int, ...] = ()) -> Any:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n)) * rng.uniform(0.5, 2.0, n) + rng.standard_normal(n)
+    y = X[:, :3] @ rng.standard_normal((3, *targets)) + 2.0 * rng.standard_normal((m, *targets))
+    return X, y
+
+
+def labels(m: int = 36, n: int = 7, seed: int = 0) -> Any:
+    X, y = numbers(m, n, seed)
+    return X, np.where(y > np.median(y), 1.0, -1.0)
+
+
+def diagonal(X: Any, weights: Any, fit_intercept: bool) -> Any:
+    """Sums of squares of the columns, about their means with an intercept."""
+    centred = X - np.average(X, axis=0, weights=weights) if fit_intercept else X
+    squares = weights @ centred**2
+    return np.where(squares > 1e-25, squares, 0.0)  # a constant column has rounding only
+
+
+def literal_nested(
+    X: Any, y: Any, outer: Any, k: int, refit: Any, weights: Any = None, **options: Any
+) -> tuple[Any, Any]:
+    """Losses (A × k) and losses by fold (F × A × k); "loo" refits are by each fold's own grid."""
+    w = np.ones(len(X)) if weights is None else weights
+    folds = []
+    for train, test in outer:
+        grid = refit
+        if refit == "loo":
+            scale = penalty_scale(diagonal(X[train], w[train], options.get("fit_intercept", True)))
+            grid = refit_grid(scale, is_fine=False)
+        surface = nested_surface(
+            *(X, y, [(train, test)], ALPHAS, k), refit=grid, sample_weight=weights, **options
+        )
+        folds.append(surface["fold_losses"][0])
+    totals = [w[test].sum() for _, test in outer]
+    return np.average(folds, axis=0, weights=totals), np.array(folds)
+
+
+# The nested surface ------------------------------------------------------------------------------
+
+INNER: dict[str, Any] = {"loo": "loo", "folds": KFold(4, shuffle=True, random_state=5)}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("refit", ["same", 3.0, "loo"])
+@pytest.mark.parametrize("inner", INNER)
+@pytest.mark.parametrize("loss", ["squared", "absolute", "zero_one"])
+def test_nested_surface_is_the_literal_one(
+    loss: str, inner: str, refit: Any, weighted: bool
+) -> None:
+    X, y = labels(26, 5) if loss == "zero_one" else numbers(26, 5)
+    weights = None
+    if weighted:
+        weights = np.random.default_rng(3).choice([0.0, 0.5, 1.0, 2.0], len(y))
+    options: dict[str, Any] = {"loss": loss, "fit_intercept": loss != "absolute"}
+    path = greedy_path(
+        *(X, y, 3),
+        alpha=ALPHAS,
+        cv=INNER[inner],
+        alpha_cv=OUTER,
+        refit_alpha=refit,
+        sample_weight=weights,
+        **options,
+    )
+    outer = list(OUTER.split(X))
+    splits: Any = "loo" if inner == "loo" else list(INNER[inner].split(X))
+    losses, fold_losses = literal_nested(*(X, y, outer, 3, refit), weights, cv=splits, **options)
+    surface = path.surface
+    assert surface is not None
+    assert surface.rule == "nested"
+    assert surface.folds == "KFold(n_splits=3, shuffle=True, random_state=2)"
+    assert_allclose(surface.fold_losses, fold_losses, rtol=SAME, atol=1e-14)
+    assert_allclose(surface.losses, losses, rtol=SAME, atol=1e-14)
+    w = np.ones(len(y)) if weights is None else weights
+    shares = np.array([w[test].sum() for _, test in outer]) / w.sum()
+    assert_allclose(surface.fold_shares, shares)
+    spread = shares[:, None, None] * (fold_losses - losses)
+    assert_allclose(
+        surface.standard_errors, np.sqrt(np.sum(spread**2, axis=0) * 3 / 2), rtol=1e-7, atol=1e-12
+    )
+    # Chosen at the size asked for; among equals the largest.
+    at_size = losses[:, 2]
+    best = max(a for a, value in zip(ALPHAS, at_size, strict=True) if value < at_size.min() + 1e-10)
+    assert surface.alpha == path.settings.alpha == best
+    assert surface.size == len(path) == 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_pair_of_penalty_and_size_is_chosen(seed: int) -> None:
+    X, y = numbers(27, 5, seed)
+    path = greedy_path(X, y, "auto", alpha=ALPHAS, refit_alpha="same", alpha_cv=OUTER, patience=99)
+    losses, _ = literal_nested(X, y, list(OUTER.split(X)), 5, "same")
+    row, column = np.unravel_index(np.argmin(losses), losses.shape)
+    assert path.surface is not None
+    assert path.surface.losses.shape == (3, 5)
+    assert_allclose(path.surface.losses, losses, rtol=SAME)
+    assert path.settings.alpha == path.surface.alpha == ALPHAS[row]
+    assert path.chosen_size == path.surface.size == column + 1
+    assert path.surface.row == row
+
+
+def test_equal_losses_go_to_fewer_features_and_then_to_the_larger_penalty() -> None:
+    half = np.array([[1.0, 0.5, 0.5], [1.0, 0.5, 0.4], [1.0, 0.5, 0.4 + 1e-13], [1.0, 0.6, 0.5]])
+    assert best_pair(half, 0) == (2, 3)
+    assert best_pair(half[:, :2], 0) == (2, 2)
+    assert best_pair(np.array([[np.nan, 1.0], [1.0, 1.0]]), 0) == (1, 1)
+    assert best_pair(np.array([[0.0, 1.0], [2.0, 1.0]]), 2) == (1, 2)
+    with pytest.raises(ValueError, match="No penalty gave a finite loss; use larger"):
+        best_pair(np.full((2, 2), np.nan), 0)
+
+
+@pytest.mark.heavy
+@settings(max_examples=max(10, min(200, EXAMPLES // 6)))
+@given(
+    case=fold_cases(
+        folds=["loo", "loo", "shuffled", "repeated", "random"],
+        kinds=["normal", "scaled", "float32", "integer"],
+        max_samples=60,
+        max_features=20,
+    ),
+    loss=st.sampled_from(["squared", "squared", "absolute"]),
+    refit=st.sampled_from(["same", 3.0]),
+)
+def test_nested_and_joint_are_searches_one_by_one(case: Case, loss: str, refit: Any) -> None:
+    """The twin: a call for each penalty and outer fold, on the training rows alone."""
+    options = {name: value for name, value in case.options.items() if name != "alpha"}
+    m, k = len(case.X), case.n_features
+    outer = [np.arange(m) % 3 == fold for fold in range(3)]
+    weights = options.get("sample_weight", np.ones(m))
+    nested = greedy_path(
+        *(case.X, case.y, k),
+        alpha=ALPHAS,
+        loss=loss,
+        alpha_cv=np.arange(m) % 3,
+        refit_alpha=refit,
+        **options,
+    )
+    given = {name: options[name] for name in options if name not in ("cv", "sample_weight")}
+    expected = np.empty((3, 3, k))
+    for fold, test in enumerate(outer):
+        rows = np.flatnonzero(~test & (weights > 0))
+        inner: Any = "loo" if case.splits == "loo" else restricted(case.splits, rows)
+        for row, alpha in enumerate(ALPHAS):
+            single = greedy_path(
+                *(case.X[rows], case.y[rows], k),
+                alpha=alpha,
+                loss=loss,
+                cv=inner,
+                refit_alpha=refit,
+                sample_weight=weights[rows],
+                **given,
+            )
+            for size in range(1, k + 1):
+                error = np.abs(single.predict(case.X[test], size) - case.y[test])
+                losses = (error**2 if loss == "squared" else error).reshape(test.sum(), -1)
+                expected[fold, row, size - 1] = np.average(
+                    losses.mean(axis=1), weights=weights[test]
+                )
+    assert_allclose(nested.surface.fold_losses, expected, rtol=1e-7)
+    joint = greedy_path(
+        *(case.X, case.y, k), alpha=ALPHAS, loss=loss, alpha_rule="joint", **options
+    )
+    singles = [greedy_path(case.X, case.y, k, alpha=a, loss=loss, **options) for a in ALPHAS]
+    assert_allclose(joint.surface.losses, [single.losses for single in singles], rtol=1e-10)
+    assert_array_equal(joint.indices, singles[joint.surface.row].indices)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_very_few_rows(m: int) -> None:
+    """Handled, or refused in words that speak of what was given."""
+    X, y = numbers(m)
+    for estimator, target in ((GreedyRLSRegressor, y), (GreedyRLSClassifier, np.arange(m) % 2)):
+        try:
+            assert estimator().fit(X, target).n_features_ == 1
+        except ValueError as error:
+            assert "sample_weight" not in str(error)  # noqa: PT017
+
+
+def test_outer_folds_are_those_of_the_criterion_unless_given() -> None:
+    X, y = numbers(40)
+    groups = np.arange(40) % 8
+    for options, folds in (
+        ({}, "5-fold"),
+        ({"cv": 4}, "4-fold"),
+        ({"cv": 4, "alpha_cv": 2}, "2-fold"),
+        ({"cv": 4, "groups": groups}, "GroupKFold(n_splits=4)"),
+        ({"cv": GroupKFold(4), "groups": groups, "alpha_cv": 3}, "GroupKFold(n_splits=3)"),
+        ({"alpha_cv": GroupKFold(3), "groups": groups}, "GroupKFold(n_splits=3"),
+        ({"alpha_cv": 3, "groups": groups}, "GroupKFold(n_splits=3)"),
+        ({"alpha_cv": np.arange(40) % 2}, "fold ids (2 folds)"),
+    ):
+        path = greedy_path(X, y, 2, alpha=ALPHAS, **options)
+        assert path.surface is not None
+        assert path.surface.folds.startswith(folds)
+        assert path.surface.fold_losses is not None
+        assert path.surface.fold_losses.shape == (len(path.surface.fold_shares), 3, 2)
+
+
+def test_groups_stay_together_in_outer_folds_of_leave_one_out() -> None:
+    X, y = numbers(28, 5)
+    groups = np.repeat(np.arange(7), 4)
+    path = greedy_path(X, y, 2, alpha=ALPHAS, alpha_cv=4, groups=groups, refit_alpha="same")
+    outer = list(GroupKFold(4).split(X, y, groups))
+    losses, _ = literal_nested(X, y, outer, 2, "same")
+    assert_allclose(path.surface.losses, losses, rtol=SAME)
+
+
+def test_classifiers_have_stratified_outer_folds() -> None:
+    X, y = labels(43)
+    y[np.flatnonzero(y > 0)[6:]] = -1.0
+    model = GreedyRLSClassifier(2, alpha=ALPHAS, loss="auc").fit(X, np.where(y > 0, "b", "a"))
+    assert model.path_.surface.folds == "5-fold, stratified"
+    with pytest.warns(UserWarning, match="least populated class"):
+        GreedyRLSClassifier(2, alpha=ALPHAS, alpha_cv=7).fit(X, np.where(y > 0, "b", "a"))
+    y[np.flatnonzero(y > 0)[3:]] = -1.0
+    model = GreedyRLSClassifier(2, alpha=ALPHAS, loss="auc").fit(X, np.where(y > 0, "b", "a"))
+    assert model.path_.surface.folds == "3-fold, stratified"
+
+
+def test_forced_and_excluded_features_hold_in_outer_folds() -> None:
+    X, y = numbers(40)
+    path = greedy_path(
+        *(X, y, "auto"),
+        alpha=ALPHAS,
+        forced_features=[6, 5],
+        excluded_features=[0],
+        cv=4,
+        refit_alpha="same",
+    )
+    assert path.indices[:2].tolist() == [6, 5]
+    assert path.surface.losses.shape == (3, 6)
+    assert path.surface.size >= 2
+    assert 0 not in path.indices
+    alone = greedy_path(
+        *(X[:, [6, 5]], y, 2), alpha=ALPHAS, forced_features=[0, 1], cv=4, refit_alpha="same"
+    )
+    assert_allclose(alone.surface.losses, path.surface.losses[:, :2], rtol=1e-10)
+
+
+def test_paths_that_end_early_leave_not_a_number() -> None:
+    X, y = numbers(50, 12, seed=1)
+    path = greedy_path(X, y, "auto", alpha=ALPHAS, patience=1, alpha_cv=OUTER)
+    losses = path.surface.losses
+    assert losses.shape == (3, 12)
+    assert np.isnan(losses[:, -1]).all()
+    for row in losses:
+        known = np.isfinite(row)
+        assert known[: known.sum()].all()
+        assert known.any()
+    assert np.isfinite(path.surface.fold_losses).any(axis=2).all()
+    assert len(path) >= path.surface.size
+    assert path.chosen_size <= len(path)
+
+
+def test_the_path_reaches_the_size_chosen_on_the_surface() -> None:
+    """However early its own loss would have stopped it."""
+    for seed in range(6):
+        X, y = numbers(40, 10, seed)
+        path = greedy_path(X, y, "auto", alpha=ALPHAS, patience=2)
+        assert len(path) >= path.surface.size == path.chosen_size
+
+
+# Joint -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cv", ["loo", 4])
+@pytest.mark.parametrize("loss", ["squared", "absolute", "zero_one"])
+def test_joint_surface_is_that_of_single_penalties(loss: str, cv: Any) -> None:
+    X, y = labels(60, 20) if loss == "zero_one" else numbers(60, 20)
+    options: dict[str, Any] = {"cv": cv, "loss": loss, "n_runners_up": 2}
+    joint = greedy_path(X, y, 8, alpha=ALPHAS, alpha_rule="joint", **options)
+    singles = [greedy_path(X, y, 8, alpha=alpha, **options) for alpha in ALPHAS]
+    surface = joint.surface
+    assert surface.rule == "joint"
+    assert surface.fold_losses is None
+    assert surface.fold_shares is None
+    assert surface.folds == ""
+    assert_allclose(surface.losses, [path.losses for path in singles], rtol=1e-12)
+    assert_allclose(surface.standard_errors, [path.standard_errors for path in singles], rtol=1e-9)
+    last = surface.losses[:, -1]
+    row = max(np.flatnonzero(last <= last.min() * (1 + 1e-10)))
+    assert surface.alpha == ALPHAS[row]
+    assert joint.indices.tolist() == singles[row].indices.tolist()
+    assert_allclose(joint.losses, singles[row].losses, rtol=1e-12)
+    assert_allclose(joint.coef(), singles[row].coef(), rtol=1e-10)
+    for one, two in zip(joint.runners_up, singles[row].runners_up, strict=True):
+        assert [index for index, _ in one] == [index for index, _ in two]
+    assert joint.settings.refit_alpha == "same"
+    assert joint.refit_alphas is None
+
+
+def test_joint_chooses_a_pair_for_an_automatic_size() -> None:
+    X, y = numbers(50, 15, seed=4)
+    joint = greedy_path(X, y, "auto", alpha=ALPHAS, alpha_rule="joint", patience=99)
+    singles = [greedy_path(X, y, 15, alpha=alpha) for alpha in ALPHAS]
+    losses = np.array([path.losses for path in singles])
+    row, column = np.unravel_index(np.argmin(losses), losses.shape)
+    assert joint.settings.alpha == ALPHAS[row]
+    assert joint.chosen_size == joint.surface.size == column + 1
+
+
+@pytest.mark.parametrize("search", ["bounded", "exhaustive"])
+@pytest.mark.parametrize("cv", ["loo", 5])
+def test_shared_gram_columns_change_nothing(search: Any, cv: Any) -> None:
+    """The chosen penalty's path is what a call with that penalty alone gives."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((300, 80))
+    X[:, 40:] = X[:, :40] + 0.3 * rng.standard_normal((300, 40))
+    y = X[:, :6].sum(axis=1) + 3.0 * rng.standard_normal(300)
+    for rule in ("nested", "joint", "all_features"):
+        path = greedy_path(
+            *(X, y, 20),
+            alpha=[1e-3, 1.0, 30.0, 1e3],
+            alpha_rule=rule,
+            cv=cv,
+            search=search,
+            refit_alpha="same",
+        )
+        fresh = greedy_path(X, y, 20, alpha=path.settings.alpha, cv=cv, search=search)
+        assert_array_equal(path.indices, fresh.indices)
+        assert_allclose(path.losses, fresh.losses, rtol=1e-12)
+        assert_allclose(path.coef(), fresh.coef(), rtol=1e-11)
+        assert_allclose(path.standard_errors, fresh.standard_errors, rtol=1e-10)
+
+
+# All features ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("loss", ["squared", "absolute", "zero_one", "balanced_zero_one", "auc"])
+@pytest.mark.parametrize(("m", "n"), [(40, 6), (25, 50), (30, 30)])
+def test_all_features_is_leave_one_out_with_all(
+    m: int, n: int, loss: str, fit_intercept: bool, weighted: bool
+) -> None:
+    X, y = labels(m, n)
+    weights = np.random.default_rng(1).choice([0.0, 1.0, 2.5], m) if weighted else None
+    for cv, block_rows in (("loo", None), ("loo", 7), (3, None)):
+        if cv == 3:
+            cv = np.arange(m) % 3
+            if loss in ("balanced_zero_one", "auc"):
+                continue
+        path = greedy_path(
+            *(X, y, 2),
+            alpha=ALPHAS,
+            alpha_rule="all_features",
+            loss=loss,
+            cv=cv,
+            block_rows=block_rows,
+            fit_intercept=fit_intercept,
+            sample_weight=weights,
+            excluded_features=[3],
+        )
+        columns = [index for index in range(n) if index != 3]
+        expected = [
+            criterion(
+                *(X, y, "loo", columns),
+                loss=loss,
+                alpha=alpha,
+                fit_intercept=fit_intercept,
+                weights=weights,
+            )
+            for alpha in ALPHAS
+        ]
+        surface = path.surface
+        assert surface.rule == "all_features"
+        assert surface.losses.shape == surface.standard_errors.shape == (3, 1)
+        assert surface.size == 0
+        # Leverages near 1 (more features than rows, a small penalty) cost digits.
+        assert_allclose(surface.losses[:, 0], expected, rtol=1e-7 if n > m else 1e-9)
+        best = min(expected) + 1e-10
+        assert surface.alpha == max(a for a, e in zip(ALPHAS, expected, strict=True) if e <= best)
+        assert path.settings.refit_alpha == "same"
+
+
+@pytest.mark.parametrize("targets", [(1,), (3,)])
+def test_all_features_of_several_targets(targets: tuple[int, ...]) -> None:
+    for m, n in ((30, 5), (20, 40)):
+        X, y = numbers(m, n, targets=targets)
+        path = greedy_path(X, y, 2, alpha=ALPHAS, alpha_rule="all_features")
+        expected = [
+            criterion(
+                *(X, y, "loo", range(n)),
+                loss="squared",
+                alpha=alpha,
+                fit_intercept=True,
+                weights=None,
+            )
+            for alpha in ALPHAS
+        ]
+        assert_allclose(path.surface.losses[:, 0], expected, rtol=1e-9)
+
+
+# Penalties of the models -------------------------------------------------------------------------
+
+
+@pytest.mark.heavy
+@settings(max_examples=max(6, min(60, EXAMPLES // 40)))
+@given(case=fold_cases(folds=["loo", "shuffled", "groups"], kinds=["normal", "scaled", "far"]))
+def test_refit_penalties_are_the_best_by_leave_one_out(case: Case) -> None:
+    path = greedy_path(case.X, case.y, case.n_features, refit_alpha="loo", **case.options)
+    intercept = case.options["fit_intercept"]
+    weights = case.options.get("sample_weight", np.ones(len(case.X)))
+    kept = np.setdiff1d(np.arange(case.X.shape[1]), case.options.get("excluded_features", []))
+    grid = refit_grid(penalty_scale(diagonal(case.X[:, kept], weights, intercept)), is_fine=True)
+    assert path.refit_alphas is not None
+    assert path.settings.refit_alpha == "loo"
+    Y = case.y.reshape(len(case.X), -1)
+    for k in range(1, len(path) + 1):
+        columns = path.indices[:k].tolist()
+        losses = [
+            criterion(
+                *(case.X, Y, "loo", columns),
+                loss="squared",
+                alpha=float(alpha),
+                fit_intercept=intercept,
+                weights=weights,
+            )
+            for alpha in grid
+        ]
+        (place,) = np.flatnonzero(np.isclose(grid, path.refit_alphas[k - 1], rtol=1e-6, atol=0))
+        assert losses[place] <= min(losses) * (1 + 1e-9)
+        assert_ridge_model(path, case.X, case.y, k, path.refit_alphas[k - 1], intercept, weights)
+
+
+def assert_ridge_model(
+    path: SelectionPath, X: Any, y: Any, k: int, alpha: float, intercept: bool, weights: Any
+) -> None:
+    columns = X[:, path.indices[:k]].astype(float)
+    ridge = Ridge(alpha=alpha, fit_intercept=intercept, solver="svd").fit(columns, y, weights)
+    expected = ridge.predict(columns).reshape(y.shape)
+    size = np.abs(y).max()
+    assert_allclose(path.predict(X, k), expected, rtol=1e-7, atol=1e-7 * size)
+    magnitude = np.abs(ridge.coef_).max()
+    assert_allclose(
+        path.coef(k).reshape(ridge.coef_.shape), ridge.coef_, rtol=1e-6, atol=1e-6 * magnitude
+    )
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute", "zero_one"])
+@pytest.mark.parametrize("cv", ["loo", 4])
+def test_refit_penalties_by_other_losses(loss: str, cv: Any) -> None:
+    X, y = labels(22, 5) if loss == "zero_one" else numbers(22, 5)
+    path = greedy_path(X, y, 3, cv=cv, loss=loss, refit_alpha="loo", alpha=0.5)
+    grid = refit_grid(penalty_scale(diagonal(X, np.ones(22), True)), is_fine=True)
+    for k in (1, 2, 3):
+        expected = best_penalty(
+            *(X, y[:, None], path.indices[:k].tolist(), grid),
+            loss=loss,
+            fit_intercept=True,
+            weights=None,
+        )
+        assert path.refit_alphas[k - 1] == pytest.approx(expected, rel=1e-9)
+        assert_ridge_model(path, X, y, k, path.refit_alphas[k - 1], True, None)
+
+
+def test_a_number_for_the_models() -> None:
+    X, y = numbers()
+    path = greedy_path(X, y, 4, alpha=1.0, refit_alpha=25)
+    assert path.indices.tolist() == greedy_path(X, y, 4, alpha=1.0).indices.tolist()
+    assert path.refit_alphas == (25.0,) * 4
+    assert path.settings.refit_alpha == 25.0
+    for k in range(1, 5):
+        assert_ridge_model(path, X, y, k, 25.0, True, None)
+    assert path.truncated(2).refit_alphas == (25.0,) * 2
+    assert_allclose(path.truncated(2).coef(), path.coef(2))
+
+
+@pytest.mark.parametrize(
+    ("options", "refit"),
+    [
+        ({"alpha": 1.0}, "same"),
+        ({"alpha": "auto"}, "loo"),
+        ({"alpha": "auto", "alpha_rule": "joint"}, "loo"),
+        ({"alpha": "auto", "alpha_rule": "all_features"}, "loo"),
+        ({"alpha": ALPHAS}, "loo"),
+        ({"alpha": ALPHAS, "alpha_rule": "joint"}, "same"),
+        ({"alpha": ALPHAS, "alpha_rule": "all_features"}, "same"),
+        ({"alpha": ALPHAS, "refit_alpha": "same"}, "same"),
+        ({"alpha": 1.0, "refit_alpha": "loo"}, "loo"),
+    ],
+)
+def test_what_models_get_where_nothing_is_said(options: dict[str, Any], refit: str) -> None:
+    X, y = numbers()
+    path = greedy_path(X, y, 3, **options)
+    assert path.settings.refit_alpha == refit
+    assert (path.refit_alphas is None) == (refit == "same")
+    assert ("The model on the chosen features has the penalty" in path.sentence) == (refit == "loo")
+
+
+@pytest.mark.parametrize("options", [{}, {"cv": 4}, {"loss": "absolute"}])
+def test_a_path_with_chosen_penalties_is_extended(options: dict[str, Any]) -> None:
+    X, y = numbers(50, 10)
+    full = greedy_path(X, y, 8, alpha="auto", **options)
+    longer = extend_path(full.truncated(3), X, y, 8, **options)
+    assert longer.settings == full.settings
+    assert_array_equal(longer.indices, full.indices)
+    assert longer.refit_alphas == full.refit_alphas
+    assert longer.surface == full.surface
+    assert_allclose(longer.coef(5), full.coef(5), rtol=1e-9)
+
+
+def test_estimators_use_the_penalty_of_the_size() -> None:
+    X, y = numbers(60, 10)
+    model = GreedyRLSRegressor().fit(X, y)
+    path = model.path_
+    k = model.n_features_
+    assert model.alpha_ == path.settings.alpha
+    columns = X[:, path.indices[:k]]
+    ridge = Ridge(alpha=path.refit_alphas[k - 1]).fit(columns, y)
+    assert_allclose(model.predict(X), ridge.predict(columns), rtol=1e-8)
+    for size in (1, len(path)):
+        columns = X[:, path.indices[:size]]
+        ridge = Ridge(alpha=path.refit_alphas[size - 1]).fit(columns, y)
+        assert_allclose(model.with_n_features(size).predict(X), ridge.predict(columns), rtol=1e-8)
+
+
+# Grids -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cv", ["loo", 4])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_automatic_grid_is_in_the_scale_of_the_data(cv: Any, fit_intercept: bool) -> None:
+    X, y = numbers(50, 10, seed=7)
+    X[:, 4] = 0.0
+    weights = np.random.default_rng(0).choice([0.0, 1.0, 3.0], 50)
+    options: dict[str, Any] = {"cv": cv, "fit_intercept": fit_intercept, "sample_weight": weights}
+    path = greedy_path(X, y, 4, alpha="auto", **options)
+    squares = diagonal(X, weights, fit_intercept)
+    expected = squares[squares > 1e-9].mean() * 10.0 ** np.arange(-4.0, 3.0)
+    assert_allclose(path.surface.alphas, expected, rtol=1e-9)
+    assert_allclose(path.surface.alphas, auto_grid(penalty_scale(squares)), rtol=1e-9)
+    larger = greedy_path(10.0 * X, y, 4, alpha="auto", **options)
+    assert_allclose(larger.surface.alphas, 100.0 * path.surface.alphas, rtol=1e-9)
+    assert_array_equal(larger.indices, path.indices)
+    assert_allclose(larger.surface.losses, path.surface.losses, rtol=1e-8)
+    assert_allclose(larger.refit_alphas, 100.0 * np.array(path.refit_alphas), rtol=1e-9)
+    assert_allclose(larger.predict(10.0 * X), path.predict(X), rtol=1e-7, atol=1e-9)
+
+
+def test_columns_far_from_the_origin_do_not_blow_up_the_grid() -> None:
+    X, y = numbers(50, 10, seed=7)
+    for cv in ("loo", 5):
+        near = greedy_path(X, y, 2, alpha="auto", cv=cv).surface.alphas
+        far = greedy_path(X + 1e6, y, 2, alpha="auto", cv=cv).surface.alphas
+        assert_allclose(far, near, rtol=1e-6)
+
+
+@pytest.mark.parametrize("cv", ["loo", 5])
+def test_excluded_columns_are_no_part_of_the_grid(cv: Any) -> None:
+    X, y = numbers(50, 10, seed=7)
+    X[:, 3] *= 1e6  # such as a time stamp
+    path = greedy_path(X, y, 2, alpha="auto", cv=cv, excluded_features=[3])
+    without = greedy_path(np.delete(X, 3, axis=1), y, 2, alpha="auto", cv=cv)
+    assert_allclose(path.surface.alphas, without.surface.alphas, rtol=1e-9)
+    assert_allclose(path.surface.losses, without.surface.losses, rtol=1e-9)
+    assert_allclose(path.refit_alphas, without.refit_alphas, rtol=1e-9)
+
+
+def test_constant_data_have_a_grid_too() -> None:
+    _, y = numbers()
+    for cv in ("loo", 3):
+        path = greedy_path(np.ones((36, 3)), y, 1, alpha="auto", cv=cv)
+        assert_allclose(path.surface.alphas, 10.0 ** np.arange(-4.0, 3.0))
+        assert path.coef().tolist() == pytest.approx([0.0], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "grid", [ALPHAS, tuple(ALPHAS), np.array(ALPHAS), [100, 1, 0.01], [1.0, 0.01, 100.0, 1.0]]
+)
+def test_grids_are_sorted_without_repetitions(grid: Any) -> None:
+    X, y = numbers()
+    path = greedy_path(X, y, 2, alpha=grid)
+    assert path.surface.alphas.tolist() == ALPHAS
+    assert path.surface == greedy_path(X, y, 2, alpha=ALPHAS).surface
+
+
+def test_a_grid_of_one() -> None:
+    X, y = numbers()
+    path = greedy_path(X, y, 3, alpha=[2.0], refit_alpha="same")
+    assert path.surface.losses.shape == (1, 3)
+    assert path.settings.alpha == 2.0
+    assert_allclose(path.losses, greedy_path(X, y, 3, alpha=2.0).losses, rtol=1e-12)
+
+
+# The surface as a value --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", ["nested", "joint", "all_features"])
+def test_surfaces_are_values(rule: Any) -> None:
+    X, y = numbers()
+    path = greedy_path(X, y, 3, alpha=ALPHAS, alpha_rule=rule)
+    again = greedy_path(X, y, 3, alpha=ALPHAS, alpha_rule=rule)
+    other = greedy_path(X, y, 3, alpha=ALPHAS[1:], alpha_rule=rule)
+    surface = path.surface
+    assert surface == again.surface
+    assert hash(surface) == hash(again.surface)
+    assert surface != other.surface
+    assert surface != "surface"
+    for twin in (pickle.loads(pickle.dumps(surface)), copy.copy(surface), copy.deepcopy(surface)):
+        assert twin == surface
+        for name in ("alphas", "losses", "standard_errors"):
+            with pytest.raises(ValueError, match="read-only"):
+                getattr(twin, name)[0] = 1.0
+    assert pickle.loads(pickle.dumps(path)).surface == surface
+    assert f"alpha={surface.alpha:.4g} was chosen from 3 values" in surface.sentence
+    assert surface.sentence in path.sentence
+
+
+def test_sentences_say_how_the_penalty_was_chosen() -> None:
+    X, y = numbers()
+    for rule, words in (
+        ("nested", r"made anew in outer folds (5-fold)."),
+        ("joint", "by the criterion's own loss, which is optimistic after a search."),
+        ("all_features", "by the leave-one-out loss with all features."),
+    ):
+        assert words in greedy_path(X, y, 3, alpha=ALPHAS, alpha_rule=rule).sentence
+
+
+# Interrupts --------------------------------------------------------------------------------------
+
+
+def interrupt_at(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, call: int) -> None:
+    method, calls = getattr(owner, name), iter(range(1, 10_000))
+
+    def trapped(*args: Any, **kwargs: Any) -> Any:
+        if next(calls) == call:
+            raise KeyboardInterrupt
+        return method(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, trapped)
+
+
+@pytest.mark.parametrize("call", [1, 2, 5, 11, 14])
+@pytest.mark.parametrize("cv", ["loo", 4])
+def test_an_interrupt_in_outer_folds_is_the_callers(
+    cv: Any, call: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = numbers()
+    owner, name = (SampleSpace, "advance") if cv == "loo" else (FoldState, "add")
+    interrupt_at(monkeypatch, owner, name, call)
+    with pytest.raises(KeyboardInterrupt):
+        greedy_path(X, y, 3, alpha=ALPHAS, cv=cv, alpha_cv=2)
+
+
+@pytest.mark.parametrize("cv", ["loo", 4])
+def test_an_interrupt_after_the_outer_folds_keeps_steps(
+    cv: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = numbers()
+    full = greedy_path(X, y, 3, alpha=ALPHAS, cv=cv, alpha_cv=2)
+    owner, name = (SampleSpace, "advance") if cv == "loo" else (FoldState, "add")
+    interrupt_at(monkeypatch, owner, name, 2 * 3 * 3 + 3)
+    path = greedy_path(X, y, 3, alpha=ALPHAS, cv=cv, alpha_cv=2)
+    monkeypatch.undo()
+    assert path.stop_reason is StopReason.INTERRUPTED
+    assert path.indices.tolist() == full.indices[:2].tolist()
+    assert path.surface == full.surface
+    assert path.refit_alphas == full.refit_alphas[:2]
+    assert_allclose(path.coef(), full.coef(2), rtol=1e-10)
+
+
+@pytest.mark.parametrize("n_features", [4, "auto"])
+@pytest.mark.parametrize("call", [3, 6, 7])
+def test_an_interrupt_among_joint_paths_shows(
+    n_features: Any, call: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = numbers()
+    interrupt_at(monkeypatch, SampleSpace, "advance", call)
+    path = greedy_path(X, y, n_features, alpha=ALPHAS, alpha_rule="joint", patience=99)
+    assert path.interrupted
+    assert len(path.surface.alphas) <= len(ALPHAS)
+    assert path.sentence
