@@ -1,8 +1,8 @@
 """Which few of 65 columns predict diabetes progression, and how good is a model on just those?
 
 Selects features on data that ship with scikit-learn: ten measurements of 442 patients, their
-squares and products. Prints the path and writes two pictures: the path, and the losses by penalty and
-size that its penalty was chosen on.
+squares and products. Prints the path and writes two pictures: the path, and the losses by
+penalty and size that its penalty was chosen on.
 
 Usage: python examples/demo.py [directory for the picture]
 """

@@ -318,7 +318,7 @@ OPTIONS: dict[str, tuple[Arguments, type[Exception], str]] = {
     "outer leave-one-out splitter": (
         {"alpha": [1.0, 2.0], "alpha_cv": LeaveOneOut()},
         ValueError,
-        "alpha_cv is leave-one-out: .*use a number of folds",
+        r"alpha_cv=LeaveOneOut\(\): .*use a number of folds",
     ),
     "outer folds for one alpha": (
         {"alpha_cv": 3},

@@ -485,9 +485,12 @@ def test_groups_with_given_splits() -> None:
 def test_rows_without_weight_do_not_count() -> None:
     weights = np.ones(M)
     weights[:8] = 0.0
-    assert_splits(folds(2, weights=weights), KFold(2).split(Y))
+    numbered = folds(4, weights=weights)
+    assert numbered.is_partition
+    for split, (_, test) in zip(numbered.splits, KFold(4).split(Y[8:]), strict=True):
+        assert_array_equal(split.test[split.test >= 8], test + 8)
     with pytest.raises(ValueError, match="Split 0 leaves no test rows with a positive weight"):
-        folds(3, weights=weights)
+        folds(KFold(3), weights=weights)
     pairs = [(np.arange(8, 16), np.arange(16, M)), (np.arange(8), np.arange(8, M))]
     with pytest.raises(ValueError, match="Split 1 leaves no training rows with a positive weight"):
         folds(pairs, weights=weights)

@@ -49,7 +49,7 @@ def _by_features(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[
         ]
     )
     values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
-    shrink = 1.0 / (np.maximum(values, 0.0) + alphas[:, None])  # (A × n)
+    shrink = 1.0 / (_without_noise(values) + alphas[:, None])  # (A × n)
     slopes = shrink[None] * (data.start.correlation[:, kept] @ vectors)[:, None, :]
     m = problem.n_samples
     fitted = np.empty((problem.Y.shape[1], len(alphas), m))
@@ -78,8 +78,14 @@ def _by_rows(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Floa
         kernel += columns.T @ columns
     data.samples.passes += 1
     values, vectors = np.linalg.eigh(kernel)
-    values = np.maximum(values, 0.0)
+    values = _without_noise(values)
     shrink = values / (values + alphas[:, None])  # (A × m)
     r = np.concatenate([block.r for block in data.samples.blocks], axis=1)
     fitted = (shrink[None] * (r @ vectors)[:, None, :]) @ vectors.T
     return fitted, shrink @ np.square(vectors).T
+
+
+def _without_noise(values: Float) -> Float:
+    """Eigenvalues, with 0 for those that are rounding: a small penalty would make much of them."""
+    noise = len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
+    return np.where(values > noise, values, 0.0)

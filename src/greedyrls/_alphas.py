@@ -12,12 +12,12 @@ from ._kernels import Float
 from ._problem import check_alpha
 from ._surface import AlphaRule
 
-# Of the mean sum of squares of a feature: from almost none, where the search is a matching
+# Of the median sum of squares of a feature: from almost none, where the search is a matching
 # pursuit, to so large that it ranks features by their correlation with the target.
 _AUTO_EXPONENTS = np.arange(-4.0, 2.5, 1.0)
-# For the penalty of a model on few chosen features. A decade changes little, so outer folds, which
-# need many such models, look at few values.
-_COARSE_EXPONENTS = np.array([-4.0, -2.0, -1.0, 0.0])
+# For the penalty of a model on few chosen features: next to none, some, much. In between little
+# changes, so outer folds, which need many such models, look at these only.
+_COARSE_EXPONENTS = np.array([-3.0, -1.0, 0.0])
 _FINE_EXPONENTS = np.arange(-5.0, 1.25, 0.25)
 
 
@@ -69,10 +69,13 @@ def check_refit(refit_alpha: Any) -> float | Literal["same", "loo"]:
 
 
 def penalty_scale(diagonal: Float, excluded: tuple[int, ...] = ()) -> float:
-    """The mean sum of squares ‖x_i‖² of features that vary and are not excluded; 1 without any."""
+    """The median ‖x_i‖² of features that vary and are not excluded; 1 without any.
+
+    Not the mean: a single column in small units would decide for all.
+    """
     kept = np.delete(diagonal, list(excluded))
     varying = kept[kept > 0.0]
-    scale = float(varying.mean()) if len(varying) else 1.0
+    scale = float(np.median(varying)) if len(varying) else 1.0
     return scale if 0.0 < scale < math.inf else 1.0
 
 

@@ -165,15 +165,20 @@ class RowBlock:
         means: Float | None,
         total_weight: float | None,
         spare_bytes: float,
+        is_shared: bool = False,
     ) -> RowBlock:
         """The block at the empty model; a total weight means that there is an intercept."""
         r = self.r - target_means[:, None]
         d = np.ones(len(self.d))
         if total_weight is not None:
             d -= (1.0 if self.weights is None else self.weights) / total_weight
+        if self.weights is not None:
+            # A row of weight 0 has z = 0 whatever the feature: its leverage must bound nothing.
+            used = self.weights > 0.0
+            d[~used] = d[used].max() if used.any() else 0.5
         if self.root_weights is not None:
             r *= self.root_weights
-        columns = ColumnStore(self.X, self.root_weights, means, spare_bytes)
+        columns = ColumnStore(self.X, self.root_weights, means, spare_bytes, is_shared)
         return replace(self, r=r, d=d, means=means, columns=columns)
 
     def anchored(self) -> RowBlock:
@@ -382,8 +387,6 @@ class RowBlock:
             weighted = float(g_r.sum()) / len(r)
         else:
             weighted = float(losses @ self.weights)
-            # A row of weight 0 has z = 0 whatever the feature: its leverage bounds nothing.
-            d = d[self.weights > 0] if (self.weights == 0).any() else d
         none = np.zeros(len(r))
         return SampleStatistics(
             np.vecdot(r, r),

@@ -23,6 +23,8 @@ RECENT_SHARE = 0.04
 _WORTH_KEEPING_ROWS = 1500
 # Columns scored lately that may be scored again, or chosen.
 _RECENT_COLUMNS = 16
+# The same where several searches score candidates together.
+_SHARED_RECENT_COLUMNS = 48
 # Chosen columns lie in buffers of this many: a buffer takes real memory only as it fills.
 _BUFFER_COLUMNS = 32
 # Chosen columns over the budget are gathered anew at each use, this many at a time.
@@ -38,6 +40,7 @@ class ColumnStore:
         root_weights: Float | None,
         means: Float | None,
         spare_bytes: float,
+        is_shared: bool = False,
     ) -> None:
         self._X = X
         self._is_short = X.shape[0] < _WORTH_KEEPING_ROWS
@@ -47,7 +50,8 @@ class ColumnStore:
         self._limit = int(max(spare_bytes, CHOSEN_SHARE * X.nbytes)) // column_bytes
         recent = int(max(spare_bytes, RECENT_SHARE * X.nbytes)) // column_bytes
         # Columns gathered lately, in a ring: which column a slot holds, and where a column is.
-        self._recent = np.empty((min(max(1, recent), _RECENT_COLUMNS), X.shape[0]))
+        most = _SHARED_RECENT_COLUMNS if is_shared else _RECENT_COLUMNS
+        self._recent = np.empty((min(max(1, recent), most), X.shape[0]))
         self._owners: dict[int, int] = {}
         self._slots: dict[int, int] = {}
         self._next = 0
@@ -126,31 +130,33 @@ class ColumnStore:
                 yield slice(first, first + count), columns[:, rows]
             first += count
 
+    def places(self, features: Sequence[int]) -> NDArray[np.intp]:
+        """Where the columns of chosen features are kept; −1 for those that are not."""
+        return np.array([self._places.get(feature, -1) for feature in features], dtype=np.intp)
+
     def subtract_chosen(
         self,
         Z: Float,
-        chosen: list[NDArray[np.intp]],
-        betas: list[Float],
-        counts: list[int],
+        chosen: Sequence[NDArray[np.intp]],
+        places: Sequence[NDArray[np.intp]],
+        betas: Sequence[Float],
     ) -> None:
         """Z (c × m) less X_S β for candidates of several searches, each with features of its own.
 
-        The first counts[0] rows of Z belong to the search that chose chosen[0], with coefficients
-        betas[0] (|S| × counts[0]), and so on. One product for all: coefficients on all columns that
-        are kept, 0 on those that a search has not chosen.
+        The first rows of Z belong to the search that chose the features chosen[0], which lie in
+        places[0], with coefficients betas[0] (|S| × rows), and so on. One product for all:
+        coefficients on all columns that are kept, 0 on those that a search has not chosen.
         """
-        kept = self._places
-        spread = np.zeros((len(Z), len(kept)))
+        spread = np.zeros((len(Z), len(self._places)))
         top = 0
-        for features, beta, count in zip(chosen, betas, counts, strict=True):
-            places = np.array(
-                [kept.get(feature, -1) for feature in features.tolist()], dtype=np.intp
-            )
-            known = places >= 0
-            spread[top : top + count, places[known]] = beta[known].T
-            if count and not known.all():
-                Z[top : top + count] -= beta[~known].T @ self.fresh(features[~known])
-            top += count
+        for features, where, beta in zip(chosen, places, betas, strict=True):
+            rows = slice(top, top + beta.shape[1])
+            top = rows.stop
+            if where.min(initial=0) < 0:
+                lost = where < 0
+                Z[rows] -= beta[lost].T @ self.fresh(features[lost])
+                where, beta = where[~lost], beta[~lost]
+            spread[rows, where] = beta.T
         for number, buffer in enumerate(self._buffers):
             first = number * _BUFFER_COLUMNS
             some = spread[:, first : first + _BUFFER_COLUMNS]

@@ -50,12 +50,26 @@ def pivots(chosen: Chosen, penalty: float) -> Pivots | None:
     return Pivots(inverse, inverse @ chosen.correlation)
 
 
-def predictions_by_size(chosen: Chosen, model: Pivots, columns: Float) -> Float:
-    """Predictions (t × k × rows) of all sizes for the chosen features' columns (rows × k)."""
+def held_out_errors(chosen: Chosen, model: Pivots, columns: Float, Y: Float) -> Float:
+    """Errors (t × k × rows) of the models of all sizes on other rows.
+
+    columns (rows × k) are the chosen features there, Y (rows × t) the targets.
+    """
     q = model.inverse @ (columns - chosen.means).T
-    sums = np.cumsum(q[None] * model.steps.T[:, :, None], axis=1)
-    sums += chosen.target_means[:, None, None]
-    return sums
+    errors = q[None] * model.steps.T[:, :, None]
+    for residual, error in zip((Y - chosen.target_means).T, errors, strict=True):
+        _less_running_sums(residual, error)
+    return errors
+
+
+def mean_squares(errors: Float, weights: Float | None) -> Float:
+    """Mean over targets and weighted mean over rows of squared errors (t × k × rows): (k)."""
+    np.square(errors, out=errors)
+    if weights is None:
+        result: Float = errors.mean(axis=(0, 2))
+    else:
+        result = (errors @ weights).mean(axis=0) / weights.sum()
+    return result
 
 
 def loo_errors_by_size(

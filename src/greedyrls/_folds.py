@@ -97,8 +97,7 @@ def make_folds(
     group_of = None if groups is None else _one_per_row(groups, n_samples, "groups")
     target = y if labels is None else labels
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
-        splitter, description = _k_folds(int(cv), n_samples, labels, group_of)
-        pairs = _splitter_pairs(splitter, n_samples, target, group_of)
+        pairs, description = _k_fold_pairs(int(cv), n_samples, target, labels, group_of, weights)
     elif hasattr(cv, "split") and not hasattr(cv, "__array__"):  # some arrays can split, too
         pairs = _splitter_pairs(cv, n_samples, target, group_of)
         description = _describe(cv)
@@ -109,6 +108,33 @@ def make_folds(
     splits = tuple(_make_split(pair, n_samples, number) for number, pair in enumerate(pairs))
     _check_parts(splits, np.ones(n_samples, dtype=bool) if weights is None else weights > 0, labels)
     return Folds(splits, n_samples, description)
+
+
+def _k_fold_pairs(
+    n_folds: int,
+    n_samples: int,
+    target: NDArray[Any] | None,
+    labels: NDArray[Any] | None,
+    groups: NDArray[Any] | None,
+    weights: Float | None,
+) -> tuple[list[Any], str]:
+    """Folds of the rows that have a weight; the others, which do not count, go with the first."""
+    used = np.arange(n_samples) if weights is None else np.flatnonzero(weights)
+
+    def some(values: NDArray[Any] | None) -> NDArray[Any] | None:
+        return None if values is None else values[used]
+
+    splitter, description = _k_folds(n_folds, len(used), some(labels), some(groups))
+    pairs = _splitter_pairs(splitter, len(used), some(target), some(groups))
+    if len(used) == n_samples:
+        return pairs, description
+    fold_of = np.zeros(n_samples, dtype=np.intp)
+    for number, (_, test) in enumerate(pairs):
+        fold_of[used[test]] = number
+    folds = range(len(pairs))
+    return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in folds], (
+        description
+    )
 
 
 def _k_folds(

@@ -67,7 +67,7 @@ def greedy_path(
         How many features to select, forced ones included. "auto" chooses by `size_rule`.
     alpha : float, list of float, or "auto", default=1.0
         Ridge penalty of the search, as in `sklearn.linear_model.Ridge`; greater than 0. Of a list,
-        one is chosen by `alpha_rule`. "auto" is a list of 7 in the data's own scale: the mean sum
+        one is chosen by `alpha_rule`. "auto" is a list of 7 in the data's own scale: the median sum
         of squares of a feature times 1e-4 to 1e2.
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
         Exact leave-one-out, or folds: a number (K-fold without shuffling, by groups if there are

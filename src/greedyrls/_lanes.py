@@ -68,20 +68,22 @@ class _Scored(NamedTuple):
     Z: Float  # (c × m)
 
 
-def _chosen(parts: list[_Scored]) -> tuple[_Scored, int, float]:
-    """The best of all that were scored: its part and place there, and what still ties with it."""
+def _limit(scored: _Scored) -> float:
+    """No candidate above this is better, or ties."""
+    best = int(scored.losses.argmin())
+    return float(scored.losses[best] + scored.tolerances[best])
+
+
+def _chosen(parts: list[_Scored]) -> tuple[_Scored, int]:
+    """The best of all that were scored: its part, and its place there."""
     if len(parts) == 1:
-        indices, losses, tolerances = parts[0][:3]
-    else:
-        indices, losses, tolerances = (
-            np.concatenate(arrays) for arrays in zip(*(part[:3] for part in parts), strict=True)
-        )
-    place = first_of_best(indices, losses, tolerances)
-    best = int(losses.argmin())
-    limit = float(losses[best] + tolerances[best])
+        return parts[0], first_of_best(*parts[0][:3])
+    place = first_of_best(
+        *(np.concatenate(arrays) for arrays in zip(*(part[:3] for part in parts), strict=True))
+    )
     for part in parts:
         if place < len(part.indices):
-            return part, place, limit
+            return part, place
         place -= len(part.indices)
     raise IndexError(place)
 
@@ -105,6 +107,7 @@ class LooLanes:
         self._statistics: list[SampleStatistics] = [data.statistics] * len(alphas)
         self._barred = np.full((len(alphas), data.problem.n_features), -np.inf)
         self._barred[:, list(data.problem.excluded)] = np.inf
+        self._places = [np.empty(0, dtype=np.intp)] * len(alphas)  # of chosen columns in the store
         self._group = max(1, _ELEMENTS // data.problem.n_samples)
         self._lanes = np.arange(len(alphas))  # which lane of those begun each one is
         self._evaluations = np.zeros(len(alphas), dtype=np.intp)
@@ -141,7 +144,7 @@ class LooLanes:
     def _step(self) -> None:
         bounds = self._bounds()
         parts = [[one] for one in self._score([smallest(row, _FIRST) for row in bounds])]
-        later = [self._still_open(lane, bounds[lane], parts[lane][0]) for lane in range(len(parts))]
+        later = self._still_open(bounds, [part[0] for part in parts])
         # A lane with many open candidates is better off with a search that tightens its bounds.
         is_easy = [len(indices) <= _MOST_LATER for indices in later]
         wanted = [
@@ -151,7 +154,7 @@ class LooLanes:
             for lane, more in enumerate(self._score(wanted)):
                 if len(more.indices):
                     parts[lane].append(more)
-        chosen = [_chosen(own)[:2] for own in parts]
+        chosen = [_chosen(own) for own in parts]
         sound = [easy and self._is_sound(lane, *chosen[lane]) for lane, easy in enumerate(is_easy)]
         if not all(sound):
             kept = np.flatnonzero(sound)
@@ -160,12 +163,14 @@ class LooLanes:
         if chosen:
             self._add(chosen, bounds)
 
-    def _still_open(self, lane: int, bounds: Float, scored: _Scored) -> Places:
-        """Candidates whose bounds do not rule them out."""
-        _, _, limit = _chosen([scored])
-        limit += MARGIN * float(self._statistics[lane].g_r.sum())
-        (left,) = (bounds <= limit).nonzero()
-        return left[~np.isin(left, scored.indices)]
+    def _still_open(self, bounds: Float, scored: list[_Scored]) -> list[Places]:
+        """Candidates of each lane whose bounds do not rule them out."""
+        limits = np.array([_limit(known) for known in scored])
+        limits += [MARGIN * float(known.g_r.sum()) for known in self._statistics]
+        is_open = bounds <= limits[:, None]
+        for lane, known in enumerate(scored):
+            is_open[lane, known.indices] = False
+        return [row.nonzero()[0] for row in is_open]
 
     def _is_sound(self, lane: int, scored: _Scored, place: int) -> bool:
         """Whether the chosen candidate needs no more care than this search takes."""
@@ -182,6 +187,7 @@ class LooLanes:
         self._blocks = [self._blocks[lane] for lane in lanes]
         self._statistics = [self._statistics[lane] for lane in lanes]
         self._barred = self._barred[lanes]
+        self._places = [self._places[lane] for lane in lanes]
         self._lanes = self._lanes[lanes]
 
     def _bounds(self) -> Float:
@@ -211,34 +217,36 @@ class LooLanes:
     def _score(self, candidates: list[Places]) -> list[_Scored]:
         """Exact losses of some candidates of each lane."""
         scored: list[_Scored] = []
-        first = 0
-        while first < len(candidates):
-            last, count = first, 0
-            while last < len(candidates) and (
-                last == first or count + len(candidates[last]) <= self._group
-            ):
-                count += len(candidates[last])
-                last += 1
-            scored += self._score_some(list(range(first, last)), candidates[first:last])
-            first = last
+        for lanes in self._groups(candidates):
+            own = [candidates[lane] for lane in lanes]
+            distinct, where = np.unique(np.concatenate(own), return_inverse=True)
+            Z = self._blocks[0].columns.get(distinct)[where]
+            scored += self._score_some(lanes, own, Z)
         return scored
 
-    def _score_some(self, lanes: list[int], candidates: list[Places]) -> list[_Scored]:
+    def _groups(self, candidates: list[Places]) -> list[list[int]]:
+        """Lanes whose candidates are scored together: as many as memory allows."""
+        groups: list[list[int]] = [[]]
+        count = 0
+        for lane, indices in enumerate(candidates):
+            if groups[-1] and count + len(indices) > self._group:
+                groups.append([])
+                count = 0
+            groups[-1].append(lane)
+            count += len(indices)
+        return groups
+
+    def _score_some(self, lanes: list[int], candidates: list[Places], Z: Float) -> list[_Scored]:
+        """Candidates of some lanes, given their columns, one below the other."""
         space, store = self._space, self._blocks[0].columns
         terms = [
             space.coefficients(lane, indices)
             for lane, indices in zip(lanes, candidates, strict=True)
         ]
-        every = np.concatenate(candidates)
-        if len(every) == 0:
-            Z = np.empty((0, self._data.problem.n_samples))
-        else:
-            distinct, where = np.unique(every, return_inverse=True)
-            Z = store.get(distinct)[where]
+        if space.size:
             chosen = [space.selected[lane, : space.size] for lane in lanes]
-            betas = [beta for beta, _, _ in terms]
-            counts = [len(indices) for indices in candidates]
-            store.subtract_chosen(Z, chosen, betas, counts)
+            places = [self._places[lane] for lane in lanes]
+            store.subtract_chosen(Z, chosen, places, [beta for beta, _, _ in terms])
         results, top = [], 0
         for lane, indices, (beta, penalty, shrinkage) in zip(lanes, candidates, terms, strict=True):
             part = Z[top : top + len(indices)]
@@ -249,10 +257,9 @@ class LooLanes:
             rho = (inner + shrinkage) / delta
             losses = block.losses(part, delta, rho, with_spread=False).losses
             tolerances = tie_tolerances(losses, self._data.statistics.r_r)
+            total = losses[0] if len(losses) == 1 else losses.sum(axis=0)
             results.append(
-                _Scored(
-                    indices, losses.sum(axis=0), tolerances, beta, delta, rho, norms, inner, part
-                )
+                _Scored(indices, total, tolerances, beta, delta, rho, norms, inner, part)
             )
             self._evaluations[self._lanes[lane]] += len(indices)
         return results
@@ -273,6 +280,8 @@ class LooLanes:
             self._blocks[lane] = self._blocks[lane].advance(
                 index, known.Z[place], float(known.delta[place]), known.rho[:, place], None
             )
+            where = self._blocks[lane].columns.places([index])
+            self._places[lane] = np.concatenate((self._places[lane], where))
         gram = np.array(columns)
         gram[:, self._data.constant] = 0.0
         pivots = LanePivots(

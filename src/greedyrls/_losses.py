@@ -23,6 +23,8 @@ Rows = NDArray[np.intp]
 
 # A prediction must be decided by more than rounding to be right.
 UNDECIDED = 1e-10
+# Predictions this close (relatively, and to labels of size 1) are of equal rank.
+_SAME = 1e-12
 
 
 class Loss(Protocol):
@@ -171,7 +173,7 @@ class _Auc(_AnyLoss):
 
     def values(self, Y: Float, P: Float, weights: Float | None) -> Float:
         negative, positive = _class_weights(Y, weights)
-        order, (positive_below,) = _weight_below(_rounded(P[0]), positive[None])
+        order, (positive_below,) = _weight_below(P[0], positive[None])
         wrong = np.vecdot(negative[order], positive_below)
         result: Float = wrong / (negative.sum() * positive.sum())
         return result
@@ -180,7 +182,7 @@ class _Auc(_AnyLoss):
         """DeLong's: from the share of the other class that each sample is on the wrong side of."""
         sides = _class_weights(Y, weights)
         shares = sides / sides.sum(axis=1, keepdims=True)
-        order, (negative_below, positive_below) = _weight_below(_rounded(P[0]), shares)
+        order, (negative_below, positive_below) = _weight_below(P[0], shares)
         classes = _classes(Y)
         ranked = np.where(classes[order] == 1, 1.0 - negative_below, positive_below)
         components = np.empty_like(ranked)
@@ -253,14 +255,6 @@ def _class_weights(Y: Float, weights: Float | None) -> Float:
     return np.stack([np.where(is_positive, 0.0, weights), np.where(is_positive, weights, 0.0)])
 
 
-def _rounded(P: Float) -> Float:
-    """Predictions (c × m) to about ten digits of the largest: equal ones must tie, not almost."""
-    _, exponents = np.frexp(np.abs(P).max(axis=1, initial=0.0))
-    digits = np.ldexp(1.0, 33 - exponents)
-    rounded: Float = np.rint(P * digits[:, None])
-    return rounded
-
-
 def _weight_below(P: Float, weights: Float) -> tuple[Rows, Float]:
     """The order (c × m) that sorts each row of P and, in that order, the weight below each value.
 
@@ -271,7 +265,8 @@ def _weight_below(P: Float, weights: Float) -> tuple[Rows, Float]:
     sums = np.zeros((len(weights), *P.shape[:-1], P.shape[-1] + 1))
     np.cumsum(weights[:, order], axis=-1, out=sums[..., 1:])
     below, up_to = sums[..., :-1], sums[..., 1:]
-    rises = ranked[:, 1:] > ranked[:, :-1]
+    # Values that are equal but for rounding must tie, or noise would be ranked.
+    rises = np.diff(ranked) > _SAME * np.maximum(1.0, np.abs(ranked[:, 1:]))
     if not rises.all():
         # Sums never fall, so a running maximum carries the one at the start of a run of equal
         # values through the run, and a running minimum from the right the one at its end.

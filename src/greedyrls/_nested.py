@@ -15,7 +15,14 @@ from typing import Literal
 import numpy as np
 
 from ._alphas import penalty_scale, refit_grid
-from ._curves import Chosen, LooCurve, best_penalties, pivots, predictions_by_size
+from ._curves import (
+    Chosen,
+    LooCurve,
+    best_penalties,
+    held_out_errors,
+    mean_squares,
+    pivots,
+)
 from ._folds import Folds, Split
 from ._kernels import Float
 from ._path import Counters, SelectionPath
@@ -72,7 +79,8 @@ def nested_surface(
     shape = (len(outer.splits), len(alphas), limits.size)
     fold_losses = np.full(shape, np.nan)
     counters, before = Counters(), data.passes
-    with closing(progress_bar(verbose, len(outer.splits) * len(alphas), what="nested")) as bar:
+    total = len(outer.splits) * len(alphas)
+    with closing(progress_bar(verbose, total, what="nested")) as bar:
         for place, split in enumerate(outer.splits):
             fold = _OuterFold(problem, plan, data, split, refit)
             for row, path in enumerate(fold.paths(alphas, limits)):
@@ -176,7 +184,10 @@ class _OuterFold:
         model = pivots(chosen, penalty)
         if model is None:
             return np.full(len(chosen.indices), np.nan)
-        predictions = predictions_by_size(chosen, model, columns)
+        errors = held_out_errors(chosen, model, columns, self._Y)
+        if self._plan.loss.name == "squared":
+            return mean_squares(errors, self._weights)
+        predictions = np.subtract(self._Y.T[:, None, :], errors, out=errors)
         return self._plan.loss.values(self._Y, predictions, self._weights)
 
 

@@ -12,7 +12,7 @@ from ._choice import Criterion
 from ._criterion import LeaveOneOut, Strategy
 from ._fold_criterion import FoldLoss
 from ._fold_state import FoldData, FoldState
-from ._folds import Folds, make_folds
+from ._folds import Folds, Split, make_folds
 from ._kernels import Float
 from ._loo_loss import LeaveOneOutLoss, LossState
 from ._losses import Loss, make_loss
@@ -57,21 +57,32 @@ class Plan:
         return LossState(data, alpha, self.loss, capacity), LeaveOneOutLoss()
 
     def within(self, problem: Problem) -> Plan:
-        """The plan for a problem in which some rows have lost their weight."""
-        if self.folds is None or problem.weights is None:
-            return self
-        counted = problem.weights > 0.0
-        left = [
-            split
-            for split in self.folds.splits
-            if counted[split.train].any() and counted[split.test].any()
-        ]
-        if not left:
+        """The plan for the training rows of an outer fold: the others have lost their weight."""
+        assert problem.weights is not None
+        folds = self.folds
+        if folds is not None:
+            left = splits_within(folds, problem.weights > 0.0)
+            if not left:
+                raise ValueError(
+                    f"No split of cv ({folds.description}) has training and test rows within an "
+                    "outer fold; use other folds for cv or for alpha_cv."
+                )
+            folds = replace(folds, splits=tuple(left))
+        try:
+            tested = tested_rows(problem, folds)
+            self.loss.check(problem.Y, problem.weights, tested, problem.single_target)
+        except ValueError as error:
             raise ValueError(
-                f"No split of cv ({self.folds.description}) has training and test rows within an "
-                "outer fold; use other folds for cv or for alpha_cv."
-            )
-        return replace(self, folds=replace(self.folds, splits=tuple(left)))
+                f"Within the training rows of an outer fold (alpha_cv): {error}"
+            ) from error
+        return replace(self, folds=folds)
+
+
+def splits_within(folds: Folds, counted: NDArray[np.bool_]) -> list[Split]:
+    """Splits that have training and test rows among some."""
+    return [
+        split for split in folds.splits if counted[split.train].any() and counted[split.test].any()
+    ]
 
 
 def make_plan(
@@ -86,17 +97,25 @@ def make_plan(
 ) -> Plan:
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
-    target = problem.Y[:, 0] if problem.single_target else problem.Y
     folds = make_folds(
         cv,
         problem.n_samples,
-        y=target,
+        y=split_target(problem),
         labels=labels,
         groups=groups,
         weights=problem.weights,
     )
     measure.check(problem.Y, problem.weights, tested_rows(problem, folds), problem.single_target)
     return Plan(measure, folds, strategy, block_rows)
+
+
+def split_target(problem: Problem) -> NDArray[Any]:
+    """What splitters are shown as y: classes rather than their codes, so that they can stratify."""
+    Y = problem.Y
+    if problem.single_target:
+        return Y[:, 0]
+    is_codes = (np.abs(Y) == 1.0).all() and (np.count_nonzero(Y > 0.0, axis=1) == 1).all()
+    return np.argmax(Y, axis=1) if is_codes and Y.shape[1] > 1 else Y
 
 
 def tested_rows(problem: Problem, folds: Folds | None) -> list[NDArray[np.intp]]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 
 from ._alphas import check_alpha_rule, check_alphas, check_refit
 from ._folds import Folds, make_folds
 from ._kernels import Float
-from ._plan import Plan
+from ._plan import Plan, split_target, splits_within
 from ._problem import Problem, check_n_features
 from ._run import Callback, Limits
 from ._size import SizeRule, check_size_rule
@@ -112,8 +114,14 @@ def make_request(
 
 
 def criterion_groups(cv: Any, alpha_cv: Any, groups: ArrayLike | None) -> ArrayLike | None:
-    """Groups for the criterion; with leave-one-out they may be meant for the outer folds alone."""
-    return None if isinstance(cv, str) and alpha_cv is not None else groups
+    """Groups for the criterion; they may be meant for the outer folds alone."""
+    return groups if alpha_cv is None or _takes_groups(cv) else None
+
+
+def _takes_groups(cv: Any) -> bool:
+    """A number of folds, or a splitter that is not leave-one-out."""
+    is_splitter = hasattr(cv, "split") and not isinstance(cv, str) and not hasattr(cv, "__array__")
+    return _is_whole(cv) or (is_splitter and not isinstance(cv, LeaveOneOut))
 
 
 def _refit_rule(refit_alpha: Any, alpha: float | Float | str, rule: AlphaRule) -> Refit:
@@ -131,51 +139,21 @@ def _outer_folds(
     groups: ArrayLike | None,
     labels: NDArray[Any] | None,
 ) -> Folds:
-    """The folds in which the selection is made anew: by default those of the criterion."""
-    if alpha_cv is None and plan.folds is not None:
-        return plan.folds
-    if isinstance(alpha_cv, str):
-        raise ValueError(
-            f"alpha_cv={alpha_cv!r}: the selection is made anew for each outer fold and penalty; "
-            "use a number of folds, a splitter or fold ids."
-        )
-    has_weight = np.ones(problem.n_samples, dtype=bool)
+    """The folds in which the selection is made anew."""
+    counted = np.ones(problem.n_samples, dtype=bool)
     if problem.weights is not None:
-        has_weight = problem.weights > 0.0
-    counted = int(has_weight.sum())
-    if counted < 4:
+        counted = problem.weights > 0.0
+    if counted.sum() < 4:
         raise ValueError(
-            f"Choosing alpha in outer folds needs at least 4 samples, there are n_samples={counted}"
-            "; pass a number for alpha."
+            f"Choosing alpha in outer folds needs at least 4 samples, there are n_samples="
+            f"{counted.sum()}; pass a number for alpha."
         )
-    default = max(2, min(OUTER_FOLDS, counted // 2))
-    if alpha_cv is None and labels is not None and groups is None:
-        # As many folds as the rarest class has members, if these are few.
-        rarest = int(np.unique(labels, return_counts=True)[1].min())
-        default = max(2, min(default, rarest))
-    try:
-        folds = make_folds(
-            default if alpha_cv is None else alpha_cv,
-            problem.n_samples,
-            y=problem.Y[:, 0] if problem.single_target else problem.Y,
-            labels=labels,
-            groups=groups,
-            weights=problem.weights,
-        )
-    except ValueError as error:
-        if alpha_cv is not None:
-            raise
-        raise ValueError(
-            f"The penalty is chosen in {default} outer folds: {error} Or pass outer folds of your "
-            "own as alpha_cv, or a number for alpha."
-        ) from error
-    if folds is None:
-        raise ValueError(
-            "alpha_cv is leave-one-out: the selection would be made anew for each row and penalty; "
-            "use a number of folds, a splitter or fold ids."
-        )
+    if alpha_cv is None:
+        folds = _default_outer_folds(problem, plan, groups, labels, counted)
+    else:
+        folds = _given_outer_folds(problem, alpha_cv, groups, labels)
     for number, split in enumerate(folds.splits):
-        if has_weight[split.train].sum() < 2:
+        if counted[split.train].sum() < 2:
             raise ValueError(
                 f"Split {number} of alpha_cv ({folds.description}) trains on fewer than 2 samples; "
                 "use other outer folds, or a number for alpha."
@@ -183,11 +161,105 @@ def _outer_folds(
     return folds
 
 
+def _given_outer_folds(
+    problem: Problem, alpha_cv: Any, groups: ArrayLike | None, labels: NDArray[Any] | None
+) -> Folds:
+    folds = None
+    if not isinstance(alpha_cv, str):
+        try:
+            folds = make_folds(
+                alpha_cv,
+                problem.n_samples,
+                y=split_target(problem),
+                labels=labels,
+                groups=groups if _takes_groups(alpha_cv) else None,
+                weights=problem.weights,
+            )
+        except (TypeError, ValueError) as error:
+            raise type(error)(re.sub(r"\bcv\b", "alpha_cv", str(error))) from error
+    if folds is None:
+        raise ValueError(
+            f"alpha_cv={alpha_cv!r}: the selection is made anew for each outer fold and penalty; "
+            "use a number of folds, a splitter or fold ids."
+        )
+    return folds
+
+
+def _default_outer_folds(
+    problem: Problem,
+    plan: Plan,
+    groups: ArrayLike | None,
+    labels: NDArray[Any] | None,
+    counted: NDArray[np.bool_],
+) -> Folds:
+    """Those of the criterion, as far as it has splits within them; else a few folds."""
+    if plan.folds is not None:
+        usable = [
+            split
+            for split in plan.folds.splits
+            if splits_within(plan.folds, counted & _is_in(split.train, problem.n_samples))
+        ]
+        if len(usable) > 1:
+            return replace(plan.folds, splits=tuple(usable))
+    count = max(2, min(OUTER_FOLDS, int(counted.sum()) // 2))
+    cv: Any = count
+    if groups is not None:
+        cv = max(2, min(count, len(np.unique(np.asarray(groups)[counted]))))
+    elif labels is not None:
+        cv = _fold_ids(labels, counted, count)
+    try:
+        folds = make_folds(
+            cv,
+            problem.n_samples,
+            y=split_target(problem),
+            labels=labels,
+            groups=groups,
+            weights=problem.weights,
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"The penalty is chosen in {count} outer folds: {error} Or pass outer folds of your "
+            "own as alpha_cv, or a number for alpha."
+        ) from error
+    assert folds is not None
+    if labels is not None and groups is None:
+        return replace(folds, description=f"{len(folds.splits)}-fold, stratified")
+    return folds
+
+
+def _is_in(rows: NDArray[np.intp], count: int) -> NDArray[np.bool_]:
+    flags = np.zeros(count, dtype=bool)
+    flags[rows] = True
+    return flags
+
+
+def _fold_ids(labels: NDArray[Any], counted: NDArray[np.bool_], count: int) -> NDArray[np.intp]:
+    """Stratified folds; a class of one sample is never tested, since it must be trained on."""
+    _, class_of, sizes = np.unique(labels[counted], return_inverse=True, return_counts=True)
+    shared = np.flatnonzero(counted)[sizes[class_of] > 1]
+    ids = np.full(len(labels), -1, dtype=np.intp)
+    classes = labels[shared]
+    smallest = int(sizes[sizes > 1].min(initial=len(labels)))
+    n_folds = max(2, min(count, smallest))
+    if len(shared) < n_folds:
+        raise ValueError(
+            "No class has 2 samples: the penalty cannot be chosen in outer folds. Pass a number "
+            "for alpha."
+        )
+    for fold, (_, test) in enumerate(StratifiedKFold(n_folds).split(classes, classes)):
+        ids[shared[test]] = fold
+    return ids
+
+
 def _largest_size(problem: Problem, max_features: int | None, rows: int) -> int:
     """With an automatic size, where a search ends at the latest; `rows` are those it trains on."""
     if problem.n_available == 0:
         raise ValueError("All features of X are excluded: there is nothing to choose from.")
     most = MOST_FEATURES if max_features is None else max_features
+    if max_features is not None and max_features < len(problem.forced):
+        raise ValueError(
+            f"max_features={max_features} is less than the {len(problem.forced)} forced features."
+        )
     return max(1, len(problem.forced), min(problem.n_available, most, rows - 1))
 
 

@@ -76,7 +76,7 @@ class SampleSpace:
         """The blocks as they are now."""
         return tuple(self._blocks)
 
-    def start(self, fit_intercept: bool) -> StartSums:
+    def start(self, fit_intercept: bool, is_shared: bool = False) -> StartSums:
         """One pass: what feature space starts from; blocks move to the empty model."""
         total, targets = add_up(block.target_sums() for block in self._blocks)
         target_means = targets / total if fit_intercept else np.zeros_like(targets)
@@ -91,6 +91,7 @@ class SampleSpace:
                 self._means,
                 total if fit_intercept else None,
                 SPARE_BYTES * len(block.d) / self._rows,
+                is_shared,
             )
             for block in self._blocks
         ]

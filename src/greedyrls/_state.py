@@ -51,7 +51,7 @@ class LooData:
         self.problem = problem
         self.samples = SampleSpace(_memory_blocks(problem, block_rows))
         with np.errstate(over="ignore", invalid="ignore"):
-            self.start = self.samples.start(problem.fit_intercept)
+            self.start = self.samples.start(problem.fit_intercept, is_shared)
             if not np.isfinite(self.start.diagonal).all():
                 report_non_finite(problem)
         # A column has n numbers: a quarter of m of them are a quarter of X, and no more may wait.
