@@ -173,9 +173,9 @@ class RowBlock:
         if total_weight is not None:
             d -= (1.0 if self.weights is None else self.weights) / total_weight
         if self.weights is not None:
-            # A row of weight 0 has z = 0 whatever the feature: its leverage must bound nothing.
-            used = self.weights > 0.0
-            d[~used] = d[used].max() if used.any() else 0.5
+            # A row of weight 0 has r = z = 0 whatever the feature, and any d will do: this one is
+            # neither the largest nor the smallest, which bound the losses of candidates.
+            d[self.weights == 0.0] = 0.5
         if self.root_weights is not None:
             r *= self.root_weights
         columns = ColumnStore(self.X, self.root_weights, means, spare_bytes, is_shared)

@@ -24,7 +24,7 @@ _WORTH_KEEPING_ROWS = 1500
 # Columns scored lately that may be scored again, or chosen.
 _RECENT_COLUMNS = 16
 # The same where several searches score candidates together.
-_SHARED_RECENT_COLUMNS = 48
+_SHARED_RECENT_COLUMNS = 32
 # Chosen columns lie in buffers of this many: a buffer takes real memory only as it fills.
 _BUFFER_COLUMNS = 32
 # Chosen columns over the budget are gathered anew at each use, this many at a time.
@@ -121,13 +121,14 @@ class ColumnStore:
         """Columns of the chosen features, some at a time, with their places in `features`."""
         first = 0
         while first < len(features):
-            count, columns = self._kept_run(features, first)
-            if columns is None:
-                count = min(_OVERFLOW_COLUMNS, len(features) - first)
-                some = np.array(features[first : first + count])
-                yield slice(first, first + count), self.fresh(some, rows)
+            places = self._run_of_places(features, first)
+            if places:
+                count = len(places)
+                columns = self._buffered(places, rows)
             else:
-                yield slice(first, first + count), columns[:, rows]
+                count = min(_OVERFLOW_COLUMNS, len(features) - first)
+                columns = self.fresh(np.array(features[first : first + count]), rows)
+            yield slice(first, first + count), columns
             first += count
 
     def places(self, features: Sequence[int]) -> NDArray[np.intp]:
@@ -163,8 +164,8 @@ class ColumnStore:
             if some.shape[1]:
                 Z -= some @ buffer[: some.shape[1]]
 
-    def _kept_run(self, features: tuple[int, ...], first: int) -> tuple[int, Float | None]:
-        """How many features from `first` on lie in one buffer, and their columns; None if none."""
+    def _run_of_places(self, features: tuple[int, ...], first: int) -> list[int]:
+        """Where the features from `first` on are kept, as far as they are in the same buffer."""
         places: list[int] = []
         for feature in features[first:]:
             place = self._places.get(feature)
@@ -173,10 +174,17 @@ class ColumnStore:
             ):
                 break
             places.append(place)
-        if not places:
-            return 0, None
+        return places
+
+    def _buffered(self, places: list[int], rows: slice | NDArray[np.intp]) -> Float:
+        """Columns in places of one buffer: a view where they lie next to each other."""
         buffer = self._buffers[places[0] // _BUFFER_COLUMNS]
-        start, count = places[0] % _BUFFER_COLUMNS, len(places)
-        if places == list(range(places[0], places[0] + count)):
-            return count, buffer[start : start + count]
-        return count, buffer[[place % _BUFFER_COLUMNS for place in places]]
+        start = places[0] % _BUFFER_COLUMNS
+        columns: Float
+        if places == list(range(places[0], places[0] + len(places))):
+            columns = buffer[start : start + len(places), rows]
+        elif isinstance(rows, slice):
+            columns = buffer[:, rows][[place % _BUFFER_COLUMNS for place in places]]
+        else:
+            columns = buffer[np.ix_(np.array(places) % _BUFFER_COLUMNS, rows)]
+        return columns

@@ -61,7 +61,7 @@ class LaneSpace:
     def coefficients(self, lane: int, indices: Places) -> tuple[Float, Float, Float]:
         """β (|S| × c) of some candidates, P_ii + β'Pβ (c) and w'Pβ (t × c)."""
         s, alpha = self.size, self.alphas[lane]
-        beta = self._inverse[lane, :s, :s].T @ self._L[lane, :s, indices].T
+        beta = self._inverse[lane, :s, :s].T @ self._L[lane, :s].take(indices, axis=1)
         penalty = alpha + alpha * np.add.reduce(beta * beta, axis=0)
         shrinkage = alpha * (self._weights[lane, :s].T @ beta)
         return beta, penalty, shrinkage

@@ -30,7 +30,7 @@ _MOST_LATER = 48
 _REFINED_PIVOT = 1e-3
 _SMALLEST_D = 1e-12
 # Elements of Z made at a time.
-_ELEMENTS = 1 << 18
+_ELEMENTS = 1 << 17
 
 Places = NDArray[np.intp]
 
@@ -55,7 +55,7 @@ class LanePath(NamedTuple):
 
 
 class _Scored(NamedTuple):
-    """Candidates of one lane, scored."""
+    """Candidates of one lane, scored; z (m) of the best of them only."""
 
     indices: Places
     losses: Float  # (c) sums over targets
@@ -65,7 +65,8 @@ class _Scored(NamedTuple):
     rho: Float  # (t × c)
     norms: Float
     inner: Float  # (t × c)
-    Z: Float  # (c × m)
+    best: int
+    z: Float
 
 
 def _limit(scored: _Scored) -> float:
@@ -216,13 +217,11 @@ class LooLanes:
 
     def _score(self, candidates: list[Places]) -> list[_Scored]:
         """Exact losses of some candidates of each lane."""
-        scored: list[_Scored] = []
-        for lanes in self._groups(candidates):
-            own = [candidates[lane] for lane in lanes]
-            distinct, where = np.unique(np.concatenate(own), return_inverse=True)
-            Z = self._blocks[0].columns.get(distinct)[where]
-            scored += self._score_some(lanes, own, Z)
-        return scored
+        return [
+            scored
+            for lanes in self._groups(candidates)
+            for scored in self._score_some(lanes, [candidates[lane] for lane in lanes])
+        ]
 
     def _groups(self, candidates: list[Places]) -> list[list[int]]:
         """Lanes whose candidates are scored together: as many as memory allows."""
@@ -236,33 +235,69 @@ class LooLanes:
             count += len(indices)
         return groups
 
-    def _score_some(self, lanes: list[int], candidates: list[Places], Z: Float) -> list[_Scored]:
-        """Candidates of some lanes, given their columns, one below the other."""
+    def _residuals(self, lanes: list[int], candidates: list[Places], betas: list[Float]) -> Float:
+        """z of candidates of some lanes, one below the other, (c × m)."""
         space, store = self._space, self._blocks[0].columns
-        terms = [
-            space.coefficients(lane, indices)
-            for lane, indices in zip(lanes, candidates, strict=True)
-        ]
+        distinct, where = np.unique(np.concatenate(candidates), return_inverse=True)
+        Z: Float = store.get(distinct)[where]
         if space.size:
             chosen = [space.selected[lane, : space.size] for lane in lanes]
-            places = [self._places[lane] for lane in lanes]
-            store.subtract_chosen(Z, chosen, places, [beta for beta, _, _ in terms])
-        results, top = [], 0
-        for lane, indices, (beta, penalty, shrinkage) in zip(lanes, candidates, terms, strict=True):
-            part = Z[top : top + len(indices)]
-            top += len(indices)
-            block = self._blocks[lane]
-            norms, inner = block.moments(part)
-            delta = norms + penalty
-            rho = (inner + shrinkage) / delta
-            losses = block.losses(part, delta, rho, with_spread=False).losses
-            tolerances = tie_tolerances(losses, self._data.statistics.r_r)
-            total = losses[0] if len(losses) == 1 else losses.sum(axis=0)
-            results.append(
-                _Scored(indices, total, tolerances, beta, delta, rho, norms, inner, part)
-            )
+            store.subtract_chosen(Z, chosen, [self._places[lane] for lane in lanes], betas)
+        return Z
+
+    def _score_some(self, lanes: list[int], candidates: list[Places]) -> list[_Scored]:
+        """Candidates of some lanes together, as far as that is possible."""
+        pairs = zip(lanes, candidates, strict=True)
+        terms = [self._space.coefficients(lane, indices) for lane, indices in pairs]
+        Z = self._residuals(lanes, candidates, [beta for beta, _, _ in terms])
+        ends = np.cumsum([len(indices) for indices in candidates]).tolist()
+        parts = [slice(end - len(one), end) for end, one in zip(ends, candidates, strict=True)]
+        blocks = [self._blocks[lane] for lane in lanes]
+        norms = np.vecdot(Z, Z)
+        inner = np.concatenate(
+            [block.r @ Z[part].T for block, part in zip(blocks, parts, strict=True)], axis=1
+        )
+        delta = norms + np.concatenate([penalty for _, penalty, _ in terms])
+        rho = (inner + np.concatenate([shrinkage for *_, shrinkage in terms], axis=1)) / delta
+        losses = np.concatenate(
+            [
+                block.losses(Z[part], delta[part], rho[:, part], with_spread=False).losses
+                for block, part in zip(blocks, parts, strict=True)
+            ],
+            axis=1,
+        )
+        tolerances = tie_tolerances(losses, self._data.statistics.r_r)
+        total = losses[0] if len(losses) == 1 else losses.sum(axis=0)
+        results = []
+        for lane, indices, part, (beta, *_) in zip(lanes, candidates, parts, terms, strict=True):
+            own, slack = total[part], tolerances[part]
+            best = first_of_best(indices, own, slack) if len(indices) else 0
+            # A copy, so that the z of all the others need not be kept.
+            z = Z[part][best].copy() if len(indices) else Z[:0]
             self._evaluations[self._lanes[lane]] += len(indices)
+            results.append(
+                _Scored(
+                    indices,
+                    own,
+                    slack,
+                    beta,
+                    delta[part],
+                    rho[:, part],
+                    norms[part],
+                    inner[:, part],
+                    best,
+                    z,
+                )
+            )
         return results
+
+    def _z(self, lane: int, scored: _Scored, place: int) -> Float:
+        """z of a chosen candidate; made again if another one, of equal loss, was the best then."""
+        if place == scored.best:
+            return scored.z
+        index, beta = scored.indices[place : place + 1], scored.betas[:, place : place + 1]
+        z: Float = self._residuals([lane], [index], [beta])[0]
+        return z
 
     def _add(self, chosen: list[tuple[_Scored, int]], bounds: Float) -> None:
         """Add the chosen feature of each lane."""
@@ -278,7 +313,11 @@ class LooLanes:
             columns.append(self._data.gram.take(index, ranking, remaining))
             indices.append(index)
             self._blocks[lane] = self._blocks[lane].advance(
-                index, known.Z[place], float(known.delta[place]), known.rho[:, place], None
+                index,
+                self._z(lane, known, place),
+                float(known.delta[place]),
+                known.rho[:, place],
+                None,
             )
             where = self._blocks[lane].columns.places([index])
             self._places[lane] = np.concatenate((self._places[lane], where))

@@ -145,6 +145,7 @@ class _OuterFold:
         self._loo_data = self._data if isinstance(self._data, LooData) else None
         if refit == "loo" and self._loo_data is None:
             self._loo_data = LooData(self._problem)
+        self._known: dict[tuple[tuple[int, ...], float], Float] = {}
         self._test = positive_rows(problem.weights, split.test)
         self._Y = problem.Y[self._test]
         self._weights = None if problem.weights is None else problem.weights[self._test]
@@ -161,8 +162,14 @@ class _OuterFold:
 
     def losses(self, path: SelectionPath) -> Float:
         """Held-out losses (k) of the models on a path."""
-        columns = self._problem.X[np.ix_(self._test, path.indices)].astype(np.float64)
-        return self._refitted(chosen_of(path), columns, path.settings.alpha)
+        chosen = chosen_of(path)
+        # Neighbouring penalties often find the same features, and with a penalty of its own the
+        # model depends on these alone.
+        key = (chosen.indices, path.settings.alpha if self._refit == "same" else 0.0)
+        if key not in self._known:
+            columns = self._problem.X[np.ix_(self._test, path.indices)].astype(np.float64)
+            self._known[key] = self._refitted(chosen, columns, path.settings.alpha)
+        return self._known[key]
 
     def _refitted(self, chosen: Chosen, columns: Float, alpha: float) -> Float:
         if self._refit != "loo":

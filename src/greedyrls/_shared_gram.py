@@ -14,32 +14,40 @@ from numpy.typing import NDArray
 from ._kernels import Float
 from ._state import LooData
 
-# Held-out rows are copied: not more of them than this share.
-_LARGEST_SHARE = 0.25
+# Where more rows than this share are held out, a pass over the training rows costs no more.
+_LARGEST_SHARE = 0.5
+# Rows multiplied at a time.
+_ROWS = 256
 
 
 class TrainingColumns:
     """X'x_b over the training rows of a fold, about their means; `whole` has all rows."""
 
     def __init__(self, whole: LooData, held_out: NDArray[np.intp], training: LooData) -> None:
-        problem, start = whole.problem, whole.start
-        rows = problem.X[held_out].astype(np.float64)
-        rows -= start.means
-        if problem.weights is not None:
-            rows *= np.sqrt(problem.weights[held_out])[:, None]
         self._whole = whole
-        self._rows = rows
+        self._held_out = held_out
         # From the means of all rows to those of the training rows.
-        self._moved = training.start.means - start.means
+        self._moved = training.start.means - whole.start.means
         self._weight = training.start.total_weight
 
     def __call__(self, indices: Sequence[int]) -> Float:
         """The columns of some features, (c × n); a pass over X only for those that are new."""
         order = np.array(indices, dtype=np.intp)
         values = self._whole.gram.columns(indices)
-        values -= self._rows[:, order].T @ self._rows
+        for first in range(0, len(self._held_out), _ROWS):
+            rows = self._rows(self._held_out[first : first + _ROWS])
+            values -= rows[:, order].T @ rows
         values -= self._weight * self._moved[order, None] * self._moved
         return values
+
+    def _rows(self, places: NDArray[np.intp]) -> Float:
+        """Some rows, about the means of all and scaled by √w."""
+        problem = self._whole.problem
+        rows = problem.X[places].astype(np.float64)
+        rows -= self._whole.start.means
+        if problem.weights is not None:
+            rows *= np.sqrt(problem.weights[places])[:, None]
+        return rows
 
 
 def share_columns(whole: LooData, training: LooData) -> None:
