@@ -57,6 +57,7 @@ class ColumnStore:
         self._next = 0
         # Columns of chosen features, in buffers: where each is.
         self._places: dict[int, int] = {}
+        self._order: tuple[int, ...] = ()
         self._buffers: list[Float] = []
 
     def fresh(
@@ -114,12 +115,18 @@ class ColumnStore:
         column = self.fresh(np.array([index]))[0] if slot is None else self._recent[slot]
         self._buffers[-1][place % _BUFFER_COLUMNS] = column
         self._places[index] = place
+        self._order = (*self._order, index)
 
     def chosen(
         self, features: tuple[int, ...], rows: slice | NDArray[np.intp] = slice(None)
     ) -> Iterator[tuple[slice, Float]]:
         """Columns of the chosen features, some at a time, with their places in `features`."""
         first = 0
+        if features[: len(self._order)] == self._order:  # a single search: no need to look around
+            for buffer in self._buffers:
+                count = min(len(buffer), len(self._order) - first)
+                yield slice(first, first + count), buffer[:count, rows]
+                first += count
         while first < len(features):
             places = self._run_of_places(features, first)
             if places:

@@ -84,9 +84,7 @@ class Run:
                     if self._callback is not None and self._says_stop(self._callback(step)):
                         self.stop_reason = StopReason.CALLBACK
                         return
-                    losses = [known.loss for known in self.steps]
-                    forced = sum(known.forced for known in self.steps)
-                    if self._limits.is_stale(losses, forced):
+                    if self._is_stale():
                         self.stop_reason = StopReason.NO_IMPROVEMENT
                         return
             except KeyboardInterrupt:
@@ -95,6 +93,12 @@ class Run:
                 self.stop_reason = StopReason.INTERRUPTED
             except NumericalLimit as error:
                 self._reach_numerical_limit(error)
+
+    def _is_stale(self) -> bool:
+        if self._limits.patience is None:
+            return False
+        forced = sum(step.forced for step in self.steps)
+        return self._limits.is_stale([step.loss for step in self.steps], forced)
 
     def _reach_numerical_limit(self, error: NumericalLimit) -> None:
         """Keep the steps made so far, and say so; without any, it is an error."""
