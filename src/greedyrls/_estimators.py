@@ -246,8 +246,8 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, _GreedyRLS):
     Notes
     -----
     Cost: with the defaults 36 selections, one for each of 7 penalties and 5 outer folds and one on
-    all samples, at about a third to a half of the time of a single one each; with a number for
-    `alpha` a single one. See `greedy_path`. ``predict`` looks at the selected columns only, apart
+    all samples, at about half of the time of a single one each; with a number for `alpha` a single
+    one. See `greedy_path`. ``predict`` looks at the selected columns only, apart
     from scikit-learn's check of X.
 
     The leave-one-out loss of a searched set is optimistic, the more so the more features were
