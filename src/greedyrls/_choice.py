@@ -14,6 +14,10 @@ from ._kernels import Float
 TIE = 1e-10
 
 
+class NumericalLimit(ArithmeticError):
+    """The penalty is lost in the rounding of the data: no further step can be computed."""
+
+
 class Choice(NamedTuple):
     """The feature to add, its loss, and the next best ones."""
 
@@ -98,6 +102,28 @@ def best_places(
         left = np.where(np.arange(len(left)) == places[-1], np.inf, left)
         places.append(first_of_best(indices, left, tolerances))
     return places
+
+
+def choose_among(
+    candidates: NDArray[np.intp], losses: Float, tolerances: Float, n_runners_up: int
+) -> Choice:
+    """The best of candidates whose losses are all known, without a pivot."""
+    lost = ~(losses < np.inf)
+    losses, tolerances = np.where(lost, np.inf, losses), np.where(lost, 0.0, tolerances)
+    place, *others = best_places(candidates, losses, tolerances, n_runners_up + 1)
+    if losses[place] == np.inf:
+        raise NumericalLimit("no candidate has a finite loss")
+
+    def ranking(count: int) -> list[int]:
+        return [int(candidates[place]) for place in best_first(losses, count)]
+
+    return Choice(
+        int(candidates[place]),
+        float(losses[place]),
+        None,
+        tuple((int(candidates[other]), float(losses[other])) for other in others),
+        ranking,
+    )
 
 
 def smallest(values: Float, count: int) -> NDArray[np.intp]:

@@ -13,12 +13,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ._choice import Choice, best_first, best_places, smallest, tie_tolerances
+from ._choice import (
+    Choice,
+    NumericalLimit,
+    best_first,
+    best_places,
+    smallest,
+    tie_tolerances,
+)
 from ._features import Pivot
 from ._gram import Ranking
 from ._kernels import Float
 from ._samples import Scores
-from ._state import NumericalLimit, SelectionState, pivot_of
+from ._state import SelectionState, pivot_of
 
 Strategy = Literal["auto", "bounded", "exhaustive"]
 

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _tiles as tiles
-from ._choice import TIE, Choice, best_first, best_places, tie_tolerances
+from ._choice import TIE, Choice, choose_among, tie_tolerances
 from ._fold_state import FoldState, SplitRows
 from ._kernels import Float
-from ._state import NumericalLimit
 
 # Rounding of the losses in feature space relative to those of the empty model. Where the loss has
 # become so small that this is more than a tie, the rows decide.
@@ -35,22 +34,7 @@ class FoldLoss:
         else:
             losses = row_losses(state, candidates)
             tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
-        lost = ~(losses < np.inf)
-        losses[lost], tolerances[lost] = np.inf, 0.0
-        place, *others = best_places(candidates, losses, tolerances, n_runners_up + 1)
-        if losses[place] == np.inf:
-            raise NumericalLimit("no candidate has a finite loss")
-
-        def ranking(count: int) -> list[int]:
-            return [int(candidates[place]) for place in best_first(losses, count)]
-
-        return Choice(
-            int(candidates[place]),
-            float(losses[place]),
-            None,
-            tuple((int(candidates[other]), float(losses[other])) for other in others),
-            ranking,
-        )
+        return choose_among(candidates, losses, tolerances, n_runners_up)
 
     @staticmethod
     def _squared(

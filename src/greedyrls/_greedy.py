@@ -137,8 +137,9 @@ def greedy_path(
     per step for K splits. With other losses every step looks at all candidates, O(m·n·k) (for two
     classes and "zero_one" only at rows that could change sides). Several penalties share passes
     and Gram columns; "nested" makes a selection for each penalty and outer fold, on one set of
-    Gram columns for each fold. Memory beyond X: O(k·n) for feature space (times 2K for folds), some
-    vectors of m, and columns kept in float64, up to a quarter of the size of X (or some MB).
+    Gram columns. Memory beyond X: O(k·n) for feature space, some vectors of m, and columns kept in
+    float64, up to a quarter of the size of X (or some MB). Folds need 2·K·k·n numbers for K splits:
+    with hundreds of splits and thousands of features that may be more than X.
 
     Features should be on comparable scales, as for any ridge model.
 

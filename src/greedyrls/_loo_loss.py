@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import ColumnShapes
-from ._choice import TIE, Choice, best_first, best_places
+from ._choice import TIE, Choice, choose_among
 from ._kernels import Float
 from ._losses import Loss
-from ._state import LooData, NumericalLimit, SelectionState
+from ._state import LooData, SelectionState
 
 # Rounding of a loss relative to that of the empty model, generously.
 _ROUNDING = 1e-13
@@ -133,20 +133,5 @@ class LeaveOneOutLoss:
         candidates: NDArray[np.intp] = state.candidates
         losses = state.losses()[candidates]
         tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
-        lost = ~(losses < np.inf)
-        losses[lost], tolerances[lost] = np.inf, 0.0
-        place, *others = best_places(candidates, losses, tolerances, n_runners_up + 1)
-        if losses[place] == np.inf:
-            raise NumericalLimit("no candidate has a finite loss")
-
-        def ranking(count: int) -> list[int]:
-            return [int(candidates[place]) for place in best_first(losses, count)]
-
-        feature = int(candidates[place])
-        return Choice(
-            feature,
-            float(losses[place]),
-            state.measure(feature),
-            tuple((int(candidates[other]), float(losses[other])) for other in others),
-            ranking,
-        )
+        choice = choose_among(candidates, losses, tolerances, n_runners_up)
+        return choice._replace(pivot=state.measure(choice.feature))

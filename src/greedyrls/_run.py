@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ._choice import NumericalLimit
 from ._kernels import Float
 from ._lanes import LanePath, LooLanes
 from ._path import Counters, Moments, SelectionPath, Settings, Step, StopReason
@@ -18,7 +19,7 @@ from ._plan import AnyState, Data, Plan
 from ._problem import Problem
 from ._progress import progress_bar
 from ._search import forward, replay
-from ._state import LooData, NumericalLimit
+from ._state import LooData
 
 Callback = Callable[[Step], Any]
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ._choice import Criterion, State
+from ._choice import Criterion, NumericalLimit, State
 from ._path import Step
-from ._state import NumericalLimit
 
 
 def replay(state: State, indices: Sequence[int], forced: bool) -> Iterator[Step]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import RowBlock, SampleStatistics
+from ._choice import NumericalLimit
 from ._features import FeatureSpace, Pivot
 from ._gram import GramColumns, Ranking
 from ._kernels import Float
@@ -24,10 +25,6 @@ _REFINED_PIVOT = 1e-3
 _SPREAD_ROWS = 4096
 # With 1 − h below this, r/(1 − h) has no more than four digits left.
 _SMALLEST_D = 1e-12
-
-
-class NumericalLimit(ArithmeticError):
-    """The penalty is lost in the rounding of the data: no further step can be computed."""
 
 
 def pivot_of(scores: Scores, place: int) -> Pivot:
