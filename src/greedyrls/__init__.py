@@ -12,12 +12,16 @@ if TYPE_CHECKING:
     from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
     from ._greedy import extend_path, greedy_path
     from ._path import Counters, SelectionPath, Step, StopReason
+    from ._size import SizeChoice
+    from ._surface import AlphaSurface
 
 __all__ = [
+    "AlphaSurface",
     "Counters",
     "GreedyRLSClassifier",
     "GreedyRLSRegressor",
     "SelectionPath",
+    "SizeChoice",
     "Step",
     "StopReason",
     "extend_path",
@@ -27,10 +31,12 @@ __all__ = [
 __version__ = "0.1.0"
 
 _MODULES = {
+    "AlphaSurface": "_surface",
     "Counters": "_path",
     "GreedyRLSClassifier": "_estimators",
     "GreedyRLSRegressor": "_estimators",
     "SelectionPath": "_path",
+    "SizeChoice": "_size",
     "Step": "_path",
     "StopReason": "_path",
     "extend_path": "_greedy",
