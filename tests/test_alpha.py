@@ -647,11 +647,38 @@ def test_surfaces_are_values(rule: Any) -> None:
 def test_sentences_say_how_the_penalty_was_chosen() -> None:
     X, y = numbers()
     for rule, words in (
-        ("nested", r"made anew in outer folds (5-fold)."),
+        ("nested", "by nested selection: the held-out loss of outer folds (5-fold)."),
         ("joint", "by the criterion's own loss, which is optimistic after a search."),
         ("all_features", "by the leave-one-out loss with all features."),
     ):
-        assert words in greedy_path(X, y, 3, alpha=ALPHAS, alpha_rule=rule).sentence
+        path = greedy_path(X, y, 3, alpha=ALPHAS, alpha_rule=rule)
+        assert words in path.sentence
+        at_the_edge = path.surface.row in (0, len(ALPHAS) - 1)
+        assert (" value tried." in path.sentence) == at_the_edge
+
+
+def test_losses_of_the_models_in_the_outer_folds() -> None:
+    X, y = numbers()
+    path = greedy_path(X, y, 4, alpha=ALPHAS)
+    losses, errors = path.held_out
+    assert_array_equal(losses, path.surface.losses[path.surface.row])
+    assert_array_equal(errors, path.surface.standard_errors[path.surface.row])
+    frame = path.to_frame()
+    assert_array_equal(frame["held_out_loss"], losses)
+    assert_array_equal(frame["held_out_error"], errors)
+    assert len(path.truncated(2).held_out[0]) == 2
+    single = greedy_path(X, y, 4)
+    assert single.held_out is None
+    assert "held_out_loss" not in single.to_frame()
+
+
+def test_many_folds_of_the_criterion_are_few_outer_folds() -> None:
+    X, y = numbers()
+    ids = np.arange(len(y)) % 12
+    path = greedy_path(X, y, 2, alpha=ALPHAS, cv=ids)
+    assert path.surface.fold_losses.shape[0] == 5
+    merged = greedy_path(X, y, 2, alpha=ALPHAS, cv=ids, alpha_cv=ids % 5)
+    assert_allclose(path.surface.losses, merged.surface.losses, rtol=1e-12)
 
 
 # Interrupts --------------------------------------------------------------------------------------

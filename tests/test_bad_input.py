@@ -261,9 +261,9 @@ OPTIONS: dict[str, tuple[Arguments, type[Exception], str]] = {
     "tolerance is NaN": ({"tol": np.nan}, ValueError, "tol must be None or .*got nan"),
     "tolerance in words": ({"tol": "low"}, TypeError, "tol must be None or .*got 'low'"),
     "most features of a number": (
-        {"max_features": 5},
+        {"max_features": 1},
         ValueError,
-        "max_features=5 is for n_features='auto'; with a number leave it out",
+        "n_features=3 is more than max_features=1",
     ),
     "no features at most": (
         {"n_features": "auto", "max_features": 0},
@@ -308,7 +308,7 @@ OPTIONS: dict[str, tuple[Arguments, type[Exception], str]] = {
     "grid in two dimensions": (
         {"alpha": np.ones((3, 2))},
         ValueError,
-        r"grid of alpha must have one dimension, got an array of shape \(3, 2\)",
+        "grid of alpha must have one dimension, got ",
     ),
     "outer leave-one-out": (
         {"alpha": [1.0, 2.0], "alpha_cv": "loo"},
@@ -319,16 +319,6 @@ OPTIONS: dict[str, tuple[Arguments, type[Exception], str]] = {
         {"alpha": [1.0, 2.0], "alpha_cv": LeaveOneOut()},
         ValueError,
         r"alpha_cv=LeaveOneOut\(\): .*use a number of folds",
-    ),
-    "outer folds for one alpha": (
-        {"alpha_cv": 3},
-        ValueError,
-        "alpha_cv=3 is for alpha_rule='nested' with a grid .*leave it out",
-    ),
-    "outer folds for another rule": (
-        {"alpha": [1.0, 2.0], "alpha_cv": 3, "alpha_rule": "joint"},
-        ValueError,
-        "alpha_cv=3 is for alpha_rule='nested'",
     ),
     "outer folds without groups": (
         {"alpha": [1.0, 2.0], "alpha_cv": GroupKFold(3)},
@@ -523,12 +513,11 @@ def test_a_class_that_training_rows_lack() -> None:
         ({"cv": "kfold"}, "cv='kfold' is not known"),
         ({"loss": "mse"}, "loss='mse' is not known"),
         ({"alpha_cv": "loo"}, "alpha_cv='loo'"),
-        ({"alpha": 1.0, "alpha_cv": 3}, "alpha_cv=3 is for"),
         ({"tol": -1.0}, "tol must be None"),
         ({"patience": 0}, "patience must be None"),
         (
-            {"n_features_to_select": 3, "max_features": 3},
-            "max_features=3 is for n_features_to_select='auto'",
+            {"n_features_to_select": 3, "max_features": 2},
+            "n_features_to_select=3 is more than max_features=2",
         ),
     ],
 )

@@ -47,6 +47,7 @@ ROOMS = [
     "_surface",
     "_alphas",
     "_size",
+    "_steps",
     "_path",
     "_path_format",
     "_search",

@@ -351,7 +351,7 @@ def test_repr_is_one_short_line() -> None:
     path = greedy_path(frame, y, 2, **options)
     first, second = path.names()
     assert repr(path) == (
-        f"<SelectionPath of 2 features [{first}, {second}], loss {path.losses[-1]:.6g}, "
+        f"<SelectionPath of 2 features [{first}, {second}], loss {path.losses[-1]:.6g} at "
         "alpha=0.7, reached>"
     )
     longer = repr(greedy_path(X, y, 7, **options))

@@ -155,7 +155,10 @@ def test_a_size_chosen_on_outer_folds_says_so() -> None:
     path = make_path("auto", alpha=GRID)
     labels = legend(plot_path(path))
     assert any("(rule 'min', outer folds): " in label for label in labels)
-    assert any(f"of the search, α = {path.settings.alpha:g}" in label for label in labels)
+    assert any(f"search, α = {path.settings.alpha:g}: leave" in label for label in labels)
+    assert "held-out loss of the models, outer folds" in labels
+    size = path.chosen_size
+    assert mark(plot_path(path), f"{size} feature") == (size, path.held_out[0][size - 1])
 
 
 def test_any_size_can_be_marked() -> None:
@@ -275,7 +278,7 @@ def test_a_nested_surface() -> None:
 def test_a_joint_surface() -> None:
     path = make_path(6, alpha=GRID, alpha_rule="joint", cv=4, loss="zero_one")
     ax = drawn(plot_surface(path))
-    assert ax.get_title() == "Loss that the search went by: joint (optimistic)"
+    assert ax.get_title() == "The search's own loss (joint, optimistic)"
     assert colour_bar(ax).get_ylabel() == "held-out zero-one error (4-fold)"
     assert mark(ax, "α") == (6, path.surface.alpha)
     values = mesh(ax).get_array()

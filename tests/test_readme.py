@@ -26,6 +26,16 @@ def test_code_runs_and_prints_what_is_shown(capsys: pytest.CaptureFixture[str]) 
         exec(code, names)
 
 
+def test_code_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    names: dict[str, Any] = {}
+    guide = (README.parent / "docs" / "choosing.md").read_text(encoding="utf-8")
+    for code in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
+        exec(code, names)
+    assert "chosen by rule '1se'" in capsys.readouterr().out
+    pyplot.close("all")
+
+
 def test_links_lead_somewhere() -> None:
     root = README.parent
     for document in (README, *sorted(root.glob("docs/*.md")), root / "CONTRIBUTING.md"):

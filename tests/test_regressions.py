@@ -7,12 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GroupKFold, LeaveOneOut, StratifiedKFold, TimeSeriesSplit
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
 
-from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
+import literal
+from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, extend_path, greedy_path
 
 
 def data(m: int = 60, n: int = 6) -> tuple[Any, Any]:
@@ -108,3 +115,97 @@ def test_a_class_missing_within_an_outer_fold() -> None:
     inner[[0, 5]], inner[[15, 20]] = 0, 1
     with pytest.raises(ValueError, match=r"class \+1|every class"):
         greedy_path(X, y, 2, loss="auc", cv=inner, alpha=[1.0, 2.0], alpha_cv=outer)
+
+
+def fold_losses(X: Any, y: Any, path: Any, folds: int, weights: Any = None) -> list[float]:
+    """Held-out losses of all sizes by literal refits."""
+    splits = list(KFold(folds).split(X))
+    return [
+        literal.criterion(
+            X,
+            y[:, None],
+            splits,
+            path.indices[: k + 1].tolist(),
+            loss="squared",
+            alpha=path.settings.alpha,
+            fit_intercept=True,
+            weights=weights,
+        )
+        for k in range(len(path))
+    ]
+
+
+def test_an_outlier_in_a_row_of_no_weight_does_not_shift_columns() -> None:
+    X, y = data(60, 12)
+    weights = np.ones(60)
+    weights[7] = 0.0
+    X[:, 11] += 1e4
+    X[7, :6] = 1e9
+    path = greedy_path(X, y, 4, cv=list(KFold(5).split(X)), sample_weight=weights)
+    kept = weights > 0
+    ridge = Ridge(alpha=1.0).fit(X[kept][:, path.indices], y[kept])
+    assert_allclose(path.coef(), ridge.coef_, rtol=1e-10)
+    assert_allclose(path.losses, fold_losses(X, y, path, 5, weights), rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e4, 1e6, 1e8])
+def test_held_out_rows_that_dwarf_all_others(size: float) -> None:
+    X, y = data(60, 12)
+    X[3] = size
+    path = greedy_path(X, y, 4, cv=5)
+    assert_allclose(path.losses, fold_losses(X, y, path, 5), rtol=1e-9)
+    if size > 1e6:
+        return  # within the folds that train on it, its leverage is 1 up to rounding
+    alphas = [1.0, 30.0]
+    nested = greedy_path(X, y, 3, alpha=alphas, alpha_cv=5, refit_alpha="same").surface
+    splits = list(KFold(5).split(X))
+    expected = literal.nested_surface(X, y, splits, alphas, 3)
+    assert_allclose(nested.losses, expected["losses"], rtol=1e-8)
+
+
+@pytest.mark.parametrize("distance", [1e-4, 1e-6])
+@pytest.mark.parametrize("alpha", [1e-8, 1e-12])
+def test_folds_with_features_that_nearly_span_each_other(distance: float, alpha: float) -> None:
+    X, y = data(60, 8)
+    X[:, 1] = X[:, 0] + distance * np.random.default_rng(1).standard_normal(60)
+    path = greedy_path(X, y, 8, alpha=alpha, cv=5)
+    assert_allclose(path.losses, fold_losses(X, y, path, 5), rtol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 1e-5, 1e-2])
+def test_all_of_many_features_with_a_small_penalty(alpha: float) -> None:
+    X, y = data(30, 300)
+    path = greedy_path(X, y, 1, alpha=[alpha, 1e9], alpha_rule="all_features")
+    everything = list(range(300))
+    expected = literal.criterion(
+        X,
+        y[:, None],
+        "loo",
+        everything,
+        loss="squared",
+        alpha=alpha,
+        fit_intercept=True,
+        weights=None,
+    )
+    assert path.surface.losses[0, 0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_folds_read_any_memory_order(order: Any) -> None:
+    X, y = data(200, 20)
+    expected = greedy_path(X, y, 5, cv=7)
+    path = greedy_path(np.asarray(X, order=order), y, 5, cv=7)
+    assert_allclose(path.losses, expected.losses, rtol=1e-12)
+    strided = greedy_path(np.repeat(X, 2, axis=1)[:, ::2], y, 5, cv=7)
+    assert_allclose(strided.losses, expected.losses, rtol=1e-12)
+
+
+def test_a_stratified_path_of_a_classifier_can_be_extended() -> None:
+    X, y = data()
+    labels = y > 0
+    model = GreedyRLSClassifier(2, alpha=1.0, cv=5).fit(X, labels)
+    codes = np.where(labels, 1.0, -1.0)
+    longer = extend_path(model.path_, X, codes, 4, cv=StratifiedKFold(5))
+    assert_array_equal(
+        longer.indices, GreedyRLSClassifier(4, alpha=1.0, cv=5).fit(X, labels).selected_
+    )

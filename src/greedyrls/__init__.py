@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
     from ._greedy import extend_path, greedy_path
-    from ._path import Counters, SelectionPath, Step, StopReason
+    from ._path import SelectionPath
     from ._size import SizeChoice
+    from ._steps import Counters, Step, StopReason
     from ._surface import AlphaSurface
 
 __all__ = [
@@ -32,13 +33,13 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "AlphaSurface": "_surface",
-    "Counters": "_path",
+    "Counters": "_steps",
     "GreedyRLSClassifier": "_estimators",
     "GreedyRLSRegressor": "_estimators",
     "SelectionPath": "_path",
     "SizeChoice": "_size",
-    "Step": "_path",
-    "StopReason": "_path",
+    "Step": "_steps",
+    "StopReason": "_steps",
     "extend_path": "_greedy",
     "greedy_path": "_greedy",
 }

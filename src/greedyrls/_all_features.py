@@ -20,14 +20,10 @@ def all_features_losses(data: LooData, alphas: Float, loss: Loss) -> Float:
     """
     problem = data.problem
     kept = np.setdiff1d(np.arange(problem.n_features), problem.excluded)
-    if problem.n_samples <= len(kept):
-        fitted, leverages = _by_rows(data, kept, alphas)
-    else:
-        fitted, leverages = _by_features(data, kept, alphas)
-    d = np.concatenate([block.d for block in data.samples.blocks])
-    r = np.concatenate([block.r for block in data.samples.blocks], axis=1)
+    find = _by_rows if problem.n_samples <= len(kept) else _by_features
+    residuals, shrunk = find(data, kept, alphas)
     with np.errstate(divide="ignore", invalid="ignore"):
-        errors = (r[:, None, :] - fitted) / (d - leverages)
+        errors = residuals / shrunk
     weights, used = problem.weights, np.arange(problem.n_samples)
     if weights is not None:
         used = np.flatnonzero(weights)
@@ -40,7 +36,7 @@ def all_features_losses(data: LooData, alphas: Float, loss: Loss) -> Float:
 
 
 def _by_features(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Float, Float]:
-    """Fitted values (t × A × m) and leverages (A × m) from the eigenvectors of X'X."""
+    """Residuals (t × A × m) and 1 − h (A × m) from the eigenvectors of X'X."""
     problem = data.problem
     gram = np.concatenate(
         [
@@ -63,12 +59,19 @@ def _by_features(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[
             fitted[:, :, where] = slopes @ turned.T
             leverages[:, where] = shrink @ np.square(turned).T
         top += len(block.d)
-    return fitted, leverages
+    d = np.concatenate([block.d for block in data.samples.blocks])
+    r = np.concatenate([block.r for block in data.samples.blocks], axis=1)
+    return r[:, None, :] - fitted, d - leverages
 
 
 def _by_rows(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Float, Float]:
-    """The same from the eigenvectors of XX'."""
-    m = data.problem.n_samples
+    """The same from the eigenvectors of XX', as sums of small numbers rather than differences.
+
+    r = V (s ∘ V'y) and 1 − h = (V ∘ V) s with s = α/(λ + α); the direction of the intercept, in
+    which the fit is perfect, is left out.
+    """
+    problem = data.problem
+    m = problem.n_samples
     kernel = np.zeros((m, m))
     for first in range(0, len(kept), _BATCH):
         some = kept[first : first + _BATCH]
@@ -77,12 +80,18 @@ def _by_rows(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Floa
         )
         kernel += columns.T @ columns
     data.samples.passes += 1
+    if problem.fit_intercept:
+        # Its eigenvalue is 0, as that of others may be: made the largest, it can be told apart.
+        root = np.ones(m) if problem.weights is None else np.sqrt(problem.weights)
+        root /= np.linalg.norm(root)
+        kernel += 2.0 * (np.abs(kernel).sum(axis=1).max() + 1.0) * np.outer(root, root)
     values, vectors = np.linalg.eigh(kernel)
-    values = _without_noise(values)
-    shrink = values / (values + alphas[:, None])  # (A × m)
+    if problem.fit_intercept:
+        values, vectors = values[:-1], vectors[:, :-1]
+    left = alphas[:, None] / (_without_noise(values) + alphas[:, None])  # (A × m)
     r = np.concatenate([block.r for block in data.samples.blocks], axis=1)
-    fitted = (shrink[None] * (r @ vectors)[:, None, :]) @ vectors.T
-    return fitted, shrink @ np.square(vectors).T
+    residuals = (left[None] * (r @ vectors)[:, None, :]) @ vectors.T
+    return residuals, left @ np.square(vectors).T
 
 
 def _without_noise(values: Float) -> Float:

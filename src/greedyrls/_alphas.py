@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
+import reprlib
+from collections.abc import Iterable
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -30,12 +32,13 @@ def check_alphas(alpha: Any) -> float | Float | Literal["auto"]:
                 f"{alpha!r}."
             )
         return "auto"
-    if isinstance(alpha, numbers.Number) or alpha is None or np.ndim(alpha) == 0:
+    if isinstance(alpha, np.ndarray) and alpha.ndim == 0:
+        alpha = alpha[()]
+    if isinstance(alpha, numbers.Number) or alpha is None or not isinstance(alpha, Iterable):
         return check_alpha(alpha)
-    if np.ndim(alpha) != 1:
-        raise ValueError(
-            f"A grid of alpha must have one dimension, got an array of shape {np.shape(alpha)}."
-        )
+    alpha = list(alpha)
+    if any(np.ndim(value) for value in alpha):
+        raise ValueError(f"A grid of alpha must have one dimension, got {reprlib.repr(alpha)}.")
     values = [check_alpha(value) for value in alpha]
     if not values:
         raise ValueError(

@@ -155,6 +155,9 @@ class _GreedyRLS(SelectorMixin, BaseEstimator):
     def with_n_features(self, k: int) -> Self:
         """The fitted estimator with another number of features, without a new fit.
 
+        The features are the first k of the path, whose penalty was chosen for the size of this
+        estimator; a fit with ``n_features_to_select=k`` chooses it for k.
+
         Parameters
         ----------
         k : int

@@ -22,21 +22,30 @@ from ._problem import Problem, report_non_finite
 _TILE_ELEMENTS = 1 << 22
 # Elements of held-out rows at a time, with temporaries of the same size (2 MiB).
 _ROW_ELEMENTS = 1 << 18
-# Rows looked at for rough means; any shift near the mean keeps the digits.
-_SHIFT_ROWS = 1000
+# Rows looked at for rough means, and columns at a time; any shift near the mean keeps the digits.
+_SHIFT_ROWS = 128
+_SHIFT_COLUMNS = 1024
+# Where the rows that a split leaves out have so many times the squares of those that it trains on,
+# too many digits would be lost in the difference.
+_CANCELLED = 1e3
 # A mean is far out if its square is this many times the variance: it costs two digits.
 _FAR = 100.0
 
 Rows = NDArray[np.intp]
 
 
-def _rough_means(X: NDArray[np.generic]) -> Float:
-    """Roughly the means of the columns if any is far from 0 for its spread, else zeros."""
+def _rough_means(X: NDArray[np.generic], rows: Rows) -> Float:
+    """Roughly the means of columns whose mean is far from 0 for their spread, 0 for the others."""
+    some = rows[:: max(1, len(rows) // _SHIFT_ROWS)]
+    means = np.zeros(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        some = X[:: max(1, len(X) // _SHIFT_ROWS)].astype(np.float64)
-        means: Float = some.mean(axis=0)
-        is_far = np.square(means) > _FAR * some.var(axis=0)
-        return np.where(np.isfinite(means), means, 0.0) if is_far.any() else np.zeros_like(means)
+        for first in range(0, X.shape[1], _SHIFT_COLUMNS):
+            columns = slice(first, first + _SHIFT_COLUMNS)
+            values = X[some, columns].astype(np.float64)
+            found = values.mean(axis=0)
+            is_far = np.square(found) > _FAR * values.var(axis=0)
+            means[columns] = np.where(is_far & np.isfinite(found), found, 0.0)
+    return means
 
 
 class SetSums(NamedTuple):
@@ -62,7 +71,7 @@ class FoldRows:
         self.target_shift = np.zeros(t)
         self.shift = np.zeros(n)
         if problem.fit_intercept:
-            self.shift = _rough_means(problem.X)
+            self.shift = _rough_means(problem.X, np.flatnonzero(self._weights))
             self.target_shift = np.average(problem.Y, axis=0, weights=self._weights)
         self._is_shifted = bool(self.shift.any())
         self.Y = problem.Y - self.target_shift
@@ -76,6 +85,7 @@ class FoldRows:
             if not split.is_complement:
                 self._sets.append(split.train)
         self._is_partition = folds.is_partition
+        self._all = len(self._sets)
         if not self._is_partition:
             self._sets.append(None)
 
@@ -91,6 +101,20 @@ class FoldRows:
 
     def start(self) -> tuple[SetSums, SetSums, SetSums]:
         """Sums over the training rows and the test rows of each split, and over all rows."""
+        train, test, total = self._start()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lost = (total.xx > _CANCELLED * train.xx).any(axis=1)
+        lost |= total.weight > _CANCELLED * train.weight
+        again = [split for split in np.flatnonzero(lost) if self._direct[split] is None]
+        if again:
+            # These splits' training rows are summed for themselves, now and in later passes.
+            for split in again:
+                self._direct[split] = len(self._sets)
+                self._sets.append(self._folds.splits[split].train)
+            train, test, total = self._start()
+        return train, test, total
+
+    def _start(self) -> tuple[SetSums, SetSums, SetSums]:
         sets, n, t = len(self._sets), self._X.shape[1], self.Y.shape[1]
         sums = SetSums(
             np.zeros(sets),
@@ -138,7 +162,7 @@ class FoldRows:
         """From sums over the sets (sets × …) to the training and test rows of each split (K × …),
         and all rows (…)."""
         test = values[: self.n_splits]
-        total = test.sum(axis=0) if self._is_partition else values[-1]
+        total = test.sum(axis=0) if self._is_partition else values[self._all]
         train = total - test
         for split, place in enumerate(self._direct):
             if place is not None:
@@ -151,7 +175,7 @@ class FoldRows:
         # Memory that is used again and again needs to be made only once.
         buffer = np.empty((0, self._X.shape[1]), dtype=self._X.dtype)
         for top, end in self._tiles():
-            tile = self._X[top:end]
+            tile = np.ascontiguousarray(self._X[top:end])  # a copy only if X does not lie by rows
             for place, rows in enumerate(self._sets):
                 if rows is None:
                     some = np.arange(top, end)

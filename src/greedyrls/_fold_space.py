@@ -95,8 +95,19 @@ class FoldSpace:
         """Coefficients of the current models, (K × |S| × t)."""
         return self._weights[:, : self.size]
 
-    def add(self, index: int, on_train: Float, on_test: Float, measured: HeldOut) -> None:
-        """Add a feature: X'x_b on training and held-out rows (K × n), and what the rows say."""
+    def corrected(self, split: int, beta: Float, products: Float) -> Float:
+        """β after a step of iterative refinement; products (|S|) are X_S'z, which should be Pβ."""
+        s = self.size
+        inverse = self._inverse[split, :s, :s]
+        return beta + inverse.T @ (inverse @ (products - self.penalty * beta))
+
+    def add(
+        self, index: int, beta: Float, on_train: Float, on_test: Float, measured: HeldOut
+    ) -> None:
+        """Add a feature with coefficients beta (K × |S|) on the chosen ones.
+
+        on_train and on_test are X'x_b on training and held-out rows (K × n).
+        """
         s = self.size
         if s == self._L.shape[1]:
             self._grow()
@@ -104,7 +115,6 @@ class FoldSpace:
         root = np.sqrt(delta)[:, None]
         L, V = self._L[:, :s], self._V[:, :s]
         on_chosen = L[:, :, index].copy()  # (K × s)
-        beta = (self._inverse[:, :s, :s].transpose(0, 2, 1) @ on_chosen[:, :, None])[:, :, 0]
         overlap = V[:, :, index] - (self._overlap[:, :s, :s] @ on_chosen[:, :, None])[:, :, 0]
         overlap /= root
         both = np.stack((on_chosen, overlap), axis=1) @ L  # (K × 2 × n)

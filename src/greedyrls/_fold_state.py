@@ -20,6 +20,8 @@ from ._problem import Problem
 _KEPT_SHARE = 0.25
 _KEPT_BYTES = 1 << 24
 _BUFFER_COLUMNS = 32
+# A chosen pivot this much smaller than A_bb is measured on the rows, with refined coefficients.
+_REFINED_PIVOT = 1e-3
 
 
 class FoldData:
@@ -184,18 +186,50 @@ class FoldState:
         data, space = self.data, self.space
         values = data.gram.take(index, ranking, remaining)
         train, test, total = data.rows.by_split(values)
-        rho = space.tau[:, :, index] / space.delta[:, index, None]
         beta = space.coefficients([index])[:, :, 0]
+        if self.size:
+            scale = space.diagonal[:, index] + space.penalty
+            for split in np.flatnonzero(space.delta[:, index] < _REFINED_PIVOT * scale):
+                beta[split] = self._refined(int(split), index, beta[split])
+        rho = space.tau[:, :, index] / space.delta[:, index, None]
         column = data.rows.column(index)
         answers = [
             split.step(index, column, float(space.means[place, index]), beta[place], rho[place])
             for place, split in enumerate(self.splits)
         ]
         norms, inner, energy = (np.array(values) for values in zip(*answers, strict=True))
-        space.add(index, *space.columns(train, test, index), HeldOut(norms, inner, energy))
+        space.add(index, beta, *space.columns(train, test, index), HeldOut(norms, inner, energy))
         self.barred[index] = np.inf
         self._remember_gram(total)
         self.fold_losses = self._fold_losses()
+
+    def _refined(self, split: int, index: int, beta: Float) -> Float:
+        """β of a feature that the chosen ones nearly span, corrected on a split's training rows.
+
+        Its z is mostly the error of β there. The pivot and its τ are measured with the new one.
+        """
+        space, rows = self.space, self.data.folds.splits[split].train
+        weights = self.problem.weights
+        columns = np.array([*space.selected, index])
+        means = space.means[split, columns]
+        w = space.weights()[split]
+        for is_last in (False, False, True):
+            products, norm, inner = np.zeros(self.size), 0.0, np.zeros(w.shape[1])
+            for places, x in self.data.rows.tiles_of(rows, columns):
+                x -= means
+                z = x[:, -1] - x[:, :-1] @ beta
+                weighted = z if weights is None else z * weights[rows[places]]
+                if is_last:
+                    residual = self.data.rows.Y[rows[places]] - space.target_means[split]
+                    norm += float(weighted @ z)
+                    inner += weighted @ (residual - x[:, :-1] @ w)
+                else:
+                    products += weighted @ x[:, :-1]
+            if not is_last:
+                beta = space.corrected(split, beta, products)
+        space.delta[split, index] = norm + space.penalty * (1.0 + float(beta @ beta))
+        space.tau[split, :, index] = inner + space.penalty * (beta @ w)
+        return beta
 
     def _remember_gram(self, column: Float) -> None:
         """The chosen features' products over all rows, for the coefficients."""

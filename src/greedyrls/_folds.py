@@ -101,6 +101,9 @@ def make_folds(
     elif hasattr(cv, "split") and not hasattr(cv, "__array__"):  # some arrays can split, too
         pairs = _splitter_pairs(cv, n_samples, target, group_of)
         description = _describe(cv)
+        if type(cv) in (KFold, StratifiedKFold) and not cv.shuffle:  # as a number of folds
+            kind = ", stratified" if isinstance(cv, StratifiedKFold) else ""
+            description = f"{cv.n_splits}-fold{kind}"
     else:
         pairs, description = _given_pairs(cv, n_samples, has_groups=groups is not None)
     if not pairs:
@@ -181,8 +184,9 @@ def _splitter_pairs(
         problem = f"cannot split the {n_samples} rows: {error}"
         if groups is None and "groups" in str(error) and "None" in str(error):
             problem = (
-                f"needs groups: pass groups with one value for each of the {n_samples} rows, or "
-                "use a splitter without groups, such as KFold."
+                f"needs groups: pass groups with one value for each of the {n_samples} rows (in a "
+                "pipeline or cross-validation by metadata routing, set_fit_request(groups=True)), "
+                "or use a splitter without groups, such as KFold."
             )
         raise ValueError(f"cv={_describe(splitter)} {problem}") from error
 

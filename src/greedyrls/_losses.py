@@ -26,6 +26,20 @@ UNDECIDED = 1e-10
 # Predictions this close (relatively, and to labels of size 1) are of equal rank.
 _SAME = 1e-12
 
+# What these are called elsewhere.
+_MEANT = {
+    "accuracy": "zero_one",
+    "balanced_accuracy": "balanced_zero_one",
+    "roc_auc": "auc",
+    "mse": "squared",
+    "l2": "squared",
+    "mean_squared_error": "squared",
+    "r2": "squared",
+    "mae": "absolute",
+    "l1": "absolute",
+    "mean_absolute_error": "absolute",
+}
+
 
 class Loss(Protocol):
     """A loss of held-out predictions."""
@@ -56,7 +70,11 @@ def make_loss(loss: Any) -> Loss:
     names = ", ".join(repr(name) for name in get_args(LossName))
     if isinstance(loss, str):
         if loss not in _LOSSES:
-            raise ValueError(f"loss={loss!r} is not known; use one of {names}, or a function.")
+            meant = _MEANT.get(loss.lower().removeprefix("neg_"))
+            hint = "" if meant is None else f" Perhaps {meant!r} is what you mean."
+            raise ValueError(
+                f"loss={loss!r} is not known; use one of {names}, or a function.{hint}"
+            )
         return _LOSSES[loss]
     if callable(loss):
         return _FunctionLoss(loss)
@@ -167,7 +185,7 @@ class _Auc(_AnyLoss):
         if Y.shape[1] > 1:
             raise ValueError(
                 f"loss='auc' is for two classes, coded -1 and +1 in one target; y has {Y.shape[1]} "
-                "targets. Use 'zero_one' or 'balanced_zero_one'."
+                "targets or classes. Use 'zero_one' or 'balanced_zero_one'."
             )
         super().check(Y, weights, groups_of_rows, single_target)
 
@@ -325,7 +343,8 @@ def _check_labels(name: str, Y: Float, weights: Float | None, single_target: boo
         place = f"row {row}" if single_target else f"row {row}, column {column}"
         raise ValueError(
             f"loss={name!r} needs labels -1 and +1, but y has {float(Y[row, column])!r} in "
-            f"{place}. Code two classes as -1 and +1, or use GreedyRLSClassifier."
+            f"{place}. Code two classes as -1 and +1 (more as a column each, +1 for the class), or "
+            "use GreedyRLSClassifier."
         )
     counts = np.count_nonzero(Y > 0, axis=1)
     if Y.shape[1] > 1 and (counts != 1).any():

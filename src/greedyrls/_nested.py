@@ -25,15 +25,16 @@ from ._curves import (
 )
 from ._folds import Folds, Split
 from ._kernels import Float
-from ._path import Counters, SelectionPath
+from ._path import SelectionPath
 from ._plan import Data, Plan, positive_rows
 from ._problem import Problem
 from ._progress import progress_bar
 from ._run import Limits, search_paths
 from ._shared_gram import share_columns
-from ._size import fold_covariance
+from ._size import SizeRule, fold_covariance
 from ._state import LooData
-from ._surface import AlphaSurface, best_pair
+from ._steps import Counters
+from ._surface import AlphaSurface, best_pair, one_error_pair
 
 Refit = float | Literal["same", "loo"]
 
@@ -69,9 +70,13 @@ def nested_surface(
     outer: Folds,
     refit: Refit,
     size: int | None,
+    size_rule: SizeRule,
     verbose: int = 0,
 ) -> tuple[AlphaSurface, Counters]:
-    """The held-out surface; the pair is chosen on all sizes, or at one. `data` has all rows."""
+    """The held-out surface; the pair is chosen on all sizes by the rule, or at one size.
+
+    `data` has all rows.
+    """
     problem = data.problem
     plan.loss.check(
         problem.Y, problem.weights, [split.test for split in outer.splits], problem.single_target
@@ -100,6 +105,14 @@ def nested_surface(
         if covariance is not None:
             errors[row] = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
     row, chosen = pair_at(losses, size, len(problem.forced))
+    if size is None and size_rule == "1se":
+        pair = one_error_pair(losses, fold_losses, shares, len(problem.forced))
+        if pair is None:
+            raise ValueError(
+                "size_rule='1se' needs standard errors, which there are none of for a single outer "
+                "fold; use size_rule='min', or other outer folds (alpha_cv)."
+            )
+        row, chosen, _ = pair
     surface = AlphaSurface(
         "nested",
         alphas,

@@ -10,8 +10,9 @@ import numpy as np
 
 from ._kernels import Float
 from ._losses import LossName
-from ._path import Counters, Moments, SelectionPath, Settings, Step, StopReason
+from ._path import SelectionPath
 from ._size import SizeChoice, SizeRule
+from ._steps import Counters, Moments, Settings, Step, StopReason
 from ._surface import AlphaRule, AlphaSurface
 
 FORMAT = "greedyrls.path"

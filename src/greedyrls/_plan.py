@@ -65,7 +65,8 @@ class Plan:
             if not left:
                 raise ValueError(
                     f"No split of cv ({folds.description}) has training and test rows within an "
-                    "outer fold; use other folds for cv or for alpha_cv."
+                    "outer fold; use other folds for cv or for alpha_cv, or choose alpha otherwise "
+                    "(a number, or alpha_rule='joint')."
                 )
             folds = replace(folds, splits=tuple(left))
         try:

@@ -29,6 +29,8 @@ PATIENCE = 10
 MOST_FEATURES = 100
 # Outer folds where the criterion is leave-one-out.
 OUTER_FOLDS = 5
+# So many folds of the criterion, such as one for each group, are merged into few outer ones.
+_MANY_FOLDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Request:
     refit: Refit
     size_rule: SizeRule
     limits: Limits
+    is_capped: bool  # whether the size ends at max_features, rather than for want of samples
     outer: Folds | None  # for alpha_rule "nested"
     n_runners_up: int
     callback: Callback | None
@@ -79,11 +82,6 @@ def make_request(
     outer = None
     if not isinstance(penalties, float) and rule == "nested":
         outer = _outer_folds(problem, plan, alpha_cv, groups, labels)
-    elif alpha_cv is not None:
-        raise ValueError(
-            f"alpha_cv={alpha_cv!r} is for alpha_rule='nested' with a grid of alpha or 'auto'; "
-            "leave it out."
-        )
     is_automatic = isinstance(n_features, str)
     if is_automatic:
         if n_features != "auto":
@@ -92,10 +90,8 @@ def make_request(
         patience = PATIENCE if patience is None else patience
     else:
         size = check_n_features(n_features, problem, name)
-        if max_features is not None:
-            raise ValueError(
-                f"max_features={max_features} is for {name}='auto'; with a number leave it out."
-            )
+        if max_features is not None and size > max_features:
+            raise ValueError(f"{name}={size} is more than max_features={max_features}.")
     if tol is not None and patience is None:
         patience = 1
     return Request(
@@ -106,6 +102,7 @@ def make_request(
         refit=refit,
         size_rule=check_size_rule(size_rule),
         limits=Limits(size, patience, tolerance),
+        is_capped=is_automatic and size == (max_features or MOST_FEATURES),
         outer=outer,
         n_runners_up=n_runners_up,
         callback=callback,
@@ -115,7 +112,14 @@ def make_request(
 
 def criterion_groups(cv: Any, alpha_cv: Any, groups: ArrayLike | None) -> ArrayLike | None:
     """Groups for the criterion; they may be meant for the outer folds alone."""
-    return groups if alpha_cv is None or _takes_groups(cv) else None
+    if alpha_cv is None or _takes_groups(cv):
+        return groups
+    if groups is not None and not _takes_groups(alpha_cv):
+        raise ValueError(
+            "groups are used by neither cv nor alpha_cv; leave them out, or pass a number of folds "
+            "or a splitter such as GroupKFold as one of the two."
+        )
+    return None
 
 
 def _takes_groups(cv: Any) -> bool:
@@ -176,7 +180,8 @@ def _given_outer_folds(
                 weights=problem.weights,
             )
         except (TypeError, ValueError) as error:
-            raise type(error)(re.sub(r"\bcv\b", "alpha_cv", str(error))) from error
+            message = re.sub(r"\bcv\b", "alpha_cv", str(error)).replace(", or 'loo'", "")
+            raise type(error)(message) from error
     if folds is None:
         raise ValueError(
             f"alpha_cv={alpha_cv!r}: the selection is made anew for each outer fold and penalty; "
@@ -199,7 +204,9 @@ def _default_outer_folds(
             for split in plan.folds.splits
             if splits_within(plan.folds, counted & _is_in(split.train, problem.n_samples))
         ]
-        if len(usable) > 1:
+        if len(usable) > _MANY_FOLDS and plan.folds.is_partition:
+            return _merged(plan.folds)
+        if usable:
             return replace(plan.folds, splits=tuple(usable))
     count = max(2, min(OUTER_FOLDS, int(counted.sum()) // 2))
     cv: Any = count
@@ -225,6 +232,16 @@ def _default_outer_folds(
     if labels is not None and groups is None:
         return replace(folds, description=f"{len(folds.splits)}-fold, stratified")
     return folds
+
+
+def _merged(folds: Folds) -> Folds:
+    """Fewer, larger folds: several of the given ones each, so that groups stay together."""
+    fold_of = np.empty(folds.n_samples, dtype=np.intp)
+    for number, split in enumerate(folds.splits):
+        fold_of[split.test] = number % OUTER_FOLDS
+    merged = make_folds(fold_of, folds.n_samples, y=None, labels=None, groups=None, weights=None)
+    assert merged is not None
+    return replace(merged, description=f"{OUTER_FOLDS} folds, merged of {folds.description}")
 
 
 def _is_in(rows: NDArray[np.intp], count: int) -> NDArray[np.bool_]:

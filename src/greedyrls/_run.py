@@ -14,12 +14,13 @@ import numpy as np
 from ._choice import NumericalLimit
 from ._kernels import Float
 from ._lanes import LanePath, LooLanes
-from ._path import Counters, Moments, SelectionPath, Settings, Step, StopReason
+from ._path import SelectionPath
 from ._plan import AnyState, Data, Plan
 from ._problem import Problem
 from ._progress import progress_bar
 from ._search import forward, replay
 from ._state import LooData
+from ._steps import Counters, Moments, Settings, Step, StopReason
 
 Callback = Callable[[Step], Any]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ._choice import Criterion, NumericalLimit, State
-from ._path import Step
+from ._steps import Step
 
 
 def replay(state: State, indices: Sequence[int], forced: bool) -> Iterator[Step]:

@@ -13,14 +13,15 @@ from ._curves import LooCurve, best_penalties
 from ._fold_state import FoldData
 from ._kernels import Float
 from ._nested import chosen_of, joint_surface, nested_surface
-from ._path import Counters, SelectionPath, StopReason
+from ._path import SelectionPath
 from ._plan import Data, Plan
 from ._problem import Problem
 from ._request import Refit, Request
 from ._run import Limits, search_path, search_paths
 from ._size import SizeChoice, choose_size, fold_covariance
 from ._state import LooData
-from ._surface import AlphaSurface, best_pair
+from ._steps import Counters, StopReason
+from ._surface import AlphaSurface, best_pair, one_error_pair
 
 
 def select(problem: Problem, plan: Plan, request: Request) -> SelectionPath:
@@ -73,7 +74,15 @@ def _search_with_chosen_penalty(
     else:
         assert request.outer is not None
         surface, counters = nested_surface(
-            plan, data, alphas, limits, request.outer, request.refit, size, request.verbose
+            plan,
+            data,
+            alphas,
+            limits,
+            request.outer,
+            request.refit,
+            size,
+            request.size_rule,
+            request.verbose,
         )
         # The path must reach the size that was chosen, however its own loss goes.
         limits = replace(limits, least=surface.size)
@@ -164,34 +173,57 @@ def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> Sel
 
 def _with_size(path: SelectionPath, plan: Plan, data: Data, request: Request) -> SelectionPath:
     """The path with the size chosen by the rule, and why."""
-    stopped = path.stop_reason.sentence
     if not request.is_automatic:
-        count = f"{len(path)} feature{'' if len(path) == 1 else 's'}"
-        return replace(
-            path, size_choice=SizeChoice(len(path), "given", f"{count}, as asked. {stopped}")
-        )
+        return replace(path, size_choice=_given_size(path))
+    stopped = path.stop_reason.sentence
     if path.stop_reason is StopReason.REACHED:
         stopped = f"The search ended with the largest size tried, {len(path)}."
-    surface, forced = path.surface, len(data.problem.forced)
-    if surface is not None and surface.fold_losses is not None and surface.fold_shares is not None:
-        losses = surface.losses[surface.row]
-        (known,) = np.isfinite(losses).nonzero()
-        last = min(len(path), int(known[-1]) + 1)
-        losses = losses[:last]
-        covariance = fold_covariance(
-            surface.fold_losses[:, surface.row, :last].T, surface.fold_shares
-        )
-        measure = "held-out loss of the outer folds"
+    forced = len(data.problem.forced)
+    if path.surface is not None and path.surface.rule == "nested":
+        choice = _nested_size(path, path.surface, forced, request, stopped)
     else:
-        losses, measure = path.losses, plan.measure
         covariance = _covariance(path, plan, data) if request.size_rule == "1se" else None
-    choice = choose_size(request.size_rule, losses, covariance, forced, measure, stopped)
-    if choice.size == request.size < data.problem.n_available:
-        choice = replace(
-            choice,
-            sentence=f"{choice.sentence} More features may do better (max_features).",
+        choice = choose_size(
+            request.size_rule, path.losses, covariance, forced, plan.measure, stopped
         )
+    if choice.size == request.size and request.is_capped:
+        hint = f"{choice.sentence} More features may do better (max_features)."
+        choice = replace(choice, sentence=hint)
     return replace(path, size_choice=choice)
+
+
+def _given_size(path: SelectionPath) -> SizeChoice:
+    count = f"{len(path)} feature{'' if len(path) == 1 else 's'}"
+    if path.stop_reason in (StopReason.REACHED, StopReason.EXHAUSTED):
+        return SizeChoice(len(path), "given", f"{count}, as asked.")
+    return SizeChoice(len(path), "given", f"{count}. {path.stop_reason.sentence}")
+
+
+def _nested_size(
+    path: SelectionPath, surface: AlphaSurface, forced: int, request: Request, stopped: str
+) -> SizeChoice:
+    """The size that was chosen together with the penalty."""
+    size = min(surface.size, len(path))
+    measure = f"held-out loss of the outer folds, {surface.losses[surface.row, size - 1]:.6g}"
+    count = f"{size} feature{'' if size == 1 else 's'}"
+    best_row, best_size = best_pair(surface.losses, forced)
+    is_best = (surface.row, surface.size) == (best_row, best_size)
+    if request.size_rule == "min" or is_best:
+        why = f"the smallest {measure}"
+        if request.size_rule == "1se":
+            why += "; no smaller size is within one standard error of the difference"
+    else:
+        assert surface.fold_losses is not None
+        assert surface.fold_shares is not None
+        pair = one_error_pair(surface.losses, surface.fold_losses, surface.fold_shares, forced)
+        error = np.nan if pair is None else pair[2]
+        why = (
+            f"the fewest whose {measure}, is within one standard error of the difference "
+            f"({error:.6g}) of the smallest, {surface.losses[best_row, best_size - 1]:.6g} at "
+            f"{best_size} features with alpha={surface.alphas[best_row]:.4g}"
+        )
+    sentence = f"{count} chosen by rule '{request.size_rule}': {why}. {stopped}"
+    return SizeChoice(size, request.size_rule, sentence)
 
 
 def _covariance(path: SelectionPath, plan: Plan, data: Data) -> Float | None:

@@ -16,6 +16,7 @@ from ._state import LooData
 
 # Where more rows than this share are held out, a pass over the training rows costs no more.
 _LARGEST_SHARE = 0.5
+_CANCELLED = 1e3
 # Rows multiplied at a time.
 _ROWS = 256
 
@@ -56,5 +57,7 @@ def share_columns(whole: LooData, training: LooData) -> None:
     assert left is not None
     counted = np.ones(len(left), dtype=bool) if given is None else given > 0.0
     (held_out,) = (counted & (left == 0.0)).nonzero()
-    if len(held_out) <= _LARGEST_SHARE * len(left):
+    # Where the rows held out dwarf the others, the difference would lose their digits.
+    dwarfed = whole.start.diagonal > _CANCELLED * training.start.diagonal
+    if len(held_out) <= _LARGEST_SHARE * len(left) and not dwarfed.any():
         training.gram.fetch = TrainingColumns(whole, held_out, training)

@@ -84,8 +84,8 @@ def choose_size(
         )
     if covariance is None:
         raise ValueError(
-            "size_rule='1se' needs standard errors, which this loss has none of; use "
-            "size_rule='min', or folds (cv=5)."
+            "size_rule='1se' needs standard errors, which there are none of for a function as loss "
+            "with leave-one-out, or for a single split; use size_rule='min', or several folds."
         )
     errors = difference_errors(covariance, best)
     within = losses - losses[best] <= errors

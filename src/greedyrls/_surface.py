@@ -99,12 +99,16 @@ class AlphaSurface:
         """A readable sentence on how the penalty was chosen."""
         count = len(self.alphas)
         if self.rule == "nested":
-            how = f"by the held-out loss of the selection made anew in outer folds ({self.folds})"
+            how = f"by nested selection: the held-out loss of outer folds ({self.folds})"
         elif self.rule == "joint":
             how = "by the criterion's own loss, which is optimistic after a search"
         else:
             how = "by the leave-one-out loss with all features"
-        return f"alpha={self.alpha:.4g} was chosen from {count} values {how}."
+        edge = ""
+        if count > 2 and self.row in (0, count - 1):
+            edge = f" It is the {'largest' if self.row else 'smallest'} value tried."
+        values = f"{count} value{'' if count == 1 else 's'}"
+        return f"alpha={self.alpha:.4g} was chosen from {values} {how}.{edge}"
 
 
 def _filled(values: Float | None) -> Float:
@@ -123,3 +127,27 @@ def best_pair(losses: Float, least: int) -> tuple[int, int]:
     rows, columns = np.nonzero(part <= smallest + 1e-10 * abs(smallest))
     size = int(columns.min())
     return int(rows[columns == size].max()), size + max(1, least)
+
+
+def one_error_pair(
+    losses: Float, fold_losses: Float, shares: Float, least: int
+) -> tuple[int, int, float] | None:
+    """Row and size of the fewest features within one standard error of the smallest loss.
+
+    The error is that of the difference between the two cells over folds; also returned. Of several
+    penalties at that size the one of smallest loss is taken. None for a single fold.
+    """
+    count = len(shares)
+    if count < 2:
+        return None
+    best_row, best_size = best_pair(losses, least)
+    differences = fold_losses - fold_losses[:, best_row, best_size - 1, None, None]
+    mean = np.einsum("f,fak->ak", shares, differences)
+    squares = np.square(shares[:, None, None] * (differences - mean)).sum(axis=0)
+    errors = np.sqrt(squares * (count / (count - 1)))
+    within = mean <= errors
+    within[:, : max(1, least) - 1] = False
+    within[best_row, best_size - 1] = True
+    size = int(np.flatnonzero(within.any(axis=0))[0])
+    row = int(np.argmin(np.where(within[:, size], losses[:, size], np.inf)))
+    return row, size + 1, float(errors[row, size])

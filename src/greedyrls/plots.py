@@ -50,9 +50,12 @@ _LOSSES = {
 def plot_path(path: SelectionPath, *, ax: Axes | None = None, chosen: int | None = None) -> Axes:
     """Loss by number of features, with standard errors where there are any.
 
+    With a penalty chosen by the nested rule this is the loss of the models on the path in the outer
+    folds, beside the loss that the search went by.
+
     Parameters
     ----------
-    path : SelectionPath
+    path : SelectionPath, or a fitted estimator
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
     chosen : int, optional
@@ -73,17 +76,24 @@ def plot_path(path: SelectionPath, *, ax: Axes | None = None, chosen: int | None
     >>> plot_path(greedy_path(X, y, 5, alpha=0.01, cv=10)).get_ylabel()
     'held-out squared loss (10-fold)'
     """
+    path = getattr(path, "path_", path)
     size, why = _marked_size(path, chosen)
     if ax is None:
         ax = _new_axes()
     sizes = np.arange(1, len(path) + 1)
-    losses = path.losses
-    _band(ax, sizes, losses, path.standard_errors)
-    # The models may have other penalties than the search, whose losses these are.
-    search = (
-        "" if path.refit_alphas is None else f" of the search, α = {_short(path.settings.alpha)}"
-    )
-    ax.plot(sizes, losses, marker="o", markersize=3.5, linewidth=1.4, label=_measure(path) + search)
+    losses, errors, label = path.losses, path.standard_errors, _measure(path)
+    measure = _measure_with_folds(path)
+    if path.held_out is not None and np.isfinite(path.held_out[0][size - 1]):
+        # The models on the path; their penalty is not that of the search.
+        losses, errors = path.held_out
+        label = "held-out loss of the models, outer folds"
+        measure = _loss_name(path.settings.loss)
+        own = f"search, α = {_short(path.settings.alpha)}: {_measure(path)}"
+        ax.plot(sizes, path.losses, linewidth=1.2, linestyle="--", color="0.6", label=own)
+    elif path.refit_alphas is not None:
+        label += f" of the search, α = {_short(path.settings.alpha)}"
+    _band(ax, sizes, losses, errors)
+    ax.plot(sizes, losses, marker="o", markersize=3.5, linewidth=1.4, label=label)
     _draw_initial_loss(ax, path)
     label = f"{_features(size)}{why}: {losses[size - 1]:.4g}"
     ax.plot([size], [losses[size - 1]], **_MARK, label=label)
@@ -98,7 +108,7 @@ def plot_path(path: SelectionPath, *, ax: Axes | None = None, chosen: int | None
             tick.set_rotation_mode("anchor")
             tick.set_verticalalignment("top" if len(path) <= 20 else "center")
     ax.set_xlabel("number of features")
-    ax.set_ylabel(_measure_with_folds(path))
+    ax.set_ylabel(measure)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False)
     return ax
@@ -113,7 +123,7 @@ def plot_surface(surface: AlphaSurface | SelectionPath, *, ax: Axes | None = Non
 
     Parameters
     ----------
-    surface : AlphaSurface or SelectionPath
+    surface : AlphaSurface, SelectionPath, or a fitted estimator
         A path that has a surface: one made with ``alpha="auto"`` or a list of penalties. The path
         also knows what loss it is.
     ax : matplotlib Axes, optional
@@ -136,6 +146,7 @@ def plot_surface(surface: AlphaSurface | SelectionPath, *, ax: Axes | None = Non
     >>> ax.get_xlabel(), ax.get_ylabel(), ax.get_title()
     ('number of features', 'penalty α of the search', 'Selection made anew (nested, 5-fold)')
     """
+    surface = getattr(surface, "path_", surface)
     path = surface if isinstance(surface, SelectionPath) else None
     found = surface if path is None else path.surface
     if found is None:
@@ -317,7 +328,7 @@ def _title(surface: AlphaSurface) -> str:
     if surface.rule == "nested":
         return f"Selection made anew (nested, {_plain(surface.folds)})"
     if surface.rule == "joint":
-        return "Loss that the search went by: joint (optimistic)"
+        return "The search's own loss (joint, optimistic)"
     return "Model with all features (leave-one-out)"
 
 
