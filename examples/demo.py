@@ -40,7 +40,7 @@ def main() -> None:
         f"{len(y)} patients, {columns.shape[1]} columns; loss of the mean {path.initial_loss:.0f}"
     )
     print()
-    table = path.to_frame()[["feature", "loss", "standard_error", "gain", "runner_up"]]
+    table = path.to_frame()[["feature", "loss", "held_out_loss", "held_out_error", "runner_up"]]
     print(table.to_string(float_format=lambda value: f"{value:.1f}"))
     print()
     print(path.sentence)
