@@ -18,7 +18,7 @@ from ._state import LooData
 _LARGEST_SHARE = 0.5
 _CANCELLED = 1e3
 # Rows multiplied at a time.
-_ROWS = 256
+_ROWS = 128
 
 
 class TrainingColumns:
