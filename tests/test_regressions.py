@@ -209,3 +209,10 @@ def test_a_stratified_path_of_a_classifier_can_be_extended() -> None:
     assert_array_equal(
         longer.indices, GreedyRLSClassifier(4, alpha=1.0, cv=5).fit(X, labels).selected_
     )
+
+
+def test_a_feature_that_others_span_added_last_of_all() -> None:
+    X, y = data(14, 3)
+    X[:, 2] = X[:, 1]
+    path = greedy_path(X, y, 3, alpha=1e-3, cv=4)
+    assert_allclose(path.losses, fold_losses(X, y, path, 4), rtol=1e-9)

@@ -77,7 +77,8 @@ def penalty_scale(diagonal: Float, excluded: tuple[int, ...] = ()) -> float:
     Not the mean: a single column in small units would decide for all.
     """
     kept = np.delete(diagonal, list(excluded))
-    varying = kept[kept > 0.0]
+    # A constant column has a sum of squares that is rounding.
+    varying = kept[kept > 1e-16 * kept.max(initial=0.0)]
     scale = float(np.median(varying)) if len(varying) else 1.0
     return scale if 0.0 < scale < math.inf else 1.0
 

@@ -205,7 +205,7 @@ class FoldRows:
 
     def tiles_of(self, rows: Rows, columns: NDArray[np.intp]) -> Iterator[tuple[slice, Float]]:
         """Some rows and columns of X less the shift, in tiles, with their places among `rows`."""
-        everything = len(columns) == self._X.shape[1]
+        everything = np.array_equal(columns, np.arange(self._X.shape[1]))
         shift = self.shift[columns]
         height = max(32, _ROW_ELEMENTS // len(columns))
         for top in range(0, len(rows), height):
