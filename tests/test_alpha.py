@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
@@ -164,14 +164,20 @@ def test_nested_and_joint_are_searches_one_by_one(case: Case, loss: str, refit: 
     m, k = len(case.X), case.n_features
     outer = [np.arange(m) % 3 == fold for fold in range(3)]
     weights = options.get("sample_weight", np.ones(m))
-    nested = greedy_path(
-        *(case.X, case.y, k),
-        alpha=ALPHAS,
-        loss=loss,
-        alpha_cv=np.arange(m) % 3,
-        refit_alpha=refit,
-        **options,
-    )
+    try:
+        nested = greedy_path(
+            *(case.X, case.y, k),
+            alpha=ALPHAS,
+            loss=loss,
+            alpha_cv=np.arange(m) % 3,
+            refit_alpha=refit,
+            **options,
+        )
+    except ValueError as error:
+        # Few rows of positive weight may leave a fold empty, which is an error, as it should be.
+        assume("leaves no" not in str(error))
+        assume("No split of cv" not in str(error))
+        raise
     given = {name: options[name] for name in options if name not in ("cv", "sample_weight")}
     expected = np.empty((3, 3, k))
     for fold, test in enumerate(outer):
