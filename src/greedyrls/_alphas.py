@@ -23,6 +23,10 @@ _COARSE_EXPONENTS = np.array([-3.0, -1.0, 0.0])
 _FINE_EXPONENTS = np.arange(-5.0, 1.25, 0.25)
 
 
+# The penalty of models on chosen features: that of the search, by leave-one-out, or a number.
+Refit = float | Literal["same", "loo"]
+
+
 def check_alphas(alpha: Any) -> float | Float | Literal["auto"]:
     """A number, an ascending grid without repetitions, or "auto"."""
     if isinstance(alpha, str):
@@ -56,7 +60,7 @@ def check_alpha_rule(rule: Any) -> AlphaRule:
     return rule  # type: ignore[no-any-return]
 
 
-def check_refit(refit_alpha: Any) -> float | Literal["same", "loo"]:
+def check_refit(refit_alpha: Any) -> Refit:
     """A number, "same" or "loo"."""
     if isinstance(refit_alpha, str):
         if refit_alpha not in ("same", "loo"):

@@ -53,23 +53,6 @@ class Folds:
             tested[split.test] += 1
         return bool((tested == 1).all()) and all(split.is_complement for split in self.splits)
 
-    def restricted(self, rows: Rows) -> Folds:
-        """The splits within some rows (sorted), renumbered; those left without a part are gone."""
-        position = np.full(self.n_samples, -1, dtype=np.intp)
-        position[rows] = np.arange(len(rows))
-        splits = []
-        for split in self.splits:
-            train, test = position[split.train], position[split.test]
-            train, test = train[train >= 0], test[test >= 0]
-            if len(train) and len(test):
-                splits.append(Split(train, test, len(train) + len(test) == len(rows)))
-        if not splits:
-            raise ValueError(
-                f"No split of cv ({self.description}) has both training and test rows among these "
-                f"{len(rows)} of the {self.n_samples} rows; use other folds."
-            )
-        return Folds(tuple(splits), len(rows), self.description)
-
 
 def make_folds(
     cv: Any,

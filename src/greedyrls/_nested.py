@@ -10,11 +10,10 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
-from ._alphas import penalty_scale, refit_grid
+from ._alphas import Refit, penalty_scale, refit_grid
 from ._curves import (
     Chosen,
     LooCurve,
@@ -35,8 +34,6 @@ from ._size import SizeRule, fold_covariance
 from ._state import LooData
 from ._steps import Counters
 from ._surface import AlphaSurface, best_pair, one_error_pair
-
-Refit = float | Literal["same", "loo"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 
-from ._alphas import check_alpha_rule, check_alphas, check_refit
+from ._alphas import Refit, check_alpha_rule, check_alphas, check_refit
 from ._folds import Folds, make_folds
 from ._kernels import Float
 from ._plan import Plan, split_target, splits_within
@@ -20,8 +20,6 @@ from ._problem import Problem, check_n_features
 from ._run import Callback, Limits
 from ._size import SizeRule, check_size_rule
 from ._surface import AlphaRule
-
-Refit = float | Literal["same", "loo"]
 
 # With an automatic size, the search ends when the smallest loss is this many steps old, or with
 # this many features unless another number is asked for.

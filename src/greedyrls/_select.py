@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ._all_features import all_features_losses
-from ._alphas import auto_grid, penalty_scale, refit_grid
+from ._alphas import Refit, auto_grid, penalty_scale, refit_grid
 from ._curves import LooCurve, best_penalties
 from ._fold_state import FoldData
 from ._kernels import Float
@@ -16,7 +16,7 @@ from ._nested import chosen_of, joint_surface, nested_surface
 from ._path import SelectionPath
 from ._plan import Data, Plan
 from ._problem import Problem
-from ._request import Refit, Request
+from ._request import Request
 from ._run import Limits, search_path, search_paths
 from ._size import SizeChoice, choose_size, fold_covariance
 from ._state import LooData
