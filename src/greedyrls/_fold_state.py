@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -108,6 +109,7 @@ class FoldState:
         self.data = data
         self.problem = data.problem
         self.criterion_loss = loss
+        _check_memory(data.rows.n_splits, capacity, data.problem.n_features)
         self.space = FoldSpace(
             data.train, data.test, alpha, data.problem.fit_intercept, min(capacity, 64)
         )
@@ -251,3 +253,22 @@ class FoldState:
         gram = self.gram - weight * np.outer(means, means)
         correlation = total.xy[:, chosen].T - weight * np.outer(means, targets)
         return gram, correlation, means + rows.shift[chosen], targets + rows.target_shift
+
+
+def _physical_bytes() -> float:
+    """The memory of this machine, as far as it tells."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def _check_memory(n_splits: int, n_chosen: int, n_features: int) -> None:
+    """An error before, rather than in the midst of, a search that cannot fit."""
+    needed = 16.0 * n_splits * n_chosen * n_features
+    if needed > _physical_bytes():
+        raise MemoryError(
+            f"{n_splits} splits of {n_features} features need {needed / 1e9:.1f} GB for a path of "
+            f"{n_chosen}, more than this machine has. Use fewer folds (groups in "
+            "GroupKFold(10), for instance), or ask for fewer features."
+        )
