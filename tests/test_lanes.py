@@ -143,13 +143,10 @@ def test_the_procedure_with_lanes_and_without(
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("shift", [0.0, 1e6])
+@pytest.mark.parametrize(("fit_intercept", "shift"), [(False, 0.0), (True, 0.0), (True, 1e6)])
 def test_columns_of_training_rows_from_those_of_all(
     weighted: bool, fit_intercept: bool, shift: float
 ) -> None:
-    if shift and not fit_intercept:
-        pytest.skip("far means without an intercept lose digits either way")
     X, y = two_classes(300, 20)
     X = X + shift
     weights = np.random.default_rng(0).integers(0, 3, 300).astype(float) if weighted else None

@@ -456,7 +456,9 @@ def test_losses_of_folds() -> None:
     assert found.shape == (4, 4)
     assert_allclose(found.mean(axis=1), path.losses, rtol=1e-12)
     assert chosen_path().fold_losses is None
-    assert path.truncated(2).fold_losses.tolist() == found[:2].tolist()  # type: ignore[union-attr]
+    shorter = path.truncated(2).fold_losses
+    assert shorter is not None
+    assert shorter.tolist() == found[:2].tolist()
 
 
 @pytest.mark.parametrize("rule", ["nested", "joint", "all_features"])

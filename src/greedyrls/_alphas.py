@@ -6,7 +6,7 @@ import math
 import numbers
 import reprlib
 from collections.abc import Iterable
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,6 +22,11 @@ _AUTO_EXPONENTS = np.arange(-4.0, 2.5, 1.0)
 _COARSE_EXPONENTS = np.array([-3.0, -1.0, 0.0])
 _FINE_EXPONENTS = np.arange(-5.0, 1.25, 0.25)
 
+_RULES: dict[str, AlphaRule] = {
+    "nested": "nested",
+    "joint": "joint",
+    "all_features": "all_features",
+}
 
 # The penalty of models on chosen features: that of the search, by leave-one-out, or a number.
 Refit = float | Literal["same", "loo"]
@@ -54,21 +59,22 @@ def check_alphas(alpha: Any) -> float | Float | Literal["auto"]:
 
 def check_alpha_rule(rule: Any) -> AlphaRule:
     """One of the names."""
-    if rule not in get_args(AlphaRule):
-        names = ", ".join(repr(name) for name in get_args(AlphaRule))
+    if not isinstance(rule, str) or rule not in _RULES:
+        names = ", ".join(map(repr, _RULES))
         raise ValueError(f"alpha_rule must be one of {names}, got {rule!r}.")
-    return rule  # type: ignore[no-any-return]
+    return _RULES[rule]
 
 
 def check_refit(refit_alpha: Any) -> Refit:
     """A number, "same" or "loo"."""
     if isinstance(refit_alpha, str):
-        if refit_alpha not in ("same", "loo"):
-            raise ValueError(
-                f"refit_alpha must be 'same', 'loo' or a number greater than 0, got "
-                f"{refit_alpha!r}."
-            )
-        return refit_alpha  # type: ignore[return-value]
+        if refit_alpha == "same":
+            return "same"
+        if refit_alpha == "loo":
+            return "loo"
+        raise ValueError(
+            f"refit_alpha must be 'same', 'loo' or a number greater than 0, got {refit_alpha!r}."
+        )
     try:
         return check_alpha(refit_alpha)
     except (TypeError, ValueError) as error:

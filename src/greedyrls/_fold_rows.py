@@ -2,7 +2,7 @@
 
 A split trains on some rows and tests on others. What feature space needs of either are sums over
 its rows, which add up: where a split trains on all rows that it does not test, its training sums
-are those of all rows less those of the test rows, and one pass over X serves all splits.
+are those of the other test sets, or of all rows less its test rows, and one pass over X serves all.
 """
 
 from __future__ import annotations
@@ -46,6 +46,19 @@ def _rough_means(X: NDArray[np.generic], rows: Rows) -> Float:
             is_far = np.square(found) > _FAR * values.var(axis=0)
             means[columns] = np.where(is_far & np.isfinite(found), found, 0.0)
     return means
+
+
+def _sums_of_others(parts: Float) -> tuple[Float, Float]:
+    """For each part (K × …) the sum of all others, and the sum of all (…).
+
+    From both sides rather than as a difference: what one part dwarfs is not lost from the others.
+    """
+    others = np.zeros_like(parts)
+    np.cumsum(parts[:-1], axis=0, out=others[1:])
+    total = others[-1] + parts[-1]
+    if len(parts) > 1:
+        others[:-1] += np.cumsum(parts[:0:-1], axis=0)[::-1]
+    return others, total
 
 
 class SetSums(NamedTuple):
@@ -102,8 +115,9 @@ class FoldRows:
     def start(self) -> tuple[SetSums, SetSums, SetSums]:
         """Sums over the training rows and the test rows of each split, and over all rows."""
         train, test, total = self._start()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            lost = (total.xx > _CANCELLED * train.xx).any(axis=1)
+        if self._is_partition:
+            return train, test, total
+        lost = (total.xx > _CANCELLED * train.xx).any(axis=1)
         lost |= total.weight > _CANCELLED * train.weight
         again = [split for split in np.flatnonzero(lost) if self._direct[split] is None]
         if again:
@@ -162,8 +176,11 @@ class FoldRows:
         """From sums over the sets (sets × …) to the training and test rows of each split (K × …),
         and all rows (…)."""
         test = values[: self.n_splits]
-        total = test.sum(axis=0) if self._is_partition else values[self._all]
-        train = total - test
+        if self._is_partition:
+            train, total = _sums_of_others(test)
+        else:
+            total = values[self._all]
+            train = total - test
         for split, place in enumerate(self._direct):
             if place is not None:
                 train[split] = values[place]

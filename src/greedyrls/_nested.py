@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,17 +34,6 @@ from ._size import SizeRule, fold_covariance
 from ._state import LooData
 from ._steps import Counters
 from ._surface import AlphaSurface, best_pair, one_error_pair
-
-
-@dataclass(frozen=True, slots=True)
-class Surfaces:
-    """Losses of all penalties and sizes, and what they cost."""
-
-    losses: Float  # (A × k)
-    standard_errors: Float
-    fold_losses: Float
-    shares: Float  # (F)
-    counters: Counters
 
 
 def chosen_of(path: SelectionPath) -> Chosen:

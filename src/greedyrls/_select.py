@@ -126,9 +126,8 @@ def _joint(
     surface = joint_surface(paths, tried, request.size, size, least)
     total = sum((path.counters for path in paths), Counters())
     chosen = replace(paths[surface.row], surface=surface, counters=total)
-    if any(
-        path.interrupted for path in paths
-    ):  # then other penalties were not tried, or not to the end
+    if any(path.interrupted for path in paths):
+        # Then other penalties were not tried, or not to the end.
         chosen = replace(chosen, stop_reason=StopReason.INTERRUPTED)
     return chosen
 

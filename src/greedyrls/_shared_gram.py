@@ -57,7 +57,9 @@ def share_columns(whole: LooData, training: LooData) -> None:
     assert left is not None
     counted = np.ones(len(left), dtype=bool) if given is None else given > 0.0
     (held_out,) = (counted & (left == 0.0)).nonzero()
-    # Where the rows held out dwarf the others, the difference would lose their digits.
+    # Where the rows held out dwarf the others, the difference would lose their digits. A feature
+    # that does not vary in the others has none to lose.
+    varies = training.start.diagonal > 0.0
     dwarfed = whole.start.diagonal > _CANCELLED * training.start.diagonal
-    if len(held_out) <= _LARGEST_SHARE * len(left) and not dwarfed.any():
+    if len(held_out) <= _LARGEST_SHARE * len(left) and not (varies & dwarfed).any():
         training.gram.fetch = TrainingColumns(whole, held_out, training)

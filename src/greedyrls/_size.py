@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from ._kernels import Float
 
 SizeRule = Literal["min", "1se"]
+_RULES: dict[str, SizeRule] = {"min": "min", "1se": "1se"}
 
 # Losses this close (relatively) are equal: the smaller size is taken.
 _TIE = 1e-10
@@ -37,9 +38,9 @@ class SizeChoice:
 
 def check_size_rule(rule: object) -> SizeRule:
     """One of the names."""
-    if rule not in get_args(SizeRule):
+    if not isinstance(rule, str) or rule not in _RULES:
         raise ValueError(f"size_rule must be 'min' or '1se', got {rule!r}.")
-    return rule  # type: ignore[return-value]
+    return _RULES[rule]
 
 
 def fold_covariance(fold_losses: Float, shares: Float) -> Float | None:
