@@ -54,6 +54,7 @@ ROOMS = [
     "_progress",
     "_run",
     "_nested",
+    "_outer",
     "_request",
     "_select",
     "_greedy",

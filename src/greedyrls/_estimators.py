@@ -17,10 +17,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._kernels import Float
+from ._outer import criterion_groups
 from ._path import SelectionPath
 from ._plan import make_plan
 from ._problem import FeatureList, Problem, make_problem
-from ._request import criterion_groups, make_request
+from ._request import make_request
 from ._select import select
 from ._size import SizeRule
 from ._surface import AlphaRule

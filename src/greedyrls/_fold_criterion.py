@@ -7,6 +7,8 @@ tile of rows at a time.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -55,6 +57,15 @@ class FoldLoss:
         return losses, tolerances
 
 
+class _Candidates(NamedTuple):
+    """Some candidates in the model of one split."""
+
+    indices: NDArray[np.intp]
+    means: Float  # (c) over the training rows
+    beta: Float  # (|S| × c)
+    rho: Float  # (t × c)
+
+
 def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     """Held-out losses of some candidates from the rows, (c): one pass over the held-out rows."""
     state.exact_evaluations += len(candidates)
@@ -62,33 +73,24 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     beta = space.coefficients(candidates)
     rho = space.tau[:, :, candidates] / space.delta[:, None, candidates]
     total = np.zeros(len(candidates))
-    everything = len(candidates) * 2 > state.problem.n_features
-    if everything:
+    if 2 * len(candidates) > state.problem.n_features:  # single columns are not counted
         state.data.rows.passes += 1
+    score = _additive if state.criterion_loss.is_additive else _as_a_whole
     for place, split in enumerate(state.splits):
-        means = space.means[place, candidates]
-        score = _additive if state.criterion_loss.is_additive else _as_a_whole
-        total += state.shares[place] * score(
-            state, split, candidates, means, beta[place], rho[place]
-        )
+        some = _Candidates(candidates, space.means[place, candidates], beta[place], rho[place])
+        total += state.shares[place] * score(state, split, some)
     return total
 
 
-def _additive(
-    state: FoldState,
-    split: SplitRows,
-    candidates: NDArray[np.intp],
-    means: Float,
-    beta: Float,
-    rho: Float,
-) -> Float:
+def _additive(state: FoldState, split: SplitRows, candidates: _Candidates) -> Float:
     """A loss that is a sum over rows, tile by tile: (c)."""
+    indices, means, beta, rho = candidates
     loss = state.criterion_loss
     (used,) = (split.weights > 0).nonzero()
     shares = np.zeros(len(split.rows))
     shares[used] = loss.sample_weights(split.y[:, used].T, split.weights[used])
-    total = np.zeros(len(candidates))
-    for places, x in state.data.rows.tiles_of(split.rows, candidates):
+    total = np.zeros(len(indices))
+    for places, x in state.data.rows.tiles_of(split.rows, indices):
         x -= means
         for some, columns in split.chosen(places):
             x -= columns.T @ beta[some]
@@ -97,23 +99,17 @@ def _additive(
     return total
 
 
-def _as_a_whole(
-    state: FoldState,
-    split: SplitRows,
-    candidates: NDArray[np.intp],
-    means: Float,
-    beta: Float,
-    rho: Float,
-) -> Float:
+def _as_a_whole(state: FoldState, split: SplitRows, candidates: _Candidates) -> Float:
     """A loss of all rows together, some candidates at a time: (c)."""
+    indices, means, beta, rho = candidates
     (used,) = (split.weights > 0).nonzero()
     Y, weights = split.y[:, used].T, split.weights[used]
     width = max(1, _GROUP_ELEMENTS // (len(split.rows) * len(rho)))
     values = []
-    for first in range(0, len(candidates), width):
+    for first in range(0, len(indices), width):
         some = slice(first, first + width)
-        Z = np.empty((len(candidates[some]), len(split.rows)))
-        for places, x in state.data.rows.tiles_of(split.rows, candidates[some]):
+        Z = np.empty((len(indices[some]), len(split.rows)))
+        for places, x in state.data.rows.tiles_of(split.rows, indices[some]):
             Z[:, places] = (x - means[some]).T
         for places, columns in split.chosen():
             Z -= beta[places, some].T @ columns

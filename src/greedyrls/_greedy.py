@@ -9,11 +9,12 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from ._criterion import Strategy
+from ._outer import criterion_groups
 from ._path import SelectionPath
 from ._plan import Plan, make_plan
 from ._problem import FeatureList, Problem, check_n_features, make_problem
-from ._request import check_options, criterion_groups, make_request
-from ._run import Callback, Limits, Run, make_path
+from ._request import check_options, make_request
+from ._run import Callback, Limits, Run, Watch, make_path
 from ._search import forward, replay
 from ._select import select, with_refit
 from ._size import SizeRule
@@ -277,7 +278,7 @@ def extend_path(
                 f"{again.loss:.6g}, the path has {known.loss:.6g}. Pass the same X, y and "
                 "sample_weight, or start anew with greedy_path."
             )
-    run = Run(limits, callback, verbose, done=path.steps)
+    run = Run(limits, Watch(n_runners_up, callback, verbose), done=path.steps)
     run.consume(forward(state, criterion, size, n_runners_up))
     spent = replace(path.counters, passes=path.counters.passes + 1)
     longer = make_path(plan, state, settings.alpha, run, path.initial_loss, began, spent)

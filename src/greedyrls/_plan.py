@@ -58,10 +58,9 @@ class Plan:
 
     def within(self, problem: Problem) -> Plan:
         """The plan for the training rows of an outer fold: the others have lost their weight."""
-        assert problem.weights is not None
         folds = self.folds
         if folds is not None:
-            left = splits_within(folds, problem.weights > 0.0)
+            left = splits_within(folds, problem.has_weight)
             if not left:
                 raise ValueError(
                     f"No split of cv ({folds.description}) has training and test rows within an "
@@ -98,19 +97,26 @@ def make_plan(
 ) -> Plan:
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
-    folds = make_folds(
-        cv,
-        problem.n_samples,
-        y=split_target(problem),
-        labels=labels,
-        groups=groups,
-        weights=problem.weights,
-    )
+    folds = folds_of(problem, cv, groups, labels)
     measure.check(problem.Y, problem.weights, tested_rows(problem, folds), problem.single_target)
     return Plan(measure, folds, strategy, block_rows)
 
 
-def split_target(problem: Problem) -> NDArray[Any]:
+def folds_of(
+    problem: Problem, cv: Any, groups: ArrayLike | None, labels: NDArray[Any] | None
+) -> Folds | None:
+    """`cv` and `groups` for the rows of a problem; None means exact leave-one-out."""
+    return make_folds(
+        cv,
+        problem.n_samples,
+        y=_split_target(problem),
+        labels=labels,
+        groups=groups,
+        weights=problem.weights,
+    )
+
+
+def _split_target(problem: Problem) -> NDArray[Any]:
     """What splitters are shown as y: classes rather than their codes, so that they can stratify."""
     Y = problem.Y
     if problem.single_target:

@@ -42,6 +42,13 @@ class Problem:
         return int(self.X.shape[1])
 
     @property
+    def has_weight(self) -> NDArray[np.bool_]:
+        """Which samples count, (m)."""
+        if self.weights is None:
+            return np.ones(self.n_samples, dtype=bool)
+        return self.weights > 0.0
+
+    @property
     def n_available(self) -> int:
         """How many features may be chosen, forced ones included."""
         return self.n_features - len(self.excluded)
@@ -91,6 +98,11 @@ def make_problem(
         names,
         single_target,
     )
+
+
+def is_whole(value: Any) -> bool:
+    """Whether it is a whole number, Python's or NumPy's; True and False are none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def check_flag(value: Any, name: str) -> bool:

@@ -60,19 +60,30 @@ class Limits:
         return age >= self.patience
 
 
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is recorded and told while a search goes on."""
+
+    n_runners_up: int = 0
+    callback: Callback | None = None
+    verbose: int = 0
+
+
+_UNWATCHED = Watch()
+
+
 class Run:
     """Consumes the steps of a search and decides when it ends."""
 
     def __init__(
         self,
         limits: Limits,
-        callback: Callback | None = None,
-        verbose: int = 0,
+        watch: Watch,
         done: tuple[Step, ...] = (),
     ) -> None:
         self._limits = limits
-        self._callback = callback
-        self._verbose = verbose
+        self._callback = watch.callback
+        self._verbose = watch.verbose
         self.steps = list(done)
         self.stop_reason = StopReason.REACHED
 
@@ -126,10 +137,7 @@ def search_path(
     data: Data,
     alpha: float,
     limits: Limits,
-    *,
-    n_runners_up: int = 0,
-    callback: Callback | None = None,
-    verbose: int = 0,
+    watch: Watch = _UNWATCHED,
     first_pass: int = 0,
     began: float | None = None,
 ) -> SelectionPath:
@@ -141,9 +149,9 @@ def search_path(
 
     def steps() -> Iterator[Step]:
         yield from replay(state, problem.forced, forced=True)
-        yield from forward(state, criterion, limits.size, n_runners_up)
+        yield from forward(state, criterion, limits.size, watch.n_runners_up)
 
-    run = Run(limits, callback, verbose)
+    run = Run(limits, watch)
     run.consume(steps())
     return make_path(plan, state, alpha, run, initial_loss, began, Counters(passes=first_pass))
 
@@ -153,31 +161,18 @@ def search_paths(
     data: Data,
     alphas: Float,
     limits: Limits,
-    *,
-    n_runners_up: int = 0,
-    callback: Callback | None = None,
-    verbose: int = 0,
+    watch: Watch = _UNWATCHED,
 ) -> Iterator[SelectionPath]:
     """The paths of several penalties on the same data, in their order.
 
     Where the searches can take their steps together they do; the answer is the same.
     """
-    together = (
-        isinstance(data, LooData)
-        and plan.loss.name == "squared"
-        and plan.strategy == "auto"
-        and plan.block_rows is None
-        and not data.problem.forced
-        and n_runners_up == 0
-        and callback is None
-        and data.problem.n_samples * data.problem.n_features > _WORTH_LANES
-    )
     first_pass = 1
     for first in range(0, len(alphas), _LANES):
         some = alphas[first : first + _LANES]
         found: list[LanePath | None] = [None] * len(some)
         began, before = time.perf_counter(), data.passes
-        if together and isinstance(data, LooData):
+        if isinstance(data, LooData) and _take_steps_together(plan, data, watch):
             lanes = LooLanes(data, some, limits.size, limits.is_stale)
             lanes.run()
             found = lanes.paths
@@ -186,16 +181,7 @@ def search_paths(
             if lane is None and interrupted:
                 continue
             if lane is None:
-                path = search_path(
-                    plan,
-                    data,
-                    float(alpha),
-                    limits,
-                    n_runners_up=n_runners_up,
-                    callback=callback,
-                    verbose=verbose,
-                    first_pass=first_pass,
-                )
+                path = search_path(plan, data, float(alpha), limits, watch, first_pass)
             else:
                 assert isinstance(data, LooData)
                 passes = first_pass + data.passes - before
@@ -208,6 +194,19 @@ def search_paths(
                 return
         if interrupted:
             return
+
+
+def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
+    """Whether lanes can make these searches, and are faster."""
+    return (
+        plan.loss.name == "squared"
+        and plan.strategy == "auto"
+        and plan.block_rows is None
+        and not data.problem.forced
+        and watch.n_runners_up == 0
+        and watch.callback is None
+        and data.problem.n_samples * data.problem.n_features > _WORTH_LANES
+    )
 
 
 def _lane_path(

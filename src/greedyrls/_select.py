@@ -17,7 +17,7 @@ from ._path import SelectionPath
 from ._plan import Data, Plan
 from ._problem import Problem
 from ._request import Request
-from ._run import Limits, search_path, search_paths
+from ._run import search_path, search_paths
 from ._size import SizeChoice, choose_size, fold_covariance
 from ._state import LooData
 from ._steps import Counters, StopReason
@@ -29,7 +29,9 @@ def select(problem: Problem, plan: Plan, request: Request) -> SelectionPath:
     began = time.perf_counter()
     if isinstance(request.alpha, float):
         data = plan.data(problem)
-        path = _search(plan, data, request.alpha, request.limits, request, 1, began)
+        path = search_path(
+            plan, data, request.alpha, request.limits, request.watch, first_pass=1, began=began
+        )
     else:
         data = plan.data(problem, is_shared=True)
         path = _search_with_chosen_penalty(problem, plan, data, request, began)
@@ -38,34 +40,12 @@ def select(problem: Problem, plan: Plan, request: Request) -> SelectionPath:
     return replace(path, counters=replace(path.counters, seconds=time.perf_counter() - began))
 
 
-def _search(
-    plan: Plan,
-    data: Data,
-    alpha: float,
-    limits: Limits,
-    request: Request,
-    first_pass: int,
-    began: float,
-) -> SelectionPath:
-    return search_path(
-        plan,
-        data,
-        alpha,
-        limits,
-        n_runners_up=request.n_runners_up,
-        callback=request.callback,
-        verbose=request.verbose,
-        first_pass=first_pass,
-        began=began,
-    )
-
-
 def _search_with_chosen_penalty(
     problem: Problem, plan: Plan, data: Data, request: Request, began: float
 ) -> SelectionPath:
     """Choose the penalty by the rule; the path of that penalty, with the surface."""
     alphas = _grid(data, request.alpha)
-    size = None if request.is_automatic else request.size
+    size = None if request.is_automatic else request.limits.size
     if request.alpha_rule == "joint":
         return _joint(plan, data, alphas, request, size)
     limits, counters = request.limits, Counters()
@@ -82,11 +62,11 @@ def _search_with_chosen_penalty(
             request.refit,
             size,
             request.size_rule,
-            request.verbose,
+            request.watch.verbose,
         )
         # The path must reach the size that was chosen, however its own loss goes.
         limits = replace(limits, least=surface.size)
-    path = _search(plan, data, surface.alpha, limits, request, 1, began)
+    path = search_path(plan, data, surface.alpha, limits, request.watch, first_pass=1, began=began)
     return replace(path, surface=surface, counters=path.counters + counters)
 
 
@@ -110,20 +90,10 @@ def _joint(
     plan: Plan, data: Data, alphas: Float, request: Request, size: int | None
 ) -> SelectionPath:
     """The paths of all penalties; the one whose own loss is the smallest."""
-    paths = list(
-        search_paths(
-            plan,
-            data,
-            alphas,
-            request.limits,
-            n_runners_up=request.n_runners_up,
-            callback=request.callback,
-            verbose=request.verbose,
-        )
-    )
+    paths = list(search_paths(plan, data, alphas, request.limits, request.watch))
     tried = np.array([path.settings.alpha for path in paths])
     least = len(data.problem.forced)
-    surface = joint_surface(paths, tried, request.size, size, least)
+    surface = joint_surface(paths, tried, request.limits.size, size, least)
     total = sum((path.counters for path in paths), Counters())
     chosen = replace(paths[surface.row], surface=surface, counters=total)
     if any(path.interrupted for path in paths):
@@ -185,7 +155,7 @@ def _with_size(path: SelectionPath, plan: Plan, data: Data, request: Request) ->
         choice = choose_size(
             request.size_rule, path.losses, covariance, forced, plan.measure, stopped
         )
-    if choice.size == request.size and request.is_capped:
+    if choice.size == request.limits.size and request.is_capped:
         hint = f"{choice.sentence} More features may do better (max_features)."
         choice = replace(choice, sentence=hint)
     return replace(path, size_choice=choice)

@@ -53,10 +53,8 @@ class TrainingColumns:
 
 def share_columns(whole: LooData, training: LooData) -> None:
     """Let a fold take its Gram columns from those of all rows, if it holds out few."""
-    given, left = whole.problem.weights, training.problem.weights
-    assert left is not None
-    counted = np.ones(len(left), dtype=bool) if given is None else given > 0.0
-    (held_out,) = (counted & (left == 0.0)).nonzero()
+    left = training.problem.has_weight
+    (held_out,) = (whole.problem.has_weight & ~left).nonzero()
     # Where the rows held out dwarf the others, the difference would lose their digits. A feature
     # that does not vary in the others has none to lose.
     varies = training.start.diagonal > 0.0
