@@ -165,3 +165,10 @@ def test_columns_of_training_rows_from_those_of_all(
         found = training.gram.fetch([3, 17, 4])
         assert_allclose(found, expected, rtol=1e-9, atol=(1e-12 + 1e-15 * shift) * scale)
     assert whole.samples.passes == 2
+
+
+def test_no_columns_at_all() -> None:
+    # Of lanes that are scored in several groups, those of a group may have nothing to score.
+    X = np.random.default_rng(0).normal(size=(20_000, 3))
+    (block,) = LooData(make_problem(X, X[:, 0] ** 2), None, is_shared=True).samples.blocks
+    assert block.columns.get(np.array([], dtype=np.intp)).shape == (0, 20_000)

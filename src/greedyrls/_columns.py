@@ -75,7 +75,7 @@ class ColumnStore:
         """The columns (c × m); the caller may overwrite them."""
         if self._is_short or len(indices) > len(self._recent):
             return self.fresh(indices)
-        slots = np.array([self._slots.get(index, -1) for index in indices.tolist()])
+        slots = np.array([self._slots.get(index, -1) for index in indices.tolist()], dtype=np.intp)
         known = slots >= 0
         if known.all():
             kept: Float = self._recent[slots]
