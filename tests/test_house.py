@@ -23,6 +23,7 @@ ROOMS = [
     "_losses",
     "_tiles",
     "_zero_one",
+    "_leftovers",
     "_problem",
     "_folds",
     "_columns",

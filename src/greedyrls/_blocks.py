@@ -19,6 +19,7 @@ from . import _kernels as kernels
 from . import _tiles as tiles
 from ._columns import ColumnStore
 from ._kernels import Float
+from ._leftovers import Leftovers
 from ._zero_one import Support, wrong_sums
 
 # Rows multiplied at a time with gathered columns: enough for a matrix product to run at speed.
@@ -319,6 +320,33 @@ class RowBlock:
             own = None if shares is None else shares[rows]
             total += tiles.error_sums(kind, errors, self.y[:, rows], own)
         return CandidateLosses(total, self.X.shape[0] * self.X.shape[1])
+
+    def leftovers(self, candidates: NDArray[np.intp], beta: Float) -> Leftovers:
+        """z of some candidates in the rows that count, to be kept; beta (|S| × c) are theirs.
+
+        For one target of labels ±1.
+        """
+        used = np.ones(len(self.d), dtype=bool) if self.weights is None else self.weights > 0.0
+        is_positive = self.y[0] > 0.0
+        (first,), (last,) = (used & is_positive).nonzero(), (used & ~is_positive).nonzero()
+        rows = np.concatenate([first, last])
+        Z = np.empty((len(candidates), len(rows)))
+        height = max(_LEAST_ROWS, _LOSS_ELEMENTS // max(1, len(candidates)))
+        for top in range(0, len(rows), height):
+            some = slice(top, min(len(rows), top + height))
+            Z[:, some] = self._tile(rows[some], candidates, beta).T
+        return Leftovers(rows, len(first), candidates, Z)
+
+    def kept_losses(
+        self, kept: Leftovers, shares: Float | None, delta: Float, rho: Float
+    ) -> CandidateLosses:
+        """The weight of the wrong predictions with each candidate added, from kept z."""
+        codes, sizes = self.y[0], None
+        if self.root_weights is not None:
+            sizes = 1.0 / self._positive_root()
+            codes = codes * sizes
+        margins = tiles.loo_margins(codes, self.r[0], self.d)
+        return CandidateLosses(kept.wrong_sums(margins, sizes, shares, delta, rho), 0)
 
     def _positive_root(self) -> Float:
         """√w, and 1 for rows of weight 0, which no loss counts."""

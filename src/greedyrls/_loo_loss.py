@@ -13,14 +13,24 @@ from numpy.typing import NDArray
 
 from ._blocks import ColumnShapes
 from ._choice import TIE, Choice, choose_among
+from ._features import Pivot
+from ._gram import Ranking
 from ._kernels import Float
 from ._losses import Loss
-from ._state import LooData, SelectionState
+from ._state import LooData, SelectionState, pivot_of
 
 # Rounding of a loss relative to that of the empty model, generously.
 _ROUNDING = 1e-13
 # Elements of predictions at a time where a loss needs all rows of a candidate.
 _GROUP_ELEMENTS = 1 << 20
+# What z of all candidates may take if kept, where X is smaller.
+_KEPT_BYTES = 1 << 29
+# Nanoseconds, roughly: a pair of row and candidate looked at, each chosen feature in it, and a pair
+# whose z is kept. Only their ratios matter, and only for speed.
+_LOOK, _LOOK_CHOSEN, _KEPT = 10.0, 0.1, 3.0
+# Kept z are compared with one made anew so often, and all made anew where they differ by more.
+_CHECK_STEPS = 32
+_DRIFT = 1e-10
 
 
 class LossState(SelectionState):
@@ -42,6 +52,7 @@ class LossState(SelectionState):
         self._remembered: tuple[int, float, float] | None = None
         self._shapes: list[ColumnShapes] = []
         self.looked = 0  # pairs of row and candidate that the last step looked at
+        self._kept_steps = 0  # steps since all z were made anew
         self.initial_loss = abs(self.loss)
 
     def _loss_and_error(self) -> tuple[float, float]:
@@ -100,14 +111,58 @@ class LossState(SelectionState):
     def _sums(self, rho: Float) -> Float:
         """A loss that is a mean over rows."""
         features = self.features
-        beta = features.coefficients(np.arange(self.problem.n_features)).beta
         name = self.criterion_loss.name.removeprefix("balanced_")
         two_classes = name == "zero_one" and len(rho) == 1
-        reach = self._reach(beta, rho) if two_classes else None
-        values, self.looked = self.samples.candidate_losses(
-            name, self.shares, beta, features.delta, rho, reach, self._shapes
-        )
+        if two_classes and self._worth_keeping():
+            if not self.samples.keeps_leftovers:
+                candidates = self.candidates
+                self.samples.keep_leftovers(candidates, features.coefficients(candidates).beta)
+                self._kept_steps = 0
+            values = self.samples.kept_losses(self.shares, features.delta, rho[0])
+        else:
+            beta = features.coefficients(np.arange(self.problem.n_features)).beta
+            reach = self._reach(beta, rho) if two_classes else None
+            values, self.looked = self.samples.candidate_losses(
+                name, self.shares, beta, features.delta, rho, reach, self._shapes
+            )
         return values if self.shares is not None else values / self.problem.n_samples
+
+    def _worth_keeping(self) -> bool:
+        """Whether looking at all rows with kept z is cheaper than at some without."""
+        if self.samples.keeps_leftovers:
+            return True
+        pairs = len(self.candidates) * self.problem.n_samples
+        allowed = 8 * pairs <= max(_KEPT_BYTES, self.problem.X.nbytes)
+        return allowed and self.looked * (_LOOK + _LOOK_CHOSEN * self.size) > _KEPT * pairs
+
+    def measure(self, index: int) -> Pivot:
+        """One candidate in the data; from its z where that is kept."""
+        if not self.samples.keeps_leftovers:
+            return super().measure(index)
+        order = np.array([index])
+        terms = self.features.coefficients(order)
+        Z = self.samples.kept_columns(index)
+        self._kept_steps += 1
+        if self._kept_steps % _CHECK_STEPS == 0 and self._has_drifted(order, terms.beta, Z):
+            self.samples.drop_leftovers()
+            return super().measure(index)
+        return pivot_of(self.samples.score(order, *terms, self.features.follows_spread, Z), 0)
+
+    def _has_drifted(self, order: NDArray[np.intp], beta: Float, Z: list[Float]) -> bool:
+        """Whether the kept z of a candidate is not the one that is made anew."""
+        pairs = list(zip(self.samples.blocks, Z, strict=True))
+        largest = max(float(np.abs(z).max(initial=0.0)) for z in Z)
+        return any(
+            float(np.abs(block.residuals(order, beta) - z).max(initial=0.0)) > _DRIFT * largest
+            for block, z in pairs
+        )
+
+    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
+        """Add a feature to the model, and take it out of the z that are kept."""
+        super().add(index, pivot, ranking, remaining)
+        if self.samples.keeps_leftovers:
+            row = self.features.L[-1]
+            self.samples.follow(index, row / row[index])
 
     def _values(self, candidates: NDArray[np.intp], rho: Float) -> Float:
         """A loss of all rows together, some candidates at a time."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ._blocks import CandidateLosses, ColumnShapes, Products, RowBlock, SampleStatistics, add_up
 from ._kernels import Float
+from ._leftovers import Leftovers
 
 # A mean is far out if its square is this many times the variance.
 _FAR = 1e4
@@ -59,6 +60,7 @@ class SampleSpace:
         self._means: Float | None = None
         self._has_far_means = False
         self._latest: _Latest | None = None
+        self._kept: list[Leftovers] = []
         self.passes = 0
         self.exact_evaluations = 0
         # How many candidates may be scored at a time.
@@ -68,6 +70,7 @@ class SampleSpace:
         """The same rows for another search; blocks are values, and share their columns."""
         other = copy.copy(self)
         other._latest = None
+        other._kept = []
         other.passes = other.exact_evaluations = 0
         return other
 
@@ -136,8 +139,9 @@ class SampleSpace:
         penalty: Float,
         shrinkage: Float,
         with_spread: bool,
+        Z: list[Float] | None = None,
     ) -> Scores:
-        """Exact leave-one-out sums of at most `group` candidates.
+        """Exact leave-one-out sums of at most `group` candidates; Z are their z, if known.
 
         beta (|S| × c) are their coefficients on the chosen features; penalty (c) is
         P_ii + β'Pβ and shrinkage (t × c) is w'Pβ: δ and τ are computed from the rows themselves,
@@ -146,7 +150,8 @@ class SampleSpace:
         """
         self.exact_evaluations += len(indices)
         blocks = self._blocks
-        Z = [block.residuals(indices, beta) for block in blocks]
+        if Z is None:
+            Z = [block.residuals(indices, beta) for block in blocks]
         norms, correlations = add_up(block.moments(z) for block, z in zip(blocks, Z, strict=True))
         delta = norms + penalty
         rho = (correlations + shrinkage) / delta
@@ -235,6 +240,42 @@ class SampleSpace:
             )
             for place, (block, end) in enumerate(zip(self._blocks, ends, strict=True))
         )
+
+    @property
+    def keeps_leftovers(self) -> bool:
+        """Whether z of all candidates are kept."""
+        return bool(self._kept)
+
+    def keep_leftovers(self, candidates: NDArray[np.intp], beta: Float) -> None:
+        """Make z of these candidates, with coefficients beta (|S| × c), and keep them."""
+        self.passes += 1
+        self._kept = [block.leftovers(candidates, beta) for block in self._blocks]
+
+    def drop_leftovers(self) -> None:
+        """Free their memory."""
+        self._kept = []
+
+    def follow(self, index: int, slopes: Float) -> None:
+        """Take a feature that was added out of what is kept; slopes (n) are those on it."""
+        for kept in self._kept:
+            kept.follow(index, slopes)
+
+    def kept_columns(self, index: int) -> list[Float]:
+        """The kept z of a candidate, a piece (1 × rows) for each block."""
+        return [
+            kept.column(index, len(block.d))[None]
+            for kept, block in zip(self._kept, self._blocks, strict=True)
+        ]
+
+    def kept_losses(self, shares: Float | None, delta: Float, rho: Float) -> Float:
+        """Σ_j e_j [wrong] with each feature added, from what is kept, (n)."""
+        ends = np.cumsum([len(block.d) for block in self._blocks]).tolist()
+        return add_up(
+            block.kept_losses(
+                kept, None if shares is None else shares[end - len(block.d) : end], delta, rho
+            )
+            for kept, block, end in zip(self._kept, self._blocks, ends, strict=True)
+        ).values
 
     def statistics(self) -> SampleStatistics:
         """Sums over all rows of what the bounds and the loss need."""
