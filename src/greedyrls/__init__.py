@@ -45,15 +45,18 @@ _MODULES = {
 }
 
 
+_SUBMODULES = ("assess", "plots", "reference")
+
+
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         value = getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
         globals()[name] = value
         return value
-    if name in ("plots", "reference"):
+    if name in _SUBMODULES:
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "plots", "reference"})
+    return sorted({*globals(), *__all__, *_SUBMODULES})

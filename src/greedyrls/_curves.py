@@ -62,6 +62,30 @@ def held_out_errors(chosen: Chosen, model: Pivots, columns: Float, Y: Float) -> 
     return errors
 
 
+def held_out_losses(
+    chosen: Chosen, penalties: Float, columns: Float, Y: Float, weights: Float | None, loss: Loss
+) -> Float:
+    """Losses (k) of the models of all sizes on other rows, each size with its own penalty (k).
+
+    columns (rows × k) are the chosen features there. Not a number where a penalty is lost in the
+    rounding of the data.
+    """
+    losses = np.full(len(chosen.indices), np.nan)
+    for penalty in np.unique(penalties):
+        model = pivots(chosen, float(penalty))
+        if model is None:
+            continue
+        errors = held_out_errors(chosen, model, columns, Y)
+        if loss.name == "squared":
+            values = mean_squares(errors, weights)
+        else:
+            predictions = np.subtract(Y.T[:, None, :], errors, out=errors)
+            values = loss.values(Y, predictions, weights)
+        own = penalties == penalty
+        losses[own] = values[own]
+    return losses
+
+
 def mean_squares(errors: Float, weights: Float | None) -> Float:
     """Mean over targets and weighted mean over rows of squared errors (t × k × rows): (k)."""
     np.square(errors, out=errors)
@@ -141,6 +165,8 @@ class LooCurve:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             if self._loss.name == "squared":
                 losses[usable] = self._squared(models)
+            elif self._loss.is_additive:
+                losses[usable] = self._sums(models)
             else:
                 for place, model in zip(usable, models, strict=True):
                     losses[place] = self._loss.values(
@@ -183,6 +209,23 @@ class LooCurve:
                 total[number] += np.vecdot(error, error)
         total /= self._total * self._Y.shape[1]
         return total
+
+    def _sums(self, models: list[Pivots]) -> Float:
+        """A loss that is a mean over rows: predictions are made some rows at a time."""
+        shares = np.zeros(len(self._Y))
+        shares[self._used] = self._loss.sample_weights(self._Y[self._used], self._own_weights)
+        total = np.zeros((len(models), len(self._chosen.indices)))
+        for rows, number, errors in loo_errors_by_size(self._samples, self._chosen, models):
+            errors /= self._root[rows]
+            predictions = np.subtract(self._Y.T[:, None, rows], errors, out=errors)
+            total[number] += self._loss.sample_losses(self._Y[rows], predictions) @ shares[rows]
+        return total
+
+    def own_losses(self, penalties: Float) -> Float:
+        """Of each size with its own penalty, (k)."""
+        distinct, places = np.unique(penalties, return_inverse=True)
+        result: Float = self.losses(distinct)[places, np.arange(len(penalties))]
+        return result
 
     def _predictions(self, model: Pivots) -> Float:
         """Of the rows that have a weight, (t × k × rows)."""

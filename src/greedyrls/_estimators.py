@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._kernels import Float
+from ._labels import code_classes
 from ._outer import criterion_groups
 from ._path import SelectionPath
 from ._plan import make_plan
@@ -38,7 +37,7 @@ class _GreedyRLS(SelectorMixin, BaseEstimator):
         *,
         alpha: float | ArrayLike | Literal["auto"] = "auto",
         cv: Any = "loo",
-        loss: Any = "squared",
+        loss: Any = "auto",
         fit_intercept: bool = True,
         forced_features: FeatureList | None = None,
         excluded_features: FeatureList | None = None,
@@ -88,11 +87,12 @@ class _GreedyRLS(SelectorMixin, BaseEstimator):
             excluded_features=self.excluded_features,
             feature_names=None if names is None else tuple(names),
         )
+        is_open = isinstance(self.loss, str) and self.loss == "auto"
         plan = make_plan(
             problem,
             cv=self.cv,
             groups=criterion_groups(self.cv, self.alpha_cv, groups),
-            loss=self.loss,
+            loss="squared" if is_open else self.loss,
             labels=labels,
         )
         request = make_request(
@@ -112,6 +112,7 @@ class _GreedyRLS(SelectorMixin, BaseEstimator):
             verbose=self.verbose,
             groups=groups,
             labels=labels,
+            rival="zero_one" if is_open and labels is not None else None,
         )
         self.path_ = select(problem, plan, request)
         if self.path_.interrupted:
@@ -197,8 +198,8 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, _GreedyRLS):
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
         What the search goes by: exact leave-one-out, or folds (a number is K-fold without
         shuffling).
-    loss : str or callable, default="squared"
-        What is measured on held-out predictions: "squared", "absolute" or a function
+    loss : str or callable, default="auto"
+        What is measured on held-out predictions: "squared" (also "auto"), "absolute" or a function
         ``(y_true, y_pred) -> float``, lower is better. See `greedy_path`.
     fit_intercept : bool, default=True
         Whether there is an unpenalised intercept.
@@ -331,10 +332,12 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
         What the search goes by: exact leave-one-out, or folds (a number is stratified
         K-fold).
-    loss : str or callable, default="squared"
+    loss : str or callable, default="auto"
         What is measured on held-out predictions: "squared", "absolute",
         "zero_one", "balanced_zero_one", "auc" (two classes) or a function
-        ``(y_true, y_pred) -> float``, lower is better. See `greedy_path`.
+        ``(y_true, y_pred) -> float``, lower is better. See `greedy_path`. "auto" is "squared";
+        where outer folds choose the penalty they also try "zero_one", which is taken if its
+        error rate there is lower by more than half a standard error.
     fit_intercept : bool, default=True
         Whether there is an unpenalised intercept.
     forced_features, excluded_features : list of int or str, or mask, optional
@@ -410,19 +413,11 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):
         self
         """
         X, y = validate_data(self, X, y, ensure_all_finite=False)
-        check_classification_targets(y)
-        binarizer = LabelBinarizer(neg_label=-1, pos_label=1)
-        codes = binarizer.fit_transform(y).astype(np.float64)
-        classes = binarizer.classes_
-        if len(classes) < 2:
-            raise ValueError(
-                f"Classifier can't train when only one class is present: every label is "
-                f"{classes.tolist()[0]!r}. Pass data of at least 2 classes."
-            )
+        coded = code_classes(y)
         _check_weighted_classes(y, sample_weight)
-        targets = codes[:, 0] if codes.shape[1] == 1 else codes
-        self._select(X, targets, sample_weight, groups, labels=y)
-        self.classes_: NDArray[Any] = classes
+        self._select(X, coded.values, sample_weight, groups, labels=y)
+        assert coded.classes is not None
+        self.classes_: NDArray[Any] = coded.classes
         return self
 
     def decision_function(self, X: Any) -> Float:

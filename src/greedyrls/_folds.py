@@ -77,7 +77,7 @@ def make_folds(
                 "cv=LeaveOneGroupOut() or a number of folds (then GroupKFold) with them."
             )
         return None
-    group_of = None if groups is None else _one_per_row(groups, n_samples, "groups")
+    group_of = None if groups is None else one_per_row(groups, n_samples, "groups")
     target = y if labels is None else labels
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
         pairs, description = _k_fold_pairs(int(cv), n_samples, target, labels, group_of, weights)
@@ -217,7 +217,7 @@ def _is_pair(item: Any) -> bool:
 
 def _id_pairs(cv: Any, n_samples: int) -> list[tuple[Rows, Rows]]:
     """A split for each fold id, in sorted order; rows of the number -1 are never tested."""
-    ids = _one_per_row(cv, n_samples, "cv")
+    ids = one_per_row(cv, n_samples, "cv")
     if ids.dtype.kind == "b":
         raise ValueError(
             "cv is a mask, which could mean one split or two folds; pass [(~mask, mask)] to test "
@@ -241,7 +241,7 @@ def _id_pairs(cv: Any, n_samples: int) -> list[tuple[Rows, Rows]]:
     return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in tested]
 
 
-def _one_per_row(values: Any, n_samples: int, name: str) -> NDArray[Any]:
+def one_per_row(values: Any, n_samples: int, name: str) -> NDArray[Any]:
     """A one-dimensional array of values that can be compared, one for each row, none missing."""
     # Through objects, because NumPy would turn None and NaN among strings into strings.
     items = np.asarray(values, dtype=None if hasattr(values, "__array__") else object)

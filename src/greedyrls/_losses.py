@@ -84,6 +84,13 @@ def make_loss(loss: Any) -> Loss:
     )
 
 
+def is_same_loss(one: Loss, other: Loss) -> bool:
+    """Whether two losses are one; functions are told apart by themselves, not by their names."""
+    if isinstance(one, _FunctionLoss) and isinstance(other, _FunctionLoss):
+        return one.function == other.function
+    return one is other
+
+
 class _AnyLoss:
     """A loss of all samples together, of any targets, unless a subclass says otherwise."""
 

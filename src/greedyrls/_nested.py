@@ -10,20 +10,15 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ._alphas import Refit, penalty_scale, refit_grid
-from ._curves import (
-    Chosen,
-    LooCurve,
-    best_penalties,
-    held_out_errors,
-    mean_squares,
-    pivots,
-)
+from ._curves import Chosen, LooCurve, best_penalties, held_out_losses
 from ._folds import Folds, Split
 from ._kernels import Float
+from ._losses import Loss
 from ._path import SelectionPath
 from ._plan import Data, Plan, positive_rows
 from ._problem import Problem
@@ -48,6 +43,14 @@ def chosen_of(path: SelectionPath) -> Chosen:
     )
 
 
+class Nested(NamedTuple):
+    """What outer folds say of penalties and sizes."""
+
+    surface: AlphaSurface
+    measured: Float | None  # (F × A × k) the held-out losses in another measure
+    counters: Counters
+
+
 def nested_surface(
     plan: Plan,
     data: Data,
@@ -58,10 +61,11 @@ def nested_surface(
     size: int | None,
     size_rule: SizeRule,
     verbose: int = 0,
-) -> tuple[AlphaSurface, Counters]:
+    measure: Loss | None = None,
+) -> Nested:
     """The held-out surface; the pair is chosen on all sizes by the rule, or at one size.
 
-    `data` has all rows.
+    `data` has all rows. Losses in another measure are returned as well, if one is given.
     """
     problem = data.problem
     plan.loss.check(
@@ -69,6 +73,7 @@ def nested_surface(
     )
     shape = (len(outer.splits), len(alphas), limits.size)
     fold_losses = np.full(shape, np.nan)
+    measured = None if measure is None else np.full(shape, np.nan)
     counters, before = Counters(), data.passes
     total = len(outer.splits) * len(alphas)
     with closing(progress_bar(verbose, total, what="nested")) as bar:
@@ -77,6 +82,8 @@ def nested_surface(
             for row, path in enumerate(fold.paths(alphas, limits)):
                 losses = fold.losses(path)
                 fold_losses[place, row, : len(losses)] = losses
+                if measure is not None and measured is not None:
+                    measured[place, row, : len(losses)] = fold.losses(path, measure)
                 counters += path.counters
                 bar.update(float(losses[-1]))
             del fold  # before the next one takes its memory
@@ -110,7 +117,7 @@ def nested_surface(
         float(alphas[row]),
         chosen,
     )
-    return surface, counters
+    return Nested(surface, measured, counters)
 
 
 def pair_at(losses: Float, size: int | None, least: int) -> tuple[int, int]:
@@ -144,7 +151,8 @@ class _OuterFold:
         self._loo_data = self._data if isinstance(self._data, LooData) else None
         if refit == "loo" and self._loo_data is None:
             self._loo_data = LooData(self._problem)
-        self._known: dict[tuple[tuple[int, ...], float], Float] = {}
+        self._known: dict[tuple[tuple[int, ...], float, bool], Float] = {}
+        self._refitted: dict[tuple[int, ...], Float] = {}
         self._test = positive_rows(problem.weights, split.test)
         self._Y = problem.Y[self._test]
         self._weights = None if problem.weights is None else problem.weights[self._test]
@@ -159,42 +167,34 @@ class _OuterFold:
                     raise KeyboardInterrupt
                 yield path
 
-    def losses(self, path: SelectionPath) -> Float:
-        """Held-out losses (k) of the models on a path."""
+    def losses(self, path: SelectionPath, measure: Loss | None = None) -> Float:
+        """Held-out losses (k) of the models on a path, by its own loss or in another measure."""
+        loss = self._plan.loss if measure is None else measure
         chosen = chosen_of(path)
         # Neighbouring penalties often find the same features, and with a penalty of its own the
         # model depends on these alone.
-        key = (chosen.indices, path.settings.alpha if self._refit == "same" else 0.0)
+        same = path.settings.alpha if self._refit == "same" else 0.0
+        key = (chosen.indices, same, measure is None)
         if key not in self._known:
             columns = self._problem.X[np.ix_(self._test, path.indices)].astype(np.float64)
-            self._known[key] = self._refitted(chosen, columns, path.settings.alpha)
+            penalties = self._penalties(chosen, path.settings.alpha)
+            self._known[key] = held_out_losses(
+                chosen, penalties, columns, self._Y, self._weights, loss
+            )
         return self._known[key]
 
-    def _refitted(self, chosen: Chosen, columns: Float, alpha: float) -> Float:
+    def _penalties(self, chosen: Chosen, alpha: float) -> Float:
+        """Of the models of all sizes, (k)."""
         if self._refit != "loo":
-            penalty = alpha if self._refit == "same" else float(self._refit)
-            return self._held_out(chosen, columns, penalty)
-        assert self._loo_data is not None
-        penalties = refit_grid(
-            penalty_scale(self._loo_data.start.diagonal, self._problem.excluded), is_fine=False
-        )
-        curve = LooCurve(self._loo_data.samples, self._problem, chosen, self._plan.loss)
-        places, _ = best_penalties(curve, penalties)
-        losses = np.empty(len(places))
-        for place in np.unique(places):
-            held_out = self._held_out(chosen, columns, float(penalties[place]))
-            losses[places == place] = held_out[places == place]
-        return losses
-
-    def _held_out(self, chosen: Chosen, columns: Float, penalty: float) -> Float:
-        model = pivots(chosen, penalty)
-        if model is None:
-            return np.full(len(chosen.indices), np.nan)
-        errors = held_out_errors(chosen, model, columns, self._Y)
-        if self._plan.loss.name == "squared":
-            return mean_squares(errors, self._weights)
-        predictions = np.subtract(self._Y.T[:, None, :], errors, out=errors)
-        return self._plan.loss.values(self._Y, predictions, self._weights)
+            return np.full(len(chosen.indices), alpha if self._refit == "same" else self._refit)
+        if chosen.indices not in self._refitted:
+            assert self._loo_data is not None
+            grid = refit_grid(
+                penalty_scale(self._loo_data.start.diagonal, self._problem.excluded), is_fine=False
+            )
+            curve = LooCurve(self._loo_data.samples, self._problem, chosen, self._plan.loss)
+            self._refitted[chosen.indices] = grid[best_penalties(curve, grid)[0]]
+        return self._refitted[chosen.indices]
 
 
 def joint_surface(

@@ -22,9 +22,9 @@ _MANY_FOLDS = 10
 
 def criterion_groups(cv: Any, alpha_cv: Any, groups: ArrayLike | None) -> ArrayLike | None:
     """Groups for the criterion; they may be meant for the outer folds alone."""
-    if alpha_cv is None or _takes_groups(cv):
+    if alpha_cv is None or takes_groups(cv):
         return groups
-    if groups is not None and not _takes_groups(alpha_cv):
+    if groups is not None and not takes_groups(alpha_cv):
         raise ValueError(
             "groups are used by neither cv nor alpha_cv; leave them out, or pass a number of folds "
             "or a splitter such as GroupKFold as one of the two."
@@ -32,7 +32,7 @@ def criterion_groups(cv: Any, alpha_cv: Any, groups: ArrayLike | None) -> ArrayL
     return None
 
 
-def _takes_groups(cv: Any) -> bool:
+def takes_groups(cv: Any) -> bool:
     """A number of folds, or a splitter that is not leave-one-out."""
     is_splitter = hasattr(cv, "split") and not isinstance(cv, str) and not hasattr(cv, "__array__")
     return is_whole(cv) or (is_splitter and not isinstance(cv, LeaveOneOut))
@@ -71,7 +71,7 @@ def _given_outer_folds(
     folds = None
     if not isinstance(alpha_cv, str):
         try:
-            folds = folds_of(problem, alpha_cv, groups if _takes_groups(alpha_cv) else None, labels)
+            folds = folds_of(problem, alpha_cv, groups if takes_groups(alpha_cv) else None, labels)
         except (TypeError, ValueError) as error:
             message = re.sub(r"\bcv\b", "alpha_cv", str(error)).replace(", or 'loo'", "")
             raise type(error)(message) from error

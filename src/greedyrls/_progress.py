@@ -9,13 +9,16 @@ _DELAY_SECONDS = 0.5
 _WORDS = {
     "search": {"desc": "selecting", "unit": "feature"},
     "nested": {"desc": "choosing alpha", "unit": "search"},
+    "folds": {"desc": "assessing", "unit": "fold"},
+    "resamples": {"desc": "resampling", "unit": "sample"},
+    "permutations": {"desc": "permuting", "unit": "permutation"},
 }
 
 
 class Progress(Protocol):
     """What a search tells while it runs."""
 
-    def update(self, loss: float) -> None:
+    def update(self, loss: float | None) -> None:
         """One more feature (or search); the loss is now this."""
 
     def close(self) -> None:
@@ -23,7 +26,7 @@ class Progress(Protocol):
 
 
 class _Silent:
-    def update(self, loss: float) -> None:
+    def update(self, loss: float | None) -> None:
         pass
 
     def close(self) -> None:
@@ -40,8 +43,9 @@ class _Bar:
             ) from error
         self._bar = tqdm(total=total, initial=done, delay=_DELAY_SECONDS, **_WORDS[what])
 
-    def update(self, loss: float) -> None:
-        self._bar.set_postfix_str(f"loss {loss:.5g}", refresh=False)
+    def update(self, loss: float | None) -> None:
+        if loss is not None:
+            self._bar.set_postfix_str(f"loss {loss:.5g}", refresh=False)
         self._bar.update(1)
 
     def close(self) -> None:

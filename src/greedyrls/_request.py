@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._alphas import Refit, check_alpha_rule, check_alphas, check_refit
 from ._folds import Folds
 from ._kernels import Float
+from ._losses import Loss, make_loss
 from ._outer import outer_folds
 from ._plan import Plan
 from ._problem import Problem, check_n_features, is_whole
@@ -38,6 +39,7 @@ class Request:
     limits: Limits  # with the largest size that may be reached
     is_capped: bool  # whether the size ends at max_features, rather than for want of samples
     outer: Folds | None  # for alpha_rule "nested"
+    rival: Loss | None  # another loss to select by, if it is clearly better in the outer folds
     watch: Watch
 
 
@@ -60,6 +62,7 @@ def make_request(
     verbose: int = 0,
     groups: ArrayLike | None = None,
     labels: NDArray[Any] | None = None,
+    rival: str | None = None,
 ) -> Request:
     """Check everything that is asked for; `name` is what the caller calls `n_features`."""
     check_options(n_runners_up, patience, plan.strategy, plan.block_rows, callback)
@@ -93,6 +96,7 @@ def make_request(
         limits=Limits(size, patience, tolerance),
         is_capped=is_automatic and size == (max_features or MOST_FEATURES),
         outer=outer,
+        rival=None if rival is None or outer is None else make_loss(rival),
         watch=Watch(n_runners_up, callback, verbose),
     )
 

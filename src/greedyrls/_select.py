@@ -12,7 +12,7 @@ from ._alphas import Refit, auto_grid, penalty_scale, refit_grid
 from ._curves import LooCurve, best_penalties
 from ._fold_state import FoldData
 from ._kernels import Float
-from ._nested import chosen_of, joint_surface, nested_surface
+from ._nested import Nested, chosen_of, joint_surface, nested_surface
 from ._path import SelectionPath
 from ._plan import Data, Plan
 from ._problem import Problem
@@ -23,51 +23,114 @@ from ._state import LooData
 from ._steps import Counters, StopReason
 from ._surface import AlphaSurface, best_pair, one_error_pair
 
+# Penalty of the search by another loss, in the scale of the grid.
+_RIVAL_PENALTY = 1e-2
+# It is taken if it is better by this many standard errors. With a whole one it was often refused
+# where it is truly better, with none often taken by chance (docs/quality.md).
+_CLEARLY = 0.5
 
-def select(problem: Problem, plan: Plan, request: Request) -> SelectionPath:
-    """The whole procedure."""
+
+def select(
+    problem: Problem, plan: Plan, request: Request, data: Data | None = None
+) -> SelectionPath:
+    """The whole procedure; `data` are those of the problem, if they are there already."""
     began = time.perf_counter()
+    told = ""
     if isinstance(request.alpha, float):
-        data = plan.data(problem)
+        data = plan.data(problem) if data is None else data
         path = search_path(
             plan, data, request.alpha, request.limits, request.watch, first_pass=1, began=began
         )
     else:
-        data = plan.data(problem, is_shared=True)
-        path = _search_with_chosen_penalty(problem, plan, data, request, began)
+        data = plan.data(problem, is_shared=True) if data is None else data
+        path, plan, told = _search_with_chosen_penalty(problem, plan, data, request, began)
     path = with_refit(path, plan, data, request.refit)
     path = _with_size(path, plan, data, request)
+    if told and path.size_choice is not None:
+        sentence = f"{path.size_choice.sentence} {told}"
+        path = replace(path, size_choice=replace(path.size_choice, sentence=sentence))
     return replace(path, counters=replace(path.counters, seconds=time.perf_counter() - began))
 
 
 def _search_with_chosen_penalty(
     problem: Problem, plan: Plan, data: Data, request: Request, began: float
-) -> SelectionPath:
-    """Choose the penalty by the rule; the path of that penalty, with the surface."""
+) -> tuple[SelectionPath, Plan, str]:
+    """Choose the penalty by the rule; the path of that penalty, with the surface.
+
+    Also the plan that was followed, and a sentence where there was another.
+    """
     alphas = _grid(data, request.alpha)
     size = None if request.is_automatic else request.limits.size
     if request.alpha_rule == "joint":
-        return _joint(plan, data, alphas, request, size)
-    limits, counters = request.limits, Counters()
+        return _joint(plan, data, alphas, request, size), plan, ""
+    limits, counters, told = request.limits, Counters(), ""
     if request.alpha_rule == "all_features":
         surface, counters = _all_features(problem, plan, data, alphas)
     else:
+        plan, surface, counters, told = _nested(plan, data, alphas, request, size)
+        # The path must reach the size that was chosen, however its own loss goes.
+        limits = replace(limits, least=max(limits.least, surface.size))
+    path = search_path(plan, data, surface.alpha, limits, request.watch, first_pass=1, began=began)
+    return replace(path, surface=surface, counters=path.counters + counters), plan, told
+
+
+def _nested(
+    plan: Plan, data: Data, alphas: Float, request: Request, size: int | None
+) -> tuple[Plan, AlphaSurface, Counters, str]:
+    """The outer folds' choice: of the penalty, and of the loss to select by if there are two."""
+
+    def nested(plan: Plan, alphas: Float, least: int = 0) -> Nested:
         assert request.outer is not None
-        surface, counters = nested_surface(
+        return nested_surface(
             plan,
             data,
             alphas,
-            limits,
+            replace(request.limits, least=max(least, request.limits.least)),
             request.outer,
             request.refit,
             size,
             request.size_rule,
             request.watch.verbose,
+            request.rival,
         )
-        # The path must reach the size that was chosen, however its own loss goes.
-        limits = replace(limits, least=surface.size)
-    path = search_path(plan, data, surface.alpha, limits, request.watch, first_pass=1, began=began)
-    return replace(path, surface=surface, counters=path.counters + counters)
+
+    first = nested(plan, alphas)
+    if request.rival is None:
+        return plan, first.surface, first.counters, ""
+    # A single penalty: the best of several would look good by chance.
+    wanted = _RIVAL_PENALTY * penalty_scale(_diagonal(data), data.problem.excluded)
+    nearest = alphas[[int(np.argmin(np.abs(np.log(alphas / wanted))))]]
+    other_plan = replace(plan, loss=request.rival)
+    second = nested(other_plan, nearest, first.surface.size)
+    counters = first.counters + second.counters
+    is_better, told = _compare(first, second, request.rival.name)
+    if is_better:
+        return other_plan, second.surface, counters, told
+    return plan, first.surface, counters, told
+
+
+def _compare(first: Nested, second: Nested, name: str) -> tuple[bool, str]:
+    """Whether the second is clearly better, at the size of the first.
+
+    Both in the measure of the second, paired over folds.
+    """
+    assert first.measured is not None
+    assert second.measured is not None
+    assert first.surface.fold_shares is not None
+    size = min(first.surface.size, second.measured.shape[2])
+    one = first.measured[:, first.surface.row, size - 1]
+    other = second.measured[:, 0, size - 1]
+    shares = first.surface.fold_shares
+    gain = float(shares @ (one - other))
+    covariance = fold_covariance((one - other)[None], shares)
+    error = np.inf if covariance is None else float(np.sqrt(max(0.0, covariance[0, 0])))
+    is_better = gain > 0.0 and gain > _CLEARLY * error
+    which = f"loss {name!r} rather than the squared one" if is_better else "squared loss"
+    return is_better, (
+        f"Selected by {which}: in the outer folds the error rate with {size} "
+        f"feature{'s' * (size != 1)} is {shares @ other:.4g} by {name!r} and {shares @ one:.4g} by "
+        f"squared loss (standard error of the difference {error:.2g})."
+    )
 
 
 def _grid(data: Data, alpha: float | Float | str) -> Float:

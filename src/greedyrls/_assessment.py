@@ -1,0 +1,234 @@
+"""What outer folds say of a whole selection: curves by size, estimate, stability, warnings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _cautions as cautions
+from ._kernels import Float
+from ._size import fold_covariance
+from ._stability import Order, Stability
+
+if TYPE_CHECKING:
+    import pandas
+
+# What the loss is called on axes and in sentences.
+MEASURES = {
+    "squared": "mean squared error",
+    "absolute": "mean absolute error",
+    "zero_one": "error rate",
+    "balanced_zero_one": "balanced error rate",
+    "auc": "1 − AUC",
+}
+
+
+def measure_in_words(name: str) -> str:
+    """The name of a loss as people know it."""
+    return MEASURES.get(name, name.removeprefix("callable:"))
+
+
+@dataclass(frozen=True, eq=False)
+class PathAssessment:
+    """The whole selection made anew in each outer fold, and tested on the rows held out.
+
+    Made by `cross_validate_path`. Losses are of `measure`; lower is better. Sizes that a fold did
+    not reach are not a number.
+
+    Attributes
+    ----------
+    measure : str
+        The loss in which all curves are.
+    test_losses : ndarray of shape (F, k)
+        Of the models of all sizes on the rows held out, by outer fold. This is what to report.
+    selection_losses : ndarray of shape (F, k)
+        Of the same models on the rows that they were selected on, each left out in turn (or in the
+        folds of the criterion): what the selection believes of itself.
+    random_losses : ndarray of shape (F, R, k)
+        Test losses of features drawn at random, R times in each fold.
+    initial_losses : ndarray of shape (F,)
+        Test losses of the model without features.
+    features : tuple of ndarray
+        Column numbers in the order of selection, by outer fold.
+    alphas : ndarray of shape (F,)
+        The penalty of the search, by outer fold.
+    chosen_sizes : ndarray of shape (F,)
+        The number of features chosen in each fold; `n_features` where it was given.
+    shares : ndarray of shape (F,)
+        What each fold counts in means: the share of its test rows.
+    folds, criterion : str
+        The outer folds, and what the selection went by, in words.
+    n_samples, n_features_in : int
+    feature_names_in : tuple of str or None
+    n_available : int
+        How many of the features could be selected.
+    n_asked : int or None
+        The number of features asked for; None where it was chosen in each fold.
+    """
+
+    measure: str
+    test_losses: Float
+    selection_losses: Float
+    random_losses: Float
+    initial_losses: Float
+    features: tuple[Order, ...]
+    alphas: Float
+    chosen_sizes: NDArray[np.intp]
+    shares: Float
+    folds: str
+    criterion: str
+    n_samples: int
+    n_features_in: int
+    n_available: int
+    n_asked: int | None
+    feature_names_in: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        own = tuple(np.array(order, dtype=np.intp) for order in self.features)
+        for order in own:
+            order.flags.writeable = False
+        object.__setattr__(self, "features", own)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    # Arrays lose their read-only flag when copied or pickled: go through the constructor.
+    def __reduce__(self) -> tuple[type[PathAssessment], tuple[Any, ...]]:
+        return PathAssessment, tuple(getattr(self, field.name) for field in fields(self))
+
+    def __repr__(self) -> str:
+        mean, error = self.estimate
+        return (
+            f"<PathAssessment of {len(self.sizes)} sizes in {len(self.shares)} folds: "
+            f"{measure_in_words(self.measure)} {mean:.4g} ± {cautions.in_short(error)}>"
+        )
+
+    @property
+    def is_size_chosen(self) -> bool:
+        """Whether the number of features was chosen in each fold."""
+        return self.n_asked is None
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        """1 to k."""
+        return np.arange(1, self.test_losses.shape[1] + 1)
+
+    @property
+    def test(self) -> tuple[Float, Float]:
+        """Mean test loss over folds by size, (k), and its standard error, (k)."""
+        return self._over_folds(self.test_losses)
+
+    @property
+    def selection(self) -> tuple[Float, Float]:
+        """Mean loss that the selection believes in, by size, (k), and its standard error, (k)."""
+        return self._over_folds(self.selection_losses)
+
+    @property
+    def random(self) -> tuple[Float, Float]:
+        """Mean test loss of random features by size, (k), and its standard error over folds, (k).
+
+        Not a number without repeats (``n_random=0``).
+        """
+        if self.random_losses.shape[1] == 0:
+            nothing = np.full(len(self.sizes), np.nan)
+            return nothing, nothing.copy()
+        return self._over_folds(self.random_losses.mean(axis=1))
+
+    @property
+    def optimism(self) -> tuple[Float, Float]:
+        """Test loss less the selection's own, by size, (k), and its standard error, (k)."""
+        return self._over_folds(self.test_losses - self.selection_losses)
+
+    @property
+    def initial_loss(self) -> float:
+        """Mean test loss of the model without features."""
+        return float(self.shares @ self.initial_losses)
+
+    @property
+    def chosen_losses(self) -> Float:
+        """Test loss of each fold at the size chosen in that fold, (F)."""
+        return self.test_losses[np.arange(len(self.shares)), self.chosen_sizes - 1]
+
+    @property
+    def estimate(self) -> tuple[float, float]:
+        """The loss to expect of the whole procedure on new samples, and its standard error."""
+        mean, error = self._over_folds(self.chosen_losses[:, None])
+        return float(mean[0]), float(error[0])
+
+    @property
+    def stability(self) -> Stability:
+        """How alike the selections of the folds are, each with the features chosen in it."""
+        chosen = tuple(
+            order[:size].copy()
+            for order, size in zip(self.features, self.chosen_sizes, strict=True)
+        )
+        return Stability(chosen, self.n_features_in, self.feature_names_in, f"folds: {self.folds}")
+
+    @property
+    def sentence(self) -> str:
+        """What may be reported, in words."""
+        mean, error = self.estimate
+        spread = "" if np.isnan(error) else f" ± {cautions.in_short(error)}"
+        low, high = int(self.chosen_sizes.min()), int(self.chosen_sizes.max())
+        many = f"{low}" if low == high else f"{low} to {high}"
+        chosen = "chosen in each fold" if self.is_size_chosen else "as asked"
+        own = float(
+            self.shares @ self.selection_losses[np.arange(len(self.shares)), self.chosen_sizes - 1]
+        )
+        return (
+            f"On samples that took no part in the selection the {measure_in_words(self.measure)} "
+            f"is {mean:.4g}{spread} ({self.folds}) with {many} "
+            f"feature{'s' * (high != 1)}, {chosen}; the selection's own estimate is {own:.4g}, and "
+            f"without features it is {self.initial_loss:.4g}. Report the first."
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader should be told, in sentences; often none."""
+        words = measure_in_words(self.measure)
+        test, selection = self.test[0], self.selection[0]
+        errors = self.optimism[1]
+        reached = [int(count) for count in np.isfinite(self.test_losses).sum(axis=1)]
+        typical = int(np.median(self.chosen_sizes))
+        known = int(np.isfinite(test).sum())
+        sizes = [size for size in (typical, known) if 1 <= size <= known]
+        found = cautions.many_features(self.n_features_in, self.n_samples)
+        if self.n_asked is not None:
+            found += cautions.ended_early(reached, self.n_asked)
+        found += cautions.overfitted(test, selection, errors, sizes, words)
+        found += cautions.no_better(*self.estimate, self.initial_loss, words)
+        is_exhausted = len(self.sizes) >= self.n_available or self.is_size_chosen
+        found += cautions.still_falling(test, self.initial_loss, is_exhausted, f"test {words}")
+        if len(self.shares) > 1:
+            index = self.stability.index
+            found += cautions.unstable(float(index[min(typical, len(index)) - 1]), typical)
+        return tuple(found)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A pandas data frame with a row for each size: test, selection and random curves."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install 'greedyrls[pandas]'.") from error
+
+        columns = {}
+        for name in ("test", "selection", "random", "optimism"):
+            columns[name], columns[f"{name}_error"] = getattr(self, name)
+        stability = self.stability.index
+        columns["stability"] = np.full(len(self.sizes), np.nan)
+        columns["stability"][: len(stability)] = stability
+        return pandas.DataFrame(
+            columns, index=pandas.RangeIndex(1, len(self.sizes) + 1, name="n_features")
+        )
+
+    def _over_folds(self, losses: Float) -> tuple[Float, Float]:
+        """Means (k) and standard errors (k) of losses by fold (F × k)."""
+        mean: Float = self.shares @ losses
+        covariance = fold_covariance(losses.T, self.shares)
+        if covariance is None:
+            return mean, np.full(len(mean), np.nan)
+        return mean, np.sqrt(np.maximum(np.diagonal(covariance), 0.0))

@@ -1,0 +1,145 @@
+"""Warnings in words: what numbers alone would not tell a reader who does not look twice."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._kernels import Float
+
+# More features than this many times the samples, and some fit by chance.
+_MANY = 10
+# A curve still falls if its last tenth brings this share of all that was gained.
+_STILL = 0.01
+# A runner-up is as good if it would have given all but this share of the gain.
+_NEAR = 0.05
+# The selection's own estimate is misleading if it is off by so many standard errors, and by this
+# share of the loss.
+_ERRORS = 2.0
+_SHARE = 0.1
+_SHARE_WITHOUT_ERROR = 0.25
+# Below this, stability is called poor in the literature.
+_POOR = 0.4
+_SIGNIFICANT = 0.05
+_SHOWN = 3
+
+
+def in_short(error: float) -> str:
+    """A standard error to about two digits, without an exponent where that is readable."""
+    return f"{error:.0f}" if 10.0 <= abs(error) < 1e6 else f"{error:.2g}"
+
+
+def many_features(n_features: int, n_samples: int) -> list[str]:
+    """Where there are many more features than samples."""
+    if n_features <= _MANY * n_samples:
+        return []
+    return [
+        f"There are {n_features} features for {n_samples} samples: with so many to choose from "
+        "some fit by chance, and leave-one-out losses after the selection are too good. Go by "
+        "held-out losses (assess.cross_validate_path)."
+    ]
+
+
+def still_falling(losses: Float, initial_loss: float, is_exhausted: bool, what: str) -> list[str]:
+    """Where the loss is smallest at the last size, and was still falling."""
+    known = losses[np.isfinite(losses)]
+    count = len(known)
+    if is_exhausted or count < 2 or int(np.argmin(known)) != count - 1:
+        return []
+    tail = max(1, count // 10)
+    before = float(known[-1 - tail])
+    gained = max(initial_loss, float(known[0])) - float(known[-1])
+    if not gained > 0.0 or before - float(known[-1]) < _STILL * gained:
+        return []
+    return [
+        f"The {what} is still falling at the last size, {count}: from {before:.4g} to "
+        f"{known[-1]:.4g} over the last {tail} feature{'s' * (tail != 1)}. Select more features."
+    ]
+
+
+def overfitted(
+    test: Float, selection: Float, errors: Float, sizes: list[int], measure: str
+) -> list[str]:
+    """Where the selection's own loss is much better than the test loss, at any of some sizes.
+
+    errors are those of the difference.
+    """
+    for size in sizes:
+        place = size - 1
+        difference = float(test[place] - selection[place])
+        error = float(errors[place])
+        bar = _SHARE_WITHOUT_ERROR if np.isnan(error) else _SHARE
+        if difference > bar * abs(float(test[place])) and not difference <= _ERRORS * error:
+            spread = "" if np.isnan(error) else f" ± {in_short(error)}"
+            return [
+                f"Overfitted selection: with {size} feature{'s' * (size != 1)} the selection's "
+                f"own estimate of the {measure} is {selection[place]:.4g}, the test folds say "
+                f"{test[place]:.4g} (difference {in_short(difference)}{spread}). Report the latter."
+            ]
+    return []
+
+
+def no_better(mean: float, error: float, initial_loss: float, measure: str) -> list[str]:
+    """Where the chosen model does not beat the one without features."""
+    margin = 0.0 if np.isnan(error) else error
+    if mean + margin < initial_loss:
+        return []
+    return [
+        f"On test folds the {measure} of the chosen features, {mean:.4g}, is not clearly better "
+        f"than that of a model without any, {initial_loss:.4g}."
+    ]
+
+
+def unstable(index: float, size: int) -> list[str]:
+    """Where selections differ from fold to fold."""
+    if not index < _POOR:
+        return []
+    return [
+        f"The selections differ from fold to fold (stability {index:.2f} at {size} "
+        f"feature{'s' * (size != 1)}): other sets predict about as well, so read little into a "
+        "single feature being chosen or not."
+    ]
+
+
+def ended_early(reached: list[int], size: int) -> list[str]:
+    """Where searches did not get as far as they were asked to."""
+    short = sum(count < size for count in reached)
+    if not short:
+        return []
+    return [
+        f"In {short} of {len(reached)} folds the search ended before {size} features, at "
+        f"{min(reached)} the earliest; larger sizes are left out of the curves."
+    ]
+
+
+def near_ties(
+    losses: Float,
+    initial_loss: float,
+    names: list[str],
+    runners: list[tuple[str, float] | None],
+) -> list[str]:
+    """Steps at which another feature would have done nearly as well."""
+    before = np.concatenate(([initial_loss], losses[:-1]))
+    found = []
+    for place, runner in enumerate(runners):
+        gain = float(before[place] - losses[place])
+        if runner is not None and gain > 0.0 and runner[1] - losses[place] < _NEAR * gain:
+            found.append(f"{runner[0]!r} for {names[place]!r} at step {place + 1}")
+    if not found:
+        return []
+    more = "" if len(found) <= _SHOWN else f", and {len(found) - _SHOWN} more"
+    return [
+        f"Near ties: another feature would have given all but {_NEAR:.0%} of the gain "
+        f"({', '.join(found[:_SHOWN])}{more}). Which of them is chosen is little more than chance."
+    ]
+
+
+def noise(p_value: float, count: int) -> list[str]:
+    """Where permuted targets do as well."""
+    if p_value <= _SIGNIFICANT:
+        return []
+    least = 1.0 / (count + 1)
+    hint = "" if least <= _SIGNIFICANT else " (with so few permutations it could not be)"
+    return [
+        f"The selection is not significantly better than on permuted targets: p = "
+        f"{p_value:.2g}{hint}."
+    ]

@@ -1,0 +1,102 @@
+"""How far the same selection gets on targets that have nothing to do with the features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ._assessment import measure_in_words
+from ._kernels import Float
+
+# Losses this close (relatively) are equal.
+_TIE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationNull:
+    """Losses of the whole selection on the targets as given, and on permuted ones.
+
+    Made by `permutation_null`. Losses are the selection's own, in `measure`; they are optimistic,
+    and equally so for permuted targets, so that they can be compared.
+
+    Attributes
+    ----------
+    measure : str
+        The loss in which all curves are.
+    losses : ndarray of shape (k,)
+        Of the targets as given, by size.
+    null_losses : ndarray of shape (P, k)
+        Of each permutation, by size; not a number for sizes that it did not reach.
+    chosen_loss : float
+        Of the targets as given, at the size chosen.
+    null_chosen_losses : ndarray of shape (P,)
+        Of each permutation, at the size chosen for it.
+    initial_loss : float
+        Of the model without features.
+    """
+
+    measure: str
+    losses: Float
+    null_losses: Float
+    chosen_loss: float
+    null_chosen_losses: Float
+    initial_loss: float
+
+    def __post_init__(self) -> None:
+        for values in (self.losses, self.null_losses, self.null_chosen_losses):
+            values.flags.writeable = False
+
+    # Arrays lose their read-only flag when copied or pickled: go through the constructor.
+    def __reduce__(self) -> tuple[type[PermutationNull], tuple[Any, ...]]:
+        return PermutationNull, tuple(getattr(self, field.name) for field in fields(self))
+
+    def __repr__(self) -> str:
+        return (
+            f"<PermutationNull of {len(self.losses)} sizes, {len(self.null_losses)} permutations: "
+            f"p = {self.chosen_p_value:.3g}>"
+        )
+
+    @property
+    def p_values(self) -> Float:
+        """For each size, the share of permutations that do as well or better, (k).
+
+        The targets as given count as one of them, so that no p-value is below 1/(P + 1), and each
+        is valid for its size. A permutation that ended before a size counts as better.
+        """
+        return _p_values(self.losses, self.null_losses)
+
+    @property
+    def chosen_p_value(self) -> float:
+        """The same for the loss at the chosen size: of the procedure, choice of size included."""
+        return float(_p_values(np.array([self.chosen_loss]), self.null_chosen_losses[:, None])[0])
+
+    def band(self, level: float = 0.9) -> tuple[Float, Float]:
+        """Lower and upper ends of the middle `level` of the permutations, (k) each."""
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level must be between 0 and 1, got {level!r}.")
+        tail = (1.0 - level) / 2.0
+        low, high = np.quantile(self.null_losses, (tail, 1.0 - tail), axis=0)
+        return low, high
+
+    @property
+    def sentence(self) -> str:
+        """What the permutations say, in words."""
+        count = len(self.null_losses)
+        words = measure_in_words(self.measure)
+        typical = float(np.nanmedian(self.null_chosen_losses))
+        return (
+            f"The same selection on permuted targets has a median {words} of {typical:.4g} by its "
+            f"own estimate, against {self.chosen_loss:.4g} on the targets as given: "
+            f"p = {self.chosen_p_value:.3g} from {count} permutation{'s' * (count != 1)}."
+        )
+
+
+def _p_values(losses: Float, null_losses: Float) -> Float:
+    """(1 + number of permutations not above) / (1 + P), by column."""
+    bar = losses + _TIE * np.abs(losses)
+    # The negation counts what is not a number as not above.
+    better = np.count_nonzero(~(null_losses > bar), axis=0)
+    values: Float = (1.0 + better) / (1.0 + len(null_losses))
+    return values

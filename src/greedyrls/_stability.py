@@ -1,0 +1,199 @@
+"""How alike selections on different samples are: frequencies and a chance-corrected index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._kernels import Float
+
+if TYPE_CHECKING:
+    import pandas
+
+Order = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """Several selections from the same features, size by size.
+
+    The index is that of Nogueira, Sechidis and Brown (2018): 1 where all selections are the same,
+    0 on average where features are drawn at random, whatever the number of features. It needs at
+    least two selections, and is not defined (not a number) where all features are selected.
+
+    Attributes
+    ----------
+    selections : tuple of ndarray
+        Column numbers in the order of selection, one array for each selection.
+    n_features_in : int
+        How many features there were to choose from.
+    feature_names_in : tuple of str or None
+    source : str
+        What the selections were made on, in words.
+    level : float
+        Of the confidence interval.
+    n_available : int or None
+        How many of the features could be selected, if some were excluded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyrls.assess import Stability
+    >>> selections = (np.array([3, 1]), np.array([3, 2]), np.array([3, 1]))
+    >>> stability = Stability(selections, n_features_in=5, source="three samples")
+    >>> stability.index.round(2).tolist()
+    [1.0, 0.44]
+    >>> stability.frequencies(2).round(2).tolist()
+    [0.0, 0.67, 0.33, 1.0, 0.0]
+    """
+
+    selections: tuple[Order, ...]
+    n_features_in: int
+    feature_names_in: tuple[str, ...] | None = None
+    source: str = ""
+    level: float = 0.95
+    n_available: int | None = None
+
+    def __post_init__(self) -> None:
+        own = tuple(np.array(order, dtype=np.intp) for order in self.selections)
+        for order in own:
+            order.flags.writeable = False
+        object.__setattr__(self, "selections", own)
+        count = self.n_features_in if self.n_available is None else self.n_available
+        values = [_index_by_size(own, self.n_features_in, count, size) for size in self.sizes]
+        table = np.array(values).reshape(-1, 2)
+        object.__setattr__(self, "_table", table)
+
+    # Arrays lose their read-only flag when copied or pickled: go through the constructor.
+    def __reduce__(self) -> tuple[type[Stability], tuple[Any, ...]]:
+        return Stability, (
+            self.selections,
+            self.n_features_in,
+            self.feature_names_in,
+            self.source,
+            self.level,
+            self.n_available,
+        )
+
+    @property
+    def sizes(self) -> range:
+        """1 to the longest selection."""
+        return range(1, max((len(order) for order in self.selections), default=0) + 1)
+
+    @property
+    def index(self) -> Float:
+        """Chance-corrected stability of the first 1, 2, … features, (k)."""
+        return self._values(0)
+
+    @property
+    def standard_error(self) -> Float:
+        """Of the index, (k)."""
+        return self._values(1)
+
+    @property
+    def interval(self) -> tuple[Float, Float]:
+        """Lower and upper ends of the confidence interval of the index, (k) each.
+
+        From the normal approximation; not cut at −1 or 1.
+        """
+        width = NormalDist().inv_cdf(0.5 + self.level / 2.0) * self.standard_error
+        return self.index - width, self.index + width
+
+    def _values(self, column: int) -> Float:
+        table: Float = self._table  # type: ignore[attr-defined]
+        return table[:, column].copy()
+
+    def frequencies(self, k: int | None = None) -> Float:
+        """The share of selections that have each feature among their first k, (n).
+
+        Parameters
+        ----------
+        k : int, default: the longest selection
+            Number of features. A shorter selection counts with all it has.
+        """
+        if k is None:
+            k = len(self.sizes)
+        if isinstance(k, bool) or not isinstance(k, int | np.integer):
+            raise TypeError(f"k must be a whole number, got {k!r}.")
+        if not 1 <= k <= len(self.sizes):
+            raise ValueError(f"k={k} is not among the sizes selected, 1 to {len(self.sizes)}.")
+        return _counts(self.selections, self.n_features_in, int(k)) / len(self.selections)
+
+    def names(self, indices: Sequence[int] | Order) -> list[str]:
+        """Names of features; ``x0``, ``x1``, … where the data had none."""
+        known = self.feature_names_in
+        return [known[index] if known else f"x{index}" for index in indices]
+
+    def to_frame(self, k: int | None = None) -> pandas.DataFrame:
+        """A pandas data frame of the features selected at size k, the most frequent first."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install 'greedyrls[pandas]'.") from error
+
+        shares = self.frequencies(k)
+        order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)]
+        return pandas.DataFrame(
+            {"index": order, "feature": self.names(order), "frequency": shares[order]}
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The index at the largest size, in words."""
+        if len(self.selections) < 2 or not len(self.sizes):
+            return "Stability needs at least two selections."
+        k = len(self.sizes)
+        value = float(self.index[-1])
+        if np.isnan(value):
+            return f"At {k} features every selection is the same: there are no others."
+        low, high = (float(end[-1]) for end in self.interval)
+        always = int(np.count_nonzero(self.frequencies(k) == 1.0))
+        word = "excellent" if value > 0.75 else "intermediate to good" if value >= 0.4 else "poor"
+        return (
+            f"Stability of the first {k} feature{'s' * (k != 1)} over {len(self.selections)} "
+            f"selections ({self.source}): {value:.2f} ({self.level:.0%} interval {low:.2f} to "
+            f"{high:.2f}), {word}; {always} feature{'s' * (always != 1)} in every selection."
+        )
+
+
+def _counts(selections: tuple[Order, ...], n: int, size: int) -> Float:
+    """How many selections have each feature among their first `size`, (n)."""
+    counts = np.zeros(n)
+    for order in selections:
+        counts[order[:size]] += 1.0
+    return counts
+
+
+def _index_by_size(
+    selections: tuple[Order, ...], n_columns: int, n: int, size: int
+) -> tuple[float, float]:
+    """The index of the first `size` features, of n that could be selected, and its error.
+
+    With M selections of k_i of n features, p_f the share that has feature f and k̄ = Σ p_f:
+    Φ = 1 − (1/n) Σ_f M/(M−1) p_f (1 − p_f) / (k̄/n (1 − k̄/n)). Its variance is 4/M² Σ (Φ_i − Φ̄)².
+    """
+    M = len(selections)
+    counts = _counts(selections, n_columns, size)
+    p = counts / M
+    mean = float(p.sum()) / n  # k̄/n
+    chance = mean * (1.0 - mean)
+    if M < 2 or chance <= 0.0:
+        return np.nan, np.nan
+    spread = float((p * (1.0 - p)).sum()) * M / (M - 1) / n
+    index = 1.0 - spread / chance
+    parts = np.empty(M)
+    for place, order in enumerate(selections):
+        own = order[:size]
+        share = len(own) / n  # k_i/n
+        parts[place] = (
+            float(p[own].sum()) / n
+            - share * mean
+            + 0.5 * index * (2.0 * share * mean - share - mean + 1.0)
+        ) / chance
+    error = 2.0 / M * float(np.sqrt(np.square(parts - parts.mean()).sum()))
+    return index, error

@@ -1,0 +1,468 @@
+"""How good a selection really is: honest curves, stability, and how far noise alone would get.
+
+Selecting features by a loss makes that loss too good: with enough features to choose from, some fit
+the samples at hand by chance. Everything here repeats the whole selection, with its choice of
+penalty and size, on samples or targets that it was not made on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._assessment import PathAssessment
+from ._draws import draw_order, draw_rows
+from ._folds import Folds
+from ._labels import Task
+from ._null import PermutationNull
+from ._path_warnings import path_warnings
+from ._plan import folds_of
+from ._problem import FeatureList, is_whole
+from ._procedure import Options, Procedure, make_procedure
+from ._repeat import FoldResult, fold_result, null_result, padded, repeat, resampled_order
+from ._size import SizeRule
+from ._stability import Stability
+from ._surface import AlphaRule
+
+__all__ = [
+    "PathAssessment",
+    "PermutationNull",
+    "Stability",
+    "cross_validate_path",
+    "path_warnings",
+    "permutation_null",
+    "resample_path",
+]
+
+
+def cross_validate_path(
+    X: Any,
+    y: Any,
+    n_features: int | Literal["auto"],
+    *,
+    cv: Any = 10,
+    alpha: float | ArrayLike | Literal["auto"] = "auto",
+    inner_cv: Any = "loo",
+    loss: Any = "auto",
+    measure: Any = None,
+    task: Task = "auto",
+    fit_intercept: bool = True,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    forced_features: FeatureList | None = None,
+    excluded_features: FeatureList | None = None,
+    alpha_rule: AlphaRule = "nested",
+    alpha_cv: Any = None,
+    refit_alpha: float | Literal["same", "loo"] | None = None,
+    size_rule: SizeRule = "min",
+    max_features: int | None = None,
+    patience: int | None = None,
+    tol: float | None = None,
+    n_random: int = 10,
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> PathAssessment:
+    """Make the whole selection anew in each outer fold, and test every size on the rows held out.
+
+    May the leave-one-out loss of a path be reported? No: the features were chosen by it. Report
+    this: in each fold penalty, features and their number are chosen without the rows that they are
+    tested on. The result also has what the selection believes of itself, the same with features
+    drawn at random, and the features of each fold.
+
+    Parameters
+    ----------
+    X : array-like of shape (m, n)
+        Data, as in `greedy_path`.
+    y : array-like of shape (m,) or (m, t)
+        Targets, or labels of any kind for a classification.
+    n_features : int or "auto"
+        Up to how many features; all sizes to there are tested. "auto" also chooses the size in each
+        fold, by `size_rule`.
+    cv : int, splitter, array of fold ids, or list of (train, test), default=10
+        The outer folds. A number is K-fold without shuffling, stratified for a classification, by
+        groups if there are any.
+    alpha : float, list of float, or "auto", default="auto"
+        Penalty of the search; of several, one is chosen in each fold by `alpha_rule`.
+    inner_cv : "loo", int or splitter, default="loo"
+        What the search itself goes by: `cv` of `greedy_path`.
+    loss : str or callable, default="auto"
+        What the search goes by, as in `greedy_path`; "auto" as in the estimators: "squared", and
+        for a classification in each fold also "zero_one", if that is clearly better.
+    measure : str or callable, optional
+        The loss in which results are given; by default that of the search, or "zero_one" for a
+        classification by squared loss.
+    task : {"auto", "regression", "classification"}, default="auto"
+        "auto" takes text, flags, and two different whole numbers for classes.
+    fit_intercept, sample_weight, forced_features, excluded_features
+        As in `greedy_path`.
+    groups : array-like of shape (m,), optional
+        Samples of a group stay together in the outer folds, and in inner ones.
+    alpha_rule, alpha_cv, refit_alpha, size_rule, max_features, patience, tol
+        As in `greedy_path`; folds are made of the training rows of each outer fold.
+    n_random : int, default=10
+        How many times features are drawn at random in each fold, for comparison; 0 for none.
+    random_state : int or None, default=0
+        Of the random features.
+    n_jobs : int, optional
+        Processes over outer folds; -1 takes all cores. The answer is the same.
+    verbose : int, default=0
+        1 shows a progress bar (needs tqdm).
+
+    Returns
+    -------
+    PathAssessment
+
+    Notes
+    -----
+    Cost: a selection for each outer fold, which with a chosen penalty is itself one for each
+    penalty and inner fold. For leave-one-out by squared loss the folds share Gram columns: those of
+    the training rows are those of all rows less the held-out ones, so that X is read a few times in
+    all, not for each fold. Other criteria copy the training rows of a fold.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from greedyrls.assess import cross_validate_path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> assessment = cross_validate_path(scale(X), y, 5, alpha=10.0)
+    >>> assessment.test[0].round(3).tolist()
+    [0.091, 0.058, 0.04, 0.044, 0.046]
+    >>> assessment.features[0].tolist()
+    [27, 20, 21, 24, 23]
+    """
+    procedure = make_procedure(
+        X,
+        y,
+        Options(
+            n_features,
+            alpha,
+            inner_cv,
+            loss,
+            alpha_rule,
+            alpha_cv,
+            refit_alpha,
+            size_rule,
+            max_features,
+            patience,
+            tol,
+        ),
+        task=task,
+        measure=measure,
+        fit_intercept=fit_intercept,
+        sample_weight=sample_weight,
+        groups=groups,
+        forced_features=forced_features,
+        excluded_features=excluded_features,
+    )
+    _check_count("n_random", n_random, 0)
+    problem = procedure.problem
+    folds = _outer_folds(procedure, cv)
+    tests = [split.test for split in folds.splits]
+    procedure.measure.check(problem.Y, problem.weights, tests, problem.single_target)
+    seeds = np.random.SeedSequence(random_state).spawn(len(folds.splits))
+    found: list[FoldResult] = repeat(
+        procedure,
+        fold_result,
+        [(split, n_random, seed) for split, seed in zip(folds.splits, seeds, strict=True)],
+        what="folds",
+        n_jobs=n_jobs,
+        verbose=verbose,
+        shown=lambda answer: float(answer.test_losses[answer.chosen_size - 1]),
+    )
+    size = max(len(result.features) for result in found)
+    counted = [1.0 * len(test) for test in tests]
+    if problem.weights is not None:
+        counted = [float(problem.weights[test].sum()) for test in tests]
+    return PathAssessment(
+        measure=procedure.measure.name,
+        test_losses=padded([result.test_losses for result in found], size),
+        selection_losses=padded([result.selection_losses for result in found], size),
+        random_losses=padded([result.random_losses for result in found], size),
+        initial_losses=np.array([result.initial_loss for result in found]),
+        features=tuple(result.features for result in found),
+        alphas=np.array([result.alpha for result in found]),
+        chosen_sizes=np.array([result.chosen_size for result in found]),
+        shares=np.array(counted) / sum(counted),
+        folds=folds.description,
+        criterion=procedure.criterion,
+        n_samples=problem.n_samples,
+        n_features_in=problem.n_features,
+        n_available=problem.n_available,
+        n_asked=None if procedure.is_size_chosen else int(n_features),
+        feature_names_in=problem.feature_names,
+    )
+
+
+def permutation_null(
+    X: Any,
+    y: Any,
+    n_features: int | Literal["auto"],
+    *,
+    n_permutations: int = 100,
+    alpha: float | ArrayLike | Literal["auto"] = "auto",
+    inner_cv: Any = "loo",
+    loss: Any = "auto",
+    measure: Any = None,
+    task: Task = "auto",
+    fit_intercept: bool = True,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    forced_features: FeatureList | None = None,
+    excluded_features: FeatureList | None = None,
+    alpha_rule: AlphaRule = "nested",
+    alpha_cv: Any = None,
+    refit_alpha: float | Literal["same", "loo"] | None = None,
+    size_rule: SizeRule = "min",
+    max_features: int | None = None,
+    patience: int | None = None,
+    tol: float | None = None,
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> PermutationNull:
+    """How far the same selection gets on targets that have nothing to do with the features.
+
+    The targets are permuted over the samples, and the whole selection (penalty, features, size) is
+    made on each permutation. Its own losses are too good there in the same way as on the targets as
+    given, so the comparison gives a valid p-value for each size.
+
+    Parameters
+    ----------
+    X, y, n_features
+        As in `cross_validate_path`.
+    n_permutations : int, default=100
+        No p-value can be below 1 / (n_permutations + 1).
+    alpha, inner_cv, loss, measure, task, fit_intercept, sample_weight, groups
+        As in `cross_validate_path`; groups are for inner folds. Targets are permuted over all
+        samples, which is right if samples are independent.
+    forced_features, excluded_features, alpha_rule, alpha_cv, refit_alpha
+        As in `cross_validate_path`.
+    size_rule, max_features, patience, tol
+        As in `cross_validate_path`.
+    random_state : int or None, default=0
+        Of the permutations.
+    n_jobs : int, optional
+        Processes over permutations; -1 takes all cores. The answer is the same.
+    verbose : int, default=0
+        1 shows a progress bar (needs tqdm).
+
+    Returns
+    -------
+    PermutationNull
+
+    Notes
+    -----
+    Cost: a selection for each permutation. For leave-one-out by squared loss they share the Gram
+    columns, which do not depend on the targets, as far as a quarter of the size of X holds them. A
+    number for `alpha` is much quicker than a choice.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from greedyrls.assess import permutation_null
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> null = permutation_null(X, y, 3, alpha=0.01, n_permutations=19)
+    >>> null.p_values.tolist()
+    [0.05, 0.05, 0.05]
+    """
+    procedure = make_procedure(
+        X,
+        y,
+        Options(
+            n_features,
+            alpha,
+            inner_cv,
+            loss,
+            alpha_rule,
+            alpha_cv,
+            refit_alpha,
+            size_rule,
+            max_features,
+            patience,
+            tol,
+        ),
+        task=task,
+        measure=measure,
+        fit_intercept=fit_intercept,
+        sample_weight=sample_weight,
+        groups=groups,
+        forced_features=forced_features,
+        excluded_features=excluded_features,
+    )
+    _check_count("n_permutations", n_permutations, 1)
+    problem = procedure.problem
+    everything = [np.arange(problem.n_samples)]
+    procedure.measure.check(problem.Y, problem.weights, everything, problem.single_target)
+    given = null_result(procedure, procedure.shared(), None, 0)
+    generator = np.random.default_rng(random_state)
+    orders = [draw_order(problem.has_weight, generator) for _ in range(n_permutations)]
+    size = len(given.losses)
+    found = repeat(
+        procedure,
+        null_result,
+        [(order, size) for order in orders],
+        what="permutations",
+        n_jobs=n_jobs,
+        verbose=verbose,
+        shown=lambda answer: answer.chosen_loss,
+    )
+    return PermutationNull(
+        measure=procedure.measure.name,
+        losses=np.array(given.losses),
+        null_losses=padded([result.losses for result in found], size),
+        chosen_loss=given.chosen_loss,
+        null_chosen_losses=np.array([result.chosen_loss for result in found]),
+        initial_loss=given.initial_loss,
+    )
+
+
+def resample_path(
+    X: Any,
+    y: Any,
+    n_features: int | Literal["auto"],
+    *,
+    resample: Literal["subsample", "bootstrap"] = "subsample",
+    n_resamples: int = 50,
+    share: float = 0.5,
+    alpha: float | ArrayLike | Literal["auto"] = "auto",
+    inner_cv: Any = "loo",
+    loss: Any = "auto",
+    task: Task = "auto",
+    fit_intercept: bool = True,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    forced_features: FeatureList | None = None,
+    excluded_features: FeatureList | None = None,
+    alpha_rule: AlphaRule = "nested",
+    alpha_cv: Any = None,
+    refit_alpha: float | Literal["same", "loo"] | None = None,
+    size_rule: SizeRule = "min",
+    max_features: int | None = None,
+    patience: int | None = None,
+    tol: float | None = None,
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Stability:
+    """Which features are chosen again on other samples of the same kind.
+
+    The selection is made on many random halves of the samples, or on bootstrap samples.
+
+    Parameters
+    ----------
+    X, y, n_features
+        As in `cross_validate_path`.
+    resample : {"subsample", "bootstrap"}, default="subsample"
+        Without replacement, a share of the samples; or as many as there are, with replacement.
+        A sample drawn several times counts so often, and is left out whole.
+    n_resamples : int, default=50
+        How many times, at least 2.
+    share : float, default=0.5
+        Of the samples (or groups), for "subsample".
+    alpha, inner_cv, loss, task, fit_intercept, sample_weight
+        As in `cross_validate_path`.
+    groups : array-like of shape (m,), optional
+        Groups are drawn, not samples.
+    forced_features, excluded_features, alpha_rule, alpha_cv, refit_alpha
+        As in `cross_validate_path`.
+    size_rule, max_features, patience, tol
+        As in `cross_validate_path`.
+    random_state : int or None, default=0
+        Of the draws.
+    n_jobs : int, optional
+        Processes over draws; -1 takes all cores. The answer is the same.
+    verbose : int, default=0
+        1 shows a progress bar (needs tqdm).
+
+    Returns
+    -------
+    Stability
+
+    Notes
+    -----
+    Cost: a selection for each draw. A number for `alpha` is much quicker than a choice.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from greedyrls.assess import resample_path
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> stability = resample_path(X, y, 3, alpha=0.01, n_resamples=20)
+    >>> stability.to_frame(2)["feature"].tolist()
+    ['bmi', 's5']
+    """
+    procedure = make_procedure(
+        X,
+        y,
+        Options(
+            n_features,
+            alpha,
+            inner_cv,
+            loss,
+            alpha_rule,
+            alpha_cv,
+            refit_alpha,
+            size_rule,
+            max_features,
+            patience,
+            tol,
+        ),
+        task=task,
+        measure=None,
+        fit_intercept=fit_intercept,
+        sample_weight=sample_weight,
+        groups=groups,
+        forced_features=forced_features,
+        excluded_features=excluded_features,
+    )
+    _check_count("n_resamples", n_resamples, 2)
+    problem = procedure.problem
+    draws, source = draw_rows(
+        problem.has_weight,
+        procedure.labels,
+        procedure.groups,
+        resample,
+        n_resamples,
+        share,
+        np.random.default_rng(random_state),
+    )
+    found = repeat(
+        procedure,
+        resampled_order,
+        draws,
+        what="resamples",
+        n_jobs=n_jobs,
+        verbose=verbose,
+        shown=lambda order: None,
+    )
+    return Stability(
+        tuple(found),
+        problem.n_features,
+        problem.feature_names,
+        source,
+        n_available=problem.n_available,
+    )
+
+
+def _outer_folds(procedure: Procedure, cv: Any) -> Folds:
+    """The folds of an assessment, for which leave-one-out would be too much."""
+    try:
+        folds = folds_of(procedure.problem, cv, procedure.groups, procedure.labels)
+    except (TypeError, ValueError) as error:
+        message = str(error).replace("'loo', a number", "a number").replace(", or 'loo'", "")
+        raise type(error)(message) from error
+    if folds is None:
+        raise ValueError(
+            f"cv={cv!r}: the whole selection is made anew for each outer fold; use a number of "
+            "folds, a splitter or fold ids."
+        )
+    return folds
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    if not is_whole(value) or value < least:
+        raise ValueError(f"{name} must be a whole number, {least} or more; got {value!r}.")

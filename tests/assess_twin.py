@@ -1,0 +1,201 @@
+"""The slow twin of `cross_validate_path`: a selection on the training rows alone, and refits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import GroupKFold
+
+from greedyrls import GreedyRLSClassifier, SelectionPath, greedy_path
+from greedyrls._alphas import penalty_scale, refit_grid
+from greedyrls._random_sets import random_orders
+from greedyrls.assess import PathAssessment, cross_validate_path
+from literal import best_penalty, criterion, loss_value, ridge_predict
+
+Array = np.ndarray
+Loss = str | Callable[[Array, Array], float]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What `cross_validate_path` is asked; `options` are all but cv, n_random and random_state."""
+
+    X: Any
+    y: Any
+    n_features: Any
+    options: dict[str, Any]
+    is_classification: bool = False
+
+    @property
+    def data(self) -> Array:
+        return np.asarray(self.X, dtype=np.float64)
+
+    @property
+    def codes(self) -> Array:
+        """Targets (m × t); classes in sorted order as ±1."""
+        y = np.asarray(self.y)
+        if not self.is_classification:
+            return y.reshape(len(y), -1).astype(float)
+        classes = np.unique(y)
+        codes = 2.0 * (y[:, None] == classes) - 1.0
+        return codes[:, 1:] if len(classes) == 2 else codes
+
+    @property
+    def weights(self) -> Array:
+        given = self.options.get("sample_weight")
+        return np.ones(len(self.data)) if given is None else np.asarray(given, dtype=float)
+
+    @property
+    def fit_intercept(self) -> bool:
+        return bool(self.options.get("fit_intercept", True))
+
+    def loss_of(self, path: SelectionPath) -> Loss:
+        """What a selection went by; "auto" is open until it is made."""
+        given = self.options.get("loss", "auto")
+        return path.settings.loss if given == "auto" else given
+
+    @property
+    def measure(self) -> Loss:
+        given, loss = self.options.get("measure"), self.options.get("loss", "auto")
+        if given is not None:
+            return given
+        if loss not in ("auto", "squared"):
+            return loss
+        return "zero_one" if self.is_classification else "squared"
+
+    def assess(self, cv: Any, n_random: int = 2, **others: Any) -> PathAssessment:
+        return cross_validate_path(
+            self.X, self.y, self.n_features, cv=cv, n_random=n_random, **self.options, **others
+        )
+
+    def select(self, rows: Array, counts: Array | None = None, order: Any = None) -> SelectionPath:
+        """The selection as a user would make it if these rows were all there are.
+
+        Rows count so often, if counts are given; order permutes the targets first.
+        """
+        options = {k: v for k, v in self.options.items() if k not in ("measure", "task", "groups")}
+        options.setdefault("alpha", "auto")
+        options["cv"] = inner = options.pop("inner_cv", "loo")
+        weights = options.pop("sample_weight", None)
+        if weights is not None or counts is not None:
+            weights = self.weights[rows] * (1.0 if counts is None else counts)
+        groups = self.options.get("groups")
+        if groups is not None:
+            groups = np.asarray(groups)[rows]
+            if isinstance(inner, str):
+                # Groups are for the outer folds of the penalty, if there are any.
+                is_nested = options.get("alpha_rule", "nested") == "nested"
+                if isinstance(options["alpha"], float) or not is_nested:
+                    groups = None
+                else:
+                    options.setdefault("alpha_cv", GroupKFold(min(5, len(np.unique(groups)))))
+        X = self.X.iloc[rows] if hasattr(self.X, "iloc") else np.asarray(self.X)[rows]
+        y = np.asarray(self.y)
+        y = y[rows] if order is None else y[order][rows]
+        if options.get("loss") == "auto" and not self.is_classification:
+            del options["loss"]
+        if self.is_classification:
+            model = GreedyRLSClassifier(self.n_features, **options)
+            return model.fit(X, y, sample_weight=weights, groups=groups).path_
+        return greedy_path(X, y, self.n_features, sample_weight=weights, groups=groups, **options)
+
+    def own_losses(self, path: SelectionPath, rows: Array, Y: Array | None = None) -> Array:
+        """What the selection on some rows believes of its models: each row left out in turn."""
+        Y = self.codes if Y is None else Y
+        is_folds = not isinstance(self.options.get("inner_cv", "loo"), str)
+        if is_folds and self.measure == self.loss_of(path):
+            return path.losses
+        return np.array(
+            [
+                criterion(
+                    *(self.data[rows], Y[rows], "loo", path.indices[:size].tolist()),
+                    loss=self.measure,
+                    alpha=penalty,
+                    fit_intercept=self.fit_intercept,
+                    weights=self.weights[rows],
+                )
+                for size, penalty in enumerate(penalties_of(path), 1)
+            ]
+        )
+
+    def fold(self, train: Array, test: Array, n_random: int, seed: Any) -> Fold:
+        """One outer fold."""
+        path = self.select(train)
+        Y, w = self.codes, self.weights
+        X = self.X.iloc[test] if hasattr(self.X, "iloc") else np.asarray(self.X)[test]
+        sizes = range(1, len(path) + 1)
+
+        def loss_of(predictions: Array) -> float:
+            return loss_value(self.measure, Y[test], predictions, w[test])
+
+        none = np.zeros((len(train), 0)), Y[train], w[train], np.zeros((len(test), 0))
+        return Fold(
+            path,
+            np.array([loss_of(path.predict(X, size)) for size in sizes]),
+            self.own_losses(path, train),
+            self._random_losses(path, train, test, n_random, seed),
+            loss_of(ridge_predict(*none, 1.0, self.fit_intercept)),
+        )
+
+    def _random_losses(
+        self, path: SelectionPath, train: Array, test: Array, n_random: int, seed: Any
+    ) -> Array:
+        X, Y, w = self.data, self.codes, self.weights
+        problem = self._problem()
+        orders = random_orders(problem, len(path), n_random, np.random.default_rng(seed))
+        table = np.empty((n_random, len(path)))
+        for row, order in enumerate(orders):
+            for size in range(1, len(path) + 1):
+                columns = order[:size].tolist()
+                penalty = self._penalty(path, train, columns)
+                fit = X[np.ix_(train, columns)], Y[train], w[train], X[np.ix_(test, columns)]
+                predictions = ridge_predict(*fit, penalty, self.fit_intercept)
+                table[row, size - 1] = loss_value(self.measure, Y[test], predictions, w[test])
+        return table
+
+    def _penalty(self, path: SelectionPath, train: Array, columns: list[int]) -> float:
+        """Of a model on other features, by the rule of the path."""
+        rule = path.settings.refit_alpha
+        if rule == "same":
+            return path.settings.alpha
+        if rule != "loo":
+            return float(rule)
+        X, w = self.data[train], self.weights[train]
+        if self.fit_intercept:
+            X = X - w @ X / w.sum()
+        scale = penalty_scale(w @ X**2, path.settings.excluded_features)
+        return best_penalty(
+            *(self.data[train], self.codes[train], columns, refit_grid(scale, is_fine=False)),
+            loss=self.loss_of(path),
+            fit_intercept=self.fit_intercept,
+            weights=w,
+        )
+
+    def _problem(self) -> Any:
+        """What random features are drawn from."""
+        from greedyrls._problem import make_problem
+
+        names = ("forced_features", "excluded_features")
+        given = {name: self.options.get(name) for name in names}
+        return make_problem(self.X, np.zeros(len(self.data)), **given)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What an outer fold should come to."""
+
+    path: SelectionPath
+    test_losses: Array
+    selection_losses: Array
+    random_losses: Array
+    initial_loss: float
+
+
+def penalties_of(path: SelectionPath) -> list[float]:
+    """Of the models of all sizes."""
+    if path.refit_alphas is not None:
+        return list(path.refit_alphas)
+    return [path.settings.alpha] * len(path)

@@ -1,0 +1,363 @@
+"""Warnings in words: there when due, not otherwise, and with the numbers they are about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from greedyrls import StopReason, greedy_path
+from greedyrls import _cautions as cautions
+from greedyrls.assess import (
+    PathAssessment,
+    PermutationNull,
+    Stability,
+    cross_validate_path,
+    path_warnings,
+)
+
+
+def curve(*values: float) -> Any:
+    return np.array(values)
+
+
+# One by one --------------------------------------------------------------------------------------
+
+
+def test_many_features() -> None:
+    assert cautions.many_features(500, 50) == []
+    (words,) = cautions.many_features(501, 50)
+    assert words.startswith("There are 501 features for 50 samples")
+    assert "cross_validate_path" in words
+
+
+def test_a_curve_that_still_falls() -> None:
+    falling = curve(*np.linspace(1.0, 0.1, 20))
+    (words,) = cautions.still_falling(falling, 2.0, False, "loss")
+    before = falling[-3]
+    assert words == (
+        f"The loss is still falling at the last size, 20: from {before:.4g} to 0.1 over the last 2 "
+        "features. Select more features."
+    )
+    (words,) = cautions.still_falling(curve(1.0, 0.9), 2.0, False, "test error rate")
+    assert words.startswith("The test error rate is still falling at the last size, 2: from 1 to")
+    assert "over the last 1 feature." in words
+    # Sizes that were not reached by all are no sizes.
+    (words,) = cautions.still_falling(curve(1.0, 0.9, np.nan), 2.0, False, "loss")
+    assert "the last size, 2" in words
+
+
+@pytest.mark.parametrize(
+    ("losses", "initial_loss", "is_exhausted"),
+    [
+        (curve(1.0, 0.5), 2.0, True),  # there are no more
+        (curve(1.0, 0.5, 0.6), 2.0, False),  # it rises again
+        (curve(1.0, 0.5, 0.5), 2.0, False),
+        (curve(0.5), 2.0, False),
+        (curve(1.0, 0.5, 0.495), 1.1, False),  # less than a hundredth of what was gained
+        (curve(np.nan, np.nan), 2.0, False),
+    ],
+)
+def test_a_curve_that_is_done(losses: Any, initial_loss: float, is_exhausted: bool) -> None:
+    assert cautions.still_falling(losses, initial_loss, is_exhausted, "loss") == []
+
+
+def test_a_hundredth_of_the_gain_is_falling() -> None:
+    assert cautions.still_falling(curve(1.0, 0.5, 0.4894), 1.5, False, "loss")
+    assert not cautions.still_falling(curve(1.0, 0.5, 0.4906), 1.5, False, "loss")
+    # The gain counts from the model without features, or from the first if that was worse.
+    assert cautions.still_falling(curve(9.0, 1.0, 0.8), 0.5, False, "loss")
+
+
+def test_an_overfitted_selection() -> None:
+    test, own, errors = curve(1.0, 1.2), curve(0.95, 0.6), curve(0.1, 0.2)
+    (words,) = cautions.overfitted(test, own, errors, [1, 2], "error rate")
+    assert words == (
+        "Overfitted selection: with 2 features the selection's own estimate of the error rate is "
+        "0.6, the test folds say 1.2 (difference 0.6 ± 0.2). Report the latter."
+    )
+    assert cautions.overfitted(test, own, errors, [1], "error rate") == []
+    # The first of the sizes that is off.
+    (words,) = cautions.overfitted(curve(1.0, 1.2), curve(0.5, 0.5), errors, [1, 2], "error rate")
+    assert "with 1 feature the" in words
+
+
+@pytest.mark.parametrize(
+    ("test", "own", "error", "is_due"),
+    [
+        (1.0, 0.89, 0.01, True),
+        (1.0, 0.91, 0.01, False),  # less than a tenth of the loss
+        (1.0, 0.5, 0.26, False),  # within two standard errors
+        (1.0, 0.5, 0.24, True),
+        (1.0, 0.74, np.nan, True),  # a single fold
+        (1.0, 0.76, np.nan, False),
+        (0.5, 1.0, 0.01, False),  # worse by its own estimate
+    ],
+)
+def test_how_far_an_estimate_may_be_off(
+    test: float, own: float, error: float, is_due: bool
+) -> None:
+    found = cautions.overfitted(curve(test), curve(own), curve(error), [1], "error rate")
+    assert bool(found) == is_due
+    assert not any("nan" in words for words in found)
+
+
+def test_no_better_than_without_features() -> None:
+    assert cautions.no_better(0.5, 0.1, 0.61, "error rate") == []
+    (words,) = cautions.no_better(0.5, 0.1, 0.6, "error rate")
+    assert words == (
+        "On test folds the error rate of the chosen features, 0.5, is not clearly better than that "
+        "of a model without any, 0.6."
+    )
+    assert cautions.no_better(0.5, np.nan, 0.51, "error rate") == []
+    assert cautions.no_better(0.5, np.nan, 0.5, "error rate")
+
+
+def test_selections_that_differ() -> None:
+    assert cautions.unstable(0.4, 5) == []
+    assert cautions.unstable(np.nan, 5) == []
+    (words,) = cautions.unstable(0.394, 5)
+    assert "(stability 0.39 at 5 features)" in words
+    assert "at 1 feature)" in cautions.unstable(0.1, 1)[0]
+
+
+def test_searches_that_ended_early() -> None:
+    assert cautions.ended_early([5, 5], 5) == []
+    (words,) = cautions.ended_early([5, 3, 4], 5)
+    assert words.startswith("In 2 of 3 folds the search ended before 5 features, at 3 the earliest")
+
+
+def test_near_ties() -> None:
+    losses, names = curve(1.0, 0.8, 0.79, 0.9), ["a", "b", "c", "d"]
+    runners: Any = [("x", 1.2), ("y", 0.809), None, ("z", 0.9)]
+    (words,) = cautions.near_ties(losses, 2.0, names, runners)
+    # A loss that rises is no gain that another feature could have given.
+    assert "all but 5% of the gain ('y' for 'b' at step 2)." in words
+    assert cautions.near_ties(losses, 2.0, names, [None] * 4) == []
+    assert cautions.near_ties(curve(1.0), 2.0, ["a"], [("x", 1.05 - 1e-9)])
+    assert not cautions.near_ties(curve(1.0), 2.0, ["a"], [("x", 1.05 + 1e-9)])
+    many = curve(5.0, 4.0, 3.0, 2.0, 1.0)
+    tied: Any = [(f"x{place}", value) for place, value in enumerate(many)]
+    (words,) = cautions.near_ties(many, 6.0, list("abcde"), tied)
+    assert "('x0' for 'a' at step 1, 'x1' for 'b' at step 2, 'x2' for 'c' at step 3, and 2" in words
+    (words,) = cautions.near_ties(many[:3], 6.0, list("abc"), tied[:3])
+    assert "more" not in words.split("(")[1].split(")")[0]
+
+
+def test_noise() -> None:
+    assert cautions.noise(0.05, 99) == []
+    (words,) = cautions.noise(0.051, 99)
+    assert words.endswith("permuted targets: p = 0.051.")
+    (words,) = cautions.noise(0.1, 9)
+    assert words.endswith("p = 0.1 (with so few permutations it could not be).")
+
+
+# Of a path ---------------------------------------------------------------------------------------
+
+
+def data(m: int = 60, n: int = 8, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n))
+    return X, X[:, :4] @ [4.0, 3.0, 2.0, 1.0] + 0.5 * rng.standard_normal(m)
+
+
+def starts(found: tuple[str, ...]) -> list[str]:
+    return [" ".join(words.split()[:2]) for words in found]
+
+
+def test_nothing_to_tell() -> None:
+    X, y = data()
+    assert path_warnings(greedy_path(X, y, 8, n_runners_up=1)) == ()  # all there are
+    assert path_warnings(greedy_path(X, y, 7)) == ()
+
+
+def test_a_path_that_ends_too_early() -> None:
+    X, y = data()
+    path = greedy_path(X, y, 3)
+    (words,) = path_warnings(path)
+    assert words == (
+        f"The loss is still falling at the last size, 3: from {path.losses[1]:.4g} to "
+        f"{path.losses[2]:.4g} over the last 1 feature. Select more features."
+    )
+    # Not where the size was chosen, or the search was stopped.
+    assert path_warnings(greedy_path(X, y, "auto", alpha=1.0)) == ()
+    stopped = greedy_path(X, y, 8, callback=lambda step: step.index == path.indices[2])
+    assert stopped.stop_reason is StopReason.CALLBACK
+    assert path_warnings(stopped) == ()
+
+
+def test_a_path_on_many_features() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 121)), rng.standard_normal(12)
+    found = path_warnings(greedy_path(X, y, 2))
+    assert found[0].startswith("There are 121 features for 12 samples")
+    assert "There are" not in starts(path_warnings(greedy_path(X[:, :120], y, 2)))
+
+
+def test_near_ties_on_a_path() -> None:
+    X, y = data()
+    X[:, 6] = X[:, 0]
+    names = list("abcdefgh")
+    path = greedy_path(pd.DataFrame(X, columns=names), y, 7, n_runners_up=1)
+    (words,) = path_warnings(path)
+    assert words.startswith("Near ties: another feature would have given all but 5% of the gain")
+    assert "('g' for 'a' at step 1)" in words
+    (words,) = path_warnings(greedy_path(X, y, 7, n_runners_up=2))
+    assert "('x6' for 'x0' at step 1)" in words
+    assert path_warnings(greedy_path(X, y, 7)) == ()  # no runners-up were recorded
+
+
+# Of an assessment --------------------------------------------------------------------------------
+
+
+def assessment(**changes: Any) -> PathAssessment:
+    """Three folds with nothing to warn of."""
+    test = np.array([[1.0, 0.5, 0.52], [1.1, 0.6, 0.61], [0.9, 0.4, 0.42]])
+    given: dict[str, Any] = {
+        "measure": "squared",
+        "test_losses": test,
+        "selection_losses": test - [[0.02], [0.0], [-0.01]],
+        "random_losses": np.ones((3, 0, 3)),
+        "initial_losses": np.array([2.0, 2.1, 1.9]),
+        "features": tuple(np.array([3, 1, 2]) for _ in range(3)),
+        "alphas": np.ones(3),
+        "chosen_sizes": np.array([3, 3, 3]),
+        "shares": np.full(3, 1 / 3),
+        "folds": "3-fold",
+        "criterion": "leave-one-out, squared loss",
+        "n_samples": 30,
+        "n_features_in": 8,
+        "n_available": 8,
+        "n_asked": 3,
+    }
+    return PathAssessment(**(given | changes))
+
+
+def test_an_assessment_with_nothing_to_tell() -> None:
+    assert assessment().warnings == ()
+
+
+def test_an_assessment_warns_of_many_features() -> None:
+    (words,) = assessment(n_features_in=301).warnings
+    assert words.startswith("There are 301 features for 30 samples")
+
+
+def test_an_assessment_warns_of_an_overfitted_selection() -> None:
+    found = assessment()
+    (words,) = replace(found, selection_losses=0.5 * found.test_losses).warnings
+    assert "with 3 features the selection's own estimate of the mean squared error is" in words
+    assert f"is {found.test[0][2] / 2:.4g}, the test folds say {found.test[0][2]:.4g}" in words
+    # Looked at where the size is chosen, and at the end.
+    own = found.test_losses * [1.0, 0.5, 1.0]
+    assert replace(found, selection_losses=own).warnings == ()
+    chosen = replace(found, selection_losses=own, chosen_sizes=np.array([2, 2, 3]))
+    assert "with 2 features" in chosen.warnings[0]
+
+
+def test_an_assessment_warns_of_models_that_are_no_use() -> None:
+    (words,) = assessment(initial_losses=np.array([0.5, 0.6, 0.4])).warnings
+    assert "of the chosen features, 0.5167, is not clearly better" in words
+    assert words.endswith("without any, 0.5.")
+
+
+def test_an_assessment_warns_of_a_curve_that_still_falls() -> None:
+    test = np.array([[1.0, 0.5, 0.2], [1.1, 0.6, 0.25], [0.9, 0.4, 0.2]])
+    falling: dict[str, Any] = {"test_losses": test, "selection_losses": test}
+    (words,) = assessment(**falling).warnings
+    assert words.startswith("The test mean squared error is still falling at the last size, 3")
+    assert assessment(**falling, n_asked=None).warnings == ()
+    everything = tuple(np.array([0, 2, 1]) for _ in range(3))
+    assert assessment(**falling, n_features_in=3, n_available=3, features=everything).warnings == ()
+
+
+def test_excluded_features_cannot_be_selected() -> None:
+    X, y = data()
+    found = cross_validate_path(X, y, 3, cv=3, alpha=1.0, excluded_features=[3, 4, 5, 6, 7])
+    assert not any("Select more features" in words for words in found.warnings)
+
+
+def test_an_assessment_tells_if_every_search_ended_early() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 30)), rng.standard_normal(12)
+    found = cross_validate_path(X, y, 11, cv=3, alpha=1e-13)
+    assert any("search ended before 11 features" in words for words in found.warnings)
+
+
+def test_an_assessment_warns_of_selections_that_differ() -> None:
+    features = (np.array([3, 1, 2]), np.array([3, 4, 5]), np.array([6, 7, 0]))
+    found = assessment(features=features)
+    index = Stability(features, 8).index[2]
+    assert index < 0.4
+    (words,) = found.warnings
+    assert f"(stability {index:.2f} at 3 features)" in words
+    # What counts are the features chosen.
+    same = tuple(np.array([3, *order[1:]]) for order in features)
+    chosen = np.array([1, 1, 1])
+    found = assessment(features=same, chosen_sizes=chosen, n_asked=None)
+    assert not any("stability" in words for words in found.warnings)
+
+
+def test_an_assessment_warns_of_searches_that_ended() -> None:
+    found = assessment()
+    test = found.test_losses.copy()
+    test[1, 2] = np.nan
+    changes: dict[str, Any] = {
+        "test_losses": test,
+        "selection_losses": test,
+        "chosen_sizes": np.array([3, 2, 3]),
+    }
+    short = replace(found, **changes).warnings
+    assert short[0].startswith("In 1 of 3 folds the search ended before 3 features, at 2 the")
+    assert starts(short[1:]) == ["The test"]  # the curve ends where it falls
+    assert replace(found, **changes, n_asked=None).warnings == ()
+
+
+def test_a_single_fold_has_no_errors_and_no_stability() -> None:
+    test = np.array([[1.0, 0.5, 0.52]])
+    found = assessment(
+        test_losses=test,
+        selection_losses=0.5 * test,
+        random_losses=np.ones((1, 0, 3)),
+        initial_losses=np.array([2.0]),
+        features=(np.array([3, 1, 2]),),
+        alphas=np.ones(1),
+        chosen_sizes=np.array([3]),
+        shares=np.ones(1),
+    )
+    (words,) = found.warnings
+    assert words.startswith("Overfitted selection")
+    assert "nan" not in words + found.sentence
+
+
+# All together ------------------------------------------------------------------------------------
+
+
+def null(p_value: float) -> PermutationNull:
+    """Of 99 permutations."""
+    better = round(100 * p_value) - 1
+    losses = np.where(np.arange(99) < better, 0.5, 2.0)
+    return PermutationNull("squared", curve(1.0), losses[:, None], 1.0, losses, 3.0)
+
+
+def test_everything_that_is_known_is_told_once() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 121)), rng.standard_normal(12)
+    path = greedy_path(X, y, 2)
+    alone = path_warnings(path)
+    found = assessment(n_features_in=121, n_samples=12, initial_losses=np.array([0.5, 0.6, 0.4]))
+    together = path_warnings(path, found, null(0.3))
+    assert together[: len(alone)] == alone
+    assert sum(words.startswith("There are 121 features") for words in together) == 1
+    assert any("not clearly better" in words for words in together)
+    assert together[-1].endswith("permuted targets: p = 0.3.")
+    assert len(set(together)) == len(together)
+
+
+def test_a_significant_selection_needs_no_words() -> None:
+    X, y = data()
+    path = greedy_path(X, y, 8)
+    assert path_warnings(path, assessment(), null(0.05)) == ()
+    assert len(path_warnings(path, null=null(0.06))) == 1
