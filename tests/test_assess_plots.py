@@ -16,10 +16,12 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.collections import LineCollection
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_diabetes
 
+from greedyrls import greedy_path
 from greedyrls._stability import Stability
 from greedyrls.assess import cross_validate_path, permutation_null, resample_path
-from greedyrls.plots import plot_assessment, plot_stability, plot_stability_index
+from greedyrls.plots import plot_assessment, plot_path, plot_stability, plot_stability_index
 from pictures import (
     COLUMN,
     bars,
@@ -335,3 +337,21 @@ def test_results_of_real_data() -> None:
     stability = resample_path(X, y, 2, alpha=1.0, n_resamples=4)
     assert names_of(drawn(plot_stability(stability)))[0] == "c3"
     assert drawn(plot_stability_index(stability)).has_data()
+
+
+def test_a_path_with_permutations() -> None:
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    path = greedy_path(X, y, 5, alpha=0.01)
+    null = permutation_null(X, y, 5, alpha=0.01, n_permutations=9, task="regression")
+    assert_allclose(null.losses, path.losses, rtol=1e-9)
+    ax = plot_path(path, null, level=0.8)
+    (median,) = [line for line in ax.lines if "permuted targets (80%)" in str(line.get_label())]
+    assert_allclose(median.get_ydata(), np.median(null.null_losses, axis=0))
+    low, high = null.band(0.8)
+    drawn = np.concatenate([area.get_paths()[0].vertices[:, 1] for area in ax.collections])
+    for value in (*low, *high):
+        assert np.isclose(drawn, value).any()
+    with pytest.raises(ValueError, match="'absolute' and the path in 'squared'"):
+        plot_path(path, make_null(5, measure="absolute"))
+    with pytest.raises(TypeError, match="null must be a PermutationNull"):
+        plot_path(path, 3)

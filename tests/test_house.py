@@ -72,6 +72,7 @@ ROOMS = [
     "_repeat",
     "assess",
     "_draw_parts",
+    "_draw_null",
     "_draw_path",
     "_draw_surface",
     "_draw_coefficients",

@@ -24,6 +24,7 @@ def test_code_runs_and_prints_what_is_shown(capsys: pytest.CaptureFixture[str]) 
     assert printed == [line.split() for line in shown.splitlines()]
     for code in others:
         exec(code, names)
+    pytest.importorskip("matplotlib.pyplot").close("all")
 
 
 def test_code_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,6 +34,19 @@ def test_code_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
     for code in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
         exec(code, names)
     assert "chosen by rule '1se'" in capsys.readouterr().out
+    pyplot.close("all")
+
+
+def test_code_of_the_guide_to_assessing_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    names: dict[str, Any] = {}
+    guide = (README.parent / "docs" / "assessing.md").read_text(encoding="utf-8")
+    for code in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
+        exec(code, names)
+    printed = capsys.readouterr().out
+    assert "On samples that took no part in the selection the error rate is" in printed
+    assert "permuted targets" in printed
+    assert "Stability of the first 8 features over 30 selections" in printed
     pyplot.close("all")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _draw_parts as parts
 from ._assessment import PathAssessment, measure_in_words
-from ._kernels import Float
+from ._draw_null import check_null, draw_null
 from ._null import PermutationNull
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _RANDOM: dict[str, Any] = {"color": parts.GREEN, "linestyle": "-.", "linewidth": 1.3}
-_PERMUTED: dict[str, Any] = {"color": parts.PURPLE, "linestyle": (0, (1, 1)), "linewidth": 1.6}
 # A name of inner folds that is longer has no room in a legend.
 _FOLDS_LENGTH = 16
 # Words of the legend: as in a text, and as short as one column of a paper wants them.
@@ -24,7 +23,6 @@ _WORDS = {
     "test": ("test ± standard error", "test ± s.e."),
     "test alone": ("test", "test"),
     "random": ("random features, test", "random features"),
-    "permuted": ("own, permuted targets", "permuted"),
 }
 
 Entry = tuple[Any, str]
@@ -85,7 +83,7 @@ def plot_assessment(
     entries = [
         *_draw_test(ax, assessment),
         *_draw_own(ax, assessment),
-        *([] if null is None or band is None else _draw_null(ax, null, band, level)),
+        *([] if null is None or band is None else [_entry(*draw_null(ax, null, band, level))]),
         *_draw_random(ax, assessment),
         *_draw_initial_loss(ax, assessment),
         *_draw_estimate(ax, assessment),
@@ -105,18 +103,7 @@ def _check(assessment: object, null: object) -> None:
             "plot_assessment takes a PathAssessment (of greedyrls.assess.cross_validate_path), got "
             f"{parts.shown(assessment)}."
         )
-    if null is None:
-        return
-    if not isinstance(null, PermutationNull):
-        raise TypeError(
-            "null must be a PermutationNull (of greedyrls.assess.permutation_null) or None, got "
-            f"{parts.shown(null)}."
-        )
-    if null.measure != assessment.measure:
-        raise ValueError(
-            f"The permutations are measured in {null.measure!r} and the assessment in "
-            f"{assessment.measure!r}; make both with the same measure."
-        )
+    check_null(null, assessment.measure, "assessment")
 
 
 def _entry(area: Artist | None, line: Artist) -> Entry:
@@ -160,15 +147,6 @@ def _draw_random(ax: Axes, assessment: PathAssessment) -> list[Entry]:
     sizes, style = assessment.sizes, {**_RANDOM, "label": _word(ax, "random")}
     area = parts.band(ax, sizes, mean - error, mean + error, color=parts.GREEN, alpha=0.12)
     return [_entry(area, parts.curve(ax, sizes, mean, **style))]
-
-
-def _draw_null(
-    ax: Axes, null: PermutationNull, band: tuple[Float, Float], level: float
-) -> list[Entry]:
-    sizes = np.arange(1, len(null.losses) + 1)
-    area = parts.band(ax, sizes, *band, color=parts.PURPLE, alpha=0.2)
-    style = {**_PERMUTED, "label": f"{_word(ax, 'permuted')} ({100.0 * level:.4g}%)"}
-    return [_entry(area, parts.curve(ax, sizes, np.median(null.null_losses, axis=0), **style))]
 
 
 def _draw_initial_loss(ax: Axes, assessment: PathAssessment) -> list[Entry]:

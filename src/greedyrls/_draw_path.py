@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import _draw_parts as parts
+from ._draw_null import check_null, draw_null
 from ._kernels import Float
+from ._null import PermutationNull
 from ._path import SelectionPath
 
 if TYPE_CHECKING:
@@ -36,9 +38,11 @@ _LOSSES = {
 
 def plot_path(
     path: SelectionPath,
+    null: PermutationNull | None = None,
     *,
     ax: Axes | None = None,
     chosen: int | None = None,
+    level: float = 0.9,
     log_x: bool | None = None,
 ) -> Axes:
     """Loss by number of features, with standard errors where there are any.
@@ -50,8 +54,13 @@ def plot_path(
     Parameters
     ----------
     path : SelectionPath, or a fitted estimator
+    null : PermutationNull, optional
+        Of `permutation_null` with the loss of the path as its measure: how far the search gets on
+        permuted targets.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
+    level : float, default=0.9
+        Of the band of permutations.
     chosen : int, optional
         The size to mark; by default the one that a size rule chose, else that of smallest loss.
     log_x : bool, optional
@@ -73,6 +82,8 @@ def plot_path(
     'held-out squared loss (10-fold)'
     """
     path = as_path(path, "plot_path")
+    check_null(null, path.settings.loss, "path")
+    band = None if null is None else null.band(level)
     size, why = _marked_size(path, chosen)
     if ax is None:
         ax = parts.new_axes()
@@ -91,10 +102,12 @@ def plot_path(
     style = {"color": parts.BLUE, "alpha": 0.2, "label": "± standard error"}
     parts.band(ax, sizes, losses - errors, losses + errors, **style)
     ax.plot(sizes, losses, label=label, **parts.main_curve(ax, len(path)))
+    if null is not None and band is not None:
+        draw_null(ax, null, band, level)
     _draw_initial_loss(ax, path)
     label = f"{parts.count_features(size)}{why}: {losses[size - 1]:.4g}"
     ax.plot([size], [losses[size - 1]], **parts.mark(ax), label=label)
-    parts.use_loss_axis(ax, losses, path.losses)
+    parts.use_loss_axis(ax, losses, path.losses, *(band or ()))
     if log_x or not _write_names(ax, path):
         parts.use_size_axis(ax, len(path), log_x)
     parts.hide_frame(ax)
