@@ -49,7 +49,7 @@ def test_the_better_loss_in_outer_folds(name: str, k: int) -> None:
     difference = one - other
     gain = shares @ difference
     spread = np.sqrt(np.square(shares * (difference - gain)).sum() * 5 / 4)
-    taken = "zero_one" if gain > 0.0 and gain > 0.5 * spread else "squared"
+    taken = "zero_one" if gain > 0.5 * spread and gain * len(y) > 4 else "squared"
     assert model.path_.settings.loss == taken
     hand = GreedyRLSClassifier(
         k, alpha=alpha if taken == "squared" else near, refit_alpha="same", loss=taken
