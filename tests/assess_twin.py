@@ -11,6 +11,7 @@ from sklearn.model_selection import GroupKFold
 
 from greedyrls import GreedyRLSClassifier, SelectionPath, greedy_path
 from greedyrls._alphas import penalty_scale, refit_grid
+from greedyrls._folds import make_folds
 from greedyrls._random_sets import random_orders
 from greedyrls.assess import PathAssessment, cross_validate_path
 from literal import best_penalty, criterion, loss_value, ridge_predict
@@ -81,7 +82,9 @@ class Question:
         options["cv"] = inner = options.pop("inner_cv", "loo")
         weights = options.pop("sample_weight", None)
         if weights is not None or counts is not None:
-            weights = self.weights[rows] * (1.0 if counts is None else counts)
+            # Weights go with the targets.
+            own = self.weights if order is None else self.weights[order]
+            weights = own[rows] * (1.0 if counts is None else counts)
         groups = self.options.get("groups")
         if groups is not None:
             groups = np.asarray(groups)[rows]
@@ -102,20 +105,34 @@ class Question:
             return model.fit(X, y, sample_weight=weights, groups=groups).path_
         return greedy_path(X, y, self.n_features, sample_weight=weights, groups=groups, **options)
 
-    def own_losses(self, path: SelectionPath, rows: Array, Y: Array | None = None) -> Array:
-        """What the selection on some rows believes of its models: each row left out in turn."""
-        Y = self.codes if Y is None else Y
-        is_folds = not isinstance(self.options.get("inner_cv", "loo"), str)
-        if is_folds and self.measure == self.loss_of(path):
-            return path.losses
+    def own_losses(self, path: SelectionPath, rows: Array, order: Array | None = None) -> Array:
+        """What the selection on some rows believes of its models, left out as it goes by."""
+        Y, w, y = self.codes, self.weights, np.asarray(self.y)
+        if order is not None:
+            Y, w, y = Y[order], w[order], y[order]
+        inner = self.options.get("inner_cv", "loo")
+        splits: Any = "loo"
+        if not isinstance(inner, str):
+            if self.measure == self.loss_of(path):
+                return path.losses
+            groups = self.options.get("groups")
+            folds = make_folds(
+                inner,
+                len(rows),
+                y=y[rows],
+                labels=y[rows] if self.is_classification else None,
+                groups=None if groups is None else np.asarray(groups)[rows],
+                weights=w[rows],
+            )
+            splits = [(split.train, split.test) for split in folds.splits]
         return np.array(
             [
                 criterion(
-                    *(self.data[rows], Y[rows], "loo", path.indices[:size].tolist()),
+                    *(self.data[rows], Y[rows], splits, path.indices[:size].tolist()),
                     loss=self.measure,
                     alpha=penalty,
                     fit_intercept=self.fit_intercept,
-                    weights=self.weights[rows],
+                    weights=w[rows],
                 )
                 for size, penalty in enumerate(penalties_of(path), 1)
             ]
@@ -137,8 +154,19 @@ class Question:
             np.array([loss_of(path.predict(X, size)) for size in sizes]),
             self.own_losses(path, train),
             self._random_losses(path, train, test, n_random, seed),
-            loss_of(ridge_predict(*none, 1.0, self.fit_intercept)),
+            self._initial_loss(loss_of, none, train, test),
         )
+
+    def _initial_loss(self, loss_of: Any, none: Any, train: Array, test: Array) -> float:
+        """Of the mean; for classes, of the most frequent one, the first of several."""
+        if self.measure not in ("zero_one", "balanced_zero_one"):
+            return loss_of(ridge_predict(*none, 1.0, self.fit_intercept))
+        y, w = np.asarray(self.y)[train], self.weights[train]
+        classes = np.unique(y[w > 0.0])
+        totals = [w[y == name].sum() for name in classes]
+        rows = np.asarray(self.y)[train] == classes[int(np.argmax(totals))]
+        guess = self.codes[train][rows][0]
+        return loss_of(np.tile(guess, (len(test), 1)))
 
     def _random_losses(
         self, path: SelectionPath, train: Array, test: Array, n_random: int, seed: Any

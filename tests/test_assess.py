@@ -25,7 +25,7 @@ from sklearn.model_selection import (
 
 from assess_twin import Question
 from conftest import EXAMPLES
-from greedyrls import _procedure
+from greedyrls import _procedure, _select
 from greedyrls._problem import make_problem
 from greedyrls._random_sets import random_orders
 from greedyrls._samples import SampleSpace
@@ -176,8 +176,11 @@ def test_classes_as_text(name: str) -> None:
     ("classes", "seed", "options"),
     [(2, 7, {}), (3, 12, {}), (2, 18, {"inner_cv": 3, "refit_alpha": "same"})],
 )
-def test_the_loss_is_chosen_in_each_fold(classes: int, seed: int, options: dict[str, Any]) -> None:
+def test_the_loss_is_chosen_in_each_fold(
+    classes: int, seed: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where the penalty is chosen, too, a classification may go by wrong classes."""
+    monkeypatch.setattr(_select, "_SAMPLES", 0)  # so few samples would never change it
     X, y = labels(30, classes=classes, seed=seed)
     question = Question(X, y, 2, options | {"alpha": ALPHAS}, is_classification=True)
     splits = list(StratifiedKFold(3).split(X, y))
@@ -541,7 +544,9 @@ def test_words_and_frame() -> None:
     assert repr(found) == (
         f"<PathAssessment of 3 sizes in 3 folds: error rate {mean:.4g} ± {error:.2g}>"
     )
-    assert found.criterion == "leave-one-out, squared or zero_one loss"
+    assert found.criterion == "leave-one-out, squared loss"
+    both = cross_validate_path(X, y, 1, cv=3, alpha=[1.0, 2.0], n_random=0)
+    assert both.criterion == "leave-one-out, squared or zero_one loss"
     by_folds = cross_validate_path(X, y, 1, cv=3, alpha=1.0, inner_cv=4, loss="auc", n_random=0)
     assert by_folds.criterion == "4-fold, stratified, auc loss"
     assert "1 − AUC" in by_folds.sentence

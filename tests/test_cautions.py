@@ -73,16 +73,12 @@ def test_a_hundredth_of_the_gain_is_falling() -> None:
 
 
 def test_an_overfitted_selection() -> None:
-    test, own, errors = curve(1.0, 1.2), curve(0.95, 0.6), curve(0.1, 0.2)
-    (words,) = cautions.overfitted(test, own, errors, [1, 2], "error rate")
+    (words,) = cautions.overfitted(1.2, 0.6, 0.2, "2 features", "error rate")
     assert words == (
         "Overfitted selection: with 2 features the selection's own estimate of the error rate is "
         "0.6, the test folds say 1.2 (difference 0.6 ± 0.2). Report the latter."
     )
-    assert cautions.overfitted(test, own, errors, [1], "error rate") == []
-    # The first of the sizes that is off.
-    (words,) = cautions.overfitted(curve(1.0, 1.2), curve(0.5, 0.5), errors, [1, 2], "error rate")
-    assert "with 1 feature the" in words
+    assert cautions.overfitted(1.0, 0.95, 0.1, "1 feature", "error rate") == []
 
 
 @pytest.mark.parametrize(
@@ -100,20 +96,20 @@ def test_an_overfitted_selection() -> None:
 def test_how_far_an_estimate_may_be_off(
     test: float, own: float, error: float, is_due: bool
 ) -> None:
-    found = cautions.overfitted(curve(test), curve(own), curve(error), [1], "error rate")
+    found = cautions.overfitted(test, own, error, "1 feature", "error rate")
     assert bool(found) == is_due
     assert not any("nan" in words for words in found)
 
 
 def test_no_better_than_without_features() -> None:
-    assert cautions.no_better(0.5, 0.1, 0.61, "error rate") == []
-    (words,) = cautions.no_better(0.5, 0.1, 0.6, "error rate")
+    assert cautions.no_better(0.5, 0.6, 0.1, 0.09, "error rate") == []
+    (words,) = cautions.no_better(0.5, 0.6, 0.1, 0.1, "error rate")
     assert words == (
         "On test folds the error rate of the chosen features, 0.5, is not clearly better than that "
         "of a model without any, 0.6."
     )
-    assert cautions.no_better(0.5, np.nan, 0.51, "error rate") == []
-    assert cautions.no_better(0.5, np.nan, 0.5, "error rate")
+    assert cautions.no_better(0.5, 0.51, 0.01, np.nan, "error rate") == []
+    assert cautions.no_better(0.5, 0.5, 0.0, np.nan, "error rate")
 
 
 def test_selections_that_differ() -> None:
@@ -250,11 +246,15 @@ def test_an_assessment_warns_of_an_overfitted_selection() -> None:
     (words,) = replace(found, selection_losses=0.5 * found.test_losses).warnings
     assert "with 3 features the selection's own estimate of the mean squared error is" in words
     assert f"is {found.test[0][2] / 2:.4g}, the test folds say {found.test[0][2]:.4g}" in words
-    # Looked at where the size is chosen, and at the end.
+    # Looked at where the size is chosen, in each fold.
+    own = found.test_losses * [1.0, 0.5, 0.6]
+    own[2] = found.test_losses[2] * [1.0, 1.0, 0.6]
+    chosen = replace(
+        found, selection_losses=own, chosen_sizes=np.array([2, 2, 3]), n_asked=None
+    ).warnings
+    assert "with 2 to 3 features" in chosen[0]
     own = found.test_losses * [1.0, 0.5, 1.0]
     assert replace(found, selection_losses=own).warnings == ()
-    chosen = replace(found, selection_losses=own, chosen_sizes=np.array([2, 2, 3]))
-    assert "with 2 features" in chosen.warnings[0]
 
 
 def test_an_assessment_warns_of_models_that_are_no_use() -> None:

@@ -34,7 +34,6 @@ NUMBERS: dict[str, Any] = {
     "many whole numbers": np.arange(21),
     "one number": np.array([2.0, 2.0]),
     "two targets": np.array([[0.0, 1.0], [1.0, 0.0]]),
-    "column of two values": np.array([[0.0], [1.0]]),
     "not finite": np.array([0.0, 1.0, np.nan]),
 }
 
@@ -116,8 +115,12 @@ def test_tasks_are_known(task: Any) -> None:
         ([1, 1, 1], "classification", "every label is 1. Pass data of at least 2 classes"),
         ([[1, 0], [0, 1]], "classification", r"one label for each sample; got shape \(2, 2\)"),
         ([0.5, 1.5, 2.5], "classification", "Unknown label type: continuous"),
-        (np.array(["a", None, "b"], dtype=object), "auto", "missing label: row 1 is None"),
-        (np.array(["a", "b", np.nan], dtype=object), "auto", "row 2 is nan. Drop such rows"),
+        (np.array(["a", None, "b"], dtype=object), "auto", "missing value: row 1 is None"),
+        (
+            np.array(["a", "b", np.nan], dtype=object),
+            "auto",
+            "row 2 is nan. Give every row",
+        ),
     ],
 )
 def test_labels_that_cannot_be(y: Any, task: Any, message: str) -> None:

@@ -41,7 +41,8 @@ ASKED: dict[str, tuple[Any, dict[str, Any]]] = {
 
 def orders_of(question: Question, count: int, seed: int = 0) -> list[Any]:
     generator = np.random.default_rng(seed)
-    return [draw_order(question.weights > 0.0, generator) for _ in range(count)]
+    groups = question.options.get("groups")
+    return [draw_order(question.weights > 0.0, generator, groups) for _ in range(count)]
 
 
 def assert_is_literal(question: Question, count: int = 3) -> PermutationNull:
@@ -57,7 +58,7 @@ def assert_is_literal(question: Question, count: int = 3) -> PermutationNull:
     assert found.null_losses.shape == (count, len(expected))
     for place, order in enumerate(orders_of(question, count)):
         path = question.select(everything, order=order)
-        own = question.own_losses(path, rows, question.codes[order])
+        own = question.own_losses(path, rows, order)
         assert_allclose(found.null_losses[place], own[: len(expected)], rtol=SAME)
         chosen = own[path.chosen_size - 1]
         assert found.null_chosen_losses[place] == pytest.approx(chosen, rel=SAME)
@@ -303,8 +304,9 @@ def test_draws_that_cannot_be_had() -> None:
     for resample in ("subsample", "bootstrap"):
         with pytest.raises(ValueError, match=rf"100 draws \({resample}\) in a row .*merge rare"):
             resample_path(X, rare, 2, alpha=1.0, resample=resample)
-    with pytest.raises(ValueError, match="fewer than 4 in all; draw a larger share"):
-        resample_path(*numbers(), 2, alpha=1.0, share=0.1)
+    groups = np.arange(22) // 2
+    with pytest.raises(ValueError, match="fewer than 4 samples; draw a larger share"):
+        resample_path(*numbers(), 2, alpha=1.0, share=0.1, groups=groups)
 
 
 # Selections on them ------------------------------------------------------------------------------

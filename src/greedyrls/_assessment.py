@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,13 @@ MEASURES = {
 def measure_in_words(name: str) -> str:
     """The name of a loss as people know it."""
     return MEASURES.get(name, name.removeprefix("callable:"))
+
+
+class Curve(NamedTuple):
+    """A loss by number of features, and its standard error over folds."""
+
+    mean: Float  # (k)
+    error: Float  # (k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +74,12 @@ class PathAssessment:
         How many of the features could be selected.
     n_asked : int or None
         The number of features asked for; None where it was chosen in each fold.
+    forced : tuple of int
+        Features that every selection was given.
+    overlap : float
+        0 where no sample is tested twice. Else the test share of a fold relative to its training
+        rows, by which standard errors are corrected: folds that share samples say less than as
+        many that do not (Nadeau and Bengio 2003).
     """
 
     measure: str
@@ -85,6 +98,8 @@ class PathAssessment:
     n_available: int
     n_asked: int | None
     feature_names_in: tuple[str, ...] | None = None
+    forced: tuple[int, ...] = ()
+    overlap: float = 0.0
 
     def __post_init__(self) -> None:
         own = tuple(np.array(order, dtype=np.intp) for order in self.features)
@@ -101,11 +116,15 @@ class PathAssessment:
         return PathAssessment, tuple(getattr(self, field.name) for field in fields(self))
 
     def __repr__(self) -> str:
-        mean, error = self.estimate
+        count = len(self.shares)
         return (
-            f"<PathAssessment of {len(self.sizes)} sizes in {len(self.shares)} folds: "
-            f"{measure_in_words(self.measure)} {mean:.4g} ± {cautions.in_short(error)}>"
+            f"<PathAssessment of {len(self.sizes)} sizes in {count} fold{'s' * (count != 1)}: "
+            f"{measure_in_words(self.measure)} {self._estimate_in_words()}>"
         )
+
+    def _estimate_in_words(self) -> str:
+        mean, error = self.estimate
+        return f"{mean:.4g}" + ("" if np.isnan(error) else f" ± {cautions.in_short(error)}")
 
     @property
     def is_size_chosen(self) -> bool:
@@ -118,28 +137,28 @@ class PathAssessment:
         return np.arange(1, self.test_losses.shape[1] + 1)
 
     @property
-    def test(self) -> tuple[Float, Float]:
+    def test(self) -> Curve:
         """Mean test loss over folds by size, (k), and its standard error, (k)."""
         return self._over_folds(self.test_losses)
 
     @property
-    def selection(self) -> tuple[Float, Float]:
+    def selection(self) -> Curve:
         """Mean loss that the selection believes in, by size, (k), and its standard error, (k)."""
         return self._over_folds(self.selection_losses)
 
     @property
-    def random(self) -> tuple[Float, Float]:
+    def random(self) -> Curve:
         """Mean test loss of random features by size, (k), and its standard error over folds, (k).
 
         Not a number without repeats (``n_random=0``).
         """
         if self.random_losses.shape[1] == 0:
             nothing = np.full(len(self.sizes), np.nan)
-            return nothing, nothing.copy()
+            return Curve(nothing, nothing.copy())
         return self._over_folds(self.random_losses.mean(axis=1))
 
     @property
-    def optimism(self) -> tuple[Float, Float]:
+    def optimism(self) -> Curve:
         """Test loss less the selection's own, by size, (k), and its standard error, (k)."""
         return self._over_folds(self.test_losses - self.selection_losses)
 
@@ -151,13 +170,20 @@ class PathAssessment:
     @property
     def chosen_losses(self) -> Float:
         """Test loss of each fold at the size chosen in that fold, (F)."""
-        return self.test_losses[np.arange(len(self.shares)), self.chosen_sizes - 1]
+        return self._at_chosen(self.test_losses)
+
+    def _at_chosen(self, losses: Float) -> Float:
+        return losses[np.arange(len(self.shares)), self.chosen_sizes - 1]
+
+    def _mean(self, values: Float) -> tuple[float, float]:
+        """Of a number for each fold, with its standard error."""
+        mean, error = self._over_folds(values[:, None])
+        return float(mean[0]), float(error[0])
 
     @property
     def estimate(self) -> tuple[float, float]:
         """The loss to expect of the whole procedure on new samples, and its standard error."""
-        mean, error = self._over_folds(self.chosen_losses[:, None])
-        return float(mean[0]), float(error[0])
+        return self._mean(self.chosen_losses)
 
     @property
     def stability(self) -> Stability:
@@ -166,41 +192,56 @@ class PathAssessment:
             order[:size].copy()
             for order, size in zip(self.features, self.chosen_sizes, strict=True)
         )
-        return Stability(chosen, self.n_features_in, self.feature_names_in, f"folds: {self.folds}")
+        return Stability(
+            chosen,
+            self.n_features_in,
+            self.feature_names_in,
+            f"folds: {self.folds}",
+            n_available=self.n_available,
+            forced=self.forced,
+        )
 
     @property
     def sentence(self) -> str:
         """What may be reported, in words."""
-        mean, error = self.estimate
-        spread = "" if np.isnan(error) else f" ± {cautions.in_short(error)}"
-        low, high = int(self.chosen_sizes.min()), int(self.chosen_sizes.max())
-        many = f"{low}" if low == high else f"{low} to {high}"
-        chosen = "chosen in each fold" if self.is_size_chosen else "as asked"
-        own = float(
-            self.shares @ self.selection_losses[np.arange(len(self.shares)), self.chosen_sizes - 1]
-        )
+        chosen = "as asked"
+        if self.is_size_chosen:
+            chosen = "chosen in each fold"
+        elif (self.chosen_sizes != self.n_asked).any():
+            chosen = f"where the searches ended ({self.n_asked} were asked for)"
+        own = float(self.shares @ self._at_chosen(self.selection_losses))
         return (
             f"On samples that took no part in the selection the {measure_in_words(self.measure)} "
-            f"is {mean:.4g}{spread} ({self.folds}) with {many} "
-            f"feature{'s' * (high != 1)}, {chosen}; the selection's own estimate is {own:.4g}, and "
-            f"without features it is {self.initial_loss:.4g}. Report the first."
+            f"is {self._estimate_in_words()} ({self.folds}) with {self._sizes_in_words()}, "
+            f"{chosen}; the selection's own estimate is {own:.4g}, and without features it is "
+            f"{self.initial_loss:.4g}. Report the first."
         )
+
+    def _sizes_in_words(self) -> str:
+        low, high = int(self.chosen_sizes.min()), int(self.chosen_sizes.max())
+        many = f"{low}" if low == high else f"{low} to {high}"
+        return f"{many} feature{'s' * (high != 1)}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should be told, in sentences; often none."""
         words = measure_in_words(self.measure)
-        test, selection = self.test[0], self.selection[0]
-        errors = self.optimism[1]
+        test = self.test.mean
+        own = self._at_chosen(self.selection_losses)
         reached = [int(count) for count in np.isfinite(self.test_losses).sum(axis=1)]
         typical = int(np.median(self.chosen_sizes))
-        known = int(np.isfinite(test).sum())
-        sizes = [size for size in (typical, known) if 1 <= size <= known]
         found = cautions.many_features(self.n_features_in, self.n_samples)
         if self.n_asked is not None:
             found += cautions.ended_early(reached, self.n_asked)
-        found += cautions.overfitted(test, selection, errors, sizes, words)
-        found += cautions.no_better(*self.estimate, self.initial_loss, words)
+        found += cautions.overfitted(
+            self.estimate[0],
+            float(self.shares @ own),
+            self._mean(self.chosen_losses - own)[1],
+            self._sizes_in_words(),
+            words,
+        )
+        gain, error = self._mean(self.initial_losses - self.chosen_losses)
+        found += cautions.no_better(self.estimate[0], self.initial_loss, gain, error, words)
         is_exhausted = len(self.sizes) >= self.n_available or self.is_size_chosen
         found += cautions.still_falling(test, self.initial_loss, is_exhausted, f"test {words}")
         if len(self.shares) > 1:
@@ -225,10 +266,11 @@ class PathAssessment:
             columns, index=pandas.RangeIndex(1, len(self.sizes) + 1, name="n_features")
         )
 
-    def _over_folds(self, losses: Float) -> tuple[Float, Float]:
+    def _over_folds(self, losses: Float) -> Curve:
         """Means (k) and standard errors (k) of losses by fold (F × k)."""
         mean: Float = self.shares @ losses
         covariance = fold_covariance(losses.T, self.shares)
         if covariance is None:
-            return mean, np.full(len(mean), np.nan)
-        return mean, np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+            return Curve(mean, np.full(len(mean), np.nan))
+        variance = np.maximum(np.diagonal(covariance), 0.0)
+        return Curve(mean, np.sqrt(variance * (1.0 + self.overlap * len(self.shares))))

@@ -56,32 +56,28 @@ def still_falling(losses: Float, initial_loss: float, is_exhausted: bool, what: 
     ]
 
 
-def overfitted(
-    test: Float, selection: Float, errors: Float, sizes: list[int], measure: str
-) -> list[str]:
-    """Where the selection's own loss is much better than the test loss, at any of some sizes.
+def overfitted(test: float, own: float, error: float, many: str, measure: str) -> list[str]:
+    """Where the selection's own loss is much better than the test loss.
 
-    errors are those of the difference.
+    error is that of the difference, and `many` says with how many features.
     """
-    for size in sizes:
-        place = size - 1
-        difference = float(test[place] - selection[place])
-        error = float(errors[place])
-        bar = _SHARE_WITHOUT_ERROR if np.isnan(error) else _SHARE
-        if difference > bar * abs(float(test[place])) and not difference <= _ERRORS * error:
-            spread = "" if np.isnan(error) else f" ± {in_short(error)}"
-            return [
-                f"Overfitted selection: with {size} feature{'s' * (size != 1)} the selection's "
-                f"own estimate of the {measure} is {selection[place]:.4g}, the test folds say "
-                f"{test[place]:.4g} (difference {in_short(difference)}{spread}). Report the latter."
-            ]
-    return []
+    difference = test - own
+    bar = _SHARE_WITHOUT_ERROR if np.isnan(error) else _SHARE
+    if not difference > bar * abs(test) or difference <= _ERRORS * error:
+        return []
+    spread = "" if np.isnan(error) else f" ± {in_short(error)}"
+    return [
+        f"Overfitted selection: with {many} the selection's own estimate of the {measure} is "
+        f"{own:.4g}, the test folds say {test:.4g} (difference {in_short(difference)}{spread}). "
+        "Report the latter."
+    ]
 
 
-def no_better(mean: float, error: float, initial_loss: float, measure: str) -> list[str]:
-    """Where the chosen model does not beat the one without features."""
-    margin = 0.0 if np.isnan(error) else error
-    if mean + margin < initial_loss:
+def no_better(
+    mean: float, initial_loss: float, gain: float, error: float, measure: str
+) -> list[str]:
+    """Where the chosen model does not beat the one without features; error is that of the gain."""
+    if gain > (0.0 if np.isnan(error) else error):
         return []
     return [
         f"On test folds the {measure} of the chosen features, {mean:.4g}, is not clearly better "
@@ -95,8 +91,7 @@ def unstable(index: float, size: int) -> list[str]:
         return []
     return [
         f"The selections differ from fold to fold (stability {index:.2f} at {size} "
-        f"feature{'s' * (size != 1)}): other sets predict about as well, so read little into a "
-        "single feature being chosen or not."
+        f"feature{'s' * (size != 1)}): read little into a single feature being chosen or not."
     ]
 
 

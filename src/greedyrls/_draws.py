@@ -9,12 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._kernels import Float
+from ._problem import is_whole
 
 Rows = NDArray[np.intp]
 Draw = tuple[Rows, Float | None]  # rows, and how often each counts; None for once
 
 # A draw without all classes, or of a single row, is drawn again so many times.
 _TRIES = 100
+
+
+def make_generator(random_state: Any) -> np.random.Generator:
+    """From a seed, nothing, or a generator."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None or (is_whole(random_state) and random_state >= 0):
+        return np.random.default_rng(random_state)
+    raise ValueError(
+        "random_state must be None, a whole number, 0 or more, or a numpy.random.Generator; got "
+        f"{random_state!r}."
+    )
 
 
 def draw_rows(
@@ -52,9 +65,11 @@ def draw_rows(
             if _is_usable(times[unit_of], None if labels is None else labels[rows]):
                 break
         else:
+            hint = "draw a larger share" if resample == "subsample" else "use resample='subsample'"
             raise ValueError(
-                f"{_TRIES} draws ({resample}) in a row had fewer than 2 samples of a class, or "
-                "fewer than 4 in all; draw a larger share, or merge rare classes."
+                f"{_TRIES} draws ({resample}) in a row had fewer than 4 samples"
+                f"{'' if labels is None else ', or fewer than 2 of a class'}; {hint}"
+                f"{'' if labels is None else ', or merge rare classes'}."
             )
         own = times[unit_of]
         kept = own > 0
@@ -73,7 +88,9 @@ def _subsample(unit_of: Rows, strata: Rows, share: float, generator: np.random.G
     times = np.zeros(count, dtype=np.intp)
     for stratum in np.unique(stratum_of):
         (units,) = (stratum_of == stratum).nonzero()
-        size = max(1, round(share * len(units)))
+        # Two of each class, four in all, are the fewest that a selection can be made on.
+        least = 1 if count < len(unit_of) else 2 if stratum_of.any() else 4
+        size = min(len(units), max(least, round(share * len(units))))
         times[generator.choice(units, size, replace=False)] = 1
     return times
 
@@ -95,9 +112,37 @@ def _is_usable(times: Rows, labels: NDArray[Any] | None) -> bool:
     return len(classes) == len(np.unique(labels)) and int(sizes.min()) >= 2
 
 
-def draw_order(counted: NDArray[np.bool_], generator: np.random.Generator) -> Rows:
-    """A permutation of all rows that moves those that count among themselves."""
+def draw_order(
+    counted: NDArray[np.bool_],
+    generator: np.random.Generator,
+    groups: NDArray[Any] | None = None,
+) -> Rows:
+    """A permutation of all rows that moves those that count among themselves.
+
+    Groups change places as wholes, with others of the same size.
+    """
     order = np.arange(len(counted))
     (rows,) = counted.nonzero()
-    order[rows] = generator.permutation(rows)
+    if groups is None:
+        order[rows] = generator.permutation(rows)
+        return order
+    _, group_of = np.unique(groups[rows], return_inverse=True)
+    members = [rows[group_of == group] for group in range(int(group_of.max()) + 1)]
+    sizes = np.array([len(own) for own in members])
+    for size in np.unique(sizes):
+        (same,) = (sizes == size).nonzero()
+        for place, other in zip(same, generator.permutation(same), strict=True):
+            order[members[place]] = members[other]
     return order
+
+
+def check_groups_move(counted: NDArray[np.bool_], groups: NDArray[Any] | None) -> None:
+    """Whether any two groups can change places."""
+    if groups is None:
+        return
+    _, sizes = np.unique(groups[counted], return_counts=True)
+    if len(np.unique(sizes)) == len(sizes):
+        raise ValueError(
+            "groups are permuted as wholes, with others of the same size, but no two have the same "
+            "number of samples. Leave groups out if samples are independent."
+        )

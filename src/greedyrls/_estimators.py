@@ -15,7 +15,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._kernels import Float
-from ._labels import code_classes
+from ._labels import check_weighted_classes, code_classes
 from ._outer import criterion_groups
 from ._path import SelectionPath
 from ._plan import make_plan
@@ -414,7 +414,7 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):
         """
         X, y = validate_data(self, X, y, ensure_all_finite=False)
         coded = code_classes(y)
-        _check_weighted_classes(y, sample_weight)
+        check_weighted_classes(y, sample_weight)
         self._select(X, coded.values, sample_weight, groups, labels=y)
         assert coded.classes is not None
         self.classes_: NDArray[Any] = coded.classes
@@ -449,18 +449,6 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):
         places = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[places]
         return labels
-
-
-def _check_weighted_classes(y: NDArray[Any], sample_weight: ArrayLike | None) -> None:
-    """Samples of weight 0 are no samples: two classes must have weight."""
-    if sample_weight is None:
-        return
-    weights = np.asarray(sample_weight)
-    if weights.shape == y.shape and weights.any() and len(np.unique(y[weights != 0])) < 2:
-        raise ValueError(
-            "Classifier can't train when only one class is present: all samples of positive "
-            f"weight have the label {y[weights != 0].tolist()[0]!r}."
-        )
 
 
 def _number_of_features(n_features_to_select: Any, problem: Problem) -> Any:

@@ -53,6 +53,16 @@ class Folds:
             tested[split.test] += 1
         return bool((tested == 1).all()) and all(split.is_complement for split in self.splits)
 
+    @property
+    def overlap(self) -> float:
+        """0 where no row is tested twice; else the mean of test rows by training rows."""
+        tested = np.zeros(self.n_samples, dtype=np.intp)
+        for split in self.splits:
+            tested[split.test] += 1
+        if (tested <= 1).all():
+            return 0.0
+        return float(np.mean([len(split.test) / len(split.train) for split in self.splits]))
+
 
 def make_folds(
     cv: Any,

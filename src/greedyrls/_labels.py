@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 
+from ._folds import one_per_row
 from ._kernels import Float
 
 Task = Literal["auto", "regression", "classification"]
@@ -44,39 +46,34 @@ def make_targets(y: Any, task: Any) -> Targets:
     """Targets by task; "auto" takes text, flags and two different whole numbers for classes."""
     if not isinstance(task, str) or task not in ("auto", "regression", "classification"):
         raise ValueError(f"task must be 'auto', 'regression' or 'classification', got {task!r}.")
-    values = np.asarray(y)
+    # Through objects, because NumPy would turn missing values among text into text.
+    values = np.asarray(y, dtype=None if hasattr(y, "__array__") else object)
+    if values.dtype.kind in "mM":
+        raise ValueError(f"y has dates or times ({values.dtype}); turn them into numbers first.")
+    column = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if task == "auto":
-        task = "classification" if values.ndim == 1 and _are_classes(values) else "regression"
+        is_categorical = hasattr(getattr(y, "dtype", None), "categories")
+        is_classes = column.ndim == 1 and (is_categorical or _are_classes(column))
+        task = "classification" if is_classes else "regression"
     if task == "regression":
         return Targets(y, None, None)
-    if values.ndim != 1:
+    if column.ndim != 1:
         raise ValueError(
             f"y of a classification must have one label for each sample; got shape {values.shape}."
         )
-    return code_classes(_labels(values))
-
-
-def _labels(values: NDArray[Any]) -> NDArray[Any]:
-    """Labels of one kind, none of them missing."""
-    if values.dtype.kind == "T":
-        return np.array(values.tolist(), dtype=str)
-    if values.dtype.kind != "O":
-        return values
-    missing = [place for place, value in enumerate(values) if value is None or value != value]
-    if missing:
-        raise ValueError(
-            f"y has a missing label: row {missing[0]} is {values[missing[0]]!r}. Drop such rows."
-        )
-    if all(isinstance(value, str) for value in values):
-        return values.astype(str)
-    return np.array(values.tolist())
+    labels = one_per_row(column, len(column), "y")
+    return code_classes(np.array(labels.tolist()) if labels.dtype.kind in "OT" else labels)
 
 
 def _are_classes(values: NDArray[Any]) -> bool:
     if values.dtype.kind in "UTb":
         return True
     if values.dtype.kind == "O":
-        return any(isinstance(value, str | bool | np.bool_) for value in values)
+        if any(isinstance(value, str | bool | np.bool_) for value in values):
+            return True
+        if not all(isinstance(value, numbers.Real) for value in values):
+            return False
+        values = np.array(values.tolist(), dtype=np.float64)
     if values.dtype.kind not in "iuf" or not np.isfinite(values).all():
         return False
     distinct = np.unique(values)
@@ -91,3 +88,15 @@ def _are_classes(values: NDArray[Any]) -> bool:
             stacklevel=5,
         )
     return False
+
+
+def check_weighted_classes(y: NDArray[Any], sample_weight: ArrayLike | None) -> None:
+    """Samples of weight 0 are no samples: two classes must have weight."""
+    if sample_weight is None:
+        return
+    weights = np.asarray(sample_weight)
+    if weights.shape == y.shape and weights.any() and len(np.unique(y[weights != 0])) < 2:
+        raise ValueError(
+            "Classifier can't train when only one class is present: all samples of positive "
+            f"weight have the label {y[weights != 0].tolist()[0]!r}."
+        )

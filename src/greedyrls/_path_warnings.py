@@ -46,6 +46,14 @@ def path_warnings(
         raise TypeError(
             f"path must be a SelectionPath, such as model.path_; got {type(path).__name__}."
         )
+    for name, value, kind in (
+        ("assessment", assessment, PathAssessment),
+        ("null", null, PermutationNull),
+    ):
+        if value is not None and not isinstance(value, kind):
+            raise TypeError(
+                f"{name} must be a {kind.__name__} or None, got {type(value).__name__}."
+            )
     settings = path.settings
     found = cautions.many_features(settings.n_features_in, settings.n_samples)
     is_done = path.stop_reason is not StopReason.REACHED or path.chosen_size < len(path)

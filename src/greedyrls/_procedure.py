@@ -15,19 +15,23 @@ from ._alphas import Refit, penalty_scale, refit_grid
 from ._curves import Chosen, LooCurve, best_penalties, held_out_losses
 from ._folds import Folds, Split, one_per_row
 from ._kernels import Float, first_non_finite
-from ._labels import Task, make_targets
+from ._labels import Task, check_weighted_classes, make_targets
 from ._losses import Loss, is_same_loss, make_loss
 from ._nested import chosen_of
 from ._outer import takes_groups
 from ._path import SelectionPath
-from ._plan import Plan, make_plan, positive_rows
+from ._plan import Plan, folds_of, make_plan, positive_rows
 from ._problem import FeatureList, Problem, is_whole, make_problem, report_non_finite
+from ._random_sets import random_sets
 from ._request import make_request
 from ._select import select
 from ._shared_gram import share_columns
 from ._state import LooData
 
 Rows = NDArray[np.intp]
+
+# A prediction of 0, between the classes, is wrong for each of them.
+_CLASS_LOSSES = ("zero_one", "balanced_zero_one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +74,9 @@ class Procedure:
     @property
     def criterion(self) -> str:
         """What a selection goes by, in words."""
-        plan = self._plan_and_request(np.arange(self.problem.n_samples), None, least=0)[0]
+        plan, request = self._plan_and_request(np.arange(self.problem.n_samples), None, least=0)
         how = "leave-one-out" if plan.folds is None else plan.cv
-        is_open = self.options.is_open and self.labels is not None
+        is_open = request.rival is not None
         return f"{how}, {plan.loss.name}{' or zero_one' if is_open else ''} loss"
 
     def shared(self) -> LooData | None:
@@ -125,10 +129,15 @@ class Procedure:
         return Trial(path, followed, problem, data, request.refit)
 
     def permuted(self, order: Rows) -> Procedure:
-        """The same with the targets of other rows."""
+        """The same with the targets, and their weights, of other rows."""
+        weights = self.problem.weights
         return replace(
             self,
-            problem=replace(self.problem, Y=self.problem.Y[order]),
+            problem=replace(
+                self.problem,
+                Y=self.problem.Y[order],
+                weights=None if weights is None else weights[order],
+            ),
             labels=None if self.labels is None else self.labels[order],
         )
 
@@ -208,6 +217,8 @@ def make_procedure(
     plain = "squared" if options.is_open else options.loss
     criterion = make_loss(plain)
     group_of = None if groups is None else one_per_row(groups, problem.n_samples, "groups")
+    if targets.labels is not None:
+        check_weighted_classes(targets.labels, sample_weight)
     if measure is not None:
         told = _make_measure(measure)
     elif targets.labels is not None and criterion.name == "squared":
@@ -215,6 +226,31 @@ def make_procedure(
     else:
         told = criterion
     return Procedure(problem, targets.labels, group_of, options, told)
+
+
+def make_outer_folds(procedure: Procedure, cv: Any) -> Folds:
+    """The folds of an assessment, for which leave-one-out would be too much."""
+    groups = procedure.groups if takes_groups(cv) else None
+    try:
+        folds = folds_of(procedure.problem, cv, groups, procedure.labels)
+    except (TypeError, ValueError) as error:
+        message = str(error).replace("'loo', a number", "a number").replace(", or 'loo'", "")
+        raise type(error)(message) from error
+    if folds is None:
+        raise ValueError(
+            f"cv={cv!r}: the whole selection is made anew for each outer fold; use a number of "
+            "folds, a splitter or fold ids."
+        )
+    return folds
+
+
+def check_measure(procedure: Procedure, tests: list[Rows]) -> None:
+    """Whether the measure is defined on each of some sets of rows."""
+    problem = procedure.problem
+    try:
+        procedure.measure.check(problem.Y, problem.weights, tests, problem.single_target)
+    except ValueError as error:
+        raise ValueError(re.sub(r"\bloss\b", "measure", str(error))) from error
 
 
 def _make_measure(measure: Any) -> Loss:
@@ -280,13 +316,36 @@ class Trial:
         is_criterion = is_same_loss(measure, self._plan.loss)
         if is_criterion and (self.path.refit_alphas is None or self._plan.folds is not None):
             return self.path.losses
+        if self._plan.folds is not None:
+            return self._losses_in_folds(self._plan.folds, measure)
         curve = LooCurve(self.data.samples, self._problem, chosen_of(self.path), measure)
         return curve.own_losses(self.penalties)
+
+    def _losses_in_folds(self, folds: Folds, measure: Loss) -> Float:
+        """Losses (k) of the models fitted to the training rows of each inner fold, on its others.
+
+        The features are those chosen on all of them, as for the losses that the search goes by.
+        """
+        problem = self._problem
+        total, weight = np.zeros(len(self.path)), 0.0
+        for split in folds.splits:
+            train = positive_rows(problem.weights, split.train)
+            weights = None if problem.weights is None else problem.weights[train]
+            part = replace(problem, X=problem.X[train], Y=problem.Y[train], weights=weights)
+            (chosen,) = random_sets(LooData(part), [self.path.indices])
+            own = float(len(split.test))
+            if problem.weights is not None:
+                own = float(problem.weights[split.test].sum())
+            total += own * self._losses(chosen, self.penalties, problem, split.test, measure)
+            weight += own
+        return total / weight
 
     def initial_loss(self, measure: Loss) -> float:
         """Leave-one-out loss of the model without features on the rows of the selection."""
         problem = self._problem
         rows = np.flatnonzero(problem.has_weight)
+        if measure.name in _CLASS_LOSSES:
+            return self.initial_loss_on(problem, rows, measure)
         weights = None if problem.weights is None else problem.weights[rows]
         predictions = self.data.samples.predictions()[:, None, rows]
         return float(measure.values(problem.Y[rows], predictions, weights)[0])
@@ -296,15 +355,33 @@ class Trial:
         return self._losses(chosen_of(self.path), self.penalties, other, rows, measure)
 
     def initial_loss_on(self, other: Problem, rows: Rows, measure: Loss) -> float:
-        """The same of the model without features."""
+        """The same of the model without features; for classes the most frequent one is guessed."""
         rows = positive_rows(other.weights, rows)
-        means = np.broadcast_to(self.path.moments.target_means, (len(rows), other.Y.shape[1]))
+        guess = self.path.moments.target_means
+        if measure.name in _CLASS_LOSSES:
+            guess = self._most_frequent()
+        means = np.broadcast_to(guess, (len(rows), other.Y.shape[1]))
         predictions = means.T[:, None, :].copy()
         weights = None if other.weights is None else other.weights[rows]
         return float(measure.values(other.Y[rows], predictions, weights)[0])
 
+    def _most_frequent(self) -> Float:
+        """The code (t) of the class of largest weight among the rows of the selection."""
+        problem = self._problem
+        counted = problem.has_weight
+        weights = np.ones(counted.sum()) if problem.weights is None else problem.weights[counted]
+        totals = weights @ (problem.Y[counted] > 0.0)
+        if len(totals) == 1:
+            return np.array([1.0 if totals[0] > weights.sum() / 2.0 else -1.0])
+        code = np.full(len(totals), -1.0)
+        code[int(np.argmax(totals))] = 1.0
+        return code
+
     def losses_of(self, chosen: Chosen, other: Problem, rows: Rows, measure: Loss) -> Float:
-        """Losses on other rows of the models on other features, by the same rule of penalty."""
+        """Losses on other rows of the models on other features.
+
+        Their penalties are chosen as those of the path, of three values rather than 25.
+        """
         if self._refit == "loo":
             grid = refit_grid(
                 penalty_scale(self.data.start.diagonal, self._problem.excluded), is_fine=False

@@ -50,14 +50,18 @@ class NullResult(NamedTuple):
 def fold_result(
     procedure: Procedure,
     whole: LooData | None,
+    number: int,
     split: Split,
     repeats: int,
-    seed: np.random.SeedSequence,
+    generator: np.random.Generator,
 ) -> FoldResult:
     """Select on the training rows of a fold, test on the others."""
-    trial = procedure.trial(split.train, whole=whole)
+    try:
+        trial = procedure.trial(split.train, whole=whole)
+    except ValueError as error:
+        raise ValueError(f"In outer fold {number}: {error}") from error
     path, problem, measure = trial.path, procedure.problem, procedure.measure
-    orders = random_orders(problem, len(path), repeats, np.random.default_rng(seed))
+    orders = random_orders(problem, len(path), repeats, generator)
     drawn = [
         trial.losses_of(chosen, problem, split.test, measure)
         for chosen in random_sets(trial.data, orders)
@@ -86,7 +90,15 @@ def null_result(
 ) -> NullResult:
     """The selection's own losses, with the targets in this order."""
     shuffled = procedure if order is None else procedure.permuted(order)
-    trial = shuffled.trial(np.arange(procedure.problem.n_samples), whole=whole, least=least)
+    if procedure.problem.weights is not None:
+        whole = None  # weights move with the targets, and Gram columns depend on them
+    rows = np.arange(procedure.problem.n_samples)
+    try:
+        trial = shuffled.trial(rows, whole=whole, least=least)
+    except ValueError as error:
+        if order is None:
+            raise
+        raise ValueError(f"With permuted targets: {error}") from error
     losses = trial.selection_losses(procedure.measure)
     initial = trial.initial_loss(procedure.measure)
     return NullResult(losses, float(losses[trial.path.chosen_size - 1]), initial)

@@ -39,6 +39,8 @@ class Stability:
         Of the confidence interval.
     n_available : int or None
         How many of the features could be selected, if some were excluded.
+    forced : tuple of int
+        Features that every selection was given; the index is of the others.
 
     Examples
     --------
@@ -58,14 +60,18 @@ class Stability:
     source: str = ""
     level: float = 0.95
     n_available: int | None = None
+    forced: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         own = tuple(np.array(order, dtype=np.intp) for order in self.selections)
-        for order in own:
+        for number, order in enumerate(own):
+            _check_order(order, self.n_features_in, number)
             order.flags.writeable = False
+        if not 0.0 < self.level < 1.0:
+            raise ValueError(f"level must be between 0 and 1, got {self.level!r}.")
         object.__setattr__(self, "selections", own)
         count = self.n_features_in if self.n_available is None else self.n_available
-        values = [_index_by_size(own, self.n_features_in, count, size) for size in self.sizes]
+        values = [self._index_at(size, count - len(self.forced)) for size in self.sizes]
         table = np.array(values).reshape(-1, 2)
         object.__setattr__(self, "_table", table)
 
@@ -78,6 +84,7 @@ class Stability:
             self.source,
             self.level,
             self.n_available,
+            self.forced,
         )
 
     @property
@@ -104,6 +111,11 @@ class Stability:
         width = NormalDist().inv_cdf(0.5 + self.level / 2.0) * self.standard_error
         return self.index - width, self.index + width
 
+    def _index_at(self, size: int, count: int) -> tuple[float, float]:
+        """The index of the first `size` features and its error, forced ones left out."""
+        free = tuple(order[:size][~np.isin(order[:size], self.forced)] for order in self.selections)
+        return _index(free, self.n_features_in, count)
+
     def _values(self, column: int) -> Float:
         table: Float = self._table  # type: ignore[attr-defined]
         return table[:, column].copy()
@@ -116,6 +128,8 @@ class Stability:
         k : int, default: the longest selection
             Number of features. A shorter selection counts with all it has.
         """
+        if not self.sizes:
+            raise ValueError("There are no selections.")
         if k is None:
             k = len(self.sizes)
         if isinstance(k, bool) or not isinstance(k, int | np.integer):
@@ -152,13 +166,24 @@ class Stability:
         if np.isnan(value):
             return f"At {k} features every selection is the same: there are no others."
         low, high = (float(end[-1]) for end in self.interval)
-        always = int(np.count_nonzero(self.frequencies(k) == 1.0))
+        always = int(np.count_nonzero(self.frequencies(k) == 1.0)) - len(self.forced)
+        given = f" besides the {len(self.forced)} forced" if self.forced else ""
         word = "excellent" if value > 0.75 else "intermediate to good" if value >= 0.4 else "poor"
         return (
             f"Stability of the first {k} feature{'s' * (k != 1)} over {len(self.selections)} "
             f"selections ({self.source}): {value:.2f} ({self.level:.0%} interval {low:.2f} to "
-            f"{high:.2f}), {word}; {always} feature{'s' * (always != 1)} in every selection."
+            f"{high:.2f}), {word}; {always} feature{'s' * (always != 1)} in every selection{given}."
         )
+
+
+def _check_order(order: Order, n: int, number: int) -> None:
+    """Column numbers, each once."""
+    if order.ndim != 1 or (len(order) and not 0 <= order.min() <= order.max() < n):
+        raise ValueError(
+            f"Selection {number} must have column numbers from 0 to {n - 1}, got {order.tolist()}."
+        )
+    if len(np.unique(order)) < len(order):
+        raise ValueError(f"Selection {number} has a feature more than once: {order.tolist()}.")
 
 
 def _counts(selections: tuple[Order, ...], n: int, size: int) -> Float:
@@ -169,29 +194,26 @@ def _counts(selections: tuple[Order, ...], n: int, size: int) -> Float:
     return counts
 
 
-def _index_by_size(
-    selections: tuple[Order, ...], n_columns: int, n: int, size: int
-) -> tuple[float, float]:
-    """The index of the first `size` features, of n that could be selected, and its error.
+def _index(selections: tuple[Order, ...], n_columns: int, n: int) -> tuple[float, float]:
+    """The index of selections of n features that could be selected, and its standard error.
 
     With M selections of k_i of n features, p_f the share that has feature f and k̄ = Σ p_f:
     Φ = 1 − (1/n) Σ_f M/(M−1) p_f (1 − p_f) / (k̄/n (1 − k̄/n)). Its variance is 4/M² Σ (Φ_i − Φ̄)².
     """
     M = len(selections)
-    counts = _counts(selections, n_columns, size)
+    counts = _counts(selections, n_columns, n_columns)
     p = counts / M
-    mean = float(p.sum()) / n  # k̄/n
+    mean = float(p.sum()) / max(1, n)  # k̄/n
     chance = mean * (1.0 - mean)
-    if M < 2 or chance <= 0.0:
+    if M < 2 or chance <= 1e-15:
         return np.nan, np.nan
     spread = float((p * (1.0 - p)).sum()) * M / (M - 1) / n
     index = 1.0 - spread / chance
     parts = np.empty(M)
     for place, order in enumerate(selections):
-        own = order[:size]
-        share = len(own) / n  # k_i/n
+        share = len(order) / n  # k_i/n
         parts[place] = (
-            float(p[own].sum()) / n
+            float(p[order].sum()) / n
             - share * mean
             + 0.5 * index * (2.0 * share * mean - share - mean + 1.0)
         ) / chance

@@ -13,14 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._assessment import PathAssessment
-from ._draws import draw_order, draw_rows
-from ._folds import Folds
+from ._draws import check_groups_move, draw_order, draw_rows, make_generator
 from ._labels import Task
 from ._null import PermutationNull
 from ._path_warnings import path_warnings
-from ._plan import folds_of
 from ._problem import FeatureList, is_whole
-from ._procedure import Options, Procedure, make_procedure
+from ._procedure import Options, check_measure, make_outer_folds, make_procedure
 from ._repeat import FoldResult, fold_result, null_result, padded, repeat, resampled_order
 from ._size import SizeRule
 from ._stability import Stability
@@ -61,7 +59,7 @@ def cross_validate_path(
     patience: int | None = None,
     tol: float | None = None,
     n_random: int = 10,
-    random_state: int | None = 0,
+    random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> PathAssessment:
@@ -90,7 +88,7 @@ def cross_validate_path(
         What the search itself goes by: `cv` of `greedy_path`.
     loss : str or callable, default="auto"
         What the search goes by, as in `greedy_path`; "auto" as in the estimators: "squared", and
-        for a classification in each fold also "zero_one", if that is clearly better.
+        for a classification whose penalty is chosen in folds also "zero_one", if clearly better.
     measure : str or callable, optional
         The loss in which results are given; by default that of the search, or "zero_one" for a
         classification by squared loss.
@@ -99,12 +97,14 @@ def cross_validate_path(
     fit_intercept, sample_weight, forced_features, excluded_features
         As in `greedy_path`.
     groups : array-like of shape (m,), optional
-        Samples of a group stay together in the outer folds, and in inner ones.
+        Samples of a group stay together in the outer folds, and in those inside them that choose
+        the penalty; pass a number or a grouping splitter as `inner_cv` for the search itself.
     alpha_rule, alpha_cv, refit_alpha, size_rule, max_features, patience, tol
         As in `greedy_path`; folds are made of the training rows of each outer fold.
     n_random : int, default=10
-        How many times features are drawn at random in each fold, for comparison; 0 for none.
-    random_state : int or None, default=0
+        How many times features are drawn at random in each fold, for comparison; 0 for none. The
+        penalty of their models is chosen of three values, where that of the path is of 25.
+    random_state : int, Generator or None, default=0
         Of the random features.
     n_jobs : int, optional
         Processes over outer folds; -1 takes all cores. The answer is the same.
@@ -138,17 +138,17 @@ def cross_validate_path(
         X,
         y,
         Options(
-            n_features,
-            alpha,
-            inner_cv,
-            loss,
-            alpha_rule,
-            alpha_cv,
-            refit_alpha,
-            size_rule,
-            max_features,
-            patience,
-            tol,
+            n_features=n_features,
+            alpha=alpha,
+            inner_cv=inner_cv,
+            loss=loss,
+            alpha_rule=alpha_rule,
+            alpha_cv=alpha_cv,
+            refit_alpha=refit_alpha,
+            size_rule=size_rule,
+            max_features=max_features,
+            patience=patience,
+            tol=tol,
         ),
         task=task,
         measure=measure,
@@ -160,14 +160,17 @@ def cross_validate_path(
     )
     _check_count("n_random", n_random, 0)
     problem = procedure.problem
-    folds = _outer_folds(procedure, cv)
+    folds = make_outer_folds(procedure, cv)
     tests = [split.test for split in folds.splits]
-    procedure.measure.check(problem.Y, problem.weights, tests, problem.single_target)
-    seeds = np.random.SeedSequence(random_state).spawn(len(folds.splits))
+    check_measure(procedure, tests)
+    seeds = make_generator(random_state).spawn(len(folds.splits))
     found: list[FoldResult] = repeat(
         procedure,
         fold_result,
-        [(split, n_random, seed) for split, seed in zip(folds.splits, seeds, strict=True)],
+        [
+            (number, split, n_random, seed)
+            for number, (split, seed) in enumerate(zip(folds.splits, seeds, strict=True))
+        ],
         what="folds",
         n_jobs=n_jobs,
         verbose=verbose,
@@ -194,6 +197,8 @@ def cross_validate_path(
         n_available=problem.n_available,
         n_asked=None if procedure.is_size_chosen else int(n_features),
         feature_names_in=problem.feature_names,
+        forced=problem.forced,
+        overlap=folds.overlap,
     )
 
 
@@ -220,7 +225,7 @@ def permutation_null(
     max_features: int | None = None,
     patience: int | None = None,
     tol: float | None = None,
-    random_state: int | None = 0,
+    random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> PermutationNull:
@@ -237,13 +242,14 @@ def permutation_null(
     n_permutations : int, default=100
         No p-value can be below 1 / (n_permutations + 1).
     alpha, inner_cv, loss, measure, task, fit_intercept, sample_weight, groups
-        As in `cross_validate_path`; groups are for inner folds. Targets are permuted over all
-        samples, which is right if samples are independent.
+        As in `cross_validate_path`. Targets are permuted over all samples, which is right if
+        samples are independent, with their weights; with groups, whole groups of the same size
+        change places.
     forced_features, excluded_features, alpha_rule, alpha_cv, refit_alpha
         As in `cross_validate_path`.
     size_rule, max_features, patience, tol
         As in `cross_validate_path`.
-    random_state : int or None, default=0
+    random_state : int, Generator or None, default=0
         Of the permutations.
     n_jobs : int, optional
         Processes over permutations; -1 takes all cores. The answer is the same.
@@ -273,17 +279,17 @@ def permutation_null(
         X,
         y,
         Options(
-            n_features,
-            alpha,
-            inner_cv,
-            loss,
-            alpha_rule,
-            alpha_cv,
-            refit_alpha,
-            size_rule,
-            max_features,
-            patience,
-            tol,
+            n_features=n_features,
+            alpha=alpha,
+            inner_cv=inner_cv,
+            loss=loss,
+            alpha_rule=alpha_rule,
+            alpha_cv=alpha_cv,
+            refit_alpha=refit_alpha,
+            size_rule=size_rule,
+            max_features=max_features,
+            patience=patience,
+            tol=tol,
         ),
         task=task,
         measure=measure,
@@ -295,11 +301,13 @@ def permutation_null(
     )
     _check_count("n_permutations", n_permutations, 1)
     problem = procedure.problem
-    everything = [np.arange(problem.n_samples)]
-    procedure.measure.check(problem.Y, problem.weights, everything, problem.single_target)
+    check_measure(procedure, [np.arange(problem.n_samples)])
+    check_groups_move(problem.has_weight, procedure.groups)
     given = null_result(procedure, procedure.shared(), None, 0)
-    generator = np.random.default_rng(random_state)
-    orders = [draw_order(problem.has_weight, generator) for _ in range(n_permutations)]
+    generator = make_generator(random_state)
+    orders = [
+        draw_order(problem.has_weight, generator, procedure.groups) for _ in range(n_permutations)
+    ]
     size = len(given.losses)
     found = repeat(
         procedure,
@@ -344,7 +352,7 @@ def resample_path(
     max_features: int | None = None,
     patience: int | None = None,
     tol: float | None = None,
-    random_state: int | None = 0,
+    random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Stability:
@@ -371,7 +379,7 @@ def resample_path(
         As in `cross_validate_path`.
     size_rule, max_features, patience, tol
         As in `cross_validate_path`.
-    random_state : int or None, default=0
+    random_state : int, Generator or None, default=0
         Of the draws.
     n_jobs : int, optional
         Processes over draws; -1 takes all cores. The answer is the same.
@@ -399,17 +407,17 @@ def resample_path(
         X,
         y,
         Options(
-            n_features,
-            alpha,
-            inner_cv,
-            loss,
-            alpha_rule,
-            alpha_cv,
-            refit_alpha,
-            size_rule,
-            max_features,
-            patience,
-            tol,
+            n_features=n_features,
+            alpha=alpha,
+            inner_cv=inner_cv,
+            loss=loss,
+            alpha_rule=alpha_rule,
+            alpha_cv=alpha_cv,
+            refit_alpha=refit_alpha,
+            size_rule=size_rule,
+            max_features=max_features,
+            patience=patience,
+            tol=tol,
         ),
         task=task,
         measure=None,
@@ -428,7 +436,7 @@ def resample_path(
         resample,
         n_resamples,
         share,
-        np.random.default_rng(random_state),
+        make_generator(random_state),
     )
     found = repeat(
         procedure,
@@ -445,22 +453,8 @@ def resample_path(
         problem.feature_names,
         source,
         n_available=problem.n_available,
+        forced=problem.forced,
     )
-
-
-def _outer_folds(procedure: Procedure, cv: Any) -> Folds:
-    """The folds of an assessment, for which leave-one-out would be too much."""
-    try:
-        folds = folds_of(procedure.problem, cv, procedure.groups, procedure.labels)
-    except (TypeError, ValueError) as error:
-        message = str(error).replace("'loo', a number", "a number").replace(", or 'loo'", "")
-        raise type(error)(message) from error
-    if folds is None:
-        raise ValueError(
-            f"cv={cv!r}: the whole selection is made anew for each outer fold; use a number of "
-            "folds, a splitter or fold ids."
-        )
-    return folds
 
 
 def _check_count(name: str, value: Any, least: int) -> None:
