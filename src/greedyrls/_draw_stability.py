@@ -70,8 +70,10 @@ def plot_stability(
     size = len(found.sizes) if k is None else k
     shares = found.frequencies(size)
     order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)][:n_features]
-    # A selection may have ended before k features.
-    chance = float(shares.sum()) / found.n_features_in
+    # A selection may have ended before k features; forced ones are there by no chance.
+    free = np.delete(shares, list(found.forced)).sum()
+    available = found.n_features_in if found.n_available is None else found.n_available
+    chance = float(free) / max(1, available - len(found.forced))
     if ax is None:
         ax = parts.new_axes(6.4, _HEIGHT + _BAR * max(len(order), 5))
     ax.set_xlim(0.0, 1.0)
