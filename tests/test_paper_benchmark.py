@@ -272,6 +272,7 @@ def test_numbers_of_a_data_set() -> None:
     assert summary["best_loo_size"] == 2
     assert summary["optimism_at_best"] == pytest.approx([0.08, 0.0])
     assert summary["smallest_as_good"] == 2  # 0.82 is within 0.05 of 0.85
+    assert summary["smallest_within_point"] == 3
     assert summary["mean_lead"][0] == pytest.approx((0.1 + 0.22 + 0.2) / 3, abs=1e-6)
     assert result["curves"]["test_error"] == pytest.approx([0.1, 0.0, 0.0, 0.05])
 
@@ -310,6 +311,7 @@ def made_up_set(
             "mean_lead": [lead, 0.01],
             "share_of_sizes_ahead": 1.0,
             "smallest_as_good": as_good,
+            "smallest_within_point": as_good,
             "best_loo_size": 7,
             "loo_at_best": [0.9 + gap, 0.0],
             "test_at_best": [0.9, 0.0],
@@ -370,3 +372,25 @@ def test_verdicts_follow_the_numbers(
 def test_few_small_subsets_are_not_most() -> None:
     sets = as_in_the_paper() | {name: made_up_set(as_good=11) for name in SETS[:3]}
     assert verdict_on("small subset", verdicts(None, sets)) is Verdict.FAILS
+
+
+def test_answers_are_found_again_whatever_their_settings(tmp_path: Path) -> None:
+    # JSON turns tuples into lists.
+    settings = {"sizes": (1, 2), "name": "x"}
+    task = tasks.Task("made up", dict, (), tmp_path / "answer.json", settings, 1.0)
+    files.write_json(task.file, {"task_settings": settings, "answer": {"seconds": 1.0}})
+    assert tasks.kept(task) == {"seconds": 1.0}
+    assert tasks.kept(replace(task, settings=settings | {"name": "y"})) is None
+
+
+def test_the_cost_of_a_candidate_is_never_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of two noisy timings the longer problem may look the quicker.
+    seconds = iter([1.0, 0.9, 5.0])
+
+    def timed(call: Any) -> tuple[float, Any]:
+        return next(seconds), call()
+
+    monkeypatch.setattr(scaling, "_timed", timed)
+    X, y = scaling.two_normals(30, 40)
+    found, _ = scaling.time_algorithm_2(X, y, 20, budget=0.5)
+    assert found["candidates_timed"] < found["candidates_in_all"]

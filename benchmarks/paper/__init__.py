@@ -1,0 +1,1 @@
+"""Every experiment of the paper: `python benchmarks/paper/run.py --help`."""
