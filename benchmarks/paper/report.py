@@ -125,7 +125,9 @@ def _introduction(decided: list[Claim], is_quick: bool) -> str:
         "those that are missing, where there is a network. The numbers are in "
         f"`benchmarks/paper/{'quick/' if is_quick else ''}results/`.\n\n"
         f"Verdicts on {len(decided)} claims: {told}. Each is computed from the numbers by the rule "
-        "beside it; ± is one standard error over the folds." + quick
+        "beside it; ± is one standard error over the folds. The rules for small subsets and for "
+        "optimism were settled after a first look at the numbers, so the row of a claim tells all "
+        "that they could have gone by." + quick
     )
 
 
