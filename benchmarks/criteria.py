@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import gzip
 import json
 import multiprocessing
 import os
@@ -24,6 +23,7 @@ import numpy as np
 
 import machine
 import tables
+from paper import datasets
 from problems import PROBLEMS, Array
 
 RESULTS = Path(__file__).parent / "results" / "criteria.json"
@@ -247,7 +247,7 @@ def _zero_one(data_dir: Path | None, rounds: int) -> list[Ratio]:
     asked = "MNIST 5 against the rest, 0/1 LOO, in k GEMVs"
     if data_dir is None:
         return [Ratio(asked, "<= 8", None, None, "not run: needs --data-dir")]
-    X, y = mnist_five(data_dir / "mnist")
+    X, y = datasets.load(datasets.DATA_SETS["mnist5"], data_dir)
 
     def select() -> Any:
         return greedy_path(X, y, K, loss="zero_one")
@@ -272,20 +272,6 @@ def _zero_one(data_dir: Path | None, rounds: int) -> list[Ratio]:
         _at_most(8, asked, median(seconds) / unit, detail),
         _at_most(2.2, "the same: memory in all, in X", 1 + peak, f"{X.nbytes / 1e6:.0f} MB of X"),
     ]
-
-
-def mnist_five(folder: Path) -> tuple[Array, Array]:
-    """All 70,000 images with the first 780 pixels in [0, 1]; +1 for the digit 5."""
-    parts = ("train", "t10k")
-    images = [_idx(folder / f"{part}-images-idx3-ubyte.gz", 16).reshape(-1, 784) for part in parts]
-    labels = [_idx(folder / f"{part}-labels-idx1-ubyte.gz", 8) for part in parts]
-    X = np.concatenate(images)[:, :780].astype(np.float64) / 255.0
-    return X, np.where(np.concatenate(labels) == 5, 1.0, -1.0)
-
-
-def _idx(path: Path, header: int) -> NDArrayBytes:
-    with gzip.open(path, "rb") as file:
-        return np.frombuffer(file.read(), dtype=np.uint8, offset=header)
 
 
 def _sequential(data_dir: Path | None, rounds: int) -> list[Ratio]:
@@ -318,7 +304,6 @@ def _sequential(data_dir: Path | None, rounds: int) -> list[Ratio]:
     ]
 
 
-NDArrayBytes = Any
 COMPARISONS: dict[str, Callable[[Path | None, int], list[Ratio]]] = {
     "folds": _folds,
     "joint": _joint,

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
+from numpy.testing import assert_allclose
 from sklearn.model_selection import GroupKFold
 
 from greedyrls import GreedyRLSClassifier, SelectionPath, greedy_path
@@ -227,3 +229,58 @@ def penalties_of(path: SelectionPath) -> list[float]:
     if path.refit_alphas is not None:
         return list(path.refit_alphas)
     return [path.settings.alpha] * len(path)
+
+
+ALPHAS = [1e-2, 1.0, 100.0]
+SAME = 1e-8
+
+
+def numbers(m: int = 22, n: int = 6, seed: int = 0, targets: tuple[int, ...] = ()) -> Any:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n)) * rng.uniform(0.5, 2.0, n) + rng.standard_normal(n)
+    y = X[:, :3] @ rng.standard_normal((3, *targets)) + 2.0 * rng.standard_normal((m, *targets))
+    return X, y
+
+
+def labels(m: int = 26, n: int = 6, classes: int = 2, seed: int = 0) -> Any:
+    """Classes as text, all about equally frequent and in no order."""
+    X, y = numbers(m, n, seed)
+    names = np.array(["cat", "ant", "bee", "dog"][:classes])
+    ranks = np.argsort(np.argsort(y))
+    return X, names[ranks * classes // m]
+
+
+def huberish(y_true: Any, y_pred: Any) -> float:
+    size = np.abs(y_true - y_pred)
+    return float(np.mean(np.where(size < 1.0, size**2, 2.0 * size - 1.0)))
+
+
+def largest(y_true: Any, y_pred: Any) -> float:
+    return float(np.abs(y_true - y_pred).max())
+
+
+def assert_is_literal(question: Question, cv: Any, splits: Any, n_random: int = 1) -> Any:
+    found = question.assess(cv, n_random)
+    seeds = np.random.SeedSequence(0).spawn(len(splits))
+    folds = [
+        question.fold(np.asarray(train), np.asarray(test), n_random, seed)
+        for (train, test), seed in zip(splits, seeds, strict=True)
+    ]
+    size = max(len(fold.path) for fold in folds)
+    assert found.test_losses.shape == found.selection_losses.shape == (len(splits), size)
+    assert found.random_losses.shape == (len(splits), n_random, size)
+    for number, fold in enumerate(folds):
+        known = len(fold.path)
+        assert found.features[number].tolist() == fold.path.indices.tolist()
+        assert found.alphas[number] == pytest.approx(fold.path.settings.alpha, rel=1e-9)
+        assert found.chosen_sizes[number] == fold.path.chosen_size
+        for name in ("test_losses", "selection_losses", "random_losses"):
+            curve = getattr(found, name)[number]
+            expected = getattr(fold, name)
+            assert_allclose(curve[..., :known], expected, rtol=SAME, atol=1e-12, err_msg=name)
+            assert np.isnan(curve[..., known:]).all()
+        assert found.initial_losses[number] == pytest.approx(fold.initial_loss, rel=SAME)
+    weights = question.weights
+    totals = np.array([weights[test].sum() for _, test in splits])
+    assert_allclose(found.shares, totals / totals.sum(), rtol=1e-12)
+    return found

@@ -114,7 +114,7 @@ def test_a_null_is_no_other_thing() -> None:
     with pytest.raises(
         TypeError, match=r"null must be a PermutationNull.*or None, got 0.5 \(float"
     ):
-        plot_assessment(make_assessment(), 0.5)  # type: ignore[arg-type]
+        plot_assessment(make_assessment(), 0.5)
 
 
 def test_without_matplotlib(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -318,7 +318,7 @@ def test_a_size_among_those_selected() -> None:
     with pytest.raises(ValueError, match="k=9 is not among the sizes selected, 1 to 5"):
         plot_stability(make_stability(), 9)
     with pytest.raises(TypeError, match="whole number"):
-        plot_stability(make_stability(), 2.0)  # type: ignore[arg-type]
+        plot_stability(make_stability(), 2.0)
     assert pyplot.get_fignums() == []
 
 

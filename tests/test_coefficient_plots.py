@@ -122,7 +122,7 @@ def test_no_names_at_all() -> None:
     ax = drawn(plot_coefficients(make_path(4), n_labels=0))
     assert not ax.texts
     assert not profiles(ax)
-    assert len(ax.collections[0].get_segments()) == 4  # type: ignore[attr-defined]
+    assert len(ax.collections[0].get_segments()) == 4
 
 
 @pytest.mark.parametrize("size", [None, COLUMN])

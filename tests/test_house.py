@@ -20,6 +20,7 @@ PACKAGE = Path(greedyrls.__file__).parent
 # Rooms from the ground up: a module may import only modules that stand before it.
 ROOMS = [
     "_kernels",
+    "_values",
     "_losses",
     "_tiles",
     "_zero_one",
@@ -67,6 +68,7 @@ ROOMS = [
     "_null",
     "_path_warnings",
     "_random_sets",
+    "_trial",
     "_procedure",
     "_draws",
     "_repeat",

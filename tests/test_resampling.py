@@ -11,13 +11,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GroupKFold
 
-from assess_twin import Question
+from assess_twin import ALPHAS, Question, huberish, labels, largest, numbers
 from greedyrls import greedy_path
 from greedyrls._draws import draw_order, draw_rows
 from greedyrls._procedure import Options, make_procedure
 from greedyrls._samples import SampleSpace
 from greedyrls.assess import PermutationNull, Stability, permutation_null, resample_path
-from test_assess import ALPHAS, huberish, labels, largest, numbers
 
 SAME = 1e-8
 

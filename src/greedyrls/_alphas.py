@@ -10,8 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ._curves import Chosen, LooCurve, best_penalties
 from ._kernels import Float
+from ._losses import Loss
 from ._problem import check_alpha
+from ._state import LooData
 from ._surface import AlphaRule
 
 # Of the median sum of squares of a feature: from almost none, where the search is a matching
@@ -101,3 +104,19 @@ def auto_grid(scale: float) -> Float:
 def refit_grid(scale: float, is_fine: bool) -> Float:
     """Penalties for models on chosen features."""
     return scale * 10.0 ** (_FINE_EXPONENTS if is_fine else _COARSE_EXPONENTS)
+
+
+def model_penalties(
+    refit: Refit, alpha: float, data: LooData | None, chosen: Chosen, loss: Loss, is_fine: bool
+) -> Float:
+    """Penalties (k) of the models on the first 1, 2, … chosen features, by the rule.
+
+    `data` are those of the rows the models are fitted to; only "loo" looks at them.
+    """
+    if refit != "loo":
+        return np.full(len(chosen.indices), alpha if refit == "same" else refit)
+    assert data is not None
+    problem = data.problem
+    grid = refit_grid(penalty_scale(data.start.diagonal, problem.excluded), is_fine)
+    curve = LooCurve(data.samples, problem, chosen, loss)
+    return grid[best_penalties(curve, grid)[0]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from . import _cautions as cautions
 from ._kernels import Float
 from ._size import fold_covariance
 from ._stability import Order, Stability
+from ._values import ArrayValue
 
 if TYPE_CHECKING:
     import pandas
@@ -39,7 +40,7 @@ class Curve(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PathAssessment:
+class PathAssessment(ArrayValue):
     """The whole selection made anew in each outer fold, and tested on the rows held out.
 
     Made by `cross_validate_path`. Losses are of `measure`; lower is better. Sizes that a fold did
@@ -100,20 +101,6 @@ class PathAssessment:
     feature_names_in: tuple[str, ...] | None = None
     forced: tuple[int, ...] = ()
     overlap: float = 0.0
-
-    def __post_init__(self) -> None:
-        own = tuple(np.array(order, dtype=np.intp) for order in self.features)
-        for order in own:
-            order.flags.writeable = False
-        object.__setattr__(self, "features", own)
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-
-    # Arrays lose their read-only flag when copied or pickled: go through the constructor.
-    def __reduce__(self) -> tuple[type[PathAssessment], tuple[Any, ...]]:
-        return PathAssessment, tuple(getattr(self, field.name) for field in fields(self))
 
     def __repr__(self) -> str:
         count = len(self.shares)

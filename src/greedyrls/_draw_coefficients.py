@@ -117,11 +117,11 @@ def plot_coefficients(
 
 
 def _check(n_labels: object, target: object, targets: int) -> None:
-    if not is_whole(n_labels) or n_labels < 0:  # type: ignore[operator]
+    if not is_whole(n_labels) or n_labels < 0:
         raise ValueError(f"n_labels must be a whole number, 0 or more; got {n_labels!r}.")
     if target is None:
         return
-    if not is_whole(target) or not 0 <= target < targets:  # type: ignore[operator]
+    if not is_whole(target) or not 0 <= target < targets:
         raise ValueError(
             f"target={target!r} is not the place of a target; there are {targets}, from 0 on. Use "
             "None for the norm over all."

@@ -20,7 +20,7 @@ from ._outer import criterion_groups
 from ._path import SelectionPath
 from ._plan import make_plan
 from ._problem import FeatureList, Problem, make_problem
-from ._request import make_request
+from ._request import make_request, open_loss
 from ._select import select
 from ._size import SizeRule
 from ._surface import AlphaRule
@@ -87,12 +87,12 @@ class _GreedyRLS(SelectorMixin, BaseEstimator):
             excluded_features=self.excluded_features,
             feature_names=None if names is None else tuple(names),
         )
-        is_open = isinstance(self.loss, str) and self.loss == "auto"
+        loss, rival = open_loss(self.loss, labels)
         plan = make_plan(
             problem,
             cv=self.cv,
             groups=criterion_groups(self.cv, self.alpha_cv, groups),
-            loss="squared" if is_open else self.loss,
+            loss=loss,
             labels=labels,
         )
         request = make_request(
@@ -112,7 +112,7 @@ class _GreedyRLS(SelectorMixin, BaseEstimator):
             verbose=self.verbose,
             groups=groups,
             labels=labels,
-            rival="zero_one" if is_open and labels is not None else None,
+            rival=rival,
         )
         self.path_ = select(problem, plan, request)
         if self.path_.interrupted:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._alphas import Refit, penalty_scale, refit_grid
-from ._curves import Chosen, LooCurve, best_penalties, held_out_losses
+from ._alphas import Refit, model_penalties
+from ._curves import Chosen, held_out_losses
 from ._folds import Folds, Split
 from ._kernels import Float
 from ._losses import Loss
@@ -152,7 +152,7 @@ class _OuterFold:
         if refit == "loo" and self._loo_data is None:
             self._loo_data = LooData(self._problem)
         self._known: dict[tuple[tuple[int, ...], float, bool], Float] = {}
-        self._refitted: dict[tuple[int, ...], Float] = {}
+        self._penalties: dict[tuple[tuple[int, ...], float], Float] = {}
         self._test = positive_rows(problem.weights, split.test)
         self._Y = problem.Y[self._test]
         self._weights = None if problem.weights is None else problem.weights[self._test]
@@ -177,24 +177,20 @@ class _OuterFold:
         key = (chosen.indices, same, measure is None)
         if key not in self._known:
             columns = self._problem.X[np.ix_(self._test, path.indices)].astype(np.float64)
-            penalties = self._penalties(chosen, path.settings.alpha)
+            if (known := key[:2]) not in self._penalties:
+                self._penalties[known] = model_penalties(
+                    self._refit,
+                    path.settings.alpha,
+                    self._loo_data,
+                    chosen,
+                    self._plan.loss,
+                    is_fine=False,
+                )
+            penalties = self._penalties[known]
             self._known[key] = held_out_losses(
                 chosen, penalties, columns, self._Y, self._weights, loss
             )
         return self._known[key]
-
-    def _penalties(self, chosen: Chosen, alpha: float) -> Float:
-        """Of the models of all sizes, (k)."""
-        if self._refit != "loo":
-            return np.full(len(chosen.indices), alpha if self._refit == "same" else self._refit)
-        if chosen.indices not in self._refitted:
-            assert self._loo_data is not None
-            grid = refit_grid(
-                penalty_scale(self._loo_data.start.diagonal, self._problem.excluded), is_fine=False
-            )
-            curve = LooCurve(self._loo_data.samples, self._problem, chosen, self._plan.loss)
-            self._refitted[chosen.indices] = grid[best_penalties(curve, grid)[0]]
-        return self._refitted[chosen.indices]
 
 
 def joint_surface(

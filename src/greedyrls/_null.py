@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from ._assessment import measure_in_words
 from ._kernels import Float
+from ._values import ArrayValue
 
 # Losses this close (relatively) are equal.
 _TIE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationNull:
+class PermutationNull(ArrayValue):
     """Losses of the whole selection on the targets as given, and on permuted ones.
 
     Made by `permutation_null`. Losses are the selection's own, in `measure`; they are optimistic,
@@ -43,14 +43,6 @@ class PermutationNull:
     chosen_loss: float
     null_chosen_losses: Float
     initial_loss: float
-
-    def __post_init__(self) -> None:
-        for values in (self.losses, self.null_losses, self.null_chosen_losses):
-            values.flags.writeable = False
-
-    # Arrays lose their read-only flag when copied or pickled: go through the constructor.
-    def __reduce__(self) -> tuple[type[PermutationNull], tuple[Any, ...]]:
-        return PermutationNull, tuple(getattr(self, field.name) for field in fields(self))
 
     def __repr__(self) -> str:
         return (

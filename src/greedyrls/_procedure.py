@@ -11,27 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._alphas import Refit, penalty_scale, refit_grid
-from ._curves import Chosen, LooCurve, best_penalties, held_out_losses
 from ._folds import Folds, Split, one_per_row
 from ._kernels import Float, first_non_finite
 from ._labels import Task, check_weighted_classes, make_targets
-from ._losses import Loss, is_same_loss, make_loss
-from ._nested import chosen_of
+from ._losses import Loss, make_loss
 from ._outer import takes_groups
-from ._path import SelectionPath
-from ._plan import Plan, folds_of, make_plan, positive_rows
+from ._plan import Plan, folds_of, make_plan
 from ._problem import FeatureList, Problem, is_whole, make_problem, report_non_finite
-from ._random_sets import random_sets
-from ._request import make_request
+from ._request import Request, make_request, open_loss
 from ._select import select
 from ._shared_gram import share_columns
 from ._state import LooData
-
-Rows = NDArray[np.intp]
-
-# A prediction of 0, between the classes, is wrong for each of them.
-_CLASS_LOSSES = ("zero_one", "balanced_zero_one")
+from ._trial import Rows, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +40,6 @@ class Options:
     max_features: int | None
     patience: int | None
     tol: float | None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the loss to select by is chosen, too."""
-        return isinstance(self.loss, str) and self.loss == "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +109,9 @@ class Procedure:
         if path.interrupted:
             # A part of a selection tells nothing of the whole.
             raise KeyboardInterrupt
-        followed = (
-            replace(plan, loss=make_loss(path.settings.loss)) if self.options.is_open else plan
-        )
-        return Trial(path, followed, problem, data, request.refit)
+        if request.rival is not None and path.settings.loss == request.rival.name:
+            plan = replace(plan, loss=request.rival)
+        return Trial(path, plan, problem, data, request.refit)
 
     def permuted(self, order: Rows) -> Procedure:
         """The same with the targets, and their weights, of other rows."""
@@ -151,7 +136,9 @@ class Procedure:
         weights = self._weights(rows, counts)
         return replace(self.problem, X=X, Y=self.problem.Y[rows], weights=weights)
 
-    def _plan_and_request(self, rows: Rows, counts: Float | None, least: int) -> tuple[Plan, Any]:
+    def _plan_and_request(
+        self, rows: Rows, counts: Float | None, least: int
+    ) -> tuple[Plan, Request]:
         """As they would be made if these rows were all there are."""
         options = self.options
         # Nothing is read of X here but its shape.
@@ -159,12 +146,13 @@ class Procedure:
         part = self._part(rows, counts, X)
         labels = None if self.labels is None else self.labels[rows]
         groups = None if self.groups is None else self.groups[rows]
+        loss, rival = open_loss(options.loss, labels)
         try:
             plan = make_plan(
                 part,
                 cv=options.inner_cv,
                 groups=groups if takes_groups(options.inner_cv) else None,
-                loss="squared" if options.is_open else options.loss,
+                loss=loss,
                 labels=labels,
             )
         except (TypeError, ValueError) as error:
@@ -183,7 +171,7 @@ class Procedure:
             tol=options.tol,
             groups=groups,
             labels=labels,
-            rival="zero_one" if options.is_open and labels is not None else None,
+            rival=rival,
         )
         return plan, replace(request, limits=replace(request.limits, least=least))
 
@@ -214,8 +202,7 @@ def make_procedure(
         forced_features=forced_features,
         excluded_features=excluded_features,
     )
-    plain = "squared" if options.is_open else options.loss
-    criterion = make_loss(plain)
+    criterion = make_loss(open_loss(options.loss, targets.labels)[0])
     group_of = None if groups is None else one_per_row(groups, problem.n_samples, "groups")
     if targets.labels is not None:
         check_weighted_classes(targets.labels, sample_weight)
@@ -283,121 +270,3 @@ def _lifted(folds: Folds, rows: Rows, count: int) -> Folds:
         train = np.sort(np.concatenate([rows[split.train], others]))
         splits.append(Split(train, rows[split.test], split.is_complement))
     return replace(folds, splits=tuple(splits), n_samples=count)
-
-
-class Trial:
-    """A selection that was made, and what can be asked of it."""
-
-    def __init__(
-        self, path: SelectionPath, plan: Plan, problem: Problem, data: LooData | None, refit: Refit
-    ) -> None:
-        self.path = path
-        self._plan = plan
-        self._problem = problem
-        self._data = data
-        self._refit = refit
-
-    @property
-    def data(self) -> LooData:
-        """Sums over the rows of the selection."""
-        if self._data is None:
-            self._data = LooData(self._problem)
-        return self._data
-
-    @property
-    def penalties(self) -> Float:
-        """Of the models of all sizes, (k)."""
-        if self.path.refit_alphas is not None:
-            return np.array(self.path.refit_alphas)
-        return np.full(len(self.path), self.path.settings.alpha)
-
-    def selection_losses(self, measure: Loss) -> Float:
-        """What the selection believes of its models, (k)."""
-        is_criterion = is_same_loss(measure, self._plan.loss)
-        if is_criterion and (self.path.refit_alphas is None or self._plan.folds is not None):
-            return self.path.losses
-        if self._plan.folds is not None:
-            return self._losses_in_folds(self._plan.folds, measure)
-        curve = LooCurve(self.data.samples, self._problem, chosen_of(self.path), measure)
-        return curve.own_losses(self.penalties)
-
-    def _losses_in_folds(self, folds: Folds, measure: Loss) -> Float:
-        """Losses (k) of the models fitted to the training rows of each inner fold, on its others.
-
-        The features are those chosen on all of them, as for the losses that the search goes by.
-        """
-        problem = self._problem
-        total, weight = np.zeros(len(self.path)), 0.0
-        for split in folds.splits:
-            train = positive_rows(problem.weights, split.train)
-            weights = None if problem.weights is None else problem.weights[train]
-            part = replace(problem, X=problem.X[train], Y=problem.Y[train], weights=weights)
-            (chosen,) = random_sets(LooData(part), [self.path.indices])
-            own = float(len(split.test))
-            if problem.weights is not None:
-                own = float(problem.weights[split.test].sum())
-            total += own * self._losses(chosen, self.penalties, problem, split.test, measure)
-            weight += own
-        return total / weight
-
-    def initial_loss(self, measure: Loss) -> float:
-        """Leave-one-out loss of the model without features on the rows of the selection."""
-        problem = self._problem
-        rows = np.flatnonzero(problem.has_weight)
-        if measure.name in _CLASS_LOSSES:
-            return self.initial_loss_on(problem, rows, measure)
-        weights = None if problem.weights is None else problem.weights[rows]
-        predictions = self.data.samples.predictions()[:, None, rows]
-        return float(measure.values(problem.Y[rows], predictions, weights)[0])
-
-    def losses_on(self, other: Problem, rows: Rows, measure: Loss) -> Float:
-        """Losses of the models on other rows, (k)."""
-        return self._losses(chosen_of(self.path), self.penalties, other, rows, measure)
-
-    def initial_loss_on(self, other: Problem, rows: Rows, measure: Loss) -> float:
-        """The same of the model without features; for classes the most frequent one is guessed."""
-        rows = positive_rows(other.weights, rows)
-        guess = self.path.moments.target_means
-        if measure.name in _CLASS_LOSSES:
-            guess = self._most_frequent()
-        means = np.broadcast_to(guess, (len(rows), other.Y.shape[1]))
-        predictions = means.T[:, None, :].copy()
-        weights = None if other.weights is None else other.weights[rows]
-        return float(measure.values(other.Y[rows], predictions, weights)[0])
-
-    def _most_frequent(self) -> Float:
-        """The code (t) of the class of largest weight among the rows of the selection."""
-        problem = self._problem
-        counted = problem.has_weight
-        weights = np.ones(counted.sum()) if problem.weights is None else problem.weights[counted]
-        totals = weights @ (problem.Y[counted] > 0.0)
-        if len(totals) == 1:
-            return np.array([1.0 if totals[0] > weights.sum() / 2.0 else -1.0])
-        code = np.full(len(totals), -1.0)
-        code[int(np.argmax(totals))] = 1.0
-        return code
-
-    def losses_of(self, chosen: Chosen, other: Problem, rows: Rows, measure: Loss) -> Float:
-        """Losses on other rows of the models on other features.
-
-        Their penalties are chosen as those of the path, of three values rather than 25.
-        """
-        if self._refit == "loo":
-            grid = refit_grid(
-                penalty_scale(self.data.start.diagonal, self._problem.excluded), is_fine=False
-            )
-            curve = LooCurve(self.data.samples, self._problem, chosen, self._plan.loss)
-            penalties = grid[best_penalties(curve, grid)[0]]
-        else:
-            same = self.path.settings.alpha if self._refit == "same" else float(self._refit)
-            penalties = np.full(len(chosen.indices), same)
-        return self._losses(chosen, penalties, other, rows, measure)
-
-    @staticmethod
-    def _losses(
-        chosen: Chosen, penalties: Float, other: Problem, rows: Rows, measure: Loss
-    ) -> Float:
-        rows = positive_rows(other.weights, rows)
-        columns = other.X[np.ix_(rows, np.array(chosen.indices))].astype(np.float64)
-        weights = None if other.weights is None else other.weights[rows]
-        return held_out_losses(chosen, penalties, columns, other.Y[rows], weights, measure)

@@ -101,6 +101,13 @@ def make_request(
     )
 
 
+def open_loss(loss: Any, labels: NDArray[Any] | None) -> tuple[Any, str | None]:
+    """What to select by, and what else to try: "auto" is open for a classification."""
+    if not (isinstance(loss, str) and loss == "auto"):
+        return loss, None
+    return "squared", None if labels is None else "zero_one"
+
+
 def _refit_rule(refit_alpha: Any, alpha: float | Float | str, rule: AlphaRule) -> Refit:
     """None is "loo" where the penalty of the search is chosen for the search alone."""
     if refit_alpha is not None:

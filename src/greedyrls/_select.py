@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from ._all_features import all_features_losses
-from ._alphas import Refit, auto_grid, penalty_scale, refit_grid
-from ._curves import LooCurve, best_penalties
+from ._alphas import Refit, auto_grid, model_penalties, penalty_scale
+from ._curves import LooCurve
 from ._fold_state import FoldData
 from ._kernels import Float
 from ._nested import Nested, chosen_of, joint_surface, nested_surface
@@ -195,15 +195,13 @@ def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> Sel
     path = replace(path, settings=replace(path.settings, refit_alpha=refit))
     if refit == "same":
         return path
-    if refit != "loo":
-        return replace(path, refit_alphas=(float(refit),) * len(path))
-    loo_data = data if isinstance(data, LooData) else LooData(data.problem)
-    penalties = refit_grid(
-        penalty_scale(loo_data.start.diagonal, data.problem.excluded), is_fine=True
+    loo_data = None
+    if refit == "loo":
+        loo_data = data if isinstance(data, LooData) else LooData(data.problem)
+    penalties = model_penalties(
+        refit, path.settings.alpha, loo_data, chosen_of(path), plan.loss, is_fine=True
     )
-    curve = LooCurve(loo_data.samples, data.problem, chosen_of(path), plan.loss)
-    places, _ = best_penalties(curve, penalties)
-    return replace(path, refit_alphas=tuple(penalties[places].tolist()))
+    return replace(path, refit_alphas=tuple(penalties.tolist()))
 
 
 def _with_size(path: SelectionPath, plan: Plan, data: Data, request: Request) -> SelectionPath:

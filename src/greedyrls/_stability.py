@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._kernels import Float
+from ._values import ArrayValue
 
 if TYPE_CHECKING:
     import pandas
@@ -19,7 +20,7 @@ Order = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Stability:
+class Stability(ArrayValue):
     """Several selections from the same features, size by size.
 
     The index is that of Nogueira, Sechidis and Brown (2018): 1 where all selections are the same,
@@ -61,12 +62,12 @@ class Stability:
     level: float = 0.95
     n_available: int | None = None
     forced: tuple[int, ...] = ()
+    _table: Float = field(init=False, repr=False)  # (k × 2) index and its standard error
 
     def __post_init__(self) -> None:
-        own = tuple(np.array(order, dtype=np.intp) for order in self.selections)
+        own = tuple(np.asarray(order, dtype=np.intp) for order in self.selections)
         for number, order in enumerate(own):
             _check_order(order, self.n_features_in, number)
-            order.flags.writeable = False
         if not 0.0 < self.level < 1.0:
             raise ValueError(f"level must be between 0 and 1, got {self.level!r}.")
         object.__setattr__(self, "selections", own)
@@ -74,18 +75,7 @@ class Stability:
         values = [self._index_at(size, count - len(self.forced)) for size in self.sizes]
         table = np.array(values).reshape(-1, 2)
         object.__setattr__(self, "_table", table)
-
-    # Arrays lose their read-only flag when copied or pickled: go through the constructor.
-    def __reduce__(self) -> tuple[type[Stability], tuple[Any, ...]]:
-        return Stability, (
-            self.selections,
-            self.n_features_in,
-            self.feature_names_in,
-            self.source,
-            self.level,
-            self.n_available,
-            self.forced,
-        )
+        super().__post_init__()
 
     @property
     def sizes(self) -> range:
@@ -117,8 +107,7 @@ class Stability:
         return _index(free, self.n_features_in, count)
 
     def _values(self, column: int) -> Float:
-        table: Float = self._table  # type: ignore[attr-defined]
-        return table[:, column].copy()
+        return self._table[:, column].copy()
 
     def frequencies(self, k: int | None = None) -> Float:
         """The share of selections that have each feature among their first k, (n).

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from ._kernels import Float
+from ._values import ArrayValue
 
 AlphaRule = Literal["nested", "joint", "all_features"]
 
 
 @dataclass(frozen=True, eq=False)
-class AlphaSurface:
+class AlphaSurface(ArrayValue):
     """Losses for each penalty (rows) and number of features (columns), and the penalty chosen.
 
     Attributes
@@ -50,11 +51,6 @@ class AlphaSurface:
     alpha: float
     size: int
 
-    def __post_init__(self) -> None:
-        for values in self._arrays():
-            if values is not None:
-                values.flags.writeable = False
-
     def _arrays(self) -> tuple[Float | None, ...]:
         return self.alphas, self.losses, self.standard_errors, self.fold_losses, self.fold_shares
 
@@ -74,20 +70,6 @@ class AlphaSurface:
 
     def __hash__(self) -> int:
         return hash((self.rule, self.folds, self.alpha, self.size, self.losses.tobytes()))
-
-    # Arrays lose their read-only flag when copied or pickled: go through the constructor.
-    def __reduce__(self) -> tuple[type[AlphaSurface], tuple[Any, ...]]:
-        return AlphaSurface, (
-            self.rule,
-            self.alphas,
-            self.losses,
-            self.standard_errors,
-            self.fold_losses,
-            self.fold_shares,
-            self.folds,
-            self.alpha,
-            self.size,
-        )
 
     @property
     def row(self) -> int:

@@ -24,6 +24,9 @@ from ._size import SizeRule
 from ._stability import Stability
 from ._surface import AlphaRule
 
+# The options of a selection are spelt out in each function, as in `greedy_path`: a misspelt one is
+# then an error, and help shows them all.
+
 __all__ = [
     "PathAssessment",
     "PermutationNull",

@@ -1,0 +1,138 @@
+"""A selection that was made on some rows, and what can be asked of it on others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._alphas import Refit, model_penalties
+from ._curves import Chosen, LooCurve, held_out_losses
+from ._folds import Folds
+from ._kernels import Float
+from ._losses import Loss, is_same_loss
+from ._nested import chosen_of
+from ._path import SelectionPath
+from ._plan import Plan, positive_rows
+from ._problem import Problem
+from ._random_sets import random_sets
+from ._state import LooData
+
+Rows = NDArray[np.intp]
+
+# A prediction of 0, between the classes, is wrong for each of them.
+_CLASS_LOSSES = ("zero_one", "balanced_zero_one")
+
+
+class Trial:
+    """The path of a selection, with the rows it was made on."""
+
+    def __init__(
+        self, path: SelectionPath, plan: Plan, problem: Problem, data: LooData | None, refit: Refit
+    ) -> None:
+        self.path = path
+        self._plan = plan
+        self._problem = problem
+        self._data = data
+        self._refit = refit
+
+    @property
+    def data(self) -> LooData:
+        """Sums over the rows of the selection."""
+        if self._data is None:
+            self._data = LooData(self._problem)
+        return self._data
+
+    @property
+    def penalties(self) -> Float:
+        """Of the models of all sizes, (k)."""
+        if self.path.refit_alphas is not None:
+            return np.array(self.path.refit_alphas)
+        return np.full(len(self.path), self.path.settings.alpha)
+
+    def selection_losses(self, measure: Loss) -> Float:
+        """What the selection believes of its models, (k)."""
+        is_criterion = is_same_loss(measure, self._plan.loss)
+        if is_criterion and (self.path.refit_alphas is None or self._plan.folds is not None):
+            return self.path.losses
+        if self._plan.folds is not None:
+            return self._losses_in_folds(self._plan.folds, measure)
+        curve = LooCurve(self.data.samples, self._problem, chosen_of(self.path), measure)
+        return curve.own_losses(self.penalties)
+
+    def _losses_in_folds(self, folds: Folds, measure: Loss) -> Float:
+        """Losses (k) of the models fitted to the training rows of each inner fold, on its others.
+
+        The features are those chosen on all of them, as for the losses that the search goes by.
+        """
+        problem = self._problem
+        total, weight = np.zeros(len(self.path)), 0.0
+        for split in folds.splits:
+            train = positive_rows(problem.weights, split.train)
+            weights = None if problem.weights is None else problem.weights[train]
+            part = replace(problem, X=problem.X[train], Y=problem.Y[train], weights=weights)
+            (chosen,) = random_sets(LooData(part), [self.path.indices])
+            own = float(len(split.test))
+            if problem.weights is not None:
+                own = float(problem.weights[split.test].sum())
+            total += own * self._losses(chosen, self.penalties, problem, split.test, measure)
+            weight += own
+        return total / weight
+
+    def initial_loss(self, measure: Loss) -> float:
+        """Leave-one-out loss of the model without features on the rows of the selection."""
+        problem = self._problem
+        rows = np.flatnonzero(problem.has_weight)
+        if measure.name in _CLASS_LOSSES:
+            return self.initial_loss_on(problem, rows, measure)
+        weights = None if problem.weights is None else problem.weights[rows]
+        predictions = self.data.samples.predictions()[:, None, rows]
+        return float(measure.values(problem.Y[rows], predictions, weights)[0])
+
+    def losses_on(self, other: Problem, rows: Rows, measure: Loss) -> Float:
+        """Losses of the models on other rows, (k)."""
+        return self._losses(chosen_of(self.path), self.penalties, other, rows, measure)
+
+    def initial_loss_on(self, other: Problem, rows: Rows, measure: Loss) -> float:
+        """The same of the model without features; for classes the most frequent one is guessed."""
+        rows = positive_rows(other.weights, rows)
+        guess = self.path.moments.target_means
+        if measure.name in _CLASS_LOSSES:
+            guess = self._most_frequent()
+        means = np.broadcast_to(guess, (len(rows), other.Y.shape[1]))
+        predictions = means.T[:, None, :].copy()
+        weights = None if other.weights is None else other.weights[rows]
+        return float(measure.values(other.Y[rows], predictions, weights)[0])
+
+    def _most_frequent(self) -> Float:
+        """The code (t) of the class of largest weight among the rows of the selection."""
+        problem = self._problem
+        counted = problem.has_weight
+        weights = np.ones(counted.sum()) if problem.weights is None else problem.weights[counted]
+        totals = weights @ (problem.Y[counted] > 0.0)
+        if len(totals) == 1:
+            return np.array([1.0 if totals[0] > weights.sum() / 2.0 else -1.0])
+        code = np.full(len(totals), -1.0)
+        code[int(np.argmax(totals))] = 1.0
+        return code
+
+    def losses_of(self, chosen: Chosen, other: Problem, rows: Rows, measure: Loss) -> Float:
+        """Losses on other rows of the models on other features.
+
+        Their penalties are chosen as those of the path, of three values rather than 25.
+        """
+        data = self.data if self._refit == "loo" else None
+        penalties = model_penalties(
+            self._refit, self.path.settings.alpha, data, chosen, self._plan.loss, is_fine=False
+        )
+        return self._losses(chosen, penalties, other, rows, measure)
+
+    @staticmethod
+    def _losses(
+        chosen: Chosen, penalties: Float, other: Problem, rows: Rows, measure: Loss
+    ) -> Float:
+        rows = positive_rows(other.weights, rows)
+        columns = other.X[np.ix_(rows, np.array(chosen.indices))].astype(np.float64)
+        weights = None if other.weights is None else other.weights[rows]
+        return held_out_losses(chosen, penalties, columns, other.Y[rows], weights, measure)

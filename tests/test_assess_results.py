@@ -1,0 +1,278 @@
+"""What an assessment says: means, words, honesty; and what it may not depend on."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from assess_twin import (
+    ALPHAS,
+    huberish,
+    labels,
+    largest,
+    numbers,
+)
+from greedyrls._samples import SampleSpace
+from greedyrls.assess import (
+    PathAssessment,
+    cross_validate_path,
+    permutation_null,
+    resample_path,
+)
+from problems import two_classes
+
+IDS = np.array([0, 1, 2, 1, 0, -1, 2, 0, 1, 2, -1] * 2)
+
+
+# The result --------------------------------------------------------------------------------------
+
+
+def by_hand(losses: Any, shares: Any) -> tuple[Any, Any]:
+    mean = np.average(losses, axis=0, weights=shares)
+    K = len(shares)
+    spread = shares[:, None] * (losses - mean)
+    return mean, np.sqrt(np.sum(spread**2, axis=0) * K / (K - 1))
+
+
+def test_means_and_errors_over_folds() -> None:
+    X, y = numbers()
+    weights = np.random.default_rng(0).random(22)
+    found = cross_validate_path(
+        *(X, y, "auto"), cv=IDS, alpha=1.0, sample_weight=weights, patience=2, n_random=2
+    )
+    k = int(found.chosen_sizes.max())
+    for curve, losses in (
+        (found.test, found.test_losses),
+        (found.selection, found.selection_losses),
+        (found.random, found.random_losses.mean(axis=1)),
+        (found.optimism, found.test_losses - found.selection_losses),
+    ):
+        for one, other in zip(curve, by_hand(losses[:, :k], found.shares), strict=True):
+            assert_allclose(one[:k], other, rtol=1e-9)
+    assert found.initial_loss == pytest.approx(found.shares @ found.initial_losses)
+    chosen = [
+        row[size - 1] for row, size in zip(found.test_losses, found.chosen_sizes, strict=True)
+    ]
+    assert_array_equal(found.chosen_losses, chosen)
+    mean, error = by_hand(np.array(chosen)[:, None], found.shares)
+    assert found.estimate == pytest.approx((mean[0], error[0]))
+    assert found.is_size_chosen
+    assert len(set(found.chosen_sizes.tolist())) > 1
+    selections = found.stability.selections
+    assert [len(order) for order in selections] == found.chosen_sizes.tolist()
+    for order, features in zip(selections, found.features, strict=True):
+        assert_array_equal(order, features[: len(order)])
+    assert_array_equal(found.sizes, np.arange(1, found.test_losses.shape[1] + 1))
+
+
+def test_words_and_frame() -> None:
+    X, y = labels()
+    found = cross_validate_path(X, y, 3, cv=3, alpha=1.0)
+    mean, error = found.estimate
+    assert f"the error rate is {mean:.4g} ± {error:.2g} (3-fold, stratified)" in found.sentence
+    assert "with 3 features, as asked" in found.sentence
+    own, without = found.selection[0][2], found.initial_loss
+    assert f"own estimate is {own:.4g}, and without features it is {without:.4g}" in found.sentence
+    assert repr(found) == (
+        f"<PathAssessment of 3 sizes in 3 folds: error rate {mean:.4g} ± {error:.2g}>"
+    )
+    assert found.criterion == "leave-one-out, squared loss"
+    both = cross_validate_path(X, y, 1, cv=3, alpha=[1.0, 2.0], n_random=0)
+    assert both.criterion == "leave-one-out, squared or zero_one loss"
+    by_folds = cross_validate_path(X, y, 1, cv=3, alpha=1.0, inner_cv=4, loss="auc", n_random=0)
+    assert by_folds.criterion == "4-fold, stratified, auc loss"
+    assert "1 − AUC" in by_folds.sentence
+    assert "with 1 feature, as asked" in by_folds.sentence
+    frame = found.to_frame()
+    assert frame.index.name == "n_features"
+    assert frame.index.tolist() == [1, 2, 3]
+    for name in ("test", "selection", "random", "optimism"):
+        assert_array_equal(frame[name], getattr(found, name)[0])
+        assert_array_equal(frame[f"{name}_error"], getattr(found, name)[1])
+    assert_array_equal(frame["stability"], found.stability.index)
+    chosen = cross_validate_path(*numbers(), "auto", cv=3, alpha=1.0, n_random=0)
+    low, high = chosen.chosen_sizes.min(), chosen.chosen_sizes.max()
+    assert f"with {low} to {high} features, chosen in each fold" in chosen.sentence
+
+
+def test_results_are_pickled_and_copied_but_not_changed() -> None:
+    X, y = numbers()
+    found = cross_validate_path(X, y, 3, cv=3, alpha=1.0)
+    for twin in (pickle.loads(pickle.dumps(found)), copy.copy(found), copy.deepcopy(found)):
+        assert isinstance(twin, PathAssessment)
+        assert twin.sentence == found.sentence
+        assert twin.warnings == found.warnings
+        assert_array_equal(twin.random_losses, found.random_losses)
+        for name in ("test_losses", "selection_losses", "random_losses", "alphas", "chosen_sizes"):
+            with pytest.raises(ValueError, match="read-only"):
+                getattr(twin, name)[0] = 1
+    with pytest.raises(AttributeError):
+        found.measure = "absolute"
+
+
+def test_features_are_not_changed() -> None:
+    X, y = numbers()
+    found = cross_validate_path(X, y, 3, cv=3, alpha=1.0, n_random=0)
+    with pytest.raises(ValueError, match="read-only"):
+        found.features[0][0] = 5
+
+
+def test_progress_is_shown_if_asked_for() -> None:
+    X, y = numbers()
+    quiet = cross_validate_path(X, y, 2, cv=3, alpha=1.0)
+    told = cross_validate_path(X, y, 2, cv=3, alpha=1.0, verbose=1)
+    assert_array_equal(told.test_losses, quiet.test_losses)
+    permutation_null(X, y, 2, alpha=1.0, n_permutations=2, verbose=1)
+    resample_path(X, y, 2, alpha=1.0, n_resamples=2, verbose=1)
+
+
+def test_data_are_left_as_they_were() -> None:
+    X, y = numbers()
+    weights = np.ones(22)
+    before = X.copy(), y.copy()
+    for array in (X, y, weights):
+        array.flags.writeable = False
+    cross_validate_path(X, y, 3, cv=3, alpha=ALPHAS, sample_weight=weights)
+    cross_validate_path(X, y, 3, cv=3, alpha=1.0, loss="absolute", inner_cv=3)
+    assert_array_equal(X, before[0])
+    assert_array_equal(y, before[1])
+
+
+# Honest ------------------------------------------------------------------------------------------
+
+
+def test_noise_is_told_from_signal() -> None:
+    """Many more features than samples, none of any use."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((50, 600)), rng.standard_normal(50)
+    found = cross_validate_path(X, y, 6, cv=5, alpha=100.0, n_random=3)
+    test, own = found.test[0], found.selection[0]
+    assert own[-1] < 0.7 * found.initial_loss
+    assert (test > 0.9 * found.initial_loss).all()
+    assert found.optimism[0][-1] > 2.0 * found.optimism[1][-1]
+    mean, error = found.estimate
+    assert abs(mean - found.initial_loss) < 3.0 * error
+    assert mean == pytest.approx(found.initial_loss, rel=0.25)
+    assert_allclose(found.random[0], found.initial_loss, rtol=0.15)
+    (caution,) = [words for words in found.warnings if words.startswith("Overfitted selection")]
+    assert f"is {own[-1]:.4g}, the test folds say {test[-1]:.4g}" in caution
+    assert any("not clearly better" in words for words in found.warnings)
+
+
+def test_signal_is_told_from_noise() -> None:
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((120, 8))
+    y = X[:, :3] @ [3.0, 2.0, 1.0] + 0.5 * rng.standard_normal(120)
+    found = cross_validate_path(X, y, 3, cv=5, alpha=1.0)
+    assert {tuple(sorted(order)) for order in found.features} == {(0, 1, 2)}
+    assert found.test[0][2] < 0.05 * found.initial_loss
+    assert found.test[0][2] < 0.1 * found.random[0][2]
+    assert found.stability.index[2] == pytest.approx(1.0)
+    assert not any(
+        words.startswith(("Overfitted", "On test folds", "The selections"))
+        for words in found.warnings
+    )
+
+
+def test_searches_that_end_early_leave_gaps() -> None:
+    """A penalty lost in rounding ends a search; the curves go as far as every fold does."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((15, 30)), rng.standard_normal(15)
+    sizes = [4, 6, 5]  # a fold trains on so many rows
+    rows = [np.arange(15)[:size] for size in sizes]
+    splits = [(train, np.arange(10, 15)) for train in rows]
+    found = cross_validate_path(X, y, 8, cv=splits, alpha=1e-13, n_random=2)
+    reached = [len(order) for order in found.features]
+    assert max(reached) == found.test_losses.shape[1] < 8
+    assert min(reached) < max(reached)
+    for number, count in enumerate(reached):
+        for losses in (found.test_losses, found.selection_losses, found.random_losses):
+            assert np.isfinite(losses[number, ..., :count]).all()
+            assert np.isnan(losses[number, ..., count:]).all()
+    assert_array_equal(np.isnan(found.test[0]), found.sizes > min(reached))
+    assert_array_equal(found.chosen_sizes, reached)
+    assert np.isfinite(found.estimate).all()
+
+
+def test_an_interrupt_is_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of a selection is no selection: nothing is returned."""
+    X, y = numbers()
+    advance, calls = SampleSpace.advance, iter(range(100))
+
+    def trapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if next(calls) == 4:
+            raise KeyboardInterrupt
+        return advance(self, *args, **kwargs)
+
+    monkeypatch.setattr(SampleSpace, "advance", trapped)
+    with pytest.raises(KeyboardInterrupt):
+        cross_validate_path(X, y, 3, cv=3, alpha=1.0)
+
+
+# Processes ---------------------------------------------------------------------------------------
+
+
+def test_processes_change_nothing() -> None:
+    X, y = numbers()
+    for options in (
+        {"alpha": ALPHAS, "n_random": 2},
+        {"alpha": 1.0, "loss": huberish, "measure": largest, "n_random": 0},
+    ):
+        one = cross_validate_path(X, y, 3, cv=5, **options)
+        two = cross_validate_path(X, y, 3, cv=5, n_jobs=2, **options)
+        for name in ("test_losses", "selection_losses", "random_losses", "alphas", "chosen_sizes"):
+            assert_allclose(getattr(two, name), getattr(one, name), rtol=1e-12)
+        assert_array_equal(np.array(two.features), np.array(one.features))
+    drawn = resample_path(X, y, 2, alpha=1.0, n_resamples=5)
+    again = resample_path(X, y, 2, alpha=1.0, n_resamples=5, n_jobs=2)
+    assert_array_equal(np.array(drawn.selections), np.array(again.selections))
+
+
+def test_folds_share_their_gram_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """X is multiplied once for each feature of interest, not once for each fold."""
+    X, y = two_classes(200, 30, signal=0.3)
+    columns: list[int] = []
+    products = SampleSpace.products
+
+    def counted(self: Any, indices: Any, new_anchor: bool = False) -> Any:
+        columns.extend(indices)
+        return products(self, indices, new_anchor)
+
+    monkeypatch.setattr(SampleSpace, "products", counted)
+    cross_validate_path(X, y, 10, cv=10, alpha=1.0, n_random=0)
+    assert len(columns) == len(set(columns)) <= 30
+
+
+# Losses and rows by name -------------------------------------------------------------------------
+
+
+def test_functions_of_the_same_name_are_different_losses() -> None:
+    X, y = numbers()
+    squares = lambda y_true, y_pred: float(np.mean((y_true - y_pred) ** 2))  # noqa: E731
+    thousands = lambda y_true, y_pred: 1000.0 * squares(y_true, y_pred)  # noqa: E731
+    found = cross_validate_path(X, y, 2, cv=3, alpha=1.0, loss=squares, measure=thousands)
+    assert_allclose(
+        found.selection[0],
+        1000.0 * cross_validate_path(X, y, 2, cv=3, alpha=1.0, loss=squares).selection[0],
+        rtol=1e-9,
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"inner_cv": 3},
+        {"loss": "absolute"},
+    ],
+)
+def test_a_missing_value_is_named_by_its_row_in_x(options: dict[str, Any]) -> None:
+    X, y = numbers()
+    X[15, 2] = np.nan
+    with pytest.raises(ValueError, match="row 15, column 2 is nan"):
+        cross_validate_path(X, y, 2, cv=2, alpha=1.0, **options)
