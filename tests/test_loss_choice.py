@@ -11,7 +11,9 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import scale
 
-from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
+from assess_twin import ALPHAS as TWIN_ALPHAS
+from assess_twin import labels
+from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, _select, greedy_path
 from greedyrls.assess import cross_validate_path
 
 ALPHAS = [0.1, 1.0, 10.0]
@@ -113,3 +115,18 @@ def test_an_assessment_makes_the_same_choice() -> None:
         model = GreedyRLSClassifier(3, alpha=ALPHAS).fit(X[train], y[train])
         assert features.tolist() == model.selected_.tolist()
         assert losses[-1] == pytest.approx(1.0 - model.score(X[test], y[test]), abs=1e-12)
+
+
+def test_a_few_lucky_samples_do_not_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = labels(30, classes=3, seed=12)
+    splits = [train for train, _ in StratifiedKFold(3).split(X, y)]
+
+    def taken() -> set[str]:
+        models = [
+            GreedyRLSClassifier(2, alpha=TWIN_ALPHAS).fit(X[rows], y[rows]) for rows in splits
+        ]
+        return {model.path_.settings.loss for model in models}
+
+    assert taken() == {"squared"}
+    monkeypatch.setattr(_select, "_SAMPLES", 0)
+    assert taken() == {"squared", "zero_one"}
