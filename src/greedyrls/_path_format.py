@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any, get_args
 
 import numpy as np
 
+from ._json_values import (
+    Added,
+    JsonObject,
+    as_entries,
+    as_number,
+    as_whole,
+    or_null,
+    read_document,
+    read_part,
+    write_document,
+)
 from ._kernels import Float
 from ._losses import LossName
 from ._path import SelectionPath
@@ -18,11 +28,10 @@ from ._surface import AlphaRule, AlphaSurface
 FORMAT = "greedyrls.path"
 VERSION = 2
 _KNOWN_VERSIONS = (1, 2)
-_LARGEST_WHOLE = 1 << 62
 _CALLABLE = "callable:"
 
 # What version 1 did not have yet, by the object that has it now, and what is meant there.
-_ADDED: dict[str, dict[str, Any]] = {
+_ADDED: Added = {
     "document": {"size_choice": None, "surface": None, "refit_alphas": None},
     "settings": {"loss": "squared", "cv": "loo", "refit_alpha": "same"},
     "a step": {"fold_losses": []},
@@ -30,10 +39,15 @@ _ADDED: dict[str, dict[str, Any]] = {
 
 
 def encode(path: SelectionPath, indent: int | None = None) -> str:
-    """Text of a path; floats are written so that they are read back exactly."""
+    """Text of a path."""
+    return write_document(path_document(path), indent)
+
+
+def path_document(path: SelectionPath) -> dict[str, Any]:
+    """A path as plain numbers, strings, lists and objects."""
     settings, moments, counters = path.settings, path.moments, path.counters
     lower = [moments.gram[row, : row + 1].tolist() for row in range(len(path))]
-    document = {
+    return {
         "format": FORMAT,
         "version": VERSION,
         "settings": {
@@ -57,7 +71,7 @@ def encode(path: SelectionPath, indent: int | None = None) -> str:
                 "action": step.action,
                 "index": step.index,
                 "loss": step.loss,
-                "standard_error": _or_null(step.standard_error),
+                "standard_error": or_null(step.standard_error),
                 "fold_losses": list(step.fold_losses),
                 "runners_up": [{"index": index, "loss": loss} for index, loss in step.runners_up],
                 "forced": step.forced,
@@ -82,7 +96,6 @@ def encode(path: SelectionPath, indent: int | None = None) -> str:
         "surface": _surface_object(path.surface),
         "refit_alphas": None if path.refit_alphas is None else list(path.refit_alphas),
     }
-    return json.dumps(document, indent=indent, allow_nan=False)
 
 
 def _size_choice_object(choice: SizeChoice | None) -> dict[str, Any] | None:
@@ -98,9 +111,9 @@ def _surface_object(surface: AlphaSurface | None) -> dict[str, Any] | None:
     return {
         "rule": surface.rule,
         "alphas": surface.alphas.tolist(),
-        "losses": _or_null(surface.losses.tolist()),
-        "standard_errors": _or_null(surface.standard_errors.tolist()),
-        "fold_losses": None if fold_losses is None else _or_null(fold_losses.tolist()),
+        "losses": or_null(surface.losses.tolist()),
+        "standard_errors": or_null(surface.standard_errors.tolist()),
+        "fold_losses": None if fold_losses is None else or_null(fold_losses.tolist()),
         "fold_shares": None if shares is None else shares.tolist(),
         "folds": surface.folds,
         "alpha": surface.alpha,
@@ -108,172 +121,29 @@ def _surface_object(surface: AlphaSurface | None) -> dict[str, Any] | None:
     }
 
 
-def _or_null(value: Any) -> Any:
-    """A number, or lists of numbers; null where there is none."""
-    if isinstance(value, list):
-        return [_or_null(one) for one in value]
-    return value if math.isfinite(value) else None
-
-
 def decode(text: str | bytes) -> SelectionPath:
     """A path from its text, or a ValueError that says what is wrong with it."""
-    if not isinstance(text, str | bytes):
-        raise TypeError(
-            f"from_json takes the text of a {FORMAT} document, got {type(text).__name__}; read a "
-            "file with pathlib.Path(...).read_text()."
-        )
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"This is not a {FORMAT} document: it is not JSON ({error}). Pass the text itself, not "
-            "the name of a file."
-        ) from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        found = document.get("format") if isinstance(document, dict) else type(document).__name__
-        raise ValueError(f"This is not a {FORMAT} document: its format is {found!r}.")
-    version = document.get("version")
-    if type(version) is not int or version not in _KNOWN_VERSIONS:
-        raise ValueError(
-            f"This {FORMAT} document has version {version!r}; this release reads versions "
-            f"{' and '.join(map(str, _KNOWN_VERSIONS))}. A newer greedyrls may be needed."
-        )
-    try:
-        return _path(_Object(document, "document", version))
-    except ValueError as error:
-        raise ValueError(f"This {FORMAT} document is damaged: {error}.") from error
+    return read_document(text, FORMAT, _KNOWN_VERSIONS, _path, _ADDED)
 
 
-class _Object:
-    """A JSON object whose values are asked for by key, and checked."""
-
-    def __init__(self, values: Any, name: str, version: int) -> None:
-        if not isinstance(values, dict):
-            raise ValueError(f"{name} is not an object")
-        self._version = version
-        self._values = values | _ADDED.get(name, {}) if version == 1 else values
-        self._name = name
-
-    def value(self, key: str) -> Any:
-        """Whatever is there."""
-        if key not in self._values:
-            raise ValueError(f"{key!r} is missing in {self._name}")
-        return self._values[key]
-
-    def part(self, key: str) -> _Object:
-        """An object."""
-        return _Object(self.value(key), key, self._version)
-
-    def parts(self, key: str, each: str) -> list[_Object]:
-        """A list of objects."""
-        return [_Object(entry, each, self._version) for entry in self.entries(key)]
-
-    def has(self, key: str) -> bool:
-        """Whether there is something other than null."""
-        return self.value(key) is not None
-
-    def entries(self, key: str, length: int | None = None) -> list[Any]:
-        """A list."""
-        return _entries(self.value(key), key, length)
-
-    def array(self, key: str, length: int) -> Float:
-        """A vector."""
-        return np.array([_number(value, key) for value in self.entries(key, length)])
-
-    def number(self, key: str) -> float:
-        """A finite number."""
-        return _number(self.value(key), key)
-
-    def positive(self, key: str, zero_too: bool = True) -> float:
-        """A number of at least, or above, 0."""
-        value = self.number(key)
-        if value < 0.0 or (value == 0.0 and not zero_too):
-            raise ValueError(f"{key} is {value}")
-        return value
-
-    def positives(self, key: str, length: int | None = None) -> list[float]:
-        """A list of numbers above 0."""
-        numbers = [_number(value, key) for value in self.entries(key, length)]
-        if not all(number > 0.0 for number in numbers):
-            raise ValueError(f"{key} has a number that is not above 0")
-        return numbers
-
-    def loss(self, key: str, is_signed: bool) -> float:
-        """A loss; below 0 only where losses have a sign."""
-        return self.number(key) if is_signed else self.positive(key)
-
-    def error(self, key: str) -> float:
-        """A number of at least 0, or null where there is none; version 1 always had one."""
-        if self._version > 1 and not self.has(key):
-            return math.nan
-        return self.positive(key)
-
-    def cells(self, key: str, shape: tuple[int, ...], is_signed: bool = False) -> Float:
-        """An array of losses or their errors; not a number where there is null."""
-        values = np.array(_cells(self.value(key), key, shape), dtype=np.float64)
-        if not is_signed and (values < 0.0).any():
-            raise ValueError(f"{key} has a number below 0")
-        return values
-
-    def text(self, key: str) -> str:
-        """A string."""
-        value = self.value(key)
-        if not isinstance(value, str):
-            raise ValueError(f"{key} is {str(value)[:40]}, not a string")
-        return value
-
-    def one_of(self, key: str, known: tuple[str, ...]) -> str:
-        """One of some strings."""
-        value = self.value(key)
-        if not isinstance(value, str) or value not in known:
-            raise ValueError(f"unknown {key} {str(value)[:40]!r}")
-        return value
-
-    def whole(self, key: str, least: int = 0, end: int = _LARGEST_WHOLE) -> int:
-        """A whole number from `least` to below `end`."""
-        return _whole(self.value(key), key, least, end)
-
-    def flag(self, key: str) -> bool:
-        """True or false."""
-        value = self.value(key)
-        if not isinstance(value, bool):
-            raise ValueError(f"{key} is {value!r}, not true or false")
-        return value
+def decode_part(document: Any) -> SelectionPath:
+    """A path from its document inside another."""
+    return read_part(document, FORMAT, _KNOWN_VERSIONS, _path, _ADDED)
 
 
-def _entries(values: Any, name: str, length: int | None) -> list[Any]:
-    if not isinstance(values, list):
-        raise ValueError(f"{name} is not a list")
-    if length is not None and len(values) != length:
-        raise ValueError(f"{name} has {len(values)} entries, expected {length}")
-    return values
+def _loss(values: JsonObject, key: str, is_signed: bool) -> float:
+    """A loss; below 0 only where losses have a sign."""
+    return values.number(key) if is_signed else values.positive(key)
 
 
-def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{name} has {value!r}, which is no number")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{name} has a number that is not finite")
-    return number
+def _error(values: JsonObject, key: str) -> float:
+    """A number of at least 0, or null where there is none; version 1 always had one."""
+    if values.version > 1 and not values.has(key):
+        return math.nan
+    return values.positive(key)
 
 
-def _whole(value: Any, name: str, least: int, end: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < end:
-        raise ValueError(f"{name} has {str(value)[:40]}, which is no whole number in its range")
-    return value
-
-
-def _cells(value: Any, name: str, shape: tuple[int, ...]) -> Any:
-    if shape:
-        return [_cells(one, name, shape[1:]) for one in _entries(value, name, shape[0])]
-    return math.nan if value is None else _number(value, name)
-
-
-def _path(document: _Object) -> SelectionPath:
+def _path(document: JsonObject) -> SelectionPath:
     settings = _settings(document.part("settings"))
     n = settings.n_features_in
     # Only a function may give losses below 0.
@@ -294,7 +164,7 @@ def _path(document: _Object) -> SelectionPath:
     surface = document.part("surface") if document.has("surface") else None
     return SelectionPath(
         steps=steps,
-        initial_loss=document.loss("initial_loss", is_signed),
+        initial_loss=_loss(document, "initial_loss", is_signed),
         settings=settings,
         moments=moments,
         counters=Counters(
@@ -310,11 +180,11 @@ def _path(document: _Object) -> SelectionPath:
     )
 
 
-def _settings(settings: _Object) -> Settings:
+def _settings(settings: JsonObject) -> Settings:
     n = settings.whole("n_features_in", 1)
     names = settings.value("feature_names_in")
     if names is not None:
-        names = tuple(_entries(names, "feature_names_in", n))
+        names = tuple(as_entries(names, "feature_names_in", n))
         if not all(isinstance(name, str) for name in names):
             raise ValueError("feature_names_in has a name that is no string")
     excluded = settings.entries("excluded_features")
@@ -331,7 +201,7 @@ def _settings(settings: _Object) -> Settings:
         fit_intercept=settings.flag("fit_intercept"),
         n_samples=settings.whole("n_samples", 1),
         n_features_in=n,
-        excluded_features=tuple(_whole(index, "excluded_features", 0, n) for index in excluded),
+        excluded_features=tuple(as_whole(index, "excluded_features", 0, n) for index in excluded),
         feature_names_in=names,
         weighted=settings.flag("weighted"),
         single_target=settings.flag("single_target"),
@@ -341,20 +211,20 @@ def _settings(settings: _Object) -> Settings:
     )
 
 
-def _moments(moments: _Object, k: int) -> Moments:
+def _moments(moments: JsonObject, k: int) -> Moments:
     t = len(moments.entries("target_means"))
     if t == 0:
         raise ValueError("it has no targets")
     gram = np.zeros((k, k))
     for row, values in enumerate(moments.entries("gram_lower", k)):
         numbers = [
-            _number(value, "gram_lower") for value in _entries(values, "gram_lower", row + 1)
+            as_number(value, "gram_lower") for value in as_entries(values, "gram_lower", row + 1)
         ]
         gram[row, : row + 1] = gram[: row + 1, row] = numbers
     if (np.diagonal(gram) < 0).any():
         raise ValueError("gram_lower has a negative sum of squares")
     correlation = [
-        [_number(value, "correlation") for value in _entries(row, "correlation", t)]
+        [as_number(value, "correlation") for value in as_entries(row, "correlation", t)]
         for row in moments.entries("correlation", k)
     ]
     return Moments(
@@ -365,15 +235,15 @@ def _moments(moments: _Object, k: int) -> Moments:
     )
 
 
-def _step(step: _Object, n: int, is_signed: bool) -> Step:
+def _step(step: JsonObject, n: int, is_signed: bool) -> Step:
     step.one_of("action", ("add",))
     runners_up = step.parts("runners_up", "a runner-up")
     return Step(
         index=step.whole("index", 0, n),
-        loss=step.loss("loss", is_signed),
-        standard_error=step.error("standard_error"),
+        loss=_loss(step, "loss", is_signed),
+        standard_error=_error(step, "standard_error"),
         runners_up=tuple(
-            (one.whole("index", 0, n), one.loss("loss", is_signed)) for one in runners_up
+            (one.whole("index", 0, n), _loss(one, "loss", is_signed)) for one in runners_up
         ),
         fold_losses=tuple(_fold_losses(step, is_signed)),
         forced=step.flag("forced"),
@@ -381,8 +251,8 @@ def _step(step: _Object, n: int, is_signed: bool) -> Step:
     )
 
 
-def _fold_losses(step: _Object, is_signed: bool) -> list[float]:
-    numbers = [_number(value, "fold_losses") for value in step.entries("fold_losses")]
+def _fold_losses(step: JsonObject, is_signed: bool) -> list[float]:
+    numbers = [as_number(value, "fold_losses") for value in step.entries("fold_losses")]
     if not is_signed and any(number < 0.0 for number in numbers):
         raise ValueError("fold_losses has a number below 0")
     return numbers
@@ -397,7 +267,7 @@ def _check_fold_losses(steps: tuple[Step, ...], cv: str) -> None:
         raise ValueError(f"fold_losses has {counts.pop()} entries in each step for cv {cv!r}")
 
 
-def _size_choice(choice: _Object, k: int) -> SizeChoice:
+def _size_choice(choice: JsonObject, k: int) -> SizeChoice:
     return SizeChoice(
         size=choice.whole("size", 1, k + 1),
         rule=choice.one_of("rule", ("given", *get_args(SizeRule))),
@@ -405,7 +275,7 @@ def _size_choice(choice: _Object, k: int) -> SizeChoice:
     )
 
 
-def _refit_alphas(document: _Object, settings: Settings, k: int) -> tuple[float, ...] | None:
+def _refit_alphas(document: JsonObject, settings: Settings, k: int) -> tuple[float, ...] | None:
     is_same = settings.refit_alpha == "same"
     if document.has("refit_alphas") == is_same:
         found = "is null" if not is_same else "is not null"
@@ -413,7 +283,7 @@ def _refit_alphas(document: _Object, settings: Settings, k: int) -> tuple[float,
     return None if is_same else tuple(document.positives("refit_alphas", k))
 
 
-def _surface(surface: _Object, settings: Settings, is_signed: bool) -> AlphaSurface:
+def _surface(surface: JsonObject, settings: Settings, is_signed: bool) -> AlphaSurface:
     rule: Any = surface.one_of("rule", get_args(AlphaRule))
     alphas = np.array(surface.positives("alphas"))
     if (np.diff(alphas) <= 0.0).any():
@@ -422,7 +292,7 @@ def _surface(surface: _Object, settings: Settings, is_signed: bool) -> AlphaSurf
     if alpha not in alphas or alpha != settings.alpha:
         raise ValueError(f"the surface has alpha {alpha}, which is not that of the path")
     rows = surface.entries("losses", len(alphas))
-    width = len(_entries(rows[0], "losses", 1 if rule == "all_features" else None))
+    width = len(as_entries(rows[0], "losses", 1 if rule == "all_features" else None))
     if not 1 <= width <= settings.n_features_in:
         raise ValueError(f"losses has {width} columns for {settings.n_features_in} features")
     size = (
@@ -449,7 +319,7 @@ def _surface(surface: _Object, settings: Settings, is_signed: bool) -> AlphaSurf
 
 
 def _outer_folds(
-    surface: _Object, is_nested: bool, shape: tuple[int, int], is_signed: bool
+    surface: JsonObject, is_nested: bool, shape: tuple[int, int], is_signed: bool
 ) -> tuple[Float | None, Float | None]:
     """Losses and shares of the outer folds, which the nested rule alone has."""
     for key in ("fold_losses", "fold_shares"):
