@@ -80,7 +80,7 @@ def test_nested_surface_is_the_literal_one(
     surface = path.surface
     assert surface is not None
     assert surface.rule == "nested"
-    assert surface.folds == "KFold(n_splits=3, shuffle=True, random_state=2)"
+    assert surface.folds == "3-fold, shuffled with seed 2"
     assert_allclose(surface.fold_losses, fold_losses, rtol=SAME, atol=1e-14)
     assert_allclose(surface.losses, losses, rtol=SAME, atol=1e-14)
     w = np.ones(len(y)) if weights is None else weights
@@ -201,10 +201,10 @@ def test_outer_folds_are_those_of_the_criterion_unless_given() -> None:
         ({}, "5-fold"),
         ({"cv": 4}, "4-fold"),
         ({"cv": 4, "alpha_cv": 2}, "2-fold"),
-        ({"cv": 4, "groups": groups}, "GroupKFold(n_splits=4)"),
-        ({"cv": GroupKFold(4), "groups": groups, "alpha_cv": 3}, "GroupKFold(n_splits=3)"),
-        ({"alpha_cv": GroupKFold(3), "groups": groups}, "GroupKFold(n_splits=3"),
-        ({"alpha_cv": 3, "groups": groups}, "GroupKFold(n_splits=3)"),
+        ({"cv": 4, "groups": groups}, "4-fold by groups"),
+        ({"cv": GroupKFold(4), "groups": groups, "alpha_cv": 3}, "3-fold by groups"),
+        ({"alpha_cv": GroupKFold(3), "groups": groups}, "3-fold by groups"),
+        ({"alpha_cv": 3, "groups": groups}, "3-fold by groups"),
         ({"alpha_cv": np.arange(40) % 2}, "fold ids (2 folds)"),
     ):
         path = greedy_path(X, y, 2, alpha=ALPHAS, **options)

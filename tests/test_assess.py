@@ -242,7 +242,7 @@ OUTER: dict[str, tuple[Any, Any, str]] = {
     ),
     "masks": ([(HALF, ~HALF)], [(np.arange(11), np.arange(11, 22))], "1 given split"),
     "a generator": (KFold(3).split(IDS), list(KFold(3).split(IDS)), "3 given splits"),
-    "splitter": (SHUFFLED, list(SHUFFLED.split(IDS)), "KFold(n_splits=3, shuffle=True, random_"),
+    "splitter": (SHUFFLED, list(SHUFFLED.split(IDS)), "3-fold, shuffled with seed "),
     "time": (TimeSeriesSplit(2), list(TimeSeriesSplit(2).split(IDS)), "TimeSeriesSplit("),
     "random": (
         ShuffleSplit(3, test_size=0.3, random_state=1),
@@ -324,7 +324,7 @@ def test_groups_stay_together(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     for (_, test), trained in zip(splits, seen, strict=True):
         assert not trained & set(groups[test])
     found = assert_is_literal(question, 3, splits)
-    assert found.folds == "GroupKFold(n_splits=3)"
+    assert found.folds == "3-fold by groups"
 
 
 def test_splitters_for_groups() -> None:

@@ -93,10 +93,7 @@ def make_folds(
         pairs, description = _k_fold_pairs(int(cv), n_samples, target, labels, group_of, weights)
     elif hasattr(cv, "split") and not hasattr(cv, "__array__"):  # some arrays can split, too
         pairs = _splitter_pairs(cv, n_samples, target, group_of)
-        description = _describe(cv)
-        if type(cv) in (KFold, StratifiedKFold) and not cv.shuffle:  # as a number of folds
-            kind = ", stratified" if isinstance(cv, StratifiedKFold) else ""
-            description = f"{cv.n_splits}-fold{kind}"
+        description = _in_words(cv)
     else:
         pairs, description = _given_pairs(cv, n_samples, has_groups=groups is not None)
     if not pairs:
@@ -150,16 +147,16 @@ def _k_folds(
                 f"cv={n_folds} is more folds than the {n_groups} different groups; "
                 "use at most one fold for each group."
             )
-        return GroupKFold(n_splits=n_folds), f"GroupKFold(n_splits={n_folds})"
+        return _with_words(GroupKFold(n_splits=n_folds))
     if labels is None:
-        return KFold(n_splits=n_folds), f"{n_folds}-fold"
+        return _with_words(KFold(n_splits=n_folds))
     largest = int(np.unique(labels, return_counts=True)[1].max())
     if n_folds > largest:
         raise ValueError(
             f"cv={n_folds} is more folds than the members of any class: the largest has {largest}. "
             f"Use at most {largest} folds, or 'loo'."
         )
-    return StratifiedKFold(n_splits=n_folds), f"{n_folds}-fold, stratified"
+    return _with_words(StratifiedKFold(n_splits=n_folds))
 
 
 def _splitter_pairs(
@@ -182,6 +179,23 @@ def _splitter_pairs(
                 "or use a splitter without groups, such as KFold."
             )
         raise ValueError(f"cv={_describe(splitter)} {problem}") from error
+
+
+def _with_words(splitter: Any) -> tuple[Any, str]:
+    return splitter, _in_words(splitter)
+
+
+def _in_words(splitter: Any) -> str:
+    """The usual folds as people call them; others by class and settings."""
+    kind = {KFold: "", StratifiedKFold: ", stratified", GroupKFold: " by groups"}
+    if type(splitter) not in kind:
+        return _describe(splitter)
+    words = f"{splitter.n_splits}-fold{kind[type(splitter)]}"
+    if not getattr(splitter, "shuffle", False):  # GroupKFold cannot in some releases
+        return words
+    seed = splitter.random_state
+    is_told = isinstance(seed, numbers.Integral)
+    return f"{words}, shuffled{f' with seed {seed}' if is_told else ''}"
 
 
 def _describe(splitter: Any) -> str:
