@@ -100,7 +100,7 @@ def test_number_of_folds_with_labels_is_stratified() -> None:
 def test_number_of_folds_with_groups(labels: Any) -> None:
     made = folds(4, labels=labels, groups=GROUPS)
     assert_splits(made, GroupKFold(4).split(Y, Y, GROUPS))
-    assert made.description == "GroupKFold(n_splits=4)"
+    assert made.description == "4-fold by groups"
 
 
 @pytest.mark.parametrize("cv", [1, 0, -3])
@@ -195,7 +195,7 @@ def test_a_splitter_gets_labels_or_else_the_target() -> None:
 @pytest.mark.parametrize(
     ("splitter", "description"),
     [
-        (GroupKFold(n_splits=4), "GroupKFold(n_splits=4)"),
+        (GroupKFold(n_splits=4), "4-fold by groups"),
         (LeaveOneGroupOut(), "LeaveOneGroupOut()"),
         (
             RepeatedKFold(n_splits=3, n_repeats=2, random_state=0),
@@ -203,7 +203,7 @@ def test_a_splitter_gets_labels_or_else_the_target() -> None:
         ),
         (
             KFold(3, shuffle=True, random_state=np.random.RandomState(0)),
-            "KFold(n_splits=3, shuffle=True)",
+            "3-fold, shuffled",
         ),
         (PredefinedSplit(IDS), "PredefinedSplit()"),
     ],
