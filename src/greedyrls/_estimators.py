@@ -142,6 +142,23 @@ class _GreedyRLS(SelectorMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "path_")
 
+    # scikit-learn's diagram is text of its own in two places, which notebooks ask in turn.
+    def _repr_html_inner(self) -> str:
+        return self._with_path(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        # There is none with sklearn.set_config(display="text").
+        if "text/html" in bundle:
+            bundle["text/html"] = self._with_path(bundle["text/html"])
+        return bundle
+
+    def _with_path(self, diagram: str) -> str:
+        from ._html import estimator_html
+
+        is_fitted = self.__sklearn_is_fitted__()
+        return estimator_html(diagram, self.path_, self.n_features_) if is_fitted else diagram
+
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         return self.support_

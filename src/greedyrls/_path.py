@@ -82,6 +82,12 @@ class SelectionPath:
             f"alpha={self.settings.alpha:g}, {self.stop_reason.value}>"
         )
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from ._html import path_html
+
+        return path_html(self)
+
     @property
     def indices(self) -> NDArray[np.intp]:
         """Column numbers in the order of selection, (k)."""

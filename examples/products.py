@@ -4,7 +4,7 @@ Selects features on data that ship with scikit-learn: ten measurements of 442 pa
 squares and products. Prints the path, how good the whole procedure is on patients that took no
 part in it, how stable the selection is, and what should be taken with care. Writes pictures.
 
-Usage: python examples/demo.py [directory for the pictures]
+Usage: python examples/products.py [directory for the pictures]
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SIZE = 20  # up to here the assessment looks
 
 
 def main() -> None:
-    output = Path(sys.argv[1] if len(sys.argv) > 1 else "demo-output")
+    output = Path(sys.argv[1] if len(sys.argv) > 1 else "products-output")
     output.mkdir(parents=True, exist_ok=True)
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     # Scaling looks at no target, so that it may be done once for all folds.
