@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Protocol
 
 # Shorter runs show nothing.
@@ -42,6 +43,10 @@ class _Bar:
                 "verbose=1 needs tqdm: pip install 'greedyrls[progress]', or use verbose=0."
             ) from error
         self._bar = tqdm(total=total, initial=done, delay=_DELAY_SECONDS, **_WORDS[what])
+        # tqdm shows nothing before the first update, which may take minutes.
+        self._first = threading.Timer(_DELAY_SECONDS, self._bar.refresh)
+        self._first.daemon = True
+        self._first.start()
 
     def update(self, loss: float | None) -> None:
         if loss is not None:
@@ -49,6 +54,7 @@ class _Bar:
         self._bar.update(1)
 
     def close(self) -> None:
+        self._first.cancel()
         self._bar.close()
 
 
