@@ -20,17 +20,19 @@ from . import _tiles as tiles
 from ._columns import ColumnStore
 from ._kernels import Float
 from ._leftovers import Leftovers
+from ._matrix import Matrix, entries_of, product, rows_and_columns, start_sums
+from ._sparse import SparseMatrix
 from ._zero_one import Support, wrong_sums
 
 # Rows multiplied at a time with gathered columns: enough for a matrix product to run at speed.
 _PRODUCT_ROWS = 4096
+# Elements of dense vectors that are multiplied with a sparse X at a time.
+_SPARSE_ELEMENTS = 1 << 22
 # Elements of X that candidates' losses are made of at a time: temporaries stay in the cache.
 _LOSS_ELEMENTS = 1 << 17
 _LEAST_ROWS = 32
 # A feature is rare if it is not 0 in at most this share of the rows.
 _RARE_SHARE = 1 / 64
-# Numbers in a line of the cache.
-_LINE = 8
 
 
 class TargetSums(NamedTuple):
@@ -90,6 +92,15 @@ class Losses(NamedTuple):
     fourth: Float  # (c) Σ z⁴
 
 
+class SupportSums(NamedTuple):
+    """Sums over the rows in which each of some candidates is not 0."""
+
+    exact: Float  # (t × c) squared leave-one-out errors, if it were added
+    before: Float  # (t × c) the same as they are
+    r_z: Float  # (t × c)
+    z_z: Float  # (c)
+
+
 class SampleStatistics(NamedTuple):
     """What the driver knows of r and h after a step: sums over rows, with g = ω∘r.
 
@@ -130,7 +141,7 @@ def add_up(answers: Iterable[Answer]) -> Answer:
 class RowBlock:
     """Rows of X with their piece of r (t × rows) and d (rows), after `chosen` were added."""
 
-    X: NDArray[np.generic]
+    X: Matrix
     y: Float  # (t × rows) the targets as given
     r: Float
     d: Float
@@ -142,7 +153,7 @@ class RowBlock:
     anchor: Float | None = None  # (t × rows)
 
     @classmethod
-    def from_rows(cls, X: NDArray[np.generic], Y: Float, weights: Float | None) -> RowBlock:
+    def from_rows(cls, X: Matrix, Y: Float, weights: Float | None) -> RowBlock:
         """A block before the start: r is still the raw targets, nothing is centred."""
         root = None if weights is None else np.sqrt(weights)
         y = np.ascontiguousarray(Y.T)
@@ -158,7 +169,7 @@ class RowBlock:
         """Sums for the start of feature space: one pass."""
         weights = np.ones(len(self.d)) if self.weights is None else self.weights
         vectors = np.vstack([(self.r - target_means[:, None]) * weights, weights])
-        return RawSums(*kernels.start_sums(vectors, self.X, self.weights))
+        return RawSums(*start_sums(vectors, self.X, self.weights))
 
     def begin(
         self,
@@ -193,12 +204,35 @@ class RowBlock:
         in the cache then, and B whole columns of X are never copied.
         """
         order = np.array(indices, dtype=np.intp)
+        if isinstance(self.X, SparseMatrix):
+            return self._sparse_products(self.X, order, with_anchor)
         return add_up(
-            self._row_products(order, with_anchor, slice(top, top + _PRODUCT_ROWS))
+            self._row_products(self.X, order, with_anchor, slice(top, top + _PRODUCT_ROWS))
             for top in range(0, len(self.d), _PRODUCT_ROWS)
         )
 
-    def _row_products(self, order: NDArray[np.intp], with_anchor: bool, rows: slice) -> Products:
+    def _sparse_products(
+        self, X: SparseMatrix, order: NDArray[np.intp], with_anchor: bool
+    ) -> Products:
+        """`products` of all rows, some vectors at a time: rows of a sparse X cost a search."""
+        count = max(1, _SPARSE_ELEMENTS // max(1, len(self.d)))
+        values: list[Float] = []
+        sums: list[Float] = []
+        for first in range(0, len(order), count):
+            self._multiply(X, self.columns.fresh(order[first : first + count]), values, sums)
+        if with_anchor and self.anchor is not None:
+            self._multiply(X, self.anchor, values, sums)
+        return Products(np.concatenate(values), np.concatenate(sums))
+
+    def _multiply(self, X: SparseMatrix, V: Float, values: list[Float], sums: list[Float]) -> None:
+        if self.root_weights is not None:
+            V = V * self.root_weights
+        values.append(X.product(V))
+        sums.append(V.sum(axis=1))
+
+    def _row_products(
+        self, X: NDArray[Any], order: NDArray[np.intp], with_anchor: bool, rows: slice
+    ) -> Products:
         """`products` of some rows."""
         vectors = [self.columns.fresh(order, rows)] if len(order) else []
         if with_anchor and self.anchor is not None:
@@ -206,7 +240,7 @@ class RowBlock:
         V = vectors[0] if len(vectors) == 1 else np.concatenate(vectors)
         if self.root_weights is not None:
             V = V * self.root_weights[rows]
-        return Products(kernels.product(V, self.X[rows]), V.sum(axis=1))
+        return Products(product(V, X[rows]), V.sum(axis=1))
 
     def residuals(self, indices: NDArray[np.intp], beta: Float) -> Float:
         """z_i = x_i − X_S β_i for the candidates, (c × rows)."""
@@ -217,23 +251,13 @@ class RowBlock:
 
     def shapes(self) -> ColumnShapes:
         """How large |x_i − mean_i| is, and where rare features are not 0: one pass."""
-        n = self.X.shape[1]
-        largest, count = np.zeros(n), np.zeros(n)
         used = None if self.weights is None else self.weights > 0.0
-        for rows, columns in kernels.tiles(self.X, _LOSS_ELEMENTS):
-            tile = self.X[rows, columns].astype(np.float64)
-            count[columns] += tiles.weighted_count(tile != 0.0, None)
-            if self.means is not None:
-                tile -= self.means[columns]
-            if used is not None:
-                tile = tile[used[rows]]
-            np.abs(tile, out=tile)
-            largest[columns] = np.maximum(largest[columns], tile.max(axis=0, initial=0.0))
+        if isinstance(self.X, SparseMatrix):
+            largest, count = self.X.distances(self.means, used), self.X.counts()
+        else:
+            largest, count = self._distances(self.X, used)
         (rare,) = (count <= _RARE_SHARE * len(self.d)).nonzero()
-        support = [np.flatnonzero(self.X[:, column]) for column in rare]
-        where = np.concatenate([np.empty(0, dtype=np.intp), *support])
-        owners = np.repeat(rare, [len(places) for places in support])
-        values = self.X[where, owners].astype(np.float64)
+        where, owners, values = entries_of(self.X, rare)
         outside = largest.copy()
         outside[rare] = 0.0 if self.means is None else np.abs(self.means[rare])
         if self.means is not None:
@@ -242,6 +266,20 @@ class RowBlock:
             values *= self.root_weights[where]
         return ColumnShapes(largest, outside, Support(where, owners, values))
 
+    def _distances(self, X: NDArray[Any], used: NDArray[np.bool_] | None) -> tuple[Float, Float]:
+        """The largest |x_i − mean_i|, (n), and how many x_i are not 0, (n)."""
+        largest, count = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        for rows, columns in kernels.tiles(X, _LOSS_ELEMENTS):
+            tile = X[rows, columns].astype(np.float64)
+            count[columns] += tiles.weighted_count(tile != 0.0, None)
+            if self.means is not None:
+                tile -= self.means[columns]
+            if used is not None:
+                tile = tile[used[rows]]
+            np.abs(tile, out=tile)
+            largest[columns] = np.maximum(largest[columns], tile.max(axis=0, initial=0.0))
+        return largest, count
+
     def moments(self, Z: Float) -> Moments:
         """‖z‖² and r·z."""
         return Moments(np.vecdot(Z, Z), self.r @ Z.T)
@@ -249,6 +287,32 @@ class RowBlock:
     def losses(self, Z: Float, delta: Float, rho: Float, with_spread: bool) -> Losses:
         """This block's share of the leave-one-out sums if each candidate were added."""
         return Losses(*kernels.loo_losses(Z, self.r, self.d, delta, rho, with_spread))
+
+    def support_sums(
+        self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
+    ) -> SupportSums:
+        """Of rare candidates where they are not 0; beta (|S| × c) are their coefficients."""
+        rows, owners, z = entries_of(self.X, indices)
+        places = np.searchsorted(indices, owners)
+        if self.means is not None:
+            z -= self.means[owners]
+        if self.root_weights is not None:
+            z *= self.root_weights[rows]
+        for some, chosen in self.columns.chosen(self.chosen, rows):
+            z -= np.einsum("sp,sp->p", beta[some][:, places], chosen)
+        d, r, count = self.d[rows], self.r[:, rows], len(indices)
+
+        def sums(values: Float) -> Float:
+            return np.array([np.bincount(places, value, count) for value in values])
+
+        errors = r - rho[:, places] * z
+        errors /= d - z * z / delta[places]
+        return SupportSums(
+            sums(np.square(errors)),
+            sums(np.square(r / d)),
+            sums(r * z),
+            sums((z * z)[None])[0],
+        )
 
     def chosen_products(self, z: Float) -> ChosenProducts:
         """X_S'z."""
@@ -358,15 +422,7 @@ class RowBlock:
 
         beta (|S| × c) are the coefficients of these candidates.
         """
-        by_rows = abs(self.X.strides[0]) >= abs(self.X.strides[1])
-        if columns is None:
-            taken = self.X[rows] if by_rows else self.X.T[:, rows].T
-        elif not by_rows:
-            taken = self.X.T[np.ix_(columns, rows)].T
-        elif _LINE * len(columns) < self.X.shape[1]:
-            taken = self.X[np.ix_(rows, columns)]
-        else:  # whole rows, rather than jump to nearly every cache line of them
-            taken = np.take(self.X[rows], columns, axis=1)
+        taken, by_rows = rows_and_columns(self.X, rows, columns)
         Z = taken.astype(np.float64, copy=False)
         if self.means is not None:
             Z -= self.means if columns is None else self.means[columns]

@@ -13,7 +13,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ._kernels import Float, gather
+from ._kernels import Float
+from ._matrix import Matrix
+from ._matrix import columns as columns_of
+from ._sparse import SparseMatrix
 
 # Shares of the memory of X that kept columns may take.
 CHOSEN_SHARE = 0.25
@@ -36,7 +39,7 @@ class ColumnStore:
 
     def __init__(
         self,
-        X: NDArray[np.generic],
+        X: Matrix,
         root_weights: Float | None,
         means: Float | None,
         spare_bytes: float,
@@ -48,6 +51,8 @@ class ColumnStore:
         self._means = means
         column_bytes = max(1, 8 * X.shape[0])
         self._limit = int(max(spare_bytes, CHOSEN_SHARE * X.nbytes)) // column_bytes
+        if isinstance(X, SparseMatrix):
+            self._limit = X.shape[1]  # k dense columns are little beside k rows of the factor
         recent = int(max(spare_bytes, RECENT_SHARE * X.nbytes)) // column_bytes
         # Columns gathered lately, in a ring: which column a slot holds, and where a column is.
         most = _SHARED_RECENT_COLUMNS if is_shared else _RECENT_COLUMNS
@@ -64,7 +69,7 @@ class ColumnStore:
         self, indices: NDArray[np.intp], rows: slice | NDArray[np.intp] = slice(None)
     ) -> Float:
         """Columns gathered from X, one per row of the result, all rows or some."""
-        columns = gather(self._X[rows], indices)
+        columns = columns_of(self._X, indices, rows)
         if self._means is not None:
             columns -= self._means.take(indices)[:, None]
         if self._root_weights is not None:

@@ -35,6 +35,10 @@ MARGIN = 1e-9
 _ROUNDING = 1e-13
 _TINY = 1e-300
 _LARGEST = float(np.finfo(np.float64).max)
+# Of ‖z‖², which the recurrences know, relative to what the rows say.
+_SUPPORT_ROUNDING = 1e-9
+# Rare candidates looked at together.
+_RARE_GROUP = 4096
 # With fewer elements than this, m × candidates, scoring everything takes less time than bounding.
 _EXHAUSTIVE_ELEMENTS = 20_000
 # Elements scored in a round at least: a smaller round costs the interpreter more than the rows.
@@ -116,6 +120,30 @@ def bound_slack(state: SelectionState, indices: NDArray[np.intp]) -> Float:
     size = np.abs(features.tau[:, indices]) * np.sqrt(features.norms[indices])
     slack: Float = 2.0 * (distance @ size) / features.delta[indices]
     return slack
+
+
+def support_bounds(state: SelectionState, indices: NDArray[np.intp]) -> Float:
+    """Lower bounds of the leave-one-out sums of rare candidates, in ascending order.
+
+    Rows in which they are not 0 are looked at; only what the others add is bounded, where z is
+    little more than what the chosen features and the mean have in common with the candidate.
+    """
+    features, known = state.features, state.statistics
+    beta, _, _ = features.coefficients(indices)
+    delta = features.delta[indices]
+    rho = features.tau[:, indices] / delta
+    seen = state.samples.support_sums(indices, beta, delta, rho)
+    norms = features.norms[indices]
+    rest = np.sqrt(np.maximum(norms - seen.z_z, 0.0) + _SUPPORT_ROUNDING * norms)  # ‖z‖ elsewhere
+    c1 = known.g_r / (known.r_r + _TINY)
+    distance = np.sqrt(np.maximum((1.0 + _ROUNDING) * known.g_g - c1 * known.g_r, 0.0))
+    gain = 2.0 * c1[:, None] * rho * (features.inner[:, indices] - seen.r_z)
+    size = np.abs(rho) * rest
+    gain += size * (2.0 * distance[:, None] - size / known.largest_d**2)
+    grown = seen.exact - seen.before
+    values: Float = state.loss_sum + (grown - gain).sum(axis=0)
+    values[features.untrusted()[indices]] = -np.inf
+    return np.where(np.isnan(values), -np.inf, values)
 
 
 class _Scored:
@@ -232,6 +260,9 @@ class LeaveOneOut:
             (left,) = (open_bounds <= limit).nonzero()
             if is_first and len(left):
                 is_first = False
+                self._look_at_rare(state, left, open_bounds)
+                bounds[left] = open_bounds[left]  # what is fetched ahead goes by these, too
+                left = left[open_bounds[left] <= limit]
                 growth = leverage_growth(state, left)
                 open_bounds[left] += growth
                 reach = open_bounds[left] + bound_slack(state, left)
@@ -244,6 +275,16 @@ class LeaveOneOut:
             width = max(4 * width, _ROUND_ELEMENTS // m)
             batch = left if len(left) <= width else left[smallest(open_bounds[left], width)]
         return scored.choice(n_runners_up, ranking)
+
+    @staticmethod
+    def _look_at_rare(state: SelectionState, left: NDArray[np.intp], bounds: Float) -> None:
+        """Raise the bounds of those of some candidates that are rare."""
+        if state.data.is_rare is None:
+            return
+        rare = left[state.data.is_rare[left]]
+        for first in range(0, len(rare), _RARE_GROUP):
+            some = rare[first : first + _RARE_GROUP]
+            bounds[some] = np.maximum(bounds[some], support_bounds(state, some))
 
     @staticmethod
     def _tighten(state: SelectionState, ranking: Ranking, remaining: int, best: int) -> None:

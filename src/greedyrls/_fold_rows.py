@@ -8,14 +8,16 @@ are those of the other test sets, or of all rows less its test rows, and one pas
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._folds import Folds
 from ._kernels import Float
+from ._matrix import columns as columns_of
 from ._problem import Problem, report_non_finite
+from ._sparse import SparseMatrix
 
 # Elements of X sorted by set at a time: each set's share should still be a matrix product worth
 # its name.
@@ -84,7 +86,9 @@ class FoldRows:
         self.target_shift = np.zeros(t)
         self.shift = np.zeros(n)
         if problem.fit_intercept:
-            self.shift = _rough_means(problem.X, np.flatnonzero(self._weights))
+            # A sparse X stays as it is: zeros are where its values are dense.
+            if not isinstance(problem.X, SparseMatrix):
+                self.shift = _rough_means(problem.X, np.flatnonzero(self._weights))
             self.target_shift = np.average(problem.Y, axis=0, weights=self._weights)
         self._is_shifted = bool(self.shift.any())
         self.Y = problem.Y - self.target_shift
@@ -97,6 +101,7 @@ class FoldRows:
             self._direct.append(None if split.is_complement else len(self._sets))
             if not split.is_complement:
                 self._sets.append(split.train)
+        self._parts: dict[int, SparseMatrix] = {}
         self._is_partition = folds.is_partition
         self._all = len(self._sets)
         if not self._is_partition:
@@ -139,18 +144,22 @@ class FoldRows:
             np.zeros((sets, t)),
         )
 
-        def add(place: int, rows: Rows, x: Float) -> None:
+        def add(place: int, rows: Rows, x: Float | SparseMatrix) -> None:
             w, y = self._weights[rows], self.Y[rows]
             weighted = y * w[:, None]
             sums.weight[place] += w.sum()
             sums.y[place] += weighted.sum(axis=0)
             sums.yy[place] += np.einsum("jt,jt->t", weighted, y)
             vectors = np.concatenate((w[None, :], weighted.T))
-            products = vectors @ x
+            if isinstance(x, SparseMatrix):
+                products, squares = x.product(vectors), x.squares(w)
+            else:
+                products = vectors @ x
+                x *= x
+                squares = w @ x
             sums.x[place] += products[0]
             sums.xy[place] += products[1:]
-            x *= x
-            sums.xx[place] += w @ x
+            sums.xx[place] += squares
 
         with np.errstate(over="ignore", invalid="ignore"):
             self._visit(add)
@@ -165,9 +174,12 @@ class FoldRows:
         order = np.array(indices, dtype=np.intp)
         values = np.zeros((len(order), len(self._sets), self._X.shape[1]))
 
-        def add(place: int, rows: Rows, x: Float) -> None:
-            chosen = x[:, order] * self._weights[rows][:, None]
-            values[:, place] += chosen.T @ x
+        def add(place: int, rows: Rows, x: Float | SparseMatrix) -> None:
+            if isinstance(x, SparseMatrix):
+                values[:, place] += x.product(x.columns(order) * self._weights[rows])
+            else:
+                chosen = x[:, order] * self._weights[rows][:, None]
+                values[:, place] += chosen.T @ x
 
         self._visit(add)
         return values
@@ -186,9 +198,14 @@ class FoldRows:
                 train[split] = values[place]
         return train, test, total
 
-    def _visit(self, add: Callable[[int, Rows, Float], None]) -> None:
+    def _visit(self, add: Callable[[int, Rows, Float | SparseMatrix], None]) -> None:
         """One pass: `add` gets each set's rows of each tile, less the shift, to use as it likes."""
         self.passes += 1
+        if isinstance(self._X, SparseMatrix):
+            for place, rows in enumerate(self._sets):
+                every = np.arange(len(self._weights)) if rows is None else rows
+                add(place, every, self._part(self._X, place, rows))
+            return
         # Memory that is used again and again needs to be made only once.
         buffer = np.empty((0, self._X.shape[1]), dtype=self._X.dtype)
         for top, end in self._tiles():
@@ -208,6 +225,12 @@ class FoldRows:
                         x -= self.shift
                     add(place, some, x)
 
+    def _part(self, X: SparseMatrix, place: int, rows: Rows | None) -> SparseMatrix:
+        """A set's rows of a sparse X, which are not sought again in every pass."""
+        if place not in self._parts:
+            self._parts[place] = X if rows is None else X.take(rows)
+        return self._parts[place]
+
     def _tiles(self) -> Iterator[tuple[int, int]]:
         m, n = self._X.shape
         height = max(32, _TILE_ELEMENTS // n)
@@ -216,9 +239,10 @@ class FoldRows:
 
     def column(self, index: int, rows: Rows | slice = slice(None)) -> Float:
         """Some rows of a column less its shift."""
-        values = self._X[rows, index].astype(np.float64)
+        (values,) = columns_of(self._X, np.array([index]), rows)
         values -= self.shift[index]
-        return values
+        column: Float = values
+        return column
 
     def tiles_of(self, rows: Rows, columns: NDArray[np.intp]) -> Iterator[tuple[slice, Float]]:
         """Some rows and columns of X less the shift, in tiles, with their places among `rows`."""
@@ -227,7 +251,13 @@ class FoldRows:
         height = max(32, _ROW_ELEMENTS // len(columns))
         for top in range(0, len(rows), height):
             places = slice(top, min(len(rows), top + height))
-            taken = self._X[rows[places]] if everything else self._X[np.ix_(rows[places], columns)]
+            taken: NDArray[Any]
+            if isinstance(self._X, SparseMatrix):
+                taken = self._X.part(rows[places], None if everything else columns)
+            elif everything:
+                taken = self._X[rows[places]]
+            else:
+                taken = self._X[np.ix_(rows[places], columns)]
             x = taken.astype(np.float64, order="C", copy=False)
             x -= shift
             yield places, x

@@ -19,6 +19,7 @@ from ._curves import Chosen, held_out_losses
 from ._folds import Folds, Split
 from ._kernels import Float
 from ._losses import Loss
+from ._matrix import part
 from ._path import SelectionPath
 from ._plan import Data, Plan, positive_rows
 from ._problem import Problem
@@ -176,7 +177,7 @@ class _OuterFold:
         same = path.settings.alpha if self._refit == "same" else 0.0
         key = (chosen.indices, same, measure is None)
         if key not in self._known:
-            columns = self._problem.X[np.ix_(self._test, path.indices)].astype(np.float64)
+            columns = part(self._problem.X, self._test, path.indices)
             if (known := key[:2]) not in self._penalties:
                 self._penalties[known] = model_penalties(
                     self._refit,

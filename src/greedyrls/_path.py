@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
+from scipy import linalg, sparse
 from sklearn.utils import check_array
 
 from ._kernels import Float
@@ -242,14 +242,17 @@ class SelectionPath:
                 "The columns of X are not those that the path was selected from, or are in "
                 f"another order; expected {', '.join(names[:5])}{', …' if len(names) > 5 else ''}."
             )
-        checked = check_array(X, dtype="numeric", ensure_all_finite=False)
+        checked = check_array(X, accept_sparse="csc", dtype="numeric", ensure_all_finite=False)
         if checked.shape[1] != self.settings.n_features_in:
             raise ValueError(
                 f"X has {checked.shape[1]} features; the path was selected from "
                 f"{self.settings.n_features_in}."
             )
+        selected = checked[:, self.indices[:size]]
         columns = check_array(
-            checked[:, self.indices[:size]], dtype=np.float64, input_name="X (selected columns)"
+            selected.toarray() if sparse.issparse(selected) else selected,
+            dtype=np.float64,
+            input_name="X (selected columns)",
         )
         solution = self._solve(size)
         predictions: Float = columns @ solution + self._offset(solution)

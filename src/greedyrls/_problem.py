@@ -10,10 +10,14 @@ from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
-from ._kernels import Float, first_non_finite
+from ._kernels import Float
+from ._matrix import Matrix, first_non_finite
+from ._matrix import value as value_of
+from ._sparse import SparseMatrix
 
 FeatureList = Sequence[int] | Sequence[str] | NDArray[Any]
 
@@ -22,7 +26,7 @@ FeatureList = Sequence[int] | Sequence[str] | NDArray[Any]
 class Problem:
     """Data as given (X is neither copied nor converted) and settings, checked."""
 
-    X: NDArray[np.generic]  # (m × n) in its own type and memory order
+    X: Matrix  # (m × n) in its own type and memory order
     Y: Float  # (m × t), always two-dimensional
     weights: Float | None  # (m)
     fit_intercept: bool
@@ -71,8 +75,8 @@ def make_problem(
     """
     names = feature_names_of(X) or feature_names
     X = _check_data(X, names)
-    Y, single_target = _check_targets(y, X)
-    weights = _check_weights(sample_weight, X)
+    Y, single_target = _check_targets(y, X.shape[0])
+    weights = _check_weights(sample_weight, X.shape[0])
     n_effective = X.shape[0] if weights is None else int(np.count_nonzero(weights))
     if n_effective < 2:
         raise ValueError(
@@ -202,17 +206,26 @@ def _feature_index(value: Any, n: int, names: tuple[str, ...] | None, argument: 
     raise TypeError(f"{argument} must hold column numbers or names, got {value!r}.")
 
 
-def _check_data(X: Any, names: tuple[str, ...] | None) -> NDArray[np.generic]:
-    """A two-dimensional numeric array, as it is if it is one."""
+def _check_data(X: Any, names: tuple[str, ...] | None) -> Matrix:
+    """A two-dimensional numeric array, as it is if it is one; or a sparse matrix."""
+    if isinstance(X, SparseMatrix):
+        return X
     try:
-        checked: NDArray[np.generic] = check_array(
-            X, dtype="numeric", ensure_all_finite=False, ensure_min_features=1
+        checked = check_array(
+            X,
+            accept_sparse=True,
+            dtype="numeric",
+            ensure_all_finite=False,
+            ensure_min_features=1,
         )
     except ValueError as error:
         if "could not convert" not in str(error):
             raise
         raise ValueError(_text_column(X, names, error)) from error
-    return checked
+    if sparse.issparse(checked):
+        return SparseMatrix.from_scipy(checked)
+    array: NDArray[np.generic] = checked
+    return array
 
 
 def _text_column(X: Any, names: tuple[str, ...] | None, error: ValueError) -> str:
@@ -232,7 +245,7 @@ def _text_column(X: Any, names: tuple[str, ...] | None, error: ValueError) -> st
     return str(error)
 
 
-def _check_targets(y: Any, X: NDArray[np.generic]) -> tuple[Float, bool]:
+def _check_targets(y: Any, n_samples: int) -> tuple[Float, bool]:
     if y is None:
         raise ValueError("This needs a target: requires y to be passed, but the target y is None.")
     shape = np.shape(y)
@@ -254,7 +267,7 @@ def _check_targets(y: Any, X: NDArray[np.generic]) -> tuple[Float, bool]:
             f"y must be numeric ({error}); for class labels use GreedyRLSClassifier."
         ) from error
     _check_finite(Y, "y")
-    check_consistent_length(X, Y)
+    check_consistent_length(np.broadcast_to(0, n_samples), Y)
     single = Y.ndim == 1
     if single:
         Y = Y[:, None]
@@ -263,7 +276,7 @@ def _check_targets(y: Any, X: NDArray[np.generic]) -> tuple[Float, bool]:
     return Y, single
 
 
-def _check_weights(sample_weight: ArrayLike | None, X: NDArray[np.generic]) -> Float | None:
+def _check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Float | None:
     if sample_weight is None:
         return None
     weights: Float = check_array(
@@ -275,10 +288,10 @@ def _check_weights(sample_weight: ArrayLike | None, X: NDArray[np.generic]) -> F
     )
     if weights.ndim == 2 and weights.shape[1] == 1:
         weights = weights[:, 0]
-    if weights.shape != X.shape[:1]:
+    if weights.shape != (n_samples,):
         raise ValueError(
-            f"sample_weight must have one value for each of the {len(X)} samples, got an array of "
-            f"shape {weights.shape}."
+            f"sample_weight must have one value for each of the {n_samples} samples, got an array "
+            f"of shape {weights.shape}."
         )
     _check_finite(weights, "sample_weight")
     with np.errstate(over="ignore"):
@@ -315,7 +328,7 @@ def report_non_finite(problem: Problem) -> None:
             "rescale its columns."
         )
     row, column = place
-    value = float(problem.X[row, column])
+    value = value_of(problem.X, row, column)
     name = f" ({problem.feature_names[column]!r})" if problem.feature_names else ""
     kind = "NaN" if math.isnan(value) else "infinity"
     raise ValueError(

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._folds import Folds, Split, one_per_row
-from ._kernels import Float, first_non_finite
+from ._kernels import Float
 from ._labels import Task, check_weighted_classes, make_targets
 from ._losses import Loss, make_loss
+from ._matrix import Matrix, first_non_finite, take
 from ._outer import takes_groups
 from ._plan import Plan, folds_of, make_plan
 from ._problem import FeatureList, Problem, is_whole, make_problem, report_non_finite
@@ -97,7 +98,7 @@ class Procedure:
         else:
             # Other losses look at the rows in every step, folds have sums of their own, and rows
             # that count several times are others: there is little to share, and fewer are faster.
-            problem = self._part(rows, counts, problem.X[rows])
+            problem = self._part(rows, counts, take(problem.X, rows))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # the curves say where a path ended
             try:
@@ -132,7 +133,7 @@ class Procedure:
             return counts
         return given[rows] if counts is None else given[rows] * counts
 
-    def _part(self, rows: Rows, counts: Float | None, X: NDArray[Any]) -> Problem:
+    def _part(self, rows: Rows, counts: Float | None, X: Matrix) -> Problem:
         weights = self._weights(rows, counts)
         return replace(self.problem, X=X, Y=self.problem.Y[rows], weights=weights)
 

@@ -9,9 +9,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._blocks import CandidateLosses, ColumnShapes, Products, RowBlock, SampleStatistics, add_up
+from ._blocks import (
+    CandidateLosses,
+    ColumnShapes,
+    Products,
+    RowBlock,
+    SampleStatistics,
+    SupportSums,
+    add_up,
+)
 from ._kernels import Float
 from ._leftovers import Leftovers
+from ._sparse import SparseMatrix
 
 # A mean is far out if its square is this many times the variance.
 _FAR = 1e4
@@ -165,6 +174,18 @@ class SampleSpace:
             # Very likely the one that will be added: spares making its z again.
             self._latest = _Latest(int(indices[row]), loss, [z[row] for z in Z])
         return Scores(losses, delta, rho, norms, correlations, mixed, fourth)
+
+    def support_sums(
+        self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
+    ) -> SupportSums:
+        """Of some candidates in ascending order, over the rows in which they are not 0."""
+        return add_up(block.support_sums(indices, beta, delta, rho) for block in self._blocks)
+
+    @property
+    def entry_counts(self) -> Float | None:
+        """How many values of each column are not 0, (n); known where X is sparse."""
+        counts = [block.X.counts() for block in self._blocks if isinstance(block.X, SparseMatrix)]
+        return sum(counts[1:], counts[0]) if counts else None
 
     def forget(self) -> None:
         """Candidates scored so far are not those that will be added."""

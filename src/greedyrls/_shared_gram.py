@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._kernels import Float
+from ._sparse import SparseMatrix
 from ._state import LooData
 
 # Where more rows than this share are held out, a pass over the training rows costs no more.
@@ -30,20 +31,36 @@ class TrainingColumns:
         # From the means of all rows to those of the training rows.
         self._moved = training.start.means - whole.start.means
         self._weight = training.start.total_weight
+        X = whole.problem.X
+        self._sparse = X.take(held_out) if isinstance(X, SparseMatrix) else None
 
     def __call__(self, indices: Sequence[int]) -> Float:
         """The columns of some features, (c × n); a pass over X only for those that are new."""
         order = np.array(indices, dtype=np.intp)
         values = self._whole.gram.columns(indices)
+        if self._sparse is not None:
+            values -= self._sparse_products(self._sparse, order)
+            values -= self._weight * self._moved[order, None] * self._moved
+            return values
         for first in range(0, len(self._held_out), _ROWS):
             rows = self._rows(self._held_out[first : first + _ROWS])
             values -= rows[:, order].T @ rows
         values -= self._weight * self._moved[order, None] * self._moved
         return values
 
+    def _sparse_products(self, X: SparseMatrix, order: NDArray[np.intp]) -> Float:
+        """Σ w (x_b − mean_b)(x_i − mean_i) over the rows held out: X is not centred for that."""
+        means, weights = self._whole.start.means, self._whole.problem.weights
+        V = X.columns(order) - means[order, None]
+        if weights is not None:
+            V *= weights[self._held_out]
+        values: Float = X.product(V) - V.sum(axis=1)[:, None] * means
+        return values
+
     def _rows(self, places: NDArray[np.intp]) -> Float:
         """Some rows, about the means of all and scaled by √w."""
         problem = self._whole.problem
+        assert not isinstance(problem.X, SparseMatrix)
         rows = problem.X[places].astype(np.float64)
         rows -= self._whole.start.means
         if problem.weights is not None:

@@ -12,8 +12,10 @@ from ._choice import NumericalLimit
 from ._features import FeatureSpace, Pivot
 from ._gram import GramColumns, Ranking
 from ._kernels import Float
+from ._matrix import take
 from ._problem import Problem, report_non_finite
 from ._samples import SampleSpace, Scores
+from ._sparse import SparseMatrix
 
 # A pivot further than this (relative to A_bb) from its value in the data means that the
 # recurrences have drifted: feature space is then rebuilt from the chosen features.
@@ -23,6 +25,10 @@ _REFINED_PIVOT = 1e-3
 # What is known of the spread of z over the rows loses about 6/√m of itself at every step: with
 # fewer rows than this it is of no use.
 _SPREAD_ROWS = 4096
+# A feature is rare if it is not 0 in at most this share of the rows.
+_RARE_SHARE = 1 / 16
+# Gram columns of a sparse X that may wait however small it is.
+_WAITING = 64
 # With 1 − h below this, r/(1 − h) has no more than four digits left.
 _SMALLEST_D = 1e-12
 
@@ -52,7 +58,13 @@ class LooData:
             if not np.isfinite(self.start.diagonal).all():
                 report_non_finite(problem)
         # A column has n numbers: a quarter of m of them are a quarter of X, and no more may wait.
-        self.gram = GramColumns(self.samples.products, problem.n_samples // 4, is_shared)
+        waiting = problem.n_samples // 4
+        if isinstance(problem.X, SparseMatrix):
+            waiting = max(_WAITING, problem.X.nbytes // (32 * problem.n_features))
+        self.gram = GramColumns(self.samples.products, waiting, is_shared)
+        # Features that are 0 nearly everywhere have bounds of their own.
+        counts = self.samples.entry_counts
+        self.is_rare = None if counts is None else counts <= _RARE_SHARE * problem.n_samples
         self.constant = np.flatnonzero(self.start.diagonal == 0.0)
         with np.errstate(all="ignore"):
             self.statistics = self.samples.statistics()
@@ -252,7 +264,7 @@ def _memory_blocks(problem: Problem, block_rows: int | None) -> list[RowBlock]:
     height = m if block_rows is None else max(1, min(m, block_rows))
     return [
         RowBlock.from_rows(
-            problem.X[top : top + height],
+            problem.X if height == m else take(problem.X, slice(top, top + height)),
             problem.Y[top : top + height],
             None if problem.weights is None else problem.weights[top : top + height],
         )

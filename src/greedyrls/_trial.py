@@ -12,6 +12,8 @@ from ._curves import Chosen, LooCurve, held_out_losses
 from ._folds import Folds
 from ._kernels import Float
 from ._losses import Loss, is_same_loss
+from ._matrix import part as part_of
+from ._matrix import take
 from ._nested import chosen_of
 from ._path import SelectionPath
 from ._plan import Plan, positive_rows
@@ -71,7 +73,7 @@ class Trial:
         for split in folds.splits:
             train = positive_rows(problem.weights, split.train)
             weights = None if problem.weights is None else problem.weights[train]
-            part = replace(problem, X=problem.X[train], Y=problem.Y[train], weights=weights)
+            part = replace(problem, X=take(problem.X, train), Y=problem.Y[train], weights=weights)
             (chosen,) = random_sets(LooData(part), [self.path.indices])
             own = float(len(split.test))
             if problem.weights is not None:
@@ -133,6 +135,6 @@ class Trial:
         chosen: Chosen, penalties: Float, other: Problem, rows: Rows, measure: Loss
     ) -> Float:
         rows = positive_rows(other.weights, rows)
-        columns = other.X[np.ix_(rows, np.array(chosen.indices))].astype(np.float64)
+        columns = part_of(other.X, rows, np.array(chosen.indices))
         weights = None if other.weights is None else other.weights[rows]
         return held_out_losses(chosen, penalties, columns, other.Y[rows], weights, measure)

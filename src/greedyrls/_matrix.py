@@ -1,0 +1,97 @@
+"""X as the engine asks for it, whether it is a dense array or a sparse matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _kernels as kernels
+from ._kernels import Float
+from ._sparse import SparseMatrix
+
+Matrix = NDArray[Any] | SparseMatrix
+# Numbers in a line of the cache.
+_LINE = 8
+
+Rows = slice | NDArray[np.intp]
+
+
+def product(V: Float, X: Matrix) -> Float:
+    """V (c × m) times X (m × n), accumulated in float64, X read once."""
+    return X.product(V) if isinstance(X, SparseMatrix) else kernels.product(V, X)
+
+
+def start_sums(V: Float, X: Matrix, weights: Float | None) -> tuple[Float, Float]:
+    """V X and the weighted sums of squares of the columns of X, in one pass."""
+    if isinstance(X, SparseMatrix):
+        return X.product(V), X.squares(weights)
+    return kernels.start_sums(V, X, weights)
+
+
+def columns(X: Matrix, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
+    """Some columns as float64, one per row of the result, all rows or some."""
+    if isinstance(X, SparseMatrix):
+        return X.columns(indices, rows)
+    return kernels.gather(X[rows], indices)
+
+
+def part(X: Matrix, rows: NDArray[np.intp], indices: NDArray[np.intp]) -> Float:
+    """Some rows of some columns as float64, (rows × c)."""
+    if isinstance(X, SparseMatrix):
+        return X.part(rows, indices)
+    values: Float = X[np.ix_(rows, indices)].astype(np.float64)
+    return values
+
+
+def take(X: Matrix, rows: Rows) -> Matrix:
+    """Some rows: a view where they are a slice of an array."""
+    return X.take(rows) if isinstance(X, SparseMatrix) else X[rows]
+
+
+def first_non_finite(X: Matrix) -> tuple[int, int] | None:
+    """Row and column of a value that is NaN or infinite."""
+    if isinstance(X, SparseMatrix):
+        return X.first_non_finite()
+    return kernels.first_non_finite(X)
+
+
+def value(X: Matrix, row: int, column: int) -> float:
+    """A single value."""
+    if isinstance(X, SparseMatrix):
+        return float(X.part(np.array([row]), np.array([column]))[0, 0])
+    return float(X[row, column])
+
+
+def rows_and_columns(
+    X: Matrix, rows: NDArray[np.intp], indices: NDArray[np.intp] | None
+) -> tuple[NDArray[Any], bool]:
+    """Some rows of some columns (or all) of X, (rows × c), in its memory order.
+
+    Also whether rows lie together there.
+    """
+    if isinstance(X, SparseMatrix):
+        return X.part(rows, indices), True
+    by_rows = abs(X.strides[0]) >= abs(X.strides[1])
+    if indices is None:
+        taken = X[rows] if by_rows else X.T[:, rows].T
+    elif not by_rows:
+        taken = X.T[np.ix_(indices, rows)].T
+    elif _LINE * len(indices) < X.shape[1]:
+        taken = X[np.ix_(rows, indices)]
+    else:  # whole rows, rather than jump to nearly every cache line of them
+        taken = np.take(X[rows], indices, axis=1)
+    return taken, by_rows
+
+
+def entries_of(
+    X: Matrix, indices: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Float]:
+    """Rows, columns and values of all that is not 0 in some columns."""
+    if isinstance(X, SparseMatrix):
+        return X.entries(indices)
+    support = [np.flatnonzero(X[:, column]) for column in indices]
+    where = np.concatenate([np.empty(0, dtype=np.intp), *support])
+    owners = np.repeat(indices, [len(places) for places in support])
+    return where, owners, X[where, owners].astype(np.float64)
