@@ -8,7 +8,7 @@ ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from . import _kernels as kernels
 from . import _tiles as tiles
 from ._columns import ColumnStore
+from ._files import FileMatrix
 from ._kernels import Float
 from ._leftovers import Leftovers
 from ._matrix import Matrix, entries_of, product, rows_and_columns, start_sums
@@ -206,10 +207,27 @@ class RowBlock:
         order = np.array(indices, dtype=np.intp)
         if isinstance(self.X, SparseMatrix):
             return self._sparse_products(self.X, order, with_anchor)
+        if isinstance(self.X, FileMatrix):
+            return self._file_products(self.X, order, with_anchor)
         return add_up(
             self._row_products(self.X, order, with_anchor, slice(top, top + _PRODUCT_ROWS))
             for top in range(0, len(self.d), _PRODUCT_ROWS)
         )
+
+    def _file_products(self, X: FileMatrix, order: NDArray[np.intp], with_anchor: bool) -> Products:
+        """`products` chunk by chunk; the columns are kept, for they are likely scored next."""
+
+        def answers() -> Iterator[Products]:
+            for rows, chunk in X.chunks(order.tolist()):
+                part = replace(self, X=chunk, d=self.d[rows])
+                part = replace(part, columns=self.columns.part(chunk, rows))
+                if self.anchor is not None:
+                    part = replace(part, anchor=self.anchor[:, rows])
+                if self.root_weights is not None:
+                    part = replace(part, root_weights=self.root_weights[rows])
+                yield part.products(order.tolist(), with_anchor)
+
+        return add_up(answers())
 
     def _sparse_products(
         self, X: SparseMatrix, order: NDArray[np.intp], with_anchor: bool
@@ -254,6 +272,8 @@ class RowBlock:
         used = None if self.weights is None else self.weights > 0.0
         if isinstance(self.X, SparseMatrix):
             largest, count = self.X.distances(self.means, used), self.X.counts()
+        elif isinstance(self.X, FileMatrix):
+            raise TypeError("a file is not looked at for its shapes")
         else:
             largest, count = self._distances(self.X, used)
         (rare,) = (count <= _RARE_SHARE * len(self.d)).nonzero()

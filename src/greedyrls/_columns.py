@@ -9,10 +9,12 @@ returns depends on the arguments alone, so blocks that share it remain values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._files import FileMatrix
 from ._kernels import Float
 from ._matrix import Matrix
 from ._matrix import columns as columns_of
@@ -53,6 +55,9 @@ class ColumnStore:
         self._limit = int(max(spare_bytes, CHOSEN_SHARE * X.nbytes)) // column_bytes
         if isinstance(X, SparseMatrix):
             self._limit = X.shape[1]  # k dense columns are little beside k rows of the factor
+        if isinstance(X, FileMatrix):
+            self._is_short = True  # the file keeps its own
+            self._limit = 0
         recent = int(max(spare_bytes, RECENT_SHARE * X.nbytes)) // column_bytes
         # Columns gathered lately, in a ring: which column a slot holds, and where a column is.
         most = _SHARED_RECENT_COLUMNS if is_shared else _RECENT_COLUMNS
@@ -75,6 +80,11 @@ class ColumnStore:
         if self._root_weights is not None:
             columns *= self._root_weights[rows]
         return columns
+
+    def part(self, X: NDArray[Any], rows: slice) -> ColumnStore:
+        """Columns of some rows, with nothing kept."""
+        root = None if self._root_weights is None else self._root_weights[rows]
+        return ColumnStore(X, root, self._means, 0)
 
     def get(self, indices: NDArray[np.intp]) -> Float:
         """The columns (c × m); the caller may overwrite them."""

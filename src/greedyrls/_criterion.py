@@ -254,6 +254,7 @@ class LeaveOneOut:
         batch = smallest(open_bounds, width)
         is_first = True
         while len(batch):
+            state.fetch_ahead(batch, ranking, remaining)
             scored.score(batch)
             open_bounds[batch] = np.inf
             limit = min(scored.threshold(wanted) + margin, _LARGEST)

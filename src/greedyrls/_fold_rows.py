@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ._files import FileMatrix
 from ._folds import Folds
 from ._kernels import Float
 from ._matrix import columns as columns_of
@@ -87,7 +88,10 @@ class FoldRows:
         self.shift = np.zeros(n)
         if problem.fit_intercept:
             # A sparse X stays as it is: zeros are where its values are dense.
-            if not isinstance(problem.X, SparseMatrix):
+            if isinstance(problem.X, FileMatrix):
+                some = problem.X.rows(0, min(_SHIFT_ROWS, problem.n_samples))
+                self.shift = _rough_means(some, np.arange(len(some)))
+            elif not isinstance(problem.X, SparseMatrix):
                 self.shift = _rough_means(problem.X, np.flatnonzero(self._weights))
             self.target_shift = np.average(problem.Y, axis=0, weights=self._weights)
         self._is_shifted = bool(self.shift.any())
@@ -102,6 +106,7 @@ class FoldRows:
             if not split.is_complement:
                 self._sets.append(split.train)
         self._parts: dict[int, SparseMatrix] = {}
+        self._along: list[int] = []  # columns that a file takes along in a pass
         self._is_partition = folds.is_partition
         self._all = len(self._sets)
         if not self._is_partition:
@@ -181,7 +186,9 @@ class FoldRows:
                 chosen = x[:, order] * self._weights[rows][:, None]
                 values[:, place] += chosen.T @ x
 
+        self._along = order.tolist()
         self._visit(add)
+        self._along = []
         return values
 
     def by_split(self, values: Float) -> tuple[Float, Float, Float]:
@@ -208,8 +215,7 @@ class FoldRows:
             return
         # Memory that is used again and again needs to be made only once.
         buffer = np.empty((0, self._X.shape[1]), dtype=self._X.dtype)
-        for top, end in self._tiles():
-            tile = np.ascontiguousarray(self._X[top:end])  # a copy only if X does not lie by rows
+        for top, end, tile in self._tiles(self._X):
             for place, rows in enumerate(self._sets):
                 if rows is None:
                     some = np.arange(top, end)
@@ -231,11 +237,16 @@ class FoldRows:
             self._parts[place] = X if rows is None else X.take(rows)
         return self._parts[place]
 
-    def _tiles(self) -> Iterator[tuple[int, int]]:
-        m, n = self._X.shape
+    def _tiles(self, X: NDArray[Any] | FileMatrix) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        if isinstance(X, FileMatrix):
+            for rows, chunk in X.chunks(self._along):
+                yield rows.start, rows.stop, chunk
+            return
+        m, n = X.shape
         height = max(32, _TILE_ELEMENTS // n)
         for top in range(0, m, height):
-            yield top, min(m, top + height)
+            end = min(m, top + height)
+            yield top, end, np.ascontiguousarray(X[top:end])  # a copy if X does not lie by rows
 
     def column(self, index: int, rows: Rows | slice = slice(None)) -> Float:
         """Some rows of a column less its shift."""
@@ -254,6 +265,8 @@ class FoldRows:
             taken: NDArray[Any]
             if isinstance(self._X, SparseMatrix):
                 taken = self._X.part(rows[places], None if everything else columns)
+            elif isinstance(self._X, FileMatrix):
+                taken = self._X.some_rows(rows[places], None if everything else columns)
             elif everything:
                 taken = self._X[rows[places]]
             else:

@@ -1,4 +1,4 @@
-"""X as the engine asks for it, whether it is a dense array or a sparse matrix."""
+"""X as the engine asks for it, whether it is an array, a sparse matrix or a file."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _kernels as kernels
+from ._files import FileMatrix
 from ._kernels import Float
 from ._sparse import SparseMatrix
 
-Matrix = NDArray[Any] | SparseMatrix
+Matrix = NDArray[Any] | SparseMatrix | FileMatrix
 # Numbers in a line of the cache.
 _LINE = 8
 
@@ -20,47 +21,55 @@ Rows = slice | NDArray[np.intp]
 
 def product(V: Float, X: Matrix) -> Float:
     """V (c × m) times X (m × n), accumulated in float64, X read once."""
-    return X.product(V) if isinstance(X, SparseMatrix) else kernels.product(V, X)
+    if isinstance(X, np.ndarray):
+        return kernels.product(V, X)
+    return X.product(V)
 
 
 def start_sums(V: Float, X: Matrix, weights: Float | None) -> tuple[Float, Float]:
     """V X and the weighted sums of squares of the columns of X, in one pass."""
     if isinstance(X, SparseMatrix):
         return X.product(V), X.squares(weights)
+    if isinstance(X, FileMatrix):
+        return X.start_sums(V, weights)
     return kernels.start_sums(V, X, weights)
 
 
 def columns(X: Matrix, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
     """Some columns as float64, one per row of the result, all rows or some."""
-    if isinstance(X, SparseMatrix):
-        return X.columns(indices, rows)
-    return kernels.gather(X[rows], indices)
+    if isinstance(X, np.ndarray):
+        return kernels.gather(X[rows], indices)
+    return X.columns(indices, rows)
 
 
 def part(X: Matrix, rows: NDArray[np.intp], indices: NDArray[np.intp]) -> Float:
     """Some rows of some columns as float64, (rows × c)."""
     if isinstance(X, SparseMatrix):
         return X.part(rows, indices)
+    if isinstance(X, FileMatrix):
+        return X.columns(indices, rows).T
     values: Float = X[np.ix_(rows, indices)].astype(np.float64)
     return values
 
 
 def take(X: Matrix, rows: Rows) -> Matrix:
     """Some rows: a view where they are a slice of an array."""
-    return X.take(rows) if isinstance(X, SparseMatrix) else X[rows]
+    return X[rows] if isinstance(X, np.ndarray) else X.take(rows)
 
 
 def first_non_finite(X: Matrix) -> tuple[int, int] | None:
     """Row and column of a value that is NaN or infinite."""
-    if isinstance(X, SparseMatrix):
-        return X.first_non_finite()
-    return kernels.first_non_finite(X)
+    if isinstance(X, np.ndarray):
+        return kernels.first_non_finite(X)
+    return X.first_non_finite()
 
 
 def value(X: Matrix, row: int, column: int) -> float:
     """A single value."""
     if isinstance(X, SparseMatrix):
         return float(X.part(np.array([row]), np.array([column]))[0, 0])
+    if isinstance(X, FileMatrix):
+        return float(X.rows(row, row + 1)[0, column])
     return float(X[row, column])
 
 
@@ -73,6 +82,8 @@ def rows_and_columns(
     """
     if isinstance(X, SparseMatrix):
         return X.part(rows, indices), True
+    if isinstance(X, FileMatrix):
+        return X.some_rows(rows, indices), True
     by_rows = abs(X.strides[0]) >= abs(X.strides[1])
     if indices is None:
         taken = X[rows] if by_rows else X.T[:, rows].T
@@ -91,6 +102,8 @@ def entries_of(
     """Rows, columns and values of all that is not 0 in some columns."""
     if isinstance(X, SparseMatrix):
         return X.entries(indices)
+    if isinstance(X, FileMatrix):
+        raise TypeError("a file has no entries to look for")
     support = [np.flatnonzero(X[:, column]) for column in indices]
     where = np.concatenate([np.empty(0, dtype=np.intp), *support])
     owners = np.repeat(indices, [len(places) for places in support])

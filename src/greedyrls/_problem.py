@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
+from ._files import FileMatrix
 from ._kernels import Float
 from ._matrix import Matrix, first_non_finite
 from ._matrix import value as value_of
@@ -157,7 +158,7 @@ def check_n_features(n_features: Any, problem: Problem, name: str = "n_features"
 def feature_names_of(X: Any) -> tuple[str, ...] | None:
     """Column names of a data frame whose names are all strings."""
     columns = getattr(X, "columns", None)
-    if columns is None:
+    if columns is None or callable(columns):
         return None
     names = tuple(columns)
     return names if names and all(isinstance(name, str) for name in names) else None
@@ -208,7 +209,7 @@ def _feature_index(value: Any, n: int, names: tuple[str, ...] | None, argument: 
 
 def _check_data(X: Any, names: tuple[str, ...] | None) -> Matrix:
     """A two-dimensional numeric array, as it is if it is one; or a sparse matrix."""
-    if isinstance(X, SparseMatrix):
+    if isinstance(X, SparseMatrix | FileMatrix):
         return X
     try:
         checked = check_array(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ._blocks import RowBlock, SampleStatistics
 from ._choice import NumericalLimit
 from ._features import FeatureSpace, Pivot
+from ._files import FileMatrix
 from ._gram import GramColumns, Ranking
 from ._kernels import Float
 from ._matrix import take
@@ -186,6 +187,19 @@ class SelectionState:
         if len(parts) == 1:
             return parts[0]
         return Scores(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
+
+    def fetch_ahead(self, indices: NDArray[np.intp], ranking: Ranking, remaining: int) -> None:
+        """Where columns cost a pass: those of some candidates, with likely ones and their Gram."""
+        X = self.problem.X
+        if not isinstance(X, FileMatrix) or all(X.has(index) for index in indices.tolist()):
+            return
+        wanted = [index for index in indices.tolist() if not X.has(index)]
+        if len(wanted) > X.column_limit // 2:
+            return  # too many to keep: they are gathered as they are scored
+        likely = [] if wanted[0] in self.gram else self.gram.batch(ranking, remaining, wanted[0])
+        room = max(len(wanted), X.column_limit // 2)
+        columns = list(dict.fromkeys([*wanted, *likely]))[:room]
+        self.gram.keep(columns, self.samples.products(columns))
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
