@@ -1,0 +1,126 @@
+"""CSV files and their kin, through the parser of Arrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._table import Column, Table
+from ._arrow import column_of, converted
+from ._cells import FALSE, MISSING, TRUE, column_of_cells, guessed_kinds
+from ._faults import bad_row, check_last_cell, undecodable
+from ._files import Source, guarded, need_pyarrow
+from ._header import Dialect, Layout, look
+
+# Bytes parsed at a time: some hundred rows, also of wide tables, whose blocks would otherwise
+# hold a few rows each and cost a call per column and block.
+_SMALLEST_BLOCK = 1 << 20
+_USUAL_LIMIT = 1 << 26
+_BLOCK_ROWS = 256
+# A row must fit into a block; what does not fit into this one is no row.
+_LARGEST_BLOCK = 1 << 30
+
+
+def read_csv(source: Source, as_text: frozenset[str], dialect: Dialect) -> Table:
+    """A table from a CSV file."""
+    need_pyarrow(source)
+    with guarded(source, "its text"):
+        try:
+            layout = look(source, dialect)
+            return converted(
+                source,
+                _parsed(source, layout, as_text),
+                as_text,
+                lambda name, column: _column(source, layout, name, column, name in as_text),
+            )
+        except UnicodeError as error:
+            raise undecodable(source, dialect.encoding) from error
+
+
+def _column(source: Source, layout: Layout, name: str, column: Any, as_text: bool) -> Column:
+    import pyarrow as pa
+
+    if column.type == pa.string():
+        return column_of_cells(source, name, column, layout.decimal, as_text)
+    return column_of(column, as_text)
+
+
+def _parsed(source: Source, layout: Layout, as_text: frozenset[str]) -> Any:
+    """A table of Arrow whose columns are numbers, flags or strings.
+
+    Arrow can tell the types itself, but then keeps the text of the whole file until the end: three
+    times the memory. With types from a sample it lets go of it; should a later row not be what the
+    sample promised, the file is read again as text, which tells the same of every column.
+    """
+    import pyarrow as pa
+
+    try:
+        return _table(source, layout, _sampled_types(layout, as_text))
+    except pa.ArrowInvalid as error:
+        if "conversion error" not in str(error):
+            raise
+    return _table(source, layout, dict.fromkeys(layout.names, pa.string()))
+
+
+def _sampled_types(layout: Layout, as_text: frozenset[str]) -> dict[str, Any]:
+    import pyarrow as pa
+
+    # Arrow could guess from the sample too, but takes its time for wide tables: it tries ten types
+    # for each column.
+    kinds = {"number": pa.float64(), "flag": pa.bool_(), "text": pa.string()}
+    guesses = guessed_kinds(layout.sample, len(layout.names), layout.decimal)
+    return {
+        name: kinds["text" if name in as_text else guess]
+        for name, guess in zip(layout.names, guesses, strict=True)
+    }
+
+
+def _table(source: Source, layout: Layout, types: dict[str, Any]) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    block = min(max(_SMALLEST_BLOCK, _BLOCK_ROWS * layout.row_length), _USUAL_LIMIT)
+    while True:
+        options = csv.ReadOptions(
+            column_names=layout.names,
+            skip_rows_after_names=int(layout.header),
+            block_size=block,
+            # Under any other name Arrow would have Python recode what needs no recoding.
+            encoding="utf8" if layout.encoding == "utf-8" else layout.encoding,
+        )
+        try:
+            with source.open() as file:
+                table = csv.read_csv(
+                    file, options, _parse_options(layout), _convert_options(layout, types)
+                )
+            check_last_cell(source, layout, table.column(len(layout.names) - 1))
+            return table
+        except pa.ArrowInvalid as error:
+            is_cut = "straddl" in str(error)
+            if is_cut and block < _LARGEST_BLOCK:
+                block *= 16
+                continue
+            if is_cut or "parse error" in str(error):
+                raise bad_row(source, layout, str(error)) from error
+            if "UTF8" in str(error):
+                raise undecodable(source, layout.encoding) from error
+            raise
+
+
+def _parse_options(layout: Layout) -> Any:
+    from pyarrow import csv
+
+    return csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True)
+
+
+def _convert_options(layout: Layout, types: dict[str, Any] | None) -> Any:
+    from pyarrow import csv
+
+    return csv.ConvertOptions(
+        column_types=types,
+        null_values=MISSING,
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+        true_values=TRUE,
+        false_values=FALSE,
+        decimal_point=layout.decimal,
+    )

@@ -1,0 +1,58 @@
+"""A report of a selection: one HTML file, for people who do not open Python.
+
+The file has everything in it: it loads nothing, can be read without scripts and printed, and with
+scripts shows the model of any size. Needs Jinja2: ``pip install 'greedyrls[cli]'``.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .._selection_result import SelectionResult
+
+__all__ = ["make_report", "write_report"]
+
+
+def make_report(result: SelectionResult) -> str:
+    """The report of a result as the text of an HTML file.
+
+    The same result gives the same text, byte for byte.
+
+    Parameters
+    ----------
+    result : SelectionResult
+        Such as `SelectionResult.from_json` reads from ``result.json``.
+
+    Returns
+    -------
+    str
+        Below two megabytes for paths of up to a thousand features, however long their names.
+    """
+    if not isinstance(result, SelectionResult):
+        raise TypeError(f"result must be a SelectionResult, got {type(result).__name__}.")
+    if not result.features:
+        raise ValueError("The path has no features: there is nothing to report.")
+    from ._page import render
+
+    return render(result)
+
+
+def write_report(result: SelectionResult, path: str | os.PathLike[str]) -> None:
+    """Write the report of a result to a file, which is there as a whole or not at all.
+
+    Parameters
+    ----------
+    result : SelectionResult
+    path : path-like
+        Of the file, such as ``report.html``; one that is there already is replaced.
+    """
+    target = Path(path)
+    content = make_report(result).encode("utf-8")
+    # Beside the target, since only within one file system a file is replaced in one go.
+    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        draft.write_bytes(content)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,61 @@
+"""Axes of charts: where a value is drawn, and which round numbers stand beside it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A range of values and the pixels that it is drawn on."""
+
+    low: float
+    high: float
+    start: float  # the pixel of low
+    end: float
+    is_log: bool = False
+
+    def place(self, value: float) -> float:
+        """The pixel of a value; on a logarithmic axis what is not positive is at its low end."""
+        low, high, where = self.low, self.high, value
+        if self.is_log:
+            low, high, where = math.log(low), math.log(high), math.log(max(value, low / 1e3))
+        share = 0.5 if high == low else (where - low) / (high - low)
+        return self.start + share * (self.end - self.start)
+
+    def ticks(self, most: int) -> list[float]:
+        """Round numbers within the range, at most so many."""
+        found = _round_powers(self.low, self.high) if self.is_log else []
+        if len(found) < 2:
+            found = _round_steps(self.low, self.high, most)
+        return found[:: math.ceil(len(found) / most)] if found else []
+
+    def whole_ticks(self, most: int) -> list[int]:
+        """The low end and round whole numbers that are not too near to it."""
+        gap = abs(self.end - self.start) / (1.6 * most)
+        first = int(self.low)
+        others = [int(tick) for tick in self.ticks(most) if tick == int(tick) and tick > first]
+        return [first, *(tick for tick in others if self.place(tick) - self.place(first) > gap)]
+
+
+def _round_steps(low: float, high: float, most: int) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten."""
+    if not high > low:
+        return [low]
+    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    for factor in (1.0, 2.0, 5.0, 10.0, 20.0):
+        step = factor * power
+        first, last = math.ceil(low / step), math.floor(high / step)
+        if last - first + 1 <= most:
+            break
+    # Rounded, because 3 · 0.1 is not 0.3.
+    return [float(f"{place * step:.12g}") for place in range(first, last + 1)]
+
+
+def _round_powers(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times powers of ten, or the powers alone where they are enough."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    factors = (1.0,) if len(decades) > 4 else (1.0, 2.0, 5.0)
+    found = [float(f"{factor}e{power}") for power in decades for factor in factors]
+    return [tick for tick in found if low <= tick <= high]

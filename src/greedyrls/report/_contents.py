@@ -1,0 +1,306 @@
+"""All that the page shows of a result, ready to be written, and what its script needs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._assessment import measure_in_words
+from .._selection_result import SelectionResult
+from . import _tables as tables
+from ._heat_map import SHADES, HeatMap, draw_surface, penalty_rows, surface_measure
+from ._models import (
+    has_scales,
+    make_model,
+    offered_sizes,
+    output_names,
+    packed,
+    reading,
+)
+from ._names import Names
+from ._panels import Panel, make_panels
+from ._path_chart import NARROW, WIDE, Chart, draw_panel, has_dots, is_band_in_sight
+from ._scores import best_known_score, source_in_words
+from ._thin import shown_sizes
+from ._words import (
+    bytes_in_words,
+    count,
+    counted,
+    date_in_words,
+    number,
+    percent,
+    plain_name,
+    seconds_in_words,
+    with_error,
+)
+
+# With more sizes than this the texts under the mouse need scripts.
+_MOST_TITLES = 150
+_MOST_FOLDS = 30
+
+
+class Figure(NamedTuple):
+    """A number of the headline."""
+
+    value: str
+    label: str
+    kind: str  # class of the style sheet: "chosen", "test", "held-out", "own" or ""
+
+
+class Fact(NamedTuple):
+    """A line of a list."""
+
+    name: str
+    value: str
+    is_code: bool = False
+
+
+class DrawnPanel(NamedTuple):
+    """A panel, its drawings, and lines shown at each size."""
+
+    panel: Panel
+    band_label: str
+    charts: tuple[Chart, ...]
+    sizes: list[int]
+    lines: list[list[tuple[str, str]]]
+
+
+def make_contents(result: SelectionResult) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the template takes, and the data of the script."""
+    names = Names(result)
+    panels = [_drawn(result, names, *pair) for pair in enumerate(make_panels(result))]
+    surface = result.path.surface
+    heat_map = draw_surface(result.path, result.size)
+    model = make_model(result, names, result.size)
+    sizes = offered_sizes(result)
+    stability = tables.stability_view(result, names)
+    contents = {
+        "result": result,
+        "target": plain_name(result.target),
+        "figures": _figures(result, stability),
+        "panels": panels,
+        "path_table": tables.path_table(result, names),
+        "model": model,
+        "reading": reading(result.model(), plain_name(result.target)),
+        "outputs": output_names(result),
+        "has_scales": has_scales(result),
+        "sizes": sizes,
+        "surface": surface,
+        "surface_measure": "" if surface is None else surface_measure(surface, result.path),
+        "penalties": [] if surface is None else penalty_rows(surface, result.size),
+        "heat_map": heat_map,
+        "shades": range(SHADES),
+        "has_dots": lambda curve: has_dots(curve, WIDE),
+        "stability": stability,
+        "runners": tables.runner_rows(result, names),
+        "n_with_runners": sum(bool(step.runners_up) for step in result.path.steps),
+        "runner_heads": _runner_heads(result),
+        "near": percent(tables.NEAR),
+        "columns": tables.column_rows(result),
+        "data_facts": _data_facts(result),
+        "origin_facts": _origin_facts(result),
+        "parameter_facts": _parameter_facts(result),
+        "search_facts": _search_facts(result),
+        "folds": _folds(result),
+        "to_report": _to_report(result),
+        "own_measure": measure_in_words(result.path.settings.loss),
+        "measure": measure_in_words(result.measure),
+    }
+    data = {
+        "chosen": result.size,
+        "sizes": sizes,
+        "features": _features(result, names),
+        "hasScales": has_scales(result),
+        "models": {str(k): packed(make_model(result, names, k)) for k in sizes},
+        "sources": {
+            source: source_in_words(result, source) for source in ("test", "held_out", "own")
+        },
+        "panels": [_panel_data(panel) for panel in panels],
+        "surface": None if heat_map is None else _surface_data(heat_map),
+    }
+    return contents, data
+
+
+def _figures(result: SelectionResult, stability: tables.StabilityView | None) -> list[Figure]:
+    """The few numbers to take home."""
+    total = f"of {counted(result.data.n_features, 'feature')} chosen"
+    figures = [Figure(count(result.size), total, "chosen")]
+    if result.assessment is not None:
+        loss = with_error(*result.assessment.estimate)
+        words = measure_in_words(result.assessment.measure)
+        label = f"{words} on samples that took no part in the selection"
+        figures.append(Figure(loss, label, "test"))
+        without = result.assessment.initial_loss
+    else:
+        score = best_known_score(result, result.size)
+        words = score.measure
+        if score.source == "held_out":
+            label = f"held-out {words}, a little too good"
+        else:
+            label = f"{words} by the selection's own estimate, too good"
+        figures.append(Figure(score.text, label, score.source.replace("_", "-")))
+        without = result.path.initial_loss
+    figures.append(Figure(number(without), f"{words} without features", ""))
+    if stability is not None and np.isfinite(stability.value):
+        label = "stability of the selection (1: always the same, 0: as by chance)"
+        figures.append(Figure(f"{stability.value:.2f}".replace("-", "−"), label, ""))
+    if result.null is not None and len(result.null.null_losses):
+        label = "p-value, from the same selection on permuted targets"
+        figures.append(Figure(number(result.null.chosen_p_value, 2), label, ""))
+    return figures
+
+
+def _drawn(result: SelectionResult, names: Names, place: int, panel: Panel) -> DrawnPanel:
+    """A panel with what is shown at each size."""
+    path, own = result.path, measure_in_words(result.path.settings.loss)
+    suffix = "" if panel.measure == own else f" ({own})"
+    gains = tables.gains(result.own_curve.mean, path.initial_loss)
+    search_gains = tables.gains(path.losses, path.initial_loss)
+    sizes = shown_sizes(len(path), result.size)
+    lines = []
+    for at in (size - 1 for size in sizes):
+        step, shown = path.steps[at], panel.at(at + 1)
+        shown.append((f"gain of this step{suffix}", number(gains[at], 3)))
+        if step.runners_up:
+            index, loss = step.runners_up[0]
+            share = tables.share_of_gain(step.loss, search_gains[at], loss)
+            of_gain = f", {share} of the gain" if share else ""
+            shown.append(("runner-up", f"{names.of(index).text}{of_gain}"))
+        lines.append(shown)
+    titles = [
+        "\n".join(
+            (
+                f"{counted(size, 'feature')}, the last one {names.path[size - 1].text}",
+                *(f"{label}: {value}" for label, value in shown),
+            )
+        )
+        for size, shown in zip(sizes, lines, strict=True)
+    ]
+    if len(path) > _MOST_TITLES:
+        titles = []
+    charts = (
+        draw_panel(panel, result.size, WIDE, f"path-{place}-wide", titles),
+        # Telephones have no mouse.
+        draw_panel(panel, result.size, NARROW, f"path-{place}-narrow", ()),
+    )
+    label = panel.band_label if is_band_in_sight(panel) else f"{panel.band_label}: off the chart"
+    return DrawnPanel(panel, label, charts, sizes, lines)
+
+
+def _panel_data(drawn: DrawnPanel) -> dict[str, Any]:
+    places = {
+        chart.frame.name: [round(chart.places[size - 1], 4) for size in drawn.sizes]
+        for chart in drawn.charts
+    }
+    return {"sizes": drawn.sizes, "places": places, "lines": drawn.lines}
+
+
+def _surface_data(heat_map: HeatMap) -> dict[str, Any]:
+    return {
+        "areas": {name: [round(end, 4) for end in area] for name, area in heat_map.areas.items()},
+        "penalties": heat_map.penalties,
+        "sizes": heat_map.sizes,
+        # A text for a row is half the size of a list.
+        "losses": ["|".join(row) for row in heat_map.losses],
+        "marked": heat_map.marked,
+    }
+
+
+def _features(result: SelectionResult, names: Names) -> list[dict[str, Any]]:
+    """Names, with the same number for features of the same column."""
+    groups: dict[str, int] = {}
+    return [
+        {
+            "column": name.column,
+            "level": name.level,
+            "isForced": name.is_forced,
+            "group": groups.setdefault(feature.column, len(groups)),
+        }
+        for name, feature in zip(names.path, result.features, strict=True)
+    ]
+
+
+def _runner_heads(result: SelectionResult) -> tuple[str, ...]:
+    most = max(len(step.runners_up) for step in result.path.steps)
+    return tables.RUNNERS[:most]
+
+
+def _to_report(result: SelectionResult) -> str:
+    """The loss to report, beside those of single sizes."""
+    if result.assessment is None:
+        return ""
+    words = measure_in_words(result.assessment.measure)
+    return (
+        f"What to report is the {words} of the whole selection: "
+        f"{with_error(*result.assessment.estimate)}. To pick a size here because its test loss is "
+        "smallest would be one more choice made on the test folds, and its loss too good."
+    )
+
+
+def _folds(result: SelectionResult) -> list[tuple[str, str, str]]:
+    """Of each outer fold of the assessment: size, penalty and test loss."""
+    assessment = result.assessment
+    if assessment is None or len(assessment.shares) > _MOST_FOLDS:
+        return []
+    rows = zip(assessment.chosen_sizes, assessment.alphas, assessment.chosen_losses, strict=True)
+    return [
+        (count(int(size)), number(float(alpha)), number(float(loss))) for size, alpha, loss in rows
+    ]
+
+
+def _data_facts(result: SelectionResult) -> list[Fact]:
+    data = result.data
+    target = [plain_name(result.target), tables.summary_in_words(data.target)]
+    if data.target.n_missing:
+        target.append(counted(data.target.n_missing, "missing value"))
+    return [
+        Fact("File", f"{data.file} ({bytes_in_words(data.n_bytes)})"),
+        Fact("SHA-256 of the file", data.sha256, is_code=True),
+        Fact("Rows", count(data.n_rows)),
+        Fact("Columns", count(data.n_columns)),
+        Fact("Features to choose from", count(data.n_features)),
+        Fact("Target", "; ".join(part for part in target if part)),
+    ]
+
+
+def _search_facts(result: SelectionResult) -> list[Fact]:
+    path = result.path
+    settings, counters = path.settings, path.counters
+    how = "leave-one-out" if settings.cv == "loo" else settings.cv
+    return [
+        Fact("Searched by", f"{measure_in_words(settings.loss)}, {how}"),
+        Fact("Penalty α of the search", number(settings.alpha)),
+        Fact("Intercept", "yes, not penalised" if settings.fit_intercept else "no"),
+        *([Fact("Weights of samples", "yes")] if settings.weighted else []),
+        Fact("Features on the path", count(len(path))),
+        Fact("Why it ended", path.stop_reason.sentence),
+        Fact("Passes over the data", count(counters.passes)),
+        Fact("Losses computed exactly", count(counters.exact_evaluations)),
+        Fact("Begun anew because of rounding", f"{count(counters.rebuilds)} times"),
+        Fact("Time of the search", seconds_in_words(counters.seconds)),
+    ]
+
+
+def _origin_facts(result: SelectionResult) -> list[Fact]:
+    origin = result.origin
+    return [
+        Fact("Date", date_in_words(origin.date)),
+        Fact("Time it took", seconds_in_words(origin.seconds)),
+        Fact("Versions", ", ".join(f"{name} {one}" for name, one in origin.versions.items())),
+    ]
+
+
+def _parameter_facts(result: SelectionResult) -> list[Fact]:
+    return [
+        Fact(plain_name(name), _parameter(value), is_code=isinstance(value, str))
+        for name, value in result.origin.parameters.items()
+    ]
+
+
+def _parameter(value: str | int | float | bool | None) -> str:
+    if value is None:
+        return "not given"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else f"{value:.12g}".replace("-", "−")

@@ -1,0 +1,133 @@
+"""The model at each size as text: coefficients in the units of the data and standardised."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._linear_model import LinearModel
+from .._selection_result import SelectionResult
+from ._names import Name, Names, together
+from ._scores import best_known_score, source_in_words
+from ._thin import thinned_models
+from ._words import exactly, number, plain_name
+
+# Coefficients in the file, over all sizes and outputs; each takes some twenty bytes.
+_MOST_COEFFICIENTS = 35_000
+
+
+class Row(NamedTuple):
+    """A feature of a model."""
+
+    step: int
+    name: Name
+    own: list[str]  # for each output, in the units of the data
+    standard: list[str]
+    bar: int  # length of a bar from −100 to 100; 0 with several outputs
+    is_continued: bool  # whether the row above has the same column
+
+
+class Model(NamedTuple):
+    """The model of a size, and how good it is."""
+
+    size: int
+    rows: list[Row]  # levels of a column together
+    intercepts: list[str]
+    standard_intercepts: list[str]
+    penalty: str
+    loss: str
+    measure: str
+    source: str  # where the loss comes from: "test", "held_out" or "own"
+    source_words: str
+
+
+def make_model(result: SelectionResult, names: Names, k: int) -> Model:
+    """The model on the first k features."""
+    model = result.model(k)
+    standard = result.standardised_coefficients(k).T  # (k × outputs)
+    largest = float(np.abs(standard).max())
+    is_single = standard.shape[1] == 1
+    columns = [feature.column for feature in result.features[:k]]
+    rows: list[Row] = []
+    before = None
+    for place in together(columns):
+        values = [float(value) for value in standard[place]]
+        bar = round(100.0 * values[0] / largest) if is_single and largest > 0.0 else 0
+        rows.append(
+            Row(
+                place + 1,
+                names.path[place],
+                [exactly(value) for value in model.terms[place].coefficients],
+                [exactly(value) for value in values],
+                bar,
+                columns[place] == before,
+            )
+        )
+        before = columns[place]
+    score = best_known_score(result, k)
+    penalties = result.path.refit_alphas
+    return Model(
+        k,
+        rows,
+        [exactly(value) for value in model.intercepts],
+        [exactly(float(value)) for value in np.atleast_1d(result.path.intercept(k))],
+        number(result.path.settings.alpha if penalties is None else penalties[k - 1]),
+        score.text,
+        score.measure,
+        score.source,
+        source_in_words(result, score.source),
+    )
+
+
+def has_scales(result: SelectionResult) -> bool:
+    """Whether the search saw features in another scale than that of the data."""
+    return any(feature.scale != 1.0 for feature in result.features)
+
+
+def offered_sizes(result: SelectionResult) -> list[int]:
+    """Sizes whose model is in the report: all, unless they would be too many for one file."""
+    outputs = len(np.atleast_1d(result.path.intercept(1)))
+    return thinned_models(len(result.path), [result.size], outputs, _MOST_COEFFICIENTS)
+
+
+def output_names(result: SelectionResult) -> list[str]:
+    """What each output of the model is called; none for a single one."""
+    outputs = len(np.atleast_1d(result.path.intercept(1)))
+    if outputs == 1:
+        return []
+    if result.classes is not None and len(result.classes) == outputs:
+        return [plain_name(str(label)) for label in result.classes]
+    return [f"output {place + 1}" for place in range(outputs)]
+
+
+def reading(model: LinearModel, target: str) -> str:
+    """How predictions are made with the coefficients, in a sentence."""
+    classes = None if model.classes is None else [plain_name(str(one)) for one in model.classes]
+    total = (
+        "the intercept plus, for each row of the table, the coefficient times the value of the "
+        "column"
+    )
+    if any(term.level is not None for term in model.terms):
+        total += " (1 where a text column has that text, else 0)"
+    if classes is None:
+        return f"The prediction of {target} is {total}."
+    if len(classes) == 2:
+        return f"The score is {total}. Above 0 the model says {classes[1]}, otherwise {classes[0]}."
+    return f"Each class has a score: {total}. The model says the class of the largest score."
+
+
+def packed(model: Model) -> dict[str, object]:
+    """A model for the script: numbers as text, in the order of selection, features apart by ";"."""
+    rows = sorted(model.rows, key=lambda row: row.step)
+    return {
+        "own": ";".join(" ".join(row.own) for row in rows),
+        "standard": ";".join(" ".join(row.standard) for row in rows),
+        "bars": [row.bar for row in rows],
+        "intercepts": model.intercepts,
+        "standardIntercepts": model.standard_intercepts,
+        "penalty": model.penalty,
+        "loss": model.loss,
+        "measure": model.measure,
+        "source": model.source,
+    }

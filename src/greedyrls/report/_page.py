@@ -1,0 +1,105 @@
+"""The page: template, style sheet and script put together into one file that loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import json
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from .._selection_result import SelectionResult
+from ._contents import make_contents
+from ._words import plain
+
+if TYPE_CHECKING:
+    import jinja2
+
+_STYLES = ("colours.css", "page.css", "charts.css", "print.css")
+_SCRIPTS = ("start.js", "model.js", "charts.js", "surface.js")
+# What could end the element around it, or a line of a script, is written as a number.
+_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+
+
+def render(result: SelectionResult) -> str:
+    """The whole page as text."""
+    environment = _environment()
+    contents, data = make_contents(result)
+    style, script = _joined(_STYLES), _wrapped(_joined(_SCRIPTS))
+    return environment.get_template("page.html").render(
+        contents,
+        style=style,
+        script=script,
+        policy=policy(style, script),
+        data=data_block(data),
+    )
+
+
+def policy(style: str, script: str) -> str:
+    """What the browser may load: nothing; and run: this one script, known by its hash.
+
+    So that even text that became an element by some mistake of ours would not run.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{_hash(style)}'",
+            f"script-src '{_hash(script)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def data_block(data: Any) -> str:
+    """JSON that can stand in an element of a page.
+
+    >>> data_block({"name": "</script>"})
+    '{"name":"\\\\u003c/script\\\\u003e"}'
+    """
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.translate(_ESCAPES)
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError("Reports need Jinja2: pip install 'greedyrls[cli]'.") from error
+
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template),
+        # Names of features come from anywhere.
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _shown(value: Any) -> Any:
+    """Texts on one line without signs that cannot be printed; what is markup already stays so."""
+    return plain(value) if type(value) is str else value
+
+
+def _template(name: str) -> str:
+    file = resources.files(__package__) / "templates" / name
+    return file.read_text(encoding="utf-8")
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    return "\n".join(_template(name) for name in names)
+
+
+def _wrapped(script: str) -> str:
+    """With names of its own: nothing of it is left in the window."""
+    return f'"use strict";\n(() => {{\n{script}\n}})();\n'
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"

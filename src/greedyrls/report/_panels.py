@@ -1,0 +1,138 @@
+"""What the charts of the path show: a panel for each measure that losses are in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from .._assessment import measure_in_words
+from .._kernels import Float
+from .._selection_result import SelectionResult
+from ._scores import Estimate, fitted, held_out_estimate, own_estimate, tested_estimate
+from ._words import number, with_error
+
+# Also the class of the style sheet.
+Kind = Literal["test", "held-out", "own", "random"]
+# The share of permutations in the band.
+LEVEL = 0.9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A loss at the sizes 1, 2, …; not a number where there is none."""
+
+    kind: Kind
+    label: str
+    mean: Float  # (k)
+    error: Float | None  # (k), None where it is not drawn
+
+    @property
+    def is_honest(self) -> bool:
+        """Whether it is of samples that the models were not selected on."""
+        return self.kind in ("test", "held-out")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """Curves in one measure."""
+
+    measure: str  # in words
+    curves: tuple[Curve, ...]  # the most honest first
+    without: float  # loss without features
+    band: tuple[Float, Float] | None = None  # of permuted targets, (k) each
+    band_label: str = ""
+    note: str = ""  # what this panel is for, where there are several
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is more than random features to show."""
+        return any(curve.kind != "random" for curve in self.curves)
+
+    def at(self, k: int) -> list[tuple[str, str]]:
+        """Labels and losses at a size, as text."""
+        found = []
+        for curve in self.curves:
+            if np.isfinite(curve.mean[k - 1]):
+                error = np.nan if curve.error is None else curve.error[k - 1]
+                found.append((curve.label, with_error(float(curve.mean[k - 1]), float(error))))
+        if self.band is not None and k <= len(self.band[0]) and np.isfinite(self.band[0][k - 1]):
+            low, high = (number(float(end[k - 1])) for end in self.band)
+            found.append((self.band_label, f"{low} to {high}"))
+        return found
+
+
+def make_panels(result: SelectionResult) -> list[Panel]:
+    """The honest losses, and in another panel what the search went by if that is something else."""
+    measures = list(dict.fromkeys((result.measure, result.path.settings.loss)))
+    panels = [_panel(result, measure) for measure in measures]
+    panels = [panel for panel in panels if panel.is_known]
+    if len(panels) == 1:
+        return panels
+    first, second = panels
+    notes = (
+        f"How good the models are: the {first.measure}.",
+        f"What the search went by: the {second.measure}.",
+    )
+    return [
+        Panel(one.measure, one.curves, one.without, one.band, one.band_label, note)
+        for one, note in zip(panels, notes, strict=True)
+    ]
+
+
+def _panel(result: SelectionResult, measure: str) -> Panel:
+    path, assessment, length = result.path, result.assessment, len(result.path)
+    is_assessed = assessment is not None and assessment.measure == measure
+    curves = _honest_curves(result, measure)
+    own = own_estimate(result)
+    how = "leave-one-out" if path.settings.cv == "loo" else path.settings.cv
+    if own.measure == measure:
+        curves.append(_curve("own", f"the selection's own estimate ({how})", own))
+    elif assessment is not None:
+        mean, error = (fitted(part, length) for part in assessment.selection)
+        believed = Estimate(mean, error, measure)
+        if np.isfinite(believed.mean).any():
+            curves.append(_curve("own", "the selections' own estimate in the folds", believed))
+    if assessment is not None and is_assessed:
+        mean = fitted(assessment.random.mean, length)
+        if np.isfinite(mean).any():
+            curves.append(Curve("random", "as many features drawn at random", mean, None))
+    null = result.null
+    has_band = null is not None and null.measure == measure
+    return Panel(
+        measure_in_words(measure),
+        tuple(curves),
+        assessment.initial_loss if assessment is not None and is_assessed else path.initial_loss,
+        _band(result) if has_band else None,
+        f"own estimate on permuted targets (middle {LEVEL:.0%})" if has_band else "",
+    )
+
+
+def _honest_curves(result: SelectionResult, measure: str) -> list[Curve]:
+    """The test curve, and the held-out one where there is no test curve or it ends too early."""
+    curves = []
+    test, held_out = tested_estimate(result), held_out_estimate(result)
+    missing = np.ones(len(result.path), dtype=bool)
+    if test is not None and test.measure == measure and np.isfinite(test.mean).any():
+        curves.append(_curve("test", "on test folds", test))
+        missing = ~np.isfinite(test.mean)
+    if (
+        held_out is not None
+        and held_out.measure == measure
+        and np.isfinite(held_out.mean[missing]).any()
+    ):
+        curves.append(_curve("held-out", "held out while the penalty was chosen", held_out))
+    return curves
+
+
+def _curve(kind: Kind, label: str, estimate: Estimate) -> Curve:
+    return Curve(kind, label, estimate.mean, estimate.error)
+
+
+def _band(result: SelectionResult) -> tuple[Float, Float] | None:
+    """The middle of the permutations at each size that all of them reached."""
+    if result.null is None or not len(result.null.null_losses):
+        return None
+    low, high = result.null.band(LEVEL)
+    return fitted(low, len(result.path)), fitted(high, len(result.path))

@@ -1,0 +1,231 @@
+"""The path, runners-up, stability and data as rows of text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .._assessment import measure_in_words
+from .._kernels import Float
+from .._selection_result import ColumnSummary, SelectionResult
+from ._names import Name, Names
+from ._scores import held_out_estimate, own_estimate, tested_estimate
+from ._thin import shown_sizes
+from ._words import count, counted, number, percent, plain_name, with_error
+
+# A runner-up that would have given all but this share of the gain is as good (as in warnings).
+NEAR = 0.05
+# Runners-up of a step, features in the chart of stability, columns and levels of the data.
+RUNNERS = ("the next best", "second", "third")
+_MOST_STEPS = 200
+_MOST_BARS = 40
+_OTHERS = 5
+_MOST_COLUMNS = 200
+_LEVELS = 6
+
+
+class PathRow(NamedTuple):
+    """A step of the path; `cells` go with the heads of the table."""
+
+    size: int
+    name: Name
+    cells: list[str]
+    is_chosen: bool
+
+
+class PathTable(NamedTuple):
+    """The whole path."""
+
+    heads: list[str]
+    rows: list[PathRow]
+
+
+class Runner(NamedTuple):
+    """A feature that was nearly chosen."""
+
+    name: Name
+    loss: str
+    share: str  # of the gain that it would have given; empty where there was none
+    is_near: bool
+
+
+class RunnerRow(NamedTuple):
+    """A step and its runners-up."""
+
+    step: int
+    name: Name
+    loss: str
+    runners: list[Runner]
+
+
+class Bar(NamedTuple):
+    """How often a feature is selected."""
+
+    name: Name
+    share: str
+    width: float  # of 100
+    is_chosen: bool
+
+
+class StabilityView(NamedTuple):
+    """How often features are selected on other samples."""
+
+    sentence: str
+    size: int
+    bars: list[Bar]
+    n_left_out: int
+    value: float  # of the index of stability
+    source: str
+
+
+class ColumnRow(NamedTuple):
+    """A column of the data."""
+
+    name: str
+    kind: str
+    missing: str
+    summary: str
+
+
+def gains(losses: Float, initial_loss: float) -> list[float]:
+    """By how much each step lowered a loss."""
+    before = np.concatenate(([initial_loss], losses[:-1]))
+    return [float(gain) for gain in before - losses]
+
+
+def path_table(result: SelectionResult, names: Names) -> PathTable:
+    """Sizes, with all losses that are known of them."""
+    path = result.path
+    words = measure_in_words(path.settings.loss)
+    heads = [f"selection's own {words}", "gain"]
+    own = own_estimate(result)
+    known = [
+        (f"held-out {words}", held_out_estimate(result)),
+        (f"test {measure_in_words(result.measure)}", tested_estimate(result)),
+    ]
+    heads += [head for head, estimate in known if estimate is not None]
+    if path.refit_alphas is not None:
+        heads.append("penalty of the model")
+    rows = []
+    own_gains = gains(own.mean, path.initial_loss)
+    for place in (size - 1 for size in shown_sizes(len(path), result.size)):
+        cells = [
+            with_error(float(own.mean[place]), float(own.error[place])),
+            number(own_gains[place], 3),
+        ]
+        cells += [
+            with_error(float(estimate.mean[place]), float(estimate.error[place]))
+            for _, estimate in known
+            if estimate is not None
+        ]
+        if path.refit_alphas is not None:
+            cells.append(number(path.refit_alphas[place]))
+        rows.append(PathRow(place + 1, names.path[place], cells, place + 1 == result.size))
+    return PathTable(heads, rows)
+
+
+def is_near_tie(loss: float, gain: float, runner_loss: float) -> bool:
+    """Whether a runner-up would have done nearly as well."""
+    return gain > 0.0 and runner_loss - loss < NEAR * gain
+
+
+def share_of_gain(loss: float, gain: float, runner_loss: float) -> str:
+    """How much of the gain of a step a runner-up would have given; empty where there was none."""
+    if not gain > 0.0:
+        return ""
+    return percent(max(0.0, 1.0 - (runner_loss - loss) / gain))
+
+
+def runner_rows(result: SelectionResult, names: Names) -> list[RunnerRow]:
+    """Steps that have runners-up; losses are those that the search went by, with its penalty."""
+    path = result.path
+    rows: list[RunnerRow] = []
+    search_gains = gains(path.losses, path.initial_loss)
+    for place, (step, gain) in enumerate(zip(path.steps, search_gains, strict=True)):
+        if not step.runners_up or len(rows) == _MOST_STEPS:
+            continue
+        runners = [
+            Runner(
+                names.of(index),
+                number(loss),
+                share_of_gain(step.loss, gain, loss),
+                is_near_tie(step.loss, gain, loss),
+            )
+            for index, loss in step.runners_up[: len(RUNNERS)]
+        ]
+        rows.append(RunnerRow(place + 1, names.path[place], number(step.loss), runners))
+    return rows
+
+
+def stability_view(result: SelectionResult, names: Names) -> StabilityView | None:
+    """Of resampled rows, else of the folds of the assessment; None where neither is known."""
+    stability = result.stability
+    if stability is None and result.assessment is not None:
+        stability = result.assessment.stability
+    if stability is None or len(stability.selections) < 2 or not len(stability.sizes):
+        return None
+    size = min(result.size, len(stability.sizes))
+    # With selections cut to this size the sentence is on this size.
+    cut = replace(stability, selections=tuple(one[:size] for one in stability.selections))
+    shares = cut.frequencies(size)
+    chosen = [int(index) for index in result.path.indices[: result.size]]
+    others = [
+        int(index)
+        for index in np.argsort(-shares, kind="stable")[: len(chosen) + _OTHERS]
+        if shares[index] > 0.0 and int(index) not in set(chosen)
+    ][:_OTHERS]
+    shown = sorted(chosen[: _MOST_BARS - len(others)] + others, key=lambda index: -shares[index])
+    bars = [
+        Bar(names.of(index), percent(shares[index]), 100.0 * shares[index], index in set(chosen))
+        for index in shown
+    ]
+    return StabilityView(
+        cut.sentence,
+        size,
+        bars,
+        len(chosen) + len(others) - len(shown),
+        float(cut.index[-1]),
+        stability.source,
+    )
+
+
+def column_rows(result: SelectionResult) -> list[ColumnRow]:
+    """The columns on the path, each once."""
+    fills = {column.name: column.fill for column in result.inputs}
+    rows: dict[str, ColumnRow] = {}
+    for column in result.data.columns:
+        if column.name in rows or len(rows) == _MOST_COLUMNS:
+            continue
+        missing = count(column.n_missing) if column.n_missing else "none"
+        fill = fills.get(column.name)
+        if column.n_missing and fill is not None:
+            shown = number(fill) if isinstance(fill, float | int) else f"“{plain_name(fill, 60)}”"
+            missing += f", filled with {shown}"
+        rows[column.name] = ColumnRow(
+            plain_name(column.name), _kind(column), missing, summary_in_words(column)
+        )
+    return list(rows.values())
+
+
+def summary_in_words(column: ColumnSummary) -> str:
+    """The values of a column in short."""
+    parts = []
+    if column.low is not None and column.high is not None:
+        parts.append(f"{number(column.low)} to {number(column.high)}")
+    if column.mean is not None:
+        parts.append(f"mean {number(column.mean)}")
+    if column.deviation is not None:
+        parts.append(f"standard deviation {number(column.deviation)}")
+    if column.levels:
+        shown = [f"{plain_name(level, 60)} ({count(many)})" for level, many in column.levels]
+        total = len(shown) if column.n_levels is None else column.n_levels
+        more = total - len(shown[:_LEVELS])
+        words = f"{counted(total, 'different value')}: {', '.join(shown[:_LEVELS])}"
+        parts.append(words + (f" and {count(more)} more" if more > 0 else ""))
+    return "; ".join(parts)
+
+
+def _kind(column: ColumnSummary) -> str:
+    return {"number": "numbers", "flag": "true or false", "text": "text"}[column.kind]
