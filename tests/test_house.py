@@ -20,6 +20,9 @@ PACKAGE = Path(greedyrls.__file__).parent
 # Rooms from the ground up: a module may import only modules that stand before it.
 ROOMS = [
     "_kernels",
+    "_sparse",
+    "_files",
+    "_matrix",
     "_values",
     "_losses",
     "_tiles",
@@ -61,6 +64,7 @@ ROOMS = [
     "_select",
     "_greedy",
     "_labels",
+    "_estimator_base",
     "_estimators",
     "_cautions",
     "_stability",

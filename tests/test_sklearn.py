@@ -13,13 +13,13 @@ def expected_failures(estimator: Any) -> dict[str, str]:
     """Checks that cannot hold, each with its reason."""
     if estimator.n_features_to_select == 1.0 and estimator.alpha == 1.0:
         return {}
-    return {
-        "check_sample_weight_equivalence_on_dense_data": (
-            "leave-one-out leaves out a sample of weight 2 whole, but two equal rows one at a "
-            "time: the selected features may differ (as with RidgeCV); with all features "
-            "selected the check passes"
-        )
-    }
+    reason = (
+        "leave-one-out leaves out a sample of weight 2 whole, but two equal rows one at a time: "
+        "the selected features may differ (as with RidgeCV); with all features selected the check "
+        "passes"
+    )
+    kinds = ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in kinds}
 
 
 @parametrize_with_checks(

@@ -2,206 +2,19 @@
 
 from __future__ import annotations
 
-import copy
-import math
-import numbers
-import warnings
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import validate_data
 
+from ._estimator_base import SPARSE, GreedyRLSBase
 from ._kernels import Float
 from ._labels import check_weighted_classes, code_classes
-from ._outer import criterion_groups
-from ._path import SelectionPath
-from ._plan import make_plan
-from ._problem import FeatureList, Problem, make_problem
-from ._request import make_request, open_loss
-from ._select import select
-from ._size import SizeRule
-from ._surface import AlphaRule
 
 
-class _GreedyRLS(SelectorMixin, BaseEstimator):
-    """What the regressor and the classifier share: parameters, selection, model of a size."""
-
-    path_: SelectionPath
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        alpha: float | ArrayLike | Literal["auto"] = "auto",
-        cv: Any = "loo",
-        loss: Any = "auto",
-        fit_intercept: bool = True,
-        forced_features: FeatureList | None = None,
-        excluded_features: FeatureList | None = None,
-        alpha_rule: AlphaRule = "nested",
-        alpha_cv: Any = None,
-        refit_alpha: float | Literal["same", "loo"] | None = None,
-        size_rule: SizeRule = "min",
-        max_features: int | None = None,
-        patience: int | None = None,
-        tol: float | None = None,
-        n_runners_up: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.alpha = alpha
-        self.cv = cv
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.forced_features = forced_features
-        self.excluded_features = excluded_features
-        self.alpha_rule = alpha_rule
-        self.alpha_cv = alpha_cv
-        self.refit_alpha = refit_alpha
-        self.size_rule = size_rule
-        self.max_features = max_features
-        self.patience = patience
-        self.tol = tol
-        self.n_runners_up = n_runners_up
-        self.verbose = verbose
-
-    def _select(
-        self,
-        X: Any,
-        Y: Any,
-        sample_weight: ArrayLike | None,
-        groups: ArrayLike | None,
-        labels: NDArray[Any] | None = None,
-    ) -> None:
-        """Search, and take the model of the size asked for."""
-        names = getattr(self, "feature_names_in_", None)
-        problem = make_problem(
-            X,
-            Y,
-            fit_intercept=self.fit_intercept,
-            sample_weight=sample_weight,
-            forced_features=self.forced_features,
-            excluded_features=self.excluded_features,
-            feature_names=None if names is None else tuple(names),
-        )
-        loss, rival = open_loss(self.loss, labels)
-        plan = make_plan(
-            problem,
-            cv=self.cv,
-            groups=criterion_groups(self.cv, self.alpha_cv, groups),
-            loss=loss,
-            labels=labels,
-        )
-        request = make_request(
-            problem,
-            plan,
-            _number_of_features(self.n_features_to_select, problem),
-            name="n_features_to_select",
-            alpha=self.alpha,
-            alpha_rule=self.alpha_rule,
-            alpha_cv=self.alpha_cv,
-            refit_alpha=self.refit_alpha,
-            size_rule=self.size_rule,
-            max_features=self.max_features,
-            patience=self.patience,
-            tol=self.tol,
-            n_runners_up=self.n_runners_up,
-            verbose=self.verbose,
-            groups=groups,
-            labels=labels,
-            rival=rival,
-        )
-        self.path_ = select(problem, plan, request)
-        if self.path_.interrupted:
-            warnings.warn(
-                f"The search was interrupted; the model has {self.path_.chosen_size} of the "
-                f"{len(self.path_)} features found so far.",
-                stacklevel=3,
-            )
-        self.alpha_ = self.path_.settings.alpha
-        self._use(self.path_.chosen_size)
-
-    def _use(self, k: int) -> None:
-        """Take the model on the first k features of the path."""
-        path, n = self.path_, self.n_features_in_
-        self.n_features_ = k
-        self.selected_ = path.indices[:k]
-        self.support_ = np.zeros(n, dtype=bool)
-        self.support_[self.selected_] = True
-        self.ranking_ = np.full(n, len(path) + 1)
-        self.ranking_[path.indices] = np.arange(1, len(path) + 1)
-        chosen = np.atleast_2d(path.coef(k))
-        coef = np.zeros((len(chosen), n))
-        coef[:, self.selected_] = chosen
-        self.coef_: Float = coef
-        self.intercept_: Any = np.atleast_1d(path.intercept(k))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "path_")
-
-    # scikit-learn's diagram is text of its own in two places, which notebooks ask in turn.
-    def _repr_html_inner(self) -> str:
-        return self._with_path(super()._repr_html_inner())
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        # There is none with sklearn.set_config(display="text").
-        if "text/html" in bundle:
-            bundle["text/html"] = self._with_path(bundle["text/html"])
-        return bundle
-
-    def _with_path(self, diagram: str) -> str:
-        from ._html import estimator_html
-
-        is_fitted = self.__sklearn_is_fitted__()
-        return estimator_html(diagram, self.path_, self.n_features_) if is_fitted else diagram
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        return self.support_
-
-    def _predictions(self, X: Any) -> Float:
-        """Values of the linear model, (m × t)."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False)
-        coef = np.atleast_2d(self.coef_)[:, self.selected_]
-        values: Float = X[:, self.selected_] @ coef.T + self.intercept_
-        return values
-
-    def with_n_features(self, k: int) -> Self:
-        """The fitted estimator with another number of features, without a new fit.
-
-        The features are the first k of the path, whose penalty was chosen for the size of this
-        estimator; a fit with ``n_features_to_select=k`` chooses it for k.
-
-        Parameters
-        ----------
-        k : int
-            Number of features, 1 to the length of ``path_``.
-
-        Returns
-        -------
-        estimator
-            A fitted copy; this one is not changed.
-        """
-        check_is_fitted(self)
-        if isinstance(k, bool) or not isinstance(k, numbers.Integral):
-            raise TypeError(f"k must be a whole number, got {k!r}.")
-        if not 1 <= int(k) <= len(self.path_):
-            raise ValueError(
-                f"k={k} is not on the path, which has 1 to {len(self.path_)} features; fit with a "
-                "larger n_features_to_select to go further."
-            )
-        other = copy.copy(self)
-        other.n_features_to_select = int(k)
-        other._use(int(k))
-        return other
-
-
-class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, _GreedyRLS):
+class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
     """Ridge regression on features selected by the exact leave-one-out criterion.
 
     Parameters
@@ -308,7 +121,15 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, _GreedyRLS):
         -------
         self
         """
-        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, ensure_all_finite=False)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse=SPARSE,
+            multi_output=True,
+            y_numeric=True,
+            ensure_all_finite=False,
+        )
         self._select(X, y, sample_weight, groups)
         return self
 
@@ -332,7 +153,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, _GreedyRLS):
         return values[:, 0] if self.path_.settings.single_target else values
 
 
-class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):
+class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
     """Ridge (LS-SVM) classification on features selected by the exact leave-one-out criterion.
 
     Two classes are coded as −1 and +1; more than two as one target each (one against the rest),
@@ -429,7 +250,7 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):
         -------
         self
         """
-        X, y = validate_data(self, X, y, ensure_all_finite=False)
+        X, y = validate_data(self, X, y, accept_sparse=SPARSE, ensure_all_finite=False)
         coded = code_classes(y)
         check_weighted_classes(y, sample_weight)
         self._select(X, coded.values, sample_weight, groups, labels=y)
@@ -466,30 +287,3 @@ class GreedyRLSClassifier(ClassifierMixin, _GreedyRLS):
         places = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[places]
         return labels
-
-
-def _number_of_features(n_features_to_select: Any, problem: Problem) -> Any:
-    """A share of all features as a number of them; anything else as it is."""
-    wrong = (
-        "n_features_to_select must be a whole number, a share in (0, 1] or 'auto', got "
-        f"{n_features_to_select!r}."
-    )
-    if isinstance(n_features_to_select, str):
-        if n_features_to_select != "auto":
-            raise ValueError(wrong)
-        return n_features_to_select
-    if isinstance(n_features_to_select, bool) or not isinstance(n_features_to_select, numbers.Real):
-        raise TypeError(wrong)
-    if isinstance(n_features_to_select, numbers.Integral):
-        return int(n_features_to_select)
-    share = float(n_features_to_select)
-    if not 0.0 < share <= 1.0:
-        raise ValueError(
-            f"n_features_to_select={share} as a share must be in (0, 1]; for a number of features "
-            "pass a whole number."
-        )
-    if problem.n_available == 0:
-        raise ValueError("All features of X are excluded: there is nothing to choose from.")
-    # A product such as 0.29 · 100 is below 29 by rounding only.
-    size = max(1, math.floor(share * problem.n_features * (1 + 1e-12)))
-    return max(len(problem.forced), min(size, problem.n_available))
