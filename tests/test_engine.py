@@ -245,16 +245,16 @@ def test_a_block_is_a_value() -> None:
     X, y = two_classes(2000, 10, seed=1)
     start = RowBlock.from_rows(X, y[:, None], None).begin(np.zeros(1), None, None, 1e6)
     z = start.residuals(np.array([3]), np.empty((0, 1)))[0]
-    first = start.advance(3, z, 2.0, np.array([0.5]), None)
-    again = start.advance(3, z, 2.0, np.array([0.5]), None)
+    first = start.advance(z, 3, 2.0, np.array([0.5]), None)
+    again = start.advance(z, 3, 2.0, np.array([0.5]), None)
     beta = np.array([[0.25]])
     expected = X[:, 5] - 0.25 * X[:, 3]
     for block in (first, again):
         assert_allclose(block.residuals(np.array([5]), beta)[0], expected)
     assert_allclose(start.residuals(np.array([5]), np.empty((0, 1)))[0], X[:, 5])
-    second = first.advance(5, expected, 2.0, np.array([0.5]), None)
+    second = first.advance(expected, 5, 2.0, np.array([0.5]), None)
     two = np.array([[0.25], [0.5]])
-    for block in (second, again.advance(5, expected, 2.0, np.array([0.5]), None)):
+    for block in (second, again.advance(expected, 5, 2.0, np.array([0.5]), None)):
         assert_allclose(
             block.residuals(np.array([7]), two)[0], X[:, 7] - 0.25 * X[:, 3] - 0.5 * X[:, 5]
         )

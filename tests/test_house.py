@@ -32,6 +32,7 @@ ROOMS = [
     "_folds",
     "_columns",
     "_blocks",
+    "_crew",
     "_samples",
     "_features",
     "_gram",

@@ -180,7 +180,10 @@ class RowBlock:
         spare_bytes: float,
         is_shared: bool = False,
     ) -> RowBlock:
-        """The block at the empty model; a total weight means that there is an intercept."""
+        """The block at the empty model; a total weight means that there is an intercept.
+
+        Spare bytes are those of a row.
+        """
         r = self.r - target_means[:, None]
         d = np.ones(len(self.d))
         if total_weight is not None:
@@ -191,7 +194,9 @@ class RowBlock:
             d[self.weights == 0.0] = 0.5
         if self.root_weights is not None:
             r *= self.root_weights
-        columns = ColumnStore(self.X, self.root_weights, means, spare_bytes, is_shared)
+        columns = ColumnStore(
+            self.X, self.root_weights, means, spare_bytes * len(self.d), is_shared
+        )
         return replace(self, r=r, d=d, means=means, columns=columns)
 
     def anchored(self) -> RowBlock:
@@ -300,6 +305,16 @@ class RowBlock:
             largest[columns] = np.maximum(largest[columns], tile.max(axis=0, initial=0.0))
         return largest, count
 
+    def fresh_moments(self, indices: NDArray[np.intp]) -> Moments:
+        """‖x‖² and r·x of centred columns."""
+        return self.moments(self.columns.fresh(indices))
+
+    @staticmethod
+    def row(Z: Float, place: int) -> Float:
+        """z of one of several candidates."""
+        z: Float = Z[place]
+        return z
+
     def moments(self, Z: Float) -> Moments:
         """‖z‖² and r·z."""
         return Moments(np.vecdot(Z, Z), self.r @ Z.T)
@@ -342,7 +357,7 @@ class RowBlock:
         return ChosenProducts(values)
 
     def advance(
-        self, index: int, z: Float, delta: float, rho: Float, along: Float | None
+        self, z: Float, index: int, delta: float, rho: Float, along: Float | None
     ) -> RowBlock:
         """The block with the feature added: r ← r − z ρ, h ← h + z²/δ, a ← a − z (a·z)/‖z‖²."""
         self.columns.keep(index)
@@ -378,13 +393,13 @@ class RowBlock:
 
     def candidate_losses(
         self,
-        kind: str,
         shares: Float | None,
+        support: Support | None,
+        kind: str,
         beta: Float,
         delta: Float,
         rho: Float,
         reach: Float | None,
-        support: Support | None,
     ) -> CandidateLosses:
         """Σ_j e_j ℓ_j over the rows with each of all features added; shares e, None for all 1.
 

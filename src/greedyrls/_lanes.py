@@ -313,8 +313,8 @@ class LooLanes:
             columns.append(self._data.gram.take(index, ranking, remaining))
             indices.append(index)
             self._blocks[lane] = self._blocks[lane].advance(
-                index,
                 self._z(lane, known, place),
+                index,
                 float(known.delta[place]),
                 known.rho[:, place],
                 None,

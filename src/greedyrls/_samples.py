@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from ._blocks import (
     SupportSums,
     add_up,
 )
+from ._crew import Alone, Crew, Handle, Question, ask, total
 from ._kernels import Float
 from ._leftovers import Leftovers
 from ._sparse import SparseMatrix
@@ -63,8 +64,9 @@ class _Latest(NamedTuple):
 class SampleSpace:
     """The driver's view of the rows."""
 
-    def __init__(self, blocks: Iterable[RowBlock]) -> None:
+    def __init__(self, blocks: Iterable[RowBlock], crew: Crew | None = None) -> None:
         self._blocks = list(blocks)
+        self._crew: Crew = Alone() if crew is None else crew
         self._rows = sum(len(block.d) for block in self._blocks)
         self._means: Float | None = None
         self._has_far_means = False
@@ -88,29 +90,32 @@ class SampleSpace:
         """The blocks as they are now."""
         return tuple(self._blocks)
 
+    def _total(self, question: Question, *own: Sequence[Handle]) -> Any:
+        """The answers of all blocks, added up; `own` are things of theirs."""
+        return total(self._crew, question, self._blocks, *own)
+
+    def _each(self, question: Question, *own: Sequence[Handle]) -> list[Handle]:
+        """What each block makes of a question."""
+        return self._crew.each(question, self._blocks, *own)
+
     def start(self, fit_intercept: bool, is_shared: bool = False) -> StartSums:
         """One pass: what feature space starts from; blocks move to the empty model."""
-        total, targets = add_up(block.target_sums() for block in self._blocks)
-        target_means = targets / total if fit_intercept else np.zeros_like(targets)
+        weight, targets = self._total(ask("target_sums"))
+        target_means = targets / weight if fit_intercept else np.zeros_like(targets)
         self.passes += 1
-        product, diagonal = add_up(block.start_sums(target_means) for block in self._blocks)
+        product, diagonal = self._total(ask("start_sums", target_means))
         correlation, weighted = product[:-1], product[-1]
-        means = weighted / total if fit_intercept else np.zeros_like(weighted)
+        means = weighted / weight if fit_intercept else np.zeros_like(weighted)
         self._means = means if fit_intercept else None
-        self._blocks = [
-            block.begin(
-                target_means,
-                self._means,
-                total if fit_intercept else None,
-                SPARE_BYTES * len(block.d) / self._rows,
-                is_shared,
-            )
-            for block in self._blocks
-        ]
+        intercept_weight = weight if fit_intercept else None
+        spare = SPARE_BYTES / self._rows
+        self._blocks = self._each(
+            ask("begin", target_means, self._means, intercept_weight, spare, is_shared)
+        )
         if fit_intercept:
-            diagonal = self._centre(diagonal, correlation, means, total)
-            self._has_far_means = bool((total * means**2 > _FAR * diagonal).any())
-        return StartSums(total, means, target_means, diagonal, correlation)
+            diagonal = self._centre(diagonal, correlation, means, weight)
+            self._has_far_means = bool((weight * means**2 > _FAR * diagonal).any())
+        return StartSums(weight, means, target_means, diagonal, correlation)
 
     def _centre(self, diagonal: Float, correlation: Float, means: Float, total: float) -> Float:
         """‖x_i‖² after centring; columns whose mean dwarfs their spread are summed anew."""
@@ -119,9 +124,7 @@ class SampleSpace:
         doubtful = np.flatnonzero(centred < 1e-5 * diagonal)
         for first in range(0, len(doubtful), self.group):
             some = doubtful[first : first + self.group]
-            centred[some], correlation[:, some] = add_up(
-                block.moments(block.columns.fresh(some)) for block in self._blocks
-            )
+            centred[some], correlation[:, some] = self._total(ask("fresh_moments", some))
         return np.maximum(centred, 0.0)
 
     def products(self, indices: Sequence[int], new_anchor: bool = False) -> Float:
@@ -133,8 +136,8 @@ class SampleSpace:
         """
         self.passes += 1
         if new_anchor:
-            self._blocks = [block.anchored() for block in self._blocks]
-        answer: Products = add_up(block.products(indices, new_anchor) for block in self._blocks)
+            self._blocks = self._each(ask("anchored"))
+        answer: Products = self._total(ask("products", indices, new_anchor))
         values = answer.values
         if self._means is not None:
             first = 0 if self._has_far_means else len(indices)
@@ -158,28 +161,26 @@ class SampleSpace:
         Σ z⁴ are computed if asked for.
         """
         self.exact_evaluations += len(indices)
-        blocks = self._blocks
         if Z is None:
-            Z = [block.residuals(indices, beta) for block in blocks]
-        norms, correlations = add_up(block.moments(z) for block, z in zip(blocks, Z, strict=True))
+            Z = self._each(ask("residuals", indices, beta))
+        norms, correlations = self._total(ask("moments"), Z)
         delta = norms + penalty
         rho = (correlations + shrinkage) / delta
-        losses, mixed, fourth = add_up(
-            block.losses(z, delta, rho, with_spread) for block, z in zip(blocks, Z, strict=True)
-        )
+        losses, mixed, fourth = self._total(ask("losses", delta, rho, with_spread), Z)
         sums = losses[0] if len(losses) == 1 else losses.sum(axis=0)
         row = int(sums.argmin())
         loss = float(sums[row])
         if self._latest is None or loss < self._latest.loss:
             # Very likely the one that will be added: spares making its z again.
-            self._latest = _Latest(int(indices[row]), loss, [z[row] for z in Z])
+            self._latest = _Latest(int(indices[row]), loss, self._each(ask("row", row), Z))
         return Scores(losses, delta, rho, norms, correlations, mixed, fourth)
 
     def support_sums(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
     ) -> SupportSums:
         """Of some candidates in ascending order, over the rows in which they are not 0."""
-        return add_up(block.support_sums(indices, beta, delta, rho) for block in self._blocks)
+        sums: SupportSums = self._total(ask("support_sums", indices, beta, delta, rho))
+        return sums
 
     @property
     def entry_counts(self) -> Float | None:
@@ -195,14 +196,14 @@ class SampleSpace:
         """A candidate's z, a piece for each block."""
         if self._latest is not None and self._latest.feature == index:
             return self._latest.pieces
-        return [block.residuals(np.array([index]), beta)[0] for block in self._blocks]
+        Z = self._each(ask("residuals", np.array([index]), beta))
+        return self._each(ask("row", 0), Z)
 
     def chosen_products(self, index: int, beta: Float) -> Float:
         """X_S'z of a candidate, (|S|): Pβ up to rounding, if β is right."""
         pieces = self._pieces(index, beta)
-        return add_up(
-            block.chosen_products(z) for block, z in zip(self._blocks, pieces, strict=True)
-        ).values
+        values: Float = self._total(ask("chosen_products"), pieces).values
+        return values
 
     def advance(
         self, index: int, beta: Float, delta: float, rho: Float, along: Float | None
@@ -213,26 +214,23 @@ class SampleSpace:
         """
         pieces = self._pieces(index, beta)
         self._latest = None
-        self._blocks = [
-            block.advance(index, z, delta, rho, along)
-            for block, z in zip(self._blocks, pieces, strict=True)
-        ]
+        self._blocks = self._each(ask("advance", index, delta, rho, along), pieces)
 
     def predictions(self) -> Float:
         """Leave-one-out predictions of the current model, (t × m)."""
-        return np.concatenate([block.predictions() for block in self._blocks], axis=1)
+        return np.concatenate(self._each(ask("predictions")), axis=1)
 
     def candidate_predictions(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
     ) -> Float:
         """Leave-one-out predictions if each of some candidates were added, (t × c × m)."""
-        answers = [block.candidate_predictions(indices, beta, delta, rho) for block in self._blocks]
+        answers = self._each(ask("candidate_predictions", indices, beta, delta, rho))
         return answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
 
     def shapes(self) -> list[ColumnShapes]:
         """How far values are from their means, block by block: one pass."""
         self.passes += 1
-        return [block.shapes() for block in self._blocks]
+        return self._each(ask("shapes"))
 
     def candidate_losses(
         self,
@@ -248,19 +246,18 @@ class SampleSpace:
 
         `reach` and `shapes` are for one target of labels ±1 and loss zero_one.
         """
-        ends = np.cumsum([len(block.d) for block in self._blocks]).tolist()
-        return add_up(
-            block.candidate_losses(
-                kind,
-                None if shares is None else shares[end - len(block.d) : end],
-                beta,
-                delta,
-                rho,
-                reach,
-                shapes[place].support if shapes else None,
-            )
-            for place, (block, end) in enumerate(zip(self._blocks, ends, strict=True))
+        support = [shape.support for shape in shapes] if shapes else [None] * len(self._blocks)
+        losses: CandidateLosses = self._total(
+            ask("candidate_losses", kind, beta, delta, rho, reach), self._split(shares), support
         )
+        return losses
+
+    def _split(self, shares: Float | None) -> list[Float | None]:
+        """A piece for each block of a vector over all rows."""
+        if shares is None:
+            return [None] * len(self._blocks)
+        ends = np.cumsum([len(block.d) for block in self._blocks])
+        return list(np.split(shares, ends[:-1]))
 
     @property
     def keeps_leftovers(self) -> bool:
@@ -270,7 +267,7 @@ class SampleSpace:
     def keep_leftovers(self, candidates: NDArray[np.intp], beta: Float) -> None:
         """Make z of these candidates, with coefficients beta (|S| × c), and keep them."""
         self.passes += 1
-        self._kept = [block.leftovers(candidates, beta) for block in self._blocks]
+        self._kept = self._each(ask("leftovers", candidates, beta))
 
     def drop_leftovers(self) -> None:
         """Free their memory."""
@@ -290,17 +287,14 @@ class SampleSpace:
 
     def kept_losses(self, shares: Float | None, delta: Float, rho: Float) -> Float:
         """Σ_j e_j [wrong] with each feature added, from what is kept, (n)."""
-        ends = np.cumsum([len(block.d) for block in self._blocks]).tolist()
-        return add_up(
-            block.kept_losses(
-                kept, None if shares is None else shares[end - len(block.d) : end], delta, rho
-            )
-            for kept, block, end in zip(self._kept, self._blocks, ends, strict=True)
+        values: Float = self._total(
+            ask("kept_losses", delta, rho), self._kept, self._split(shares)
         ).values
+        return values
 
     def statistics(self) -> SampleStatistics:
         """Sums over all rows of what the bounds and the loss need."""
-        answers = [block.statistics() for block in self._blocks]
+        answers: list[SampleStatistics] = list(self._crew.answers(ask("statistics"), self._blocks))
         return add_up(answers)._replace(
             largest_d=max(answer.largest_d for answer in answers),
             smallest_d=min(answer.smallest_d for answer in answers),

@@ -1,0 +1,75 @@
+"""Who asks the row blocks: this thread, several, or whoever holds them.
+
+A question goes to every block, and the answers are added up in the order of the blocks, so that the
+sum does not depend on who was ready first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ._blocks import add_up
+
+# A block, or something of a block (z of some candidates), or where it is kept.
+Handle = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A method of a block with its arguments; things of the block itself come before these."""
+
+    method: str
+    arguments: tuple[Any, ...] = ()
+
+    def __call__(self, block: Any, *own: Any) -> Any:
+        return getattr(block, self.method)(*own, *self.arguments)
+
+
+def ask(method: str, *arguments: Any) -> Question:
+    """A question to a block."""
+    return Question(method, arguments)
+
+
+class Crew(Protocol):
+    """Puts questions to all blocks; each of `own` has something of every block."""
+
+    def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
+        """What each block answers, left where the block is."""
+
+    def answers(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Iterable[Any]:
+        """What each block answers, in the order of the blocks."""
+
+
+class Alone:
+    """One block after the other, in this thread."""
+
+    def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
+        """What each block answers."""
+        return [question(*things) for things in zip(*own, strict=True)]
+
+    def answers(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Iterable[Any]:
+        """The same as they come: one answer in memory at a time."""
+        return (question(*things) for things in zip(*own, strict=True))
+
+
+class Threads:
+    """Blocks asked by several threads: NumPy lets go of the interpreter while it computes."""
+
+    def __init__(self, count: int) -> None:
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="greedyrls")
+
+    def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
+        """What each block answers."""
+        return list(self._pool.map(question, *own))
+
+    def answers(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Iterable[Any]:
+        """The same."""
+        return self._pool.map(question, *own)
+
+
+def total(crew: Crew, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
+    """The answers of all blocks, added up."""
+    return add_up(crew.answers(question, *own))
