@@ -1,6 +1,6 @@
 """Set-up and tasks from a clean clone, with nothing but Python and pip.
 
-    python3 dev.py demo    select features on embedded data, show the path, write a picture
+    python3 dev.py demo    select features of embedded data, show the path, write a report
     python3 dev.py test    run the tests (further arguments go to pytest)
     python3 dev.py lint    ruff and mypy
 
@@ -16,7 +16,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
-EXTRAS = {"demo": "all", "test": "test", "lint": "dev"}
+EXTRAS = {"demo": "cli", "test": "test", "lint": "dev"}
 
 
 def environment(task: str) -> Path:
@@ -48,7 +48,7 @@ def main() -> None:
     task, arguments = sys.argv[1], sys.argv[2:]
     python = environment(task)
     if task == "demo":
-        run([python, "examples/demo.py", *arguments])
+        run([python, "-m", "greedyrls", "demo", "--out", "demo-output", *arguments])
     elif task == "test":
         workers = str(min(os.cpu_count() or 1, 8))
         run([python, "-m", "pytest", "-n", workers, *arguments])

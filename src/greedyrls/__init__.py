@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
     from ._greedy import extend_path, greedy_path
+    from ._linear_model import LinearModel
     from ._path import SelectionPath
+    from ._selection_result import SelectionResult
     from ._size import SizeChoice
     from ._steps import Counters, Step, StopReason
     from ._surface import AlphaSurface
@@ -21,7 +23,9 @@ __all__ = [
     "Counters",
     "GreedyRLSClassifier",
     "GreedyRLSRegressor",
+    "LinearModel",
     "SelectionPath",
+    "SelectionResult",
     "SizeChoice",
     "Step",
     "StopReason",
@@ -36,7 +40,9 @@ _MODULES = {
     "Counters": "_steps",
     "GreedyRLSClassifier": "_estimators",
     "GreedyRLSRegressor": "_estimators",
+    "LinearModel": "_linear_model",
     "SelectionPath": "_path",
+    "SelectionResult": "_selection_result",
     "SizeChoice": "_size",
     "Step": "_steps",
     "StopReason": "_steps",
@@ -45,7 +51,7 @@ _MODULES = {
 }
 
 
-_SUBMODULES = ("assess", "plots", "reference")
+_SUBMODULES = ("assess", "export", "plots", "reference", "report")
 
 
 def __getattr__(name: str) -> Any:

@@ -109,6 +109,12 @@ class PathAssessment(ArrayValue):
             f"{measure_in_words(self.measure)} {self._estimate_in_words()}>"
         )
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from ._html import assessment_html
+
+        return assessment_html(self)
+
     def _estimate_in_words(self) -> str:
         mean, error = self.estimate
         return f"{mean:.4g}" + ("" if np.isnan(error) else f" ± {cautions.in_short(error)}")
@@ -187,6 +193,20 @@ class PathAssessment(ArrayValue):
             n_available=self.n_available,
             forced=self.forced,
         )
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """As text in the stable JSON format (docs/files.md); `indent` as in `json.dumps`."""
+        from ._assessment_format import encode
+
+        return encode(self, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> PathAssessment:
+        """What `to_json` wrote; loading never runs code."""
+        from ._assessment_format import decode
+
+        value: PathAssessment = decode(text, cls)
+        return value
 
     @property
     def sentence(self) -> str:

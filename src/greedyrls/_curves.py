@@ -227,6 +227,16 @@ class LooCurve:
         result: Float = self.losses(distinct)[places, np.arange(len(penalties))]
         return result
 
+    def own_errors(self, penalties: Float) -> Float:
+        """Standard errors of `own_losses`, (k); not a number where the loss has none."""
+        errors = np.full(len(penalties), np.nan)
+        for penalty in np.unique(penalties):
+            covariance = self.covariance(float(penalty))
+            if covariance is not None:
+                of_it = penalties == penalty
+                errors[of_it] = np.sqrt(np.maximum(np.diagonal(covariance)[of_it], 0.0))
+        return errors
+
     def _predictions(self, model: Pivots) -> Float:
         """Of the rows that have a weight, (t × k × rows)."""
         k, m = len(self._chosen.indices), len(self._Y)

@@ -111,7 +111,7 @@ class JsonObject:
         """A list."""
         return as_entries(self.value(key), key, length)
 
-    def array(self, key: str, length: int) -> Float:
+    def array(self, key: str, length: int | None) -> Float:
         """A vector."""
         return np.array([as_number(value, key) for value in self.entries(key, length)])
 

@@ -50,6 +50,12 @@ class PermutationNull(ArrayValue):
             f"p = {self.chosen_p_value:.3g}>"
         )
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from ._html import null_html
+
+        return null_html(self)
+
     @property
     def p_values(self) -> Float:
         """For each size, the share of permutations that do as well or better, (k).
@@ -71,6 +77,20 @@ class PermutationNull(ArrayValue):
         tail = (1.0 - level) / 2.0
         low, high = np.quantile(self.null_losses, (tail, 1.0 - tail), axis=0)
         return low, high
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """As text in the stable JSON format (docs/files.md); `indent` as in `json.dumps`."""
+        from ._assessment_format import encode
+
+        return encode(self, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> PermutationNull:
+        """What `to_json` wrote; loading never runs code."""
+        from ._assessment_format import decode
+
+        value: PermutationNull = decode(text, cls)
+        return value
 
     @property
     def sentence(self) -> str:

@@ -77,6 +77,12 @@ class Stability(ArrayValue):
         object.__setattr__(self, "_table", table)
         super().__post_init__()
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from ._html import stability_html
+
+        return stability_html(self)
+
     @property
     def sizes(self) -> range:
         """1 to the longest selection."""
@@ -144,6 +150,20 @@ class Stability(ArrayValue):
         return pandas.DataFrame(
             {"index": order, "feature": self.names(order), "frequency": shares[order]}
         )
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """As text in the stable JSON format (docs/files.md); `indent` as in `json.dumps`."""
+        from ._assessment_format import encode
+
+        return encode(self, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Stability:
+        """What `to_json` wrote; loading never runs code."""
+        from ._assessment_format import decode
+
+        value: Stability = decode(text, cls)
+        return value
 
     @property
     def sentence(self) -> str:

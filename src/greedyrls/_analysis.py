@@ -1,0 +1,241 @@
+"""The selection from a prepared table, and what is known of how good it is."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+
+from ._assessment import Curve, PathAssessment
+from ._curves import LooCurve
+from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
+from ._labels import make_targets
+from ._losses import make_loss
+from ._nested import chosen_of
+from ._null import PermutationNull
+from ._path import SelectionPath
+from ._preparation import Prepared
+from ._problem import make_problem
+from ._size import SizeRule
+from ._stability import Stability
+from ._state import LooData
+from ._table import InputError
+from .assess import cross_validate_path, permutation_null, resample_path
+
+# Folds that choose the penalty.
+_PENALTY_FOLDS = 5
+# With groups and no number of folds.
+_GROUP_FOLDS = 10
+_RUNNERS_UP = 3
+# Of the sum of squares of a feature, where no penalty is chosen.
+_MIDDLING = 1e-2
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of the data: as in `greedy_path`, with shuffled folds made of a number."""
+
+    n_features: int | Literal["auto"] = "auto"
+    alpha: float | list[float] | Literal["auto"] = "auto"
+    folds: int | None = None  # of the criterion; None is leave-one-out
+    loss: str = "auto"
+    size_rule: SizeRule = "min"
+    max_features: int | None = None
+    fit_intercept: bool = True
+    seed: int = 0
+    n_jobs: int | None = None
+    verbose: int = 0
+
+
+def choose(prepared: Prepared, question: Question) -> SelectionPath:
+    """The path, with penalty and size chosen as asked."""
+    folds = plan_folds(prepared, question, None)
+    make = GreedyRLSRegressor if prepared.task == "regression" else GreedyRLSClassifier
+    model = make(
+        question.n_features,
+        alpha=question.alpha,
+        cv=folds.criterion,
+        loss=question.loss,
+        fit_intercept=question.fit_intercept,
+        forced_features=list(prepared.forced),
+        alpha_cv=folds.penalty,
+        size_rule=question.size_rule,
+        max_features=question.max_features,
+        n_runners_up=_RUNNERS_UP,
+        verbose=question.verbose,
+    )
+    with warnings.catch_warnings():
+        # An interrupted search says so on the path.
+        warnings.filterwarnings("ignore", message="The search was interrupted")
+        model.fit(prepared.X, prepared.y, prepared.weights, prepared.groups)
+    settings = replace(model.path_.settings, feature_names_in=feature_names(prepared))
+    return replace(model.path_, settings=settings)
+
+
+def provisional(question: Question, prepared: Prepared) -> Question:
+    """The same question with a middling penalty: answered in a fraction of the time.
+
+    Choosing the penalty takes most of the time; this is there to be saved if it is interrupted.
+    """
+    if isinstance(question.alpha, list):
+        alpha = sorted(question.alpha)[len(question.alpha) // 2]
+    else:
+        squares = np.square(prepared.X).sum(axis=0)
+        alpha = _MIDDLING * float(np.median(squares[squares > 0.0]))
+    return replace(question, alpha=alpha)
+
+
+def model_curve(prepared: Prepared, path: SelectionPath) -> Curve | None:
+    """Leave-one-out losses of the path's models where these are not the search's own.
+
+    With a penalty of its own for each size, the loss that the search went by may be far from that
+    of the model. None where the search went by folds, or its penalty is that of the models.
+    """
+    if path.refit_alphas is None or path.settings.cv != "loo":
+        return None
+    problem = make_problem(
+        prepared.X,
+        make_targets(prepared.y, prepared.task).values,
+        fit_intercept=path.settings.fit_intercept,
+        sample_weight=prepared.weights,
+    )
+    samples = LooData(problem).samples
+    curve = LooCurve(samples, problem, chosen_of(path), make_loss(path.settings.loss))
+    penalties = np.array(path.refit_alphas)
+    return Curve(curve.own_losses(penalties), curve.own_errors(penalties))
+
+
+def assess(prepared: Prepared, question: Question, folds: int) -> PathAssessment:
+    """The whole selection made anew in each of some outer folds."""
+    plan = plan_folds(prepared, question, folds)
+    found = cross_validate_path(
+        prepared.X,
+        prepared.y,
+        question.n_features,
+        cv=plan.outer,
+        random_state=question.seed,
+        **_options(prepared, question, plan, question.alpha),
+    )
+    return replace(found, feature_names_in=feature_names(prepared))
+
+
+def resample(prepared: Prepared, question: Question, path: SelectionPath, count: int) -> Stability:
+    """Selections of the chosen size on halves of the rows, with the penalty of the path."""
+    # Half of the rows are as many as two outer folds leave; the penalty is not chosen again.
+    plan = plan_folds(prepared, replace(question, alpha=path.settings.alpha), 2)
+    found = resample_path(
+        prepared.X,
+        prepared.y,
+        path.chosen_size,
+        n_resamples=count,
+        random_state=question.seed,
+        **_options(prepared, question, plan, path.settings.alpha, path.settings.loss),
+    )
+    return replace(found, feature_names_in=feature_names(prepared))
+
+
+def permute(
+    prepared: Prepared, question: Question, path: SelectionPath, count: int
+) -> PermutationNull:
+    """Selections of the chosen size on permuted targets, with the penalty of the path."""
+    plan = plan_folds(prepared, question, None)
+    return permutation_null(
+        prepared.X,
+        prepared.y,
+        path.chosen_size,
+        n_permutations=count,
+        random_state=question.seed,
+        **_options(prepared, question, plan, path.settings.alpha, path.settings.loss),
+    )
+
+
+def _options(
+    prepared: Prepared, question: Question, plan: FoldPlan, alpha: Any, loss: str | None = None
+) -> dict[str, Any]:
+    """What all assessments take."""
+    is_chosen = question.n_features == "auto" and loss is None
+    return {
+        "alpha": alpha,
+        "inner_cv": plan.criterion,
+        "loss": question.loss if loss is None else loss,
+        "task": prepared.task,
+        "fit_intercept": question.fit_intercept,
+        "sample_weight": prepared.weights,
+        "groups": prepared.groups,
+        "forced_features": list(prepared.forced),
+        "alpha_cv": plan.penalty,
+        "size_rule": question.size_rule,
+        "max_features": question.max_features if is_chosen else None,
+        "n_jobs": question.n_jobs,
+        "verbose": question.verbose,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class FoldPlan:
+    """Shuffled folds in folds: groups stay together, classes are spread.
+
+    Files are often sorted, so that folds of neighbouring rows would be unlike each other.
+    """
+
+    outer: Any  # of the assessment; None without one
+    penalty: Any  # of the choice of the penalty, among the training rows of the first
+    criterion: Any  # of the search, among those of the second; or "loo"
+
+
+def plan_folds(prepared: Prepared, question: Question, outer: int | None) -> FoldPlan:
+    """Folds of the numbers asked for, or fewer where there are not so many groups or samples."""
+    groups, seed = prepared.groups, question.seed
+    make, units, told = _units(prepared)
+    is_by_folds = groups is not None or question.folds is not None
+    is_chosen = not isinstance(question.alpha, float)
+    asked = [
+        outer,
+        _PENALTY_FOLDS if is_chosen else None,
+        (question.folds or _GROUP_FOLDS) if is_by_folds else None,
+    ]
+    found: list[Any] = []
+    for count in asked:
+        if count is None:
+            found.append(None)
+            continue
+        count = min(count, units)
+        if count < 2:
+            raise InputError(f"There {told} --cv loo, or a number for --alpha without --assess.")
+        found.append(make(count, shuffle=True, random_state=seed))
+        units -= -(-units // count)  # what is left to train on where folds are of equal size
+    return FoldPlan(found[0], found[1], "loo" if found[2] is None else found[2])
+
+
+def _units(prepared: Prepared) -> tuple[Any, int, str]:
+    """What folds are made by and of how many units, and what to say where these are too few."""
+    groups, y = prepared.groups, prepared.y
+    if groups is not None:
+        count = int(groups.max()) + 1
+        if prepared.task == "classification":
+            for label in np.unique(y):
+                if len(np.unique(groups[y == label])) < 2:
+                    raise InputError(
+                        f"Class {label.item()!r} is in a single group, so that some folds would "
+                        "have none of it to train on: use another column, or --cv loo."
+                    )
+        return (
+            GroupKFold,
+            count,
+            f"are {count} groups, too few for folds in folds: use another column,",
+        )
+    if prepared.task == "regression":
+        return KFold, len(y), f"are {len(y)} rows, too few for folds in folds: use"
+    labels, counts = np.unique(y, return_counts=True)
+    fewest, rarest = int(counts.min()), labels[counts.argmin()].item()
+    many = "is 1 row" if fewest == 1 else f"are {fewest} rows"
+    told = f"{many} of class {rarest!r}, too few for folds in folds: put it to another class, use"
+    return StratifiedKFold, fewest, told
+
+
+def feature_names(prepared: Prepared) -> tuple[str, ...]:
+    """Names of all features that the search saw."""
+    return tuple(feature.name for feature in prepared.features)

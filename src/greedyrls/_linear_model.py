@@ -1,0 +1,468 @@
+"""The model on the chosen features, in the units of the data: small, readable, JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._json_values import JsonObject, as_number, read_document, write_document
+from ._kernels import Float
+from ._path import SelectionPath
+from ._table import Column, InputError, Numbers, Table, Texts, Unusable, make_texts
+
+FORMAT = "greedyrls.model"
+VERSION = 1
+
+Label = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class InputColumn:
+    """A column of the data that the model looks at.
+
+    Attributes
+    ----------
+    name : str
+    levels : tuple of str or None
+        The texts seen when the model was fitted; None for a column of numbers.
+    fill : float, str or None
+        What stands for a missing value; None where none may be missing.
+    """
+
+    name: str
+    levels: tuple[str, ...] | None = None
+    fill: float | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What is added to a prediction: the number in a column, or 1 where it has a certain text.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    level : str or None
+        The text for which the term counts; None for the number itself.
+    coefficients : tuple of float
+        One for each output of the model.
+    """
+
+    column: str
+    level: str | None
+    coefficients: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """The column, and the text it must have."""
+        return self.column if self.level is None else f"{self.column}={self.level}"
+
+
+@dataclass(frozen=True, slots=True)
+class LinearModel:
+    """Intercept and some terms: all that is needed to predict, in the units of the data.
+
+    Written by ``greedyrls select`` as ``model.json``; `from_path` makes one of a path. It has one
+    output for a regression or two classes (above 0 is the second class), else one for each class
+    (the largest decides).
+
+    Attributes
+    ----------
+    task : {"regression", "classification"}
+    target : str
+        What is predicted.
+    columns : tuple of InputColumn
+        The columns of the data that are looked at, each once.
+    terms : tuple of Term
+        In the order of selection.
+    intercepts : tuple of float
+        One for each output.
+    classes : tuple or None
+        Labels of a classification.
+    made_by : str
+        The release that wrote the model.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from greedyrls import LinearModel, greedy_path
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = LinearModel.from_path(greedy_path(X, y, 3, alpha=0.01), 2, target="progression")
+    >>> [term.name for term in model.terms]
+    ['bmi', 's5']
+    >>> model.predict(X[:2]).round().tolist()
+    [206.0, 76.0]
+    >>> LinearModel.from_json(model.to_json()) == model
+    True
+    """
+
+    task: Literal["regression", "classification"]
+    target: str
+    columns: tuple[InputColumn, ...]
+    terms: tuple[Term, ...]
+    intercepts: tuple[float, ...]
+    classes: tuple[Label, ...] | None = None
+    made_by: str = ""
+
+    def __repr__(self) -> str:
+        shown = ", ".join(term.name for term in self.terms[:5])
+        more = ", …" if len(self.terms) > 5 else ""
+        return f"<LinearModel of {self.target!r} by {len(self.terms)} features [{shown}{more}]>"
+
+    @classmethod
+    def from_path(
+        cls,
+        path: SelectionPath,
+        k: int | None = None,
+        *,
+        target: str = "y",
+        classes: Any = None,
+    ) -> LinearModel:
+        """The model on the first k features of a path, for export.
+
+        Parameters
+        ----------
+        path : SelectionPath
+            Such as ``model.path_`` of an estimator.
+        k : int, default: the chosen size
+            Number of features.
+        target : str, default="y"
+            What is predicted.
+        classes : array-like, optional
+            Labels of a classification, such as ``model.classes_``.
+
+        Returns
+        -------
+        LinearModel
+        """
+        from . import __version__
+
+        size = path.chosen_size if k is None else k
+        coefficients = np.atleast_2d(path.coef(size))
+        labels = None if classes is None else tuple(np.asarray(classes).tolist())
+        outputs = len(coefficients)
+        if labels is not None and outputs != (1 if len(labels) == 2 else max(len(labels), 2)):
+            raise ValueError(f"A path of {outputs} targets is not one of {len(labels)} classes.")
+        names = path.names(size)
+        if len(set(names)) < len(names):
+            raise ValueError("Two features of the path have the same name; rename one of them.")
+        return cls(
+            task="regression" if labels is None else "classification",
+            target=target,
+            columns=tuple(InputColumn(name) for name in names),
+            terms=tuple(
+                Term(name, None, tuple(column.tolist()))
+                for name, column in zip(names, coefficients.T, strict=True)
+            ),
+            intercepts=tuple(np.atleast_1d(path.intercept(size)).tolist()),
+            classes=labels,
+            made_by=f"greedyrls {__version__}",
+        )
+
+    def scores(self, data: Any) -> Float:
+        """Outputs of the model for each row.
+
+        Parameters
+        ----------
+        data : data frame, or mapping from names to columns
+            With the columns of the model; others are not looked at.
+
+        Returns
+        -------
+        ndarray of shape (m, outputs)
+        """
+        table = as_table(data, [column.name for column in self.columns])
+        values = np.tile(np.array(self.intercepts, dtype=np.float64), (table.n_rows, 1))
+        known = {column.name: self._filled(table, column) for column in self.columns}
+        for term in self.terms:
+            values += term_values(known[term.column], term.level)[:, None] * term.coefficients
+        return values
+
+    def predict(self, data: Any) -> NDArray[Any]:
+        """Predictions: numbers, or labels of a classification.
+
+        Parameters
+        ----------
+        data : data frame, or mapping from names to columns
+            With the columns of the model; others are not looked at.
+
+        Returns
+        -------
+        ndarray of shape (m,), or (m, t) for a regression with several targets
+        """
+        return self.decide(self.scores(data))
+
+    def decide(self, scores: Float) -> NDArray[Any]:
+        """Predictions from outputs (m × outputs)."""
+        if self.classes is None:
+            return scores[:, 0] if scores.shape[1] == 1 else scores
+        if scores.shape[1] == 1:
+            places = (scores[:, 0] > 0.0).astype(np.intp)
+        else:
+            places = np.argmax(scores, axis=1)
+        labels = np.array(self.classes)
+        if repr(labels.tolist()) != repr(list(self.classes)):
+            # NumPy cuts null characters off the end of texts, and rounds very large whole numbers.
+            labels = np.array(self.classes, dtype=object)
+        return labels[places]
+
+    def unseen(self, data: Any) -> dict[str, list[str]]:
+        """Texts that were not seen when the model was fitted, by column; they count for no term."""
+        table = as_table(data, [column.name for column in self.columns])
+        found = {}
+        for column in self.columns:
+            values = table.column(column.name)
+            if column.levels is None or isinstance(values, Unusable):
+                continue
+            if isinstance(values, Numbers):
+                values = texts_of_numbers(values)
+            used = set(np.unique(values.codes).tolist())
+            new = [
+                level
+                for code, level in enumerate(values.levels)
+                if level not in column.levels and code in used
+            ]
+            if new:
+                found[column.name] = new
+        return found
+
+    def _filled(self, table: Table, column: InputColumn) -> Column:
+        """A column as the model takes it, without missing values."""
+        values = table.column(column.name)
+        where = f"Column {column.name!r} of {table.source}"
+        if isinstance(values, Unusable):
+            raise InputError(f"{where} has {values.what}; the model takes numbers or text.")
+        if column.levels is None and isinstance(values, Texts):
+            raise InputError(f"{where} has text; the model takes numbers there.")
+        if column.levels is not None and isinstance(values, Numbers):
+            values = texts_of_numbers(values)
+        is_missing = values.is_missing
+        if isinstance(values, Numbers) and np.isinf(values.values).any():
+            row = int(np.argmax(np.isinf(values.values))) + 1
+            raise InputError(f"{where} has an infinite value in row {row}; mend or remove it.")
+        if not is_missing.any():
+            return values
+        if column.fill is None:
+            row = int(np.argmax(is_missing)) + 1
+            raise InputError(
+                f"{where} has {int(is_missing.sum())} missing values, the first in row {row}, and "
+                "the model was fitted without any: fill them, or fit it with --impute median."
+            )
+        if isinstance(values, Numbers):
+            return Numbers(np.where(is_missing, float(column.fill), values.values))
+        strings = [column.fill if text is None else text for text in values.strings()]
+        return make_texts(strings)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The model as text in the stable JSON format (docs/files.md).
+
+        Parameters
+        ----------
+        indent : int, optional
+            As in `json.dumps`.
+
+        Returns
+        -------
+        str
+        """
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "made_by": self.made_by,
+            "task": self.task,
+            "target": self.target,
+            "classes": None if self.classes is None else list(self.classes),
+            "intercepts": list(self.intercepts),
+            "columns": [column_document(column) for column in self.columns],
+            "terms": [
+                {
+                    "column": term.column,
+                    "level": term.level,
+                    "coefficients": list(term.coefficients),
+                }
+                for term in self.terms
+            ],
+        }
+        return write_document(document, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> LinearModel:
+        """A model from the text that `to_json` wrote; loading never runs code.
+
+        Parameters
+        ----------
+        text : str or bytes
+
+        Returns
+        -------
+        LinearModel
+        """
+        return read_document(text, FORMAT, (VERSION,), _read)
+
+
+def term_values(column: Column, level: str | None) -> Float:
+    """What a term multiplies, (m): numbers, or 1 for a text and 0 for others."""
+    if level is None:
+        assert isinstance(column, Numbers)
+        return column.values
+    assert isinstance(column, Texts)
+    if level not in column.levels:
+        return np.zeros(len(column.codes))
+    values: Float = (column.codes == column.levels.index(level)).astype(np.float64)
+    return values
+
+
+def texts_of_numbers(column: Numbers) -> Texts:
+    """Numbers as the texts that people write."""
+    return make_texts([_written(value, column.is_flag) for value in column.values.tolist()])
+
+
+def _written(value: float, is_flag: bool) -> str | None:
+    """3 rather than 3.0, true rather than 1."""
+    if math.isnan(value):
+        return None
+    if is_flag:
+        return "true" if value else "false"
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def as_table(data: Any, names: list[str]) -> Table:
+    """The named columns of a data frame, or of a mapping to columns, as a table."""
+    if isinstance(data, Table):
+        return data
+    if not isinstance(data, Mapping) and not hasattr(data, "columns"):
+        raise TypeError(
+            "data must be a data frame or a mapping from column names to columns, got "
+            f"{type(data).__name__}."
+        )
+    # Columns of a data frame may be named by numbers.
+    keys = {str(key): key for key in (data.keys() if isinstance(data, Mapping) else data.columns)}
+    source = "the data"
+    table = Table(source, dict.fromkeys(keys, Unusable("nothing")), 0)
+    for name in names:
+        table.column(name)
+    columns = {name: _as_column(data[keys[name]]) for name in names}
+    # Without a column to look at, any tells the number of rows.
+    shown = columns if names else {name: _as_column(data[keys[name]]) for name in list(keys)[:1]}
+    lengths = {
+        len(column.values if isinstance(column, Numbers) else column.codes)
+        for column in shown.values()
+        if not isinstance(column, Unusable)
+    }
+    if len(lengths) > 1:
+        raise ValueError(f"The columns of the data have different lengths: {sorted(lengths)}.")
+    return Table(source, columns, lengths.pop() if lengths else 0)
+
+
+def _as_column(given: Any) -> Column:
+    # Lists through objects, because NumPy would turn missing values among text into text.
+    values = np.asarray(given, dtype=None if hasattr(given, "__array__") else object)
+    if values.ndim != 1:
+        return Unusable("more than one value in each row" if values.ndim else "a single value")
+    if values.dtype.kind in "biuf":
+        return Numbers(
+            values.astype(np.float64),
+            is_whole=values.dtype.kind in "iu",
+            is_flag=values.dtype == bool,
+        )
+    if values.dtype.kind in "mMcVS":
+        return Unusable(f"values of type {values.dtype}")
+    entries = [None if _is_missing(value) else value for value in values.tolist()]
+    is_text = any(isinstance(value, str) for value in entries)
+    try:
+        if is_text:
+            return make_texts([_text_of(value) for value in entries])
+        numbers = np.array([math.nan if value is None else _number_of(value) for value in entries])
+    except (TypeError, ValueError, OverflowError):
+        return Unusable("values that are neither numbers nor text")
+    return Numbers(numbers, is_flag=all(isinstance(value, bool | None) for value in entries))
+
+
+def _text_of(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return _written(_number_of(value), isinstance(value, bool))
+
+
+def _number_of(value: Any) -> float:
+    if isinstance(value, bytes | bytearray):  # which float would parse
+        raise TypeError("bytes are no number")
+    return float(value)
+
+
+def _is_missing(value: Any) -> bool:
+    # pandas.NA is neither equal nor unequal to itself, and its truth is an error.
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    differs = value != value
+    return isinstance(differs, bool | np.bool_) and bool(differs)
+
+
+def _read(document: JsonObject) -> LinearModel:
+    task: Any = document.one_of("task", ("regression", "classification"))
+    intercepts = document.array("intercepts", None)
+    columns = tuple(read_column(one) for one in document.parts("columns", "a column"))
+    by_name = {column.name: column for column in columns}
+    if len(by_name) < len(columns):
+        raise ValueError("a column is there more than once")
+    terms = tuple(
+        _read_term(one, by_name, len(intercepts)) for one in document.parts("terms", "a term")
+    )
+    classes = read_classes(document) if task == "classification" else None
+    if classes is None and document.has("classes"):
+        raise ValueError("a regression has classes")
+    outputs = 1 if classes is None or len(classes) == 2 else len(classes)
+    if (classes is not None and len(intercepts) != outputs) or not len(intercepts):
+        raise ValueError(f"intercepts has {len(intercepts)} entries for {outputs} outputs")
+    return LinearModel(
+        task=task,
+        target=document.text("target"),
+        columns=columns,
+        terms=terms,
+        intercepts=tuple(intercepts.tolist()),
+        classes=classes,
+        made_by=document.text("made_by"),
+    )
+
+
+def column_document(column: InputColumn) -> dict[str, Any]:
+    """A column as plain strings, numbers and lists."""
+    levels = None if column.levels is None else list(column.levels)
+    return {"name": column.name, "levels": levels, "fill": column.fill}
+
+
+def read_column(column: JsonObject) -> InputColumn:
+    """A column from its document."""
+    levels = tuple(column.texts("levels")) if column.has("levels") else None
+    fill: Any = None
+    if column.has("fill"):
+        fill = column.number("fill") if levels is None else column.text("fill")
+    return InputColumn(column.text("name"), levels, fill)
+
+
+def _read_term(term: JsonObject, columns: dict[str, InputColumn], outputs: int) -> Term:
+    name = term.text("column")
+    if name not in columns:
+        raise ValueError(f"a term is of column {name[:40]!r}, which is not among the columns")
+    level = term.text("level") if term.has("level") else None
+    if (level is None) != (columns[name].levels is None):
+        raise ValueError(f"the level of a term of column {name[:40]!r} does not fit the column")
+    return Term(name, level, tuple(term.array("coefficients", outputs).tolist()))
+
+
+def read_classes(document: JsonObject) -> tuple[Label, ...]:
+    """Labels of a classification, all of one kind."""
+    classes = tuple(document.entries("classes"))
+    if len(classes) < 2 or len({type(label) for label in classes}) > 1:
+        raise ValueError("classes must be two labels or more, of one kind")
+    for label in classes:
+        if not isinstance(label, str | bool):
+            as_number(label, "classes")
+    if len(set(classes)) < len(classes):
+        raise ValueError("a class is there more than once")
+    return classes

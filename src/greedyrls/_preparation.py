@@ -1,0 +1,459 @@
+"""From a table to what a search takes: target, coded text, filled gaps, common scale."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._kernels import Float
+from ._labels import Task, make_targets
+from ._linear_model import InputColumn, Label, term_values, texts_of_numbers
+from ._selection_result import ColumnSummary, Feature
+from ._table import Column, InputError, Numbers, Table, Texts, Unusable
+
+Impute = Literal["median"]
+
+# More different texts than this are names or codes, not categories.
+MOST_LEVELS = 50
+MOST_CLASSES = 100
+# So many names are listed in a message.
+_SHOWN = 5
+# Of numbers whose fourth powers are numbers, too.
+_SPREADS = (1e-75, 1e75)
+# So many of the most frequent texts are told of a column.
+_TOLD_LEVELS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which column is what, and how the others are made into features."""
+
+    target: str
+    ids: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    groups: str | None = None
+    weights: str | None = None
+    categorical: tuple[str, ...] = ()
+    forced: tuple[str, ...] = ()
+    task: Task = "auto"
+    impute: Impute | None = None
+    is_standardised: bool = True
+    is_centred: bool = True  # not where the model has no intercept
+    drops_missing_target: bool = False
+
+    @property
+    def as_text(self) -> tuple[str, ...]:
+        """Columns that are read as they are written."""
+        groups = () if self.groups is None else (self.groups,)
+        return (*self.ids, *groups, *self.categorical)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """What a search takes, and the way back to the table."""
+
+    X: Float  # (m × n) in common scale
+    y: NDArray[Any]  # (m) numbers or labels
+    task: Literal["regression", "classification"]
+    classes: tuple[Label, ...] | None
+    features: tuple[Feature, ...]  # (n)
+    inputs: dict[str, InputColumn]  # by column
+    summaries: dict[str, ColumnSummary]  # by column, the target among them
+    groups: NDArray[Any] | None
+    weights: Float | None
+    forced: tuple[int, ...]
+    notes: tuple[str, ...]
+    n_columns: int
+
+
+def prepare(table: Table, roles: Roles) -> Prepared:
+    """Check the table and make features of its columns."""
+    # Numbers too large to be squared are looked for, and told of by column.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _prepare(table, roles)
+
+
+def _prepare(table: Table, roles: Roles) -> Prepared:
+    _check_roles(table, roles)
+    notes: list[str] = []
+    table = _with_target(table, roles, notes)
+    task, y, classes = _target(table, roles, notes)
+    groups = _groups(table, roles)
+    weights = _weights(table, roles)
+    aside = {roles.target, roles.groups, roles.weights, *roles.ids, *roles.dropped}
+    columns = {name: values for name, values in table.columns.items() if name not in aside}
+    left_out = [name for name in (*roles.ids, *roles.dropped) if name in table.columns]
+    if left_out:
+        notes.append(f"Left out as asked: {_listed(left_out)}.")
+    usable = _usable(table, columns, roles, notes)
+    summaries = {name: summary(name, values) for name, values in usable.items()}
+    summaries[roles.target] = summary(roles.target, table.columns[roles.target])
+    filled, inputs = _filled(table, usable, roles, notes)
+    features, X = _features(table, filled, roles, notes)
+    return Prepared(
+        X=X,
+        y=y,
+        task=task,
+        classes=classes,
+        features=features,
+        inputs=inputs,
+        summaries=summaries,
+        groups=groups,
+        weights=weights,
+        forced=_forced(features, roles),
+        notes=tuple(notes),
+        n_columns=len(table.columns),
+    )
+
+
+def _check_roles(table: Table, roles: Roles) -> None:
+    """Every column named is there, and has one role."""
+    taken: dict[str, str] = {}
+    named = [("--target", roles.target)]
+    named += [("--id", name) for name in roles.ids]
+    named += [("--drop", name) for name in roles.dropped]
+    named += [("--cv", roles.groups)] if roles.groups is not None else []
+    named += [("--weight", roles.weights)] if roles.weights is not None else []
+    for option, name in named:
+        table.column(name)
+        if taken.get(name, option) != option:
+            raise InputError(f"Column {name!r} cannot be both {taken[name]} and {option}.")
+        taken[name] = option
+    for option, names in (("--categorical", roles.categorical), ("--force", roles.forced)):
+        for name in names:
+            table.column(name)
+            if name in taken and not (option == "--categorical" and name == roles.target):
+                raise InputError(f"Column {name!r} cannot be both {taken[name]} and {option}.")
+
+
+def _with_target(table: Table, roles: Roles, notes: list[str]) -> Table:
+    """Only rows that have a target."""
+    values = table.column(roles.target)
+    where = f"Column {roles.target!r} (the target) of {table.source}"
+    if isinstance(values, Unusable):
+        raise InputError(f"{where} has {values.what}; it must have numbers, or text for classes.")
+    is_missing = values.is_missing
+    count = int(is_missing.sum())
+    if count == 0:
+        return table
+    if count == table.n_rows:
+        raise InputError(f"{where} is empty: every value is missing.")
+    if not roles.drops_missing_target:
+        raise InputError(
+            f"{where} is missing in {count} of {table.n_rows} rows, first in row "
+            f"{int(np.argmax(is_missing)) + 1}: fill it in, or leave these rows out with "
+            "--drop-missing-target."
+        )
+    notes.append(f"{_rows(count)} without a target left out.")
+    kept = ~is_missing
+    columns = {name: _part(column, kept) for name, column in table.columns.items()}
+    return Table(table.source, columns, table.n_rows - count, table.target)
+
+
+def _part(column: Column, kept: NDArray[np.bool_]) -> Column:
+    if isinstance(column, Numbers):
+        return Numbers(column.values[kept], column.is_whole, column.is_flag)
+    if isinstance(column, Texts):
+        # Texts of the other rows are none that a model has seen.
+        places, codes = np.unique(column.codes[kept], return_inverse=True)
+        is_missing = int((places < 0).any())
+        levels = tuple(column.levels[place] for place in places[is_missing:])
+        return Texts((codes - is_missing).astype(np.int32), levels)
+    return column
+
+
+def _target(
+    table: Table, roles: Roles, notes: list[str]
+) -> tuple[Literal["regression", "classification"], NDArray[Any], tuple[Label, ...] | None]:
+    """The task, and the target as numbers or labels."""
+    values = table.columns[roles.target]
+    where = f"Column {roles.target!r} (the target) of {table.source}"
+    y = _plain(values)
+    different = np.unique(y)
+    if len(different) < 2:
+        only = f", {different.tolist()[0]!r}," if len(different) else ""
+        raise InputError(f"{where} has a single value{only} in all rows: nothing to predict.")
+    if roles.task == "regression" and isinstance(values, Texts):
+        shown = ", ".join(repr(level) for level in values.levels[:3])
+        raise InputError(
+            f"{where} has text ({shown}, …); a regression needs numbers. Use --task classification."
+        )
+    if isinstance(values, Numbers) and np.isinf(values.values).any():
+        row = int(np.argmax(np.isinf(values.values))) + 1
+        raise InputError(f"{where} has an infinite value in row {row}; mend or remove it.")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            targets = make_targets(y, roles.task)
+        except ValueError as error:
+            raise InputError(
+                f"{where} has {len(different)} different numbers, which are no classes: use "
+                f"--task regression. ({error})"
+            ) from error
+    if caught:
+        notes.append(
+            f"The target has {len(different)} different whole numbers, which are taken as numbers; "
+            "use --task classification if they are classes."
+        )
+    if targets.classes is None:
+        numbers = np.asarray(y, dtype=np.float64)
+        low, high = _SPREADS
+        if not (np.abs(numbers).max() < high and np.ptp(numbers) > low):
+            raise InputError(
+                f"{where} has numbers too large or too close to each other; multiply or divide "
+                "them by a round number."
+            )
+        return "regression", numbers, None
+    classes = tuple(targets.classes.tolist())
+    if len(classes) > max(2, min(MOST_CLASSES, table.n_rows // 2)):
+        raise InputError(
+            f"{where} has {len(classes)} different values in {_rows(table.n_rows)}, too many for "
+            "classes: name another target, or use --task regression if they are numbers."
+        )
+    rare = [str(one) for one in classes if np.count_nonzero(y == one) == 1]
+    if rare:
+        notes.append(f"Classes with a single row: {_listed(rare)}.")
+    return "classification", y, classes
+
+
+def _plain(values: Column) -> NDArray[Any]:
+    """A column without gaps as an array of numbers, flags or strings."""
+    if isinstance(values, Texts):
+        return np.array(values.levels)[values.codes]
+    assert isinstance(values, Numbers)
+    if values.is_flag:
+        return values.values.astype(bool)
+    is_whole = values.is_whole and bool((np.abs(values.values) < 2.0**53).all())
+    return values.values.astype(np.int64) if is_whole else values.values
+
+
+def _groups(table: Table, roles: Roles) -> NDArray[Any] | None:
+    if roles.groups is None:
+        return None
+    values = table.columns[roles.groups]
+    where = f"Column {roles.groups!r} (groups) of {table.source}"
+    if isinstance(values, Unusable):
+        raise InputError(f"{where} has {values.what}; it must have text or numbers.")
+    if values.is_missing.any():
+        row = int(np.argmax(values.is_missing)) + 1
+        raise InputError(f"{where} has missing values, first in row {row}; fill them in.")
+    codes = values.codes if isinstance(values, Texts) else values.values
+    groups = np.unique(codes, return_inverse=True)[1]
+    if groups.max() < 1:
+        raise InputError(f"{where} has a single group; folds need two or more.")
+    return groups
+
+
+def _weights(table: Table, roles: Roles) -> Float | None:
+    if roles.weights is None:
+        return None
+    values = table.columns[roles.weights]
+    where = f"Column {roles.weights!r} (weights) of {table.source}"
+    if not isinstance(values, Numbers):
+        raise InputError(f"{where} must have numbers.")
+    is_bad = ~(np.isfinite(values.values) & (values.values >= 0.0))
+    if is_bad.any():
+        row = int(np.argmax(is_bad)) + 1
+        raise InputError(f"{where} must have numbers of 0 or more; see row {row}.")
+    if not values.values.any():
+        raise InputError(f"{where} is 0 in all rows.")
+    return values.values
+
+
+def _usable(
+    table: Table, columns: dict[str, Column], roles: Roles, notes: list[str]
+) -> dict[str, Numbers | Texts]:
+    """Columns that can be features, or an error that names those that cannot."""
+    odd = [name for name, values in columns.items() if isinstance(values, Unusable)]
+    if odd:
+        what = columns[odd[0]]
+        assert isinstance(what, Unusable)
+        raise InputError(
+            f"{table.source} has columns that are neither numbers nor text: {_listed(odd)} "
+            f"({what.what}). Leave them out ({_options('--drop', odd)}) or make numbers of them."
+        )
+    usable: dict[str, Numbers | Texts] = {}
+    for name, values in columns.items():
+        assert not isinstance(values, Unusable)
+        if name in roles.categorical and isinstance(values, Numbers):
+            values = texts_of_numbers(values)
+        usable[name] = values
+    names = [
+        name
+        for name, values in usable.items()
+        if isinstance(values, Texts) and len(values.levels) > MOST_LEVELS
+    ]
+    if names:
+        first = usable[names[0]]
+        assert isinstance(first, Texts)
+        raise InputError(
+            f"{table.source} has text columns with more than {MOST_LEVELS} different values: "
+            f"{_listed(names)} ({len(first.levels)} in {names[0]!r}). Leave them out "
+            f"({_options('--drop', names)}) or put their values into fewer groups."
+        )
+    for name, values in usable.items():
+        if isinstance(values, Numbers) and np.isinf(values.values).any():
+            row = int(np.argmax(np.isinf(values.values))) + 1
+            raise InputError(
+                f"Column {name!r} of {table.source} has an infinite value in row {row}; mend or "
+                "remove it."
+            )
+    empty = [name for name, values in usable.items() if values.is_missing.all()]
+    if empty:
+        notes.append(f"{_columns(empty)} without any value left out: {_listed(empty)}.")
+    return {name: values for name, values in usable.items() if name not in set(empty)}
+
+
+def _filled(
+    table: Table, columns: dict[str, Numbers | Texts], roles: Roles, notes: list[str]
+) -> tuple[dict[str, Numbers | Texts], dict[str, InputColumn]]:
+    """Columns without gaps, and what stands for gaps in each."""
+    gaps = {name: int(values.is_missing.sum()) for name, values in columns.items()}
+    gaps = {name: count for name, count in gaps.items() if count}
+    if gaps and roles.impute is None:
+        worst = sorted(gaps, key=lambda name: -gaps[name])
+        told = [f"{name!r} ({gaps[name]})" for name in worst[:_SHOWN]]
+        more = f" and {len(gaps) - _SHOWN} more" if len(gaps) > _SHOWN else ""
+        first = columns[worst[0]].is_missing
+        raise InputError(
+            f"{table.source} has missing values in {_columns(worst).lower()}: {', '.join(told)}"
+            f"{more}; {worst[0]!r} first in row {int(np.argmax(first)) + 1}. Fill them in, use "
+            f"--impute median, or leave columns out ({_options('--drop', worst[:1])})."
+        )
+    filled: dict[str, Numbers | Texts] = {}
+    inputs: dict[str, InputColumn] = {}
+    for name, values in columns.items():
+        fill: Any = None
+        if isinstance(values, Texts):
+            seen = values.codes[values.codes >= 0]
+            if roles.impute is not None:
+                fill = values.levels[int(np.argmax(np.bincount(seen)))]
+                code = values.levels.index(fill)
+                values = Texts(np.where(values.codes < 0, code, values.codes), values.levels)
+            inputs[name] = InputColumn(name, values.levels, fill)
+        else:
+            if roles.impute is not None:
+                fill = float(np.nanmedian(values.values))
+            if name in gaps:
+                values = Numbers(np.where(values.is_missing, fill, values.values))
+            inputs[name] = InputColumn(name, None, fill)
+        filled[name] = values
+    if gaps:
+        notes.append(
+            f"Missing values filled in (median of numbers, most frequent text) in "
+            f"{_columns(list(gaps)).lower()}: {_listed(list(gaps))}."
+        )
+    return filled, inputs
+
+
+def _features(
+    table: Table, columns: dict[str, Numbers | Texts], roles: Roles, notes: list[str]
+) -> tuple[tuple[Feature, ...], Float]:
+    """Features and their values (m × n); a text column has one for each text, or one of two."""
+    wanted: list[tuple[str, str | None]] = []
+    constant = []
+    for name, values in columns.items():
+        if isinstance(values, Texts):
+            used = [values.levels[code] for code in np.unique(values.codes).tolist()]
+            # Of two texts one says it all.
+            wanted += [(name, level) for level in (used[1:] if len(used) == 2 else used)]
+            is_constant = len(used) < 2
+        else:
+            is_constant = bool((values.values == values.values[0]).all())
+            wanted.append((name, None))
+        if is_constant:
+            constant.append(name)
+    if constant:
+        notes.append(f"{_columns(constant)} with a single value left out: {_listed(constant)}.")
+    left_out = set(constant)
+    wanted = [one for one in wanted if one[0] not in left_out]
+    if not wanted:
+        raise InputError(
+            f"{table.source} has no column to choose from besides {roles.target!r} and those left "
+            "out or constant."
+        )
+    X = np.empty((table.n_rows, len(wanted)), order="F")
+    features = []
+    for place, (name, level) in enumerate(wanted):
+        numbers = term_values(columns[name], level)
+        # Twice, because the mean of values far from 0 is rounded.
+        mean = float(numbers.mean())
+        mean += float((numbers - mean).mean())
+        X[:, place] = numbers - mean
+        scale = float(np.sqrt(np.mean(np.square(X[:, place]))))
+        if not (np.isfinite(scale) and scale > 0.0):
+            raise InputError(
+                f"Column {name!r} of {table.source} has numbers too large or too close to each "
+                "other to be put in scale; divide them by a round number, or leave the column out "
+                f"({_options('--drop', [name])})."
+            )
+        if not roles.is_standardised:
+            scale = 1.0
+        if not roles.is_centred:
+            X[:, place] = numbers
+            mean = 0.0
+        X[:, place] /= scale
+        features.append(Feature(name, level, mean, scale))
+    return tuple(features), X
+
+
+def _forced(features: Sequence[Feature], roles: Roles) -> tuple[int, ...]:
+    """Features of columns that must be in."""
+    found = [
+        place
+        for name in roles.forced
+        for place, feature in enumerate(features)
+        if feature.column == name
+    ]
+    missing = [name for name in roles.forced if all(one.column != name for one in features)]
+    if missing:
+        raise InputError(f"--force {missing[0]!r}: the column has a single value, or none.")
+    return tuple(dict.fromkeys(found))
+
+
+def summary(name: str, values: Column) -> ColumnSummary:
+    """A column in short."""
+    assert not isinstance(values, Unusable)
+    missing = int(values.is_missing.sum())
+    if isinstance(values, Texts):
+        counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels))
+        order = np.argsort(-counts, kind="stable")[:_TOLD_LEVELS]
+        levels = tuple((values.levels[place], int(counts[place])) for place in order)
+        used = int(np.count_nonzero(counts))
+        return ColumnSummary(name, "text", missing, n_levels=used, levels=levels)
+    known = values.values[~values.is_missing]
+    return ColumnSummary(
+        name,
+        "flag" if values.is_flag else "number",
+        missing,
+        low=float(known.min()),
+        mean=float(known.mean()),
+        high=float(known.max()),
+        deviation=float(known.std()),
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
+
+
+def _options(option: str, names: Sequence[str]) -> str:
+    """What to type to name these columns."""
+    import shlex
+
+    shown = " ".join(f"{option} {shlex.quote(name)}" for name in names[:_SHOWN])
+    return f"{shown} …" if len(names) > _SHOWN else shown
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"{len(names)} column{'s' * (len(names) != 1)}"
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'s' * (count != 1)}"

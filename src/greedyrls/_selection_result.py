@@ -1,0 +1,329 @@
+"""All that came out of a selection from a table: what is written, shown and reported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ._assessment import Curve, PathAssessment, measure_in_words
+from ._cautions import in_short
+from ._kernels import Float
+from ._linear_model import InputColumn, Label, LinearModel, Term
+from ._null import PermutationNull
+from ._path import SelectionPath
+from ._path_warnings import path_warnings
+from ._stability import Stability
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A feature as the search saw it: a column, or whether it has a certain text, put in scale.
+
+    The search saw (value − mean)/scale.
+    """
+
+    column: str
+    level: str | None
+    mean: float
+    scale: float
+
+    @property
+    def name(self) -> str:
+        """The column, and the text it must have."""
+        return self.column if self.level is None else f"{self.column}={self.level}"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSummary:
+    """A column of the data in short."""
+
+    name: str
+    kind: Literal["number", "flag", "text"]
+    n_missing: int
+    # Of numbers: smallest, mean, largest, standard deviation; None for text.
+    low: float | None = None
+    mean: float | None = None
+    high: float | None = None
+    deviation: float | None = None
+    # Of text and classes: the most frequent values and how often each is there.
+    n_levels: int | None = None
+    levels: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DataSummary:
+    """The data that the selection was made from, without the data."""
+
+    file: str
+    n_bytes: int
+    sha256: str
+    n_rows: int
+    n_columns: int
+    n_features: int  # columns to choose from, once text is coded
+    target: ColumnSummary
+    columns: tuple[ColumnSummary, ...] = ()  # those on the path
+    notes: tuple[str, ...] = ()  # what was done to the data before the search, in sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How a result was made."""
+
+    command: str
+    parameters: dict[str, str | int | float | bool | None]
+    versions: dict[str, str]
+    date: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SelectionResult:
+    """A path, the way back to the units of the data, and what is known of how good it is.
+
+    Written by ``greedyrls select`` as ``result.json``, from which reports are made.
+
+    Attributes
+    ----------
+    task : {"regression", "classification"}
+    target : str
+        Name of the column that is predicted.
+    path : SelectionPath
+        On the features as the search saw them.
+    features : tuple of Feature
+        One for each step of the path.
+    inputs : tuple of InputColumn
+        The columns of these features, each once.
+    data : DataSummary
+    origin : Origin
+    classes : tuple or None
+        Labels of a classification.
+    assessment : PathAssessment or None
+        What outer folds say of the whole selection.
+    stability : Stability or None
+        Of selections on resampled rows.
+    null : PermutationNull or None
+        How far the same selection gets on permuted targets.
+    model_curve : Curve or None
+        Leave-one-out losses of the models on the path and their standard errors, where the models
+        have penalties of their own and the search went by leave-one-out.
+    missing : str or None
+        What an interrupt cut short, in a sentence.
+    """
+
+    task: Literal["regression", "classification"]
+    target: str
+    path: SelectionPath
+    features: tuple[Feature, ...]
+    inputs: tuple[InputColumn, ...]
+    data: DataSummary
+    origin: Origin
+    classes: tuple[Label, ...] | None = None
+    assessment: PathAssessment | None = None
+    stability: Stability | None = None
+    null: PermutationNull | None = None
+    model_curve: Curve | None = None
+    missing: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<SelectionResult of {self.target!r} from {self.data.file}: {self.path!r}>"
+
+    @property
+    def size(self) -> int:
+        """The number of features chosen."""
+        return self.path.chosen_size
+
+    def standardised_coefficients(self, k: int) -> Float:
+        """Of the model on the first k features as the search saw them, (outputs × k)."""
+        return np.atleast_2d(self.path.coef(k))
+
+    def model(self, k: int | None = None) -> LinearModel:
+        """The model on the first k features, in the units of the data.
+
+        Parameters
+        ----------
+        k : int, default: the chosen size
+            Number of features.
+
+        Returns
+        -------
+        LinearModel
+        """
+        from . import __version__
+
+        size = self.size if k is None else k
+        own = self.features[:size]
+        seen = self.standardised_coefficients(size)
+        coefficients = seen / np.array([feature.scale for feature in own])
+        means = np.array([feature.mean for feature in own])
+        intercepts = np.atleast_1d(self.path.intercept(size)) - coefficients @ means
+        used = {feature.column for feature in own}
+        return LinearModel(
+            task=self.task,
+            target=self.target,
+            columns=tuple(column for column in self.inputs if column.name in used),
+            terms=tuple(
+                Term(feature.column, feature.level, tuple(column.tolist()))
+                for feature, column in zip(own, coefficients.T, strict=True)
+            ),
+            intercepts=tuple(intercepts.tolist()),
+            classes=self.classes,
+            made_by=f"greedyrls {__version__}",
+        )
+
+    @property
+    def measure(self) -> str:
+        """What honest losses are measured in: that of the assessment, else of the search."""
+        return self.path.settings.loss if self.assessment is None else self.assessment.measure
+
+    @property
+    def own_curve(self) -> Curve:
+        """What the selection believes of its models, by size: too good, for it chose them."""
+        if self.model_curve is not None:
+            return self.model_curve
+        return Curve(self.path.losses, self.path.standard_errors)
+
+    @property
+    def own_title(self) -> str:
+        """What `own_curve` is, in a few words."""
+        is_loo = self.path.settings.cv == "loo"
+        return "leave-one-out loss" if is_loo else "cross-validation loss"
+
+    def honest(self, k: int) -> tuple[float, float] | None:
+        """The loss to expect on new samples with k features, and its standard error.
+
+        From the outer folds of the assessment, else from those that chose the penalty (a little
+        optimistic at the size chosen by them), else None.
+        """
+        if self.assessment is not None:
+            curve = self.assessment.test
+        elif self.path.held_out is not None:
+            curve = self.path.held_out  # type: ignore[assignment]  # losses and errors, too
+        else:
+            return None
+        losses, errors = curve
+        if k > len(losses) or np.isnan(losses[k - 1]):
+            return None
+        return float(losses[k - 1]), float(errors[k - 1])
+
+    @property
+    def sentence(self) -> str:
+        """What was chosen and how good it honestly is."""
+        size = self.size
+        names = ", ".join(feature.name for feature in self.features[: min(size, 8)])
+        more = f" and {size - 8} more" if size > 8 else ""
+        chosen = f"{size} of {self.data.n_features} features predict {self.target}: {names}{more}."
+        return f"{chosen} {self._how_good()}"
+
+    def _how_good(self) -> str:
+        words = measure_in_words(self.measure)
+        if self.assessment is not None:
+            return self.assessment.sentence
+        found = self.honest(self.size)
+        if found is not None:
+            loss, error = found
+            spread = "" if np.isnan(error) else f" ± {in_short(error)}"
+            return (
+                f"In the outer folds that chose penalty and size the {words} is {loss:.4g}{spread}"
+                f", against {self.path.initial_loss:.4g} without features; as they chose, it is a "
+                "little too good: run with --assess for an honest estimate."
+            )
+        loss = float(self.own_curve.mean[self.size - 1])
+        return (
+            f"The search's own {words} is {loss:.4g}, against {self.path.initial_loss:.4g} without "
+            "features; features were chosen by it, so it is too good: run with --assess for an "
+            "honest estimate."
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader should be told, in sentences."""
+        found = tuple(
+            # Those who come by a file do not call functions.
+            warning.replace("(assess.cross_validate_path)", "(--assess)")
+            for warning in path_warnings(self.path, self.assessment, self.null)
+        )
+        return found if self.missing is None else (self.missing, *found)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The path as a table: a row for each size, with names as keys; None where unknown.
+
+        The search's own losses, with its penalty, are apart from those of the models. The share of
+        a runner-up is of the gain that the chosen feature gave.
+        """
+        own, names = self.own_curve, self.path.settings.feature_names_in
+        before, search_before, table = self.path.initial_loss, self.path.initial_loss, []
+        for place, (step, feature) in enumerate(zip(self.path.steps, self.features, strict=True)):
+            runner = step.runners_up[0] if step.runners_up else None
+            honest = self.honest(place + 1)
+            loss = float(own.mean[place])
+            table.append(
+                {
+                    "n_features": place + 1,
+                    "feature": feature.name,
+                    "column": feature.column,
+                    "level": feature.level,
+                    "loss": loss,
+                    "standard_error": _or_none(float(own.error[place])),
+                    "gain": before - loss,
+                    "held_out_loss": None if honest is None else honest[0],
+                    "held_out_error": None if honest is None else _or_none(honest[1]),
+                    "runner_up": _name(names, runner),
+                    "runner_up_share": _share(search_before, step.loss, runner),
+                    "search_loss": step.loss,
+                    "runner_up_search_loss": None if runner is None else runner[1],
+                    "is_chosen": place < self.size,
+                }
+            )
+            before, search_before = loss, step.loss
+        return table
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The result as text in the stable JSON format (docs/files.md).
+
+        Parameters
+        ----------
+        indent : int, optional
+            As in `json.dumps`.
+
+        Returns
+        -------
+        str
+        """
+        from ._result_format import encode
+
+        return encode(self, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> SelectionResult:
+        """A result from the text that `to_json` wrote; loading never runs code.
+
+        Parameters
+        ----------
+        text : str or bytes
+
+        Returns
+        -------
+        SelectionResult
+        """
+        from ._result_format import decode
+
+        return decode(text)
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+def _name(names: tuple[str, ...] | None, runner: tuple[int, float] | None) -> str | None:
+    if runner is None:
+        return None
+    return names[runner[0]] if names else f"x{runner[0]}"
+
+
+def _share(before: float, after: float, runner: tuple[int, float] | None) -> float | None:
+    """How much of the gain the next best feature would have given."""
+    if runner is None or not before > after:
+        return None
+    return (before - runner[1]) / (before - after)

@@ -1,0 +1,306 @@
+"""The commands, their options and their help; what they do is loaded when they run."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .. import __version__
+from ._options import COLUMNS, DATA, QUESTION, READING, TELLING, Reading, Sectioned, Telling
+
+if TYPE_CHECKING:
+    from ._job import Job
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Start with
+  greedyrls demo
+then, with a table of your own,
+  greedyrls select table.csv --target COLUMN --assess --out results""",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="greedyrls")
+def app() -> None:
+    """Which few of my columns matter, and how good is a model on just those?
+
+    Selects features for linear models one at a time, by exact leave-one-out error (or folds), and
+    says honestly how good the result is.
+    """
+
+
+@app.command(cls=Sectioned)
+@DATA
+@COLUMNS
+@QUESTION
+@click.option("--assess", is_flag=True, help="Also make the honest estimate, in outer folds.")
+@click.option(
+    "--folds",
+    type=click.IntRange(2),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="With --assess: how many outer folds.",
+)
+@click.option(
+    "--resamples",
+    type=click.IntRange(0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="How stable is it? Select on so many random halves of the rows.",
+)
+@click.option(
+    "--permutations",
+    type=click.IntRange(0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="How far would noise get? Select on so many permuted targets.",
+)
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the results there."
+)
+@click.option("--overwrite", is_flag=True, help="Replace results that are in DIR already.")
+@READING
+@TELLING
+def select(
+    assess: bool,
+    folds: int,
+    resamples: int,
+    permutations: int,
+    out: Path | None,
+    overwrite: bool,
+    **options: Any,
+) -> int:
+    """Choose features of DATA that predict a column.
+
+    DATA is a table: CSV and TSV (also .gz, .xz, .bz2), Parquet, Feather/Arrow, svmlight or NPZ,
+    told by the file's name. Text columns are coded as one feature for each text (colour=red).
+
+    \b
+    Examples:
+      greedyrls select houses.csv --target price
+      greedyrls select houses.csv -t price -k 5 --drop address --impute median
+      greedyrls select patients.parquet -t outcome --cv hospital --assess --out results
+      greedyrls select genes.csv.gz -t tumour --id sample --loss auc --cv 10 --permutations 100
+
+    With --out it writes result.json (everything), model.json (to predict and export), path.csv,
+    report.html (open it in a browser) and path.png.
+    """
+    from ._select import Extras, select_features
+
+    extras = Extras(folds if assess else 0, resamples, permutations)
+    return select_features(_job(options), extras, out, overwrite)
+
+
+@app.command(cls=Sectioned)
+@DATA
+@COLUMNS
+@QUESTION
+@click.option(
+    "--folds",
+    type=click.IntRange(2),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="Outer folds.",
+)
+@click.option("-o", "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write there.")
+@click.option("--overwrite", is_flag=True, help="Replace an assessment in DIR.")
+@READING
+@TELLING
+def assess(folds: int, out: Path | None, overwrite: bool, **options: Any) -> int:
+    """How good is the whole selection on rows that took no part in it?
+
+    Chooses penalty, features and their number anew in each outer fold of DATA, and tests every size
+    on the rows held out. Takes the same options as select, and says what may be reported.
+
+    \b
+    Examples:
+      greedyrls assess houses.csv --target price
+      greedyrls assess houses.csv --target price -k 10 --folds 20 --out results
+
+    With --out it writes assessment.json, assessment.csv and assessment.png.
+    """
+    from ._assess import assess_selection
+
+    return assess_selection(_job(options), folds, out, overwrite)
+
+
+@app.command(cls=Sectioned)
+@click.argument("model", type=click.Path(path_type=Path))
+@DATA
+@click.option("--id", "ids", multiple=True, metavar="COLUMN", help="Columns to copy to the output.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write CSV to FILE."
+)
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+@READING
+@TELLING
+def predict(
+    model: Path, data: Path, ids: tuple[str, ...], out: Path | None, overwrite: bool, **options: Any
+) -> int:
+    """Predict the rows of DATA with a MODEL (model.json).
+
+    Only the columns of the model are needed. Prints CSV: the prediction, and for classes the scores
+    it was decided by. If DATA has the target, too, says how good the predictions are.
+
+    \b
+    Examples:
+      greedyrls predict results/model.json new.csv > predictions.csv
+      greedyrls predict results/model.json new.parquet --id customer --out predictions.csv
+    """
+    from ._predict import predict_rows
+
+    return predict_rows(model, data, ids, out, overwrite, *_ways(options))
+
+
+@app.command(cls=Sectioned)
+@click.argument("result", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="By default report.html beside RESULT.",
+)
+def report(result: Path, out: Path | None) -> int:
+    """Make report.html of a RESULT (result.json).
+
+    One file for any browser, with no network: the path, the model of every size, how good it
+    honestly is, and how it was made.
+
+    \b
+    Example:
+      greedyrls report results/result.json
+    """
+    from ._report import make_page
+
+    return make_page(result, out)
+
+
+@app.command(cls=Sectioned)
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    "language",
+    type=click.Choice(["c", "python", "sql", "onnx"]),
+    required=True,
+    help="What to write.",
+)
+@click.option("-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE.")
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--name", default="predict", show_default=True, help="Of the function (C).")
+@click.option("--table", default="data", show_default=True, help="To select from (SQL).")
+def export(
+    model: Path, language: str, out: Path | None, overwrite: bool, name: str, table: str
+) -> int:
+    """Write a MODEL (model.json) as C, Python, SQL or ONNX, to predict without greedyrls.
+
+    \b
+    Examples:
+      greedyrls export results/model.json --to c --out model.c
+      greedyrls export results/model.json --to sql --table customers
+    """
+    from ._export import write_export
+
+    return write_export(model, language, out, overwrite, name, table)
+
+
+@app.command(cls=Sectioned)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("greedyrls-demo"),
+    show_default=True,
+    metavar="DIR",
+    help="Write data and results there.",
+)
+@TELLING
+def demo(out: Path, **options: Any) -> int:
+    """Select features of data that come along: which measurements tell how diabetes goes on?
+
+    Writes the table as CSV, runs select on it as you would, and leaves a report to open.
+    """
+    from ._demo import run_demo
+
+    return run_demo(out, _ways(options)[1])
+
+
+@app.command(cls=Sectioned)
+@click.option(
+    "-m", "--samples", metavar="N", type=click.IntRange(10), default=20_000, show_default=True
+)
+@click.option(
+    "-n", "--features", metavar="N", type=click.IntRange(2), default=500, show_default=True
+)
+@click.option("-k", "--size", metavar="N", type=click.IntRange(1), default=30, show_default=True)
+@click.option("--repeats", metavar="N", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--seed", metavar="N", type=click.IntRange(0), default=0, show_default=True)
+@TELLING
+def bench(samples: int, features: int, size: int, repeats: int, seed: int, **options: Any) -> int:
+    """How fast is it on this machine, beside others?
+
+    Selects features of made-up data and compares with as many matrix-vector products, and with
+    methods of scikit-learn that do less.
+    """
+    from ._bench import run_bench
+
+    return run_bench(samples, features, size, repeats, seed, _ways(options)[1])
+
+
+def _ways(options: dict[str, Any]) -> tuple[Reading, Telling]:
+    """How to read and what to show, of the options that commands share."""
+    reading = Reading(
+        options.get("delimiter"),
+        options.get("decimal", "."),
+        not options.get("no_header", False),
+        options.get("encoding", "utf-8"),
+    )
+    return reading, Telling(options["quiet"], options["as_json"])
+
+
+def _job(options: dict[str, Any]) -> Job:
+    """What select and assess are asked."""
+    began = time.perf_counter()
+    from ._job import Job
+
+    reading, telling = _ways(options)
+    return Job(
+        data=options["data"],
+        reading=reading,
+        telling=telling,
+        roles={
+            "ids": options["ids"],
+            "dropped": options["dropped"],
+            "weights": options["weights"],
+            "categorical": options["categorical"],
+            "forced": options["forced"],
+            "task": options["task"],
+            "impute": options["impute"],
+            "is_standardised": options["standardise"],
+            "is_centred": options["intercept"],
+            "drops_missing_target": options["drop_missing_target"],
+        },
+        target=options["target"],
+        cv=options["cv"],
+        question={
+            "n_features": options["n_features"],
+            "alpha": options["alpha"],
+            "loss": options["loss"],
+            "size_rule": options["size_rule"],
+            "max_features": options["max_features"],
+            "fit_intercept": options["intercept"],
+            "seed": options["seed"],
+            "n_jobs": options["jobs"],
+        },
+        command=shlex.join(["greedyrls", *sys.argv[1:]]),
+        began=began,
+    )

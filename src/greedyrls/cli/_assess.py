@@ -1,0 +1,81 @@
+"""``greedyrls assess``: what the whole selection does on rows that took no part in it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from .._analysis import assess
+from .._assessment import PathAssessment
+from .._assessment_format import encode
+from ._job import Job, Loaded, load, make_origin, summarise
+from ._run import FINE
+from ._select import check_question
+from ._show import show_assessment, show_line, show_notes
+from ._write import as_png, check_folder, check_packages, rows_as_csv, write
+
+ASSESSMENT, TABLE, PICTURE = "assessment.json", "assessment.csv", "assessment.png"
+
+
+def assess_selection(job: Job, folds: int, out: Path | None, is_overwritten: bool) -> int:
+    """Assess and tell; the exit code."""
+    if out is not None:
+        check_packages("matplotlib")
+        check_folder(out, (ASSESSMENT, TABLE, PICTURE), is_overwritten)
+    loaded = load(job)
+    check_question(job, loaded)
+    assessment = assess(loaded.prepared, job.ask(), folds)
+    document = _document(job, loaded, assessment)
+    try:
+        if job.telling.is_json:
+            print(document)
+        elif job.telling.is_human:
+            show_notes(loaded.prepared.notes)
+            show_assessment(assessment, assessment.warnings)
+    finally:  # also where nobody looks any more
+        if out is not None:
+            write(out / ASSESSMENT, document + "\n")
+            write(out / TABLE, rows_as_csv(_rows(assessment)))
+            write(out / PICTURE, _picture(assessment))
+    if out is not None and job.telling.is_human:
+        show_line(f"Written to {out}: {ASSESSMENT}, {TABLE}, {PICTURE}")
+    return FINE
+
+
+def _document(job: Job, loaded: Loaded, assessment: PathAssessment) -> str:
+    """The assessment as JSON text, with what it was made of."""
+    more = {
+        "warnings": list(assessment.warnings),
+        "data": asdict(summarise(job, loaded, [])),
+        "origin": asdict(make_origin(job)),
+    }
+    return encode(assessment, 1, more)
+
+
+def _rows(assessment: PathAssessment) -> list[dict[str, object]]:
+    """A row for each size; None where there is no number."""
+    curves = {
+        name: getattr(assessment, name) for name in ("test", "selection", "random", "optimism")
+    }
+    stability = assessment.stability.index
+    rows: list[dict[str, object]] = []
+    for size in assessment.sizes.tolist():
+        row: dict[str, object] = {"n_features": size}
+        for name, curve in curves.items():
+            row[f"{name}_loss"] = _or_none(curve.mean[size - 1])
+            row[f"{name}_error"] = _or_none(curve.error[size - 1])
+        row["stability"] = _or_none(stability[size - 1]) if size <= len(stability) else None
+        rows.append(row)
+    return rows
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _picture(assessment: PathAssessment) -> bytes:
+    from ..plots import plot_assessment
+
+    return as_png(lambda axes: plot_assessment(assessment, ax=axes))

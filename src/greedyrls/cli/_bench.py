@@ -1,0 +1,110 @@
+"""``greedyrls bench``: how fast it is on this machine, as ratios in one run."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._greedy import greedy_path
+from .._table import InputError
+from ._options import Telling
+from ._run import FINE
+from ._show import show_line
+from ._shown import number
+
+
+def run_bench(
+    samples: int, features: int, size: int, repeats: int, seed: int, telling: Telling
+) -> int:
+    """Measure and tell; the exit code."""
+    if size > features:
+        raise InputError(f"-k {size} is more than the {features} features of -n.")
+    generator = np.random.default_rng(seed)
+    X = generator.standard_normal((samples, features))
+    weights = np.zeros(features)
+    weights[generator.permutation(features)[:size]] = generator.standard_normal(size)
+    y = X @ weights + generator.standard_normal(samples)
+    vector = generator.standard_normal(samples)
+    paths: list[Any] = []
+
+    def select() -> None:
+        paths.append(greedy_path(X, y, size, alpha=1.0))
+
+    def products() -> None:
+        for _ in range(size):
+            vector @ X
+
+    def pursuit() -> None:
+        from sklearn.linear_model import OrthogonalMatchingPursuit
+
+        OrthogonalMatchingPursuit(n_nonzero_coefs=size).fit(X, y)
+
+    def lasso() -> None:
+        from sklearn.linear_model import lasso_path
+
+        largest = float(np.abs(y @ X).max()) / samples
+        lasso_path(X, y, alphas=largest * np.geomspace(1.0, 1e-3, 50))
+
+    jobs: dict[str, Callable[[], None]] = {
+        f"greedyrls: {size} features by exact leave-one-out": select,
+        f"{size} matrix-vector products with the data": products,
+        f"scikit-learn OMP: {size} features, no cross-validation": pursuit,
+        "scikit-learn Lasso path: 50 penalties, no cross-validation": lasso,
+    }
+    with warnings.catch_warnings():
+        # That others do not converge on such data is not what is asked.
+        warnings.simplefilter("ignore")
+        seconds = {name: _median(job, repeats) for name, job in jobs.items()}
+    path = paths[-1]
+    found = {
+        "samples": samples,
+        "features": features,
+        "size": size,
+        "passes": path.counters.passes,
+        "exact_evaluations": path.counters.exact_evaluations,
+        "seconds": seconds,
+    }
+    if telling.is_json:
+        print(json.dumps(found))
+    elif telling.is_human:
+        _show(found)
+    return FINE
+
+
+def _median(job: Callable[[], None], repeats: int) -> float:
+    """Of some runs, after one that is not counted."""
+    job()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        job()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def _show(found: dict[str, Any]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    seconds = found["seconds"]
+    own = next(iter(seconds.values()))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(f"{found['samples']:,} × {found['features']:,}, float64")
+    table.add_column("seconds", justify="right")
+    table.add_column("of our time", justify="right")
+    for name, value in seconds.items():
+        table.add_row(name, number(value, 3), f"{number(value / own, 3)} ×")
+    Console(highlight=False).print(table)
+    literal = found["samples"] * sum(found["features"] - step for step in range(found["size"]))
+    show_line(
+        f"It read the data {found['passes']} times and made {found['exact_evaluations']} exact "
+        f"evaluations; refitting every candidate with every sample left out would be {literal:,} "
+        "fits."
+    )

@@ -1,0 +1,59 @@
+"""``greedyrls demo``: the main job on data that come along."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from ._options import Telling
+from ._show import show_line
+from ._write import check_folder, write
+
+TABLE = "diabetes.csv"
+# Ten measurements of 442 patients (Efron and others 2004), and how the disease went on in a year.
+_TARGET = "progression"
+
+
+def run_demo(out: Path, telling: Telling) -> int:
+    """Write the table and select from it, as anybody would; the exit code."""
+    from ._app import app
+
+    check_folder(out, (), True)
+    table = out / TABLE
+    write(table, _diabetes())
+    arguments = ["select", str(table), "--target", _TARGET, "--assess", "--resamples", "50"]
+    arguments += ["--out", str(out), "--overwrite"]
+    if telling.is_human:
+        show_line(
+            f"{table} has ten measurements of 442 patients, and how their diabetes went on in a "
+            "year. Which of them matter? This is what you would type:"
+        )
+        show_line(f"  greedyrls {shlex.join(arguments)}", "bold")
+    if telling.is_quiet:
+        arguments.append("--quiet")
+    if telling.is_json:
+        arguments.append("--json")
+    code = app.main(args=arguments, prog_name="greedyrls", standalone_mode=False)
+    if telling.is_human:
+        show_line(f"Open {out / 'report.html'} in a browser. Next, with a table of your own:")
+        show_line("  greedyrls select table.csv --target COLUMN --assess --out results", "bold")
+    return int(code)
+
+
+def _diabetes() -> str:
+    """The table as CSV, in the units it was measured in."""
+    from sklearn.datasets import load_diabetes
+
+    from ._write import rows_as_csv
+
+    data = load_diabetes(scaled=False)
+    names = [*data.feature_names, _TARGET]
+    rows: list[dict[str, object]] = [
+        dict(zip(names, [*map(_number, row), _number(target)], strict=True))
+        for row, target in zip(data.data.tolist(), data.target.tolist(), strict=True)
+    ]
+    return rows_as_csv(rows)
+
+
+def _number(value: float) -> float | int:
+    return int(value) if value.is_integer() else value

@@ -1,0 +1,178 @@
+"""What a command was asked, and the data it was asked of, ready for a search."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import importlib.metadata
+import platform
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._analysis import Question
+from .._linear_model import InputColumn
+from .._path import SelectionPath
+from .._preparation import Prepared, Roles, prepare
+from .._read import read_table
+from .._selection_result import DataSummary, Origin, SelectionResult
+from .._table import InputError, Table
+from ._options import Reading, Telling
+
+# What a result depends on.
+_PACKAGES = ("greedyrls", "numpy", "scipy", "scikit-learn", "pyarrow")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A file, a question, and how to tell the answer."""
+
+    data: Path
+    reading: Reading
+    telling: Telling
+    roles: dict[str, Any]  # of Roles, but for the target and the groups
+    target: str | None
+    cv: str | int
+    question: dict[str, Any]  # of Question, but for the folds
+    command: str
+    began: float
+
+    @property
+    def verbose(self) -> int:
+        """Whether to show progress bars: only to people at a terminal."""
+        return int(self.telling.is_human and sys.stderr.isatty())
+
+    def ask(self) -> Question:
+        """The question."""
+        folds = self.cv if isinstance(self.cv, int) else None
+        return Question(folds=folds, verbose=self.verbose, **self.question)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """The data of a job, and what is told of them."""
+
+    prepared: Prepared
+    target: str
+    n_rows: int
+    n_bytes: int
+    sha256: str
+
+
+def load(job: Job) -> Loaded:
+    """Read the file and make features of its columns."""
+    reading = job.reading
+    groups = job.cv if isinstance(job.cv, str) and job.cv != "loo" else None
+    known = Roles(target=job.target or "", groups=groups, **job.roles)
+    with working(job, f"Reading {job.data.name}"):
+        table = read_table(
+            job.data,
+            as_text=known.as_text,
+            delimiter=reading.delimiter,
+            decimal=reading.decimal,
+            header=reading.has_header,
+            encoding=reading.encoding,
+        )
+        roles = Roles(target=job.target or _only_target(table), groups=groups, **job.roles)
+        with open(job.data, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        prepared = prepare(table, roles)
+    return Loaded(
+        prepared,
+        roles.target,
+        len(prepared.y),
+        job.data.stat().st_size,
+        digest,
+    )
+
+
+def _only_target(table: Table) -> str:
+    """The target of formats that have one."""
+    if table.target is None:
+        names = list(table.columns)
+        shown = ", ".join(repr(name) for name in names[:8])
+        more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+        raise InputError(
+            f"Which column of {table.source} is to be predicted? Pass --target COLUMN, one of "
+            f"{shown}{more}."
+        )
+    return table.target
+
+
+@contextmanager
+def working(job: Job, what: str) -> Iterator[None]:
+    """A sign of life while something is done that cannot tell how far it is."""
+    if not job.verbose:
+        yield
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    from ._shown import printable
+
+    with Console(stderr=True).status(Text(f"{printable(what)} …")):
+        yield
+
+
+def make_result(job: Job, loaded: Loaded, path: SelectionPath, **parts: Any) -> SelectionResult:
+    """All that is known, as it is written."""
+    prepared = loaded.prepared
+    features = tuple(prepared.features[index] for index in path.indices)
+    columns = list(dict.fromkeys(feature.column for feature in features))
+    inputs: tuple[InputColumn, ...] = tuple(prepared.inputs[name] for name in columns)
+    return SelectionResult(
+        task=prepared.task,
+        target=loaded.target,
+        path=path,
+        features=features,
+        inputs=inputs,
+        data=summarise(job, loaded, columns),
+        origin=make_origin(job),
+        classes=prepared.classes,
+        **parts,
+    )
+
+
+def summarise(job: Job, loaded: Loaded, columns: list[str]) -> DataSummary:
+    """The data without the data."""
+    prepared = loaded.prepared
+    return DataSummary(
+        file=job.data.name,
+        n_bytes=loaded.n_bytes,
+        sha256=loaded.sha256,
+        n_rows=loaded.n_rows,
+        n_columns=prepared.n_columns,
+        n_features=len(prepared.features),
+        target=prepared.summaries[loaded.target],
+        columns=tuple(prepared.summaries[name] for name in columns),
+        notes=prepared.notes,
+    )
+
+
+def make_origin(job: Job) -> Origin:
+    """How a result was made."""
+    versions = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    given = {"target": job.target, "cv": job.cv, **job.roles, **job.question}
+    return Origin(
+        command=job.command,
+        parameters={name: _plain(value) for name, value in given.items()},
+        versions=versions,
+        date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        seconds=time.perf_counter() - job.began,
+    )
+
+
+def _plain(value: Any) -> str | int | float | bool | None:
+    """A parameter as JSON has it."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return ", ".join(str(one) for one in value)

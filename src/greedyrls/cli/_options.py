@@ -1,0 +1,203 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ._types import Folds, Penalty, Size
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+LOSSES = ("auto", "squared", "absolute", "zero_one", "balanced_zero_one", "auc")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a file is read."""
+
+    delimiter: str | None
+    decimal: str
+    has_header: bool
+    encoding: str
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What is shown."""
+
+    is_quiet: bool
+    is_json: bool
+
+    @property
+    def is_human(self) -> bool:
+        """Whether somebody reads along."""
+        return not (self.is_quiet or self.is_json)
+
+
+# Long lists of options are read by what they are about.
+_SECTIONS = {
+    "The table": ("target", "ids", "dropped", "forced", "categorical", "weights"),
+    "Preparing it": ("impute", "drop_missing_target", "standardise"),
+    "What to choose": ("n_features", "alpha", "cv", "loss", "task", "size_rule", "max_features"),
+    "How good it is": ("assess", "folds", "resamples", "permutations"),
+    "Results": ("out", "overwrite", "quiet", "as_json"),
+    "Reading text files": ("delimiter", "decimal", "no_header", "encoding"),
+}
+
+
+class Sectioned(click.Command):
+    """A command whose help shows options by section."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their titles."""
+        titles = {name: title for title, names in _SECTIONS.items() for name in names}
+        found: dict[str, list[tuple[str, str]]] = {title: [] for title in (*_SECTIONS, "Else")}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None and isinstance(param, click.Option):
+                found[titles.get(param.name or "", "Else")].append(record)
+        for title, records in found.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records, col_max=26)
+
+
+def _stacked(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+DATA = click.argument("data", type=click.Path(path_type=Path))
+
+READING = _stacked(
+    click.option("--delimiter", metavar="C", help="Between cells; told from the first line."),
+    click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        metavar="C",
+        default=".",
+        show_default=True,
+        help="Decimal point; ',' in much of Europe.",
+    ),
+    click.option("--no-header", is_flag=True, help="The first line is data: columns x0, x1, …"),
+    click.option(
+        "--encoding", metavar="NAME", default="utf-8", show_default=True, help="Such as latin-1."
+    ),
+)
+
+TELLING = _stacked(
+    click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors."),
+    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts."),
+)
+
+COLUMNS = _stacked(
+    click.option("-t", "--target", metavar="COLUMN", help="What to predict."),
+    click.option("--id", "ids", multiple=True, metavar="COLUMN", help="Names rows; no feature."),
+    click.option(
+        "--drop", "dropped", multiple=True, metavar="COLUMN", help="Leave out (repeatable)."
+    ),
+    click.option(
+        "--force", "forced", multiple=True, metavar="COLUMN", help="Must be in (repeatable)."
+    ),
+    click.option(
+        "--categorical", multiple=True, metavar="COLUMN", help="Codes, not numbers (repeatable)."
+    ),
+    click.option("--weight", "weights", metavar="COLUMN", help="Weight of each row."),
+    click.option(
+        "--impute",
+        type=click.Choice(["median"]),
+        help="Fill in missing values: the median of numbers, the most frequent text.",
+    ),
+    click.option("--drop-missing-target", is_flag=True, help="Leave out rows without a target."),
+    click.option(
+        "--standardise/--no-standardise",
+        " /--no-standardize",
+        default=True,
+        show_default=True,
+        help="Put columns in a common scale for the search; coefficients are in your units.",
+    ),
+)
+
+QUESTION = _stacked(
+    click.option(
+        "-k",
+        "n_features",
+        type=Size(),
+        metavar="N|auto",
+        default="auto",
+        show_default=True,
+        help="How many features; auto takes the size that does best on held-out rows.",
+    ),
+    click.option(
+        "--alpha",
+        type=Penalty(),
+        metavar="A|A,B,…|auto",
+        default="auto",
+        show_default=True,
+        help="Ridge penalty; auto (or one of several) is chosen in outer folds.",
+    ),
+    click.option(
+        "--cv",
+        type=Folds(),
+        metavar="loo|K|COLUMN",
+        default="loo",
+        show_default=True,
+        help="What the search goes by: leave-one-out, K folds, or a column whose groups stay "
+        "together.",
+    ),
+    click.option(
+        "--loss",
+        type=click.Choice(LOSSES),
+        default="auto",
+        show_default=True,
+        help="What is minimised on held-out predictions.",
+    ),
+    click.option(
+        "--task",
+        type=click.Choice(["auto", "regression", "classification"]),
+        default="auto",
+        show_default=True,
+        help="auto takes text, true/false and two whole numbers for classes.",
+    ),
+    click.option(
+        "--size-rule",
+        type=click.Choice(["min", "1se"]),
+        default="min",
+        show_default=True,
+        help="With -k auto: smallest loss, or the fewest within one standard error of it.",
+    ),
+    click.option(
+        "--max-features",
+        type=click.IntRange(1),
+        metavar="N",
+        help="With -k auto: at most so many (100).",
+    ),
+    click.option(
+        "--intercept/--no-intercept", default=True, show_default=True, help="Fit an intercept."
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(0),
+        metavar="N",
+        default=0,
+        show_default=True,
+        help="Of the shuffled folds and all that is drawn.",
+    ),
+    click.option(
+        "--jobs",
+        type=int,
+        metavar="N",
+        default=1,
+        show_default=True,
+        help="Processes for outer folds, resamples and permutations; -1 takes all cores.",
+    ),
+)

@@ -1,0 +1,155 @@
+"""``greedyrls select``: read, choose, assess, show, write."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .._analysis import assess, choose, model_curve, permute, plan_folds, provisional, resample
+from .._path import SelectionPath
+from .._selection_result import SelectionResult
+from .._table import InputError
+from ._job import Job, Loaded, load, make_result, working
+from ._run import FINE, INTERRUPTED
+from ._show import show_line, show_result
+from ._shown import one_line
+from ._write import MODEL, PATH, PICTURE, REPORT, RESULT, check_folder, check_packages, write_result
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What else to find out: numbers of folds, resamples and permutations; 0 for none."""
+
+    folds: int
+    resamples: int
+    permutations: int
+
+
+def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: bool) -> int:
+    """Choose features and tell of them; the exit code."""
+    if extras.resamples == 1:
+        raise InputError("--resamples 1 says nothing of stability; use 20 or more.")
+    if out is not None:
+        check_packages("jinja2", "matplotlib")
+        check_folder(out, (RESULT, MODEL, PATH, REPORT, PICTURE), is_overwritten)
+    loaded = load(job)
+    check_question(job, loaded)
+    plan_folds(loaded.prepared, job.ask(), extras.folds or None)  # an error before hours of work
+    path, missing = _chosen(job, loaded)
+    if path is None:
+        print(f"greedyrls: {missing}", file=sys.stderr)
+        return INTERRUPTED
+    parts: dict[str, Any] = {}
+    failure = None
+    try:
+        if missing is None:
+            _find_out(job, loaded, path, extras, parts)
+    except KeyboardInterrupt:
+        missing = "The assessment was interrupted: what came later is missing."
+    except ValueError as error:
+        # The selection may have taken hours; it is kept, though it cannot be assessed so.
+        failure = error
+    if missing is not None and job.verbose:
+        print(file=sys.stderr)  # what is told begins below the bar and the terminal's ^C
+    _tell(job, make_result(job, loaded, path, missing=missing, **parts), out)
+    if failure is not None:
+        raise failure
+    if missing is not None:
+        kept = f"what was done so far is in {out}" if out is not None else "nothing was written"
+        print(f"greedyrls: interrupted; {one_line(kept)}.", file=sys.stderr)
+        return INTERRUPTED
+    return FINE
+
+
+def _chosen(job: Job, loaded: Loaded) -> tuple[SelectionPath | None, str | None]:
+    """The path, and what an interrupt left out of it; no path where nothing was chosen yet."""
+    question, prepared = job.ask(), loaded.prepared
+    first = None
+    try:
+        if not isinstance(question.alpha, float):
+            # Choosing the penalty takes most of the time: have something to save meanwhile.
+            # What it may find wrong, the real choice finds again.
+            with working(job, "Looking at the data"), suppress(ValueError):
+                first = choose(prepared, replace(provisional(question, prepared), verbose=0))
+        path = first if first is not None and first.interrupted else choose(prepared, question)
+    except KeyboardInterrupt:
+        if first is None:
+            return None, "interrupted before the first feature was chosen; nothing to save."
+        return first, (
+            f"The choice of the penalty was interrupted: alpha={first.settings.alpha:.4g} is a "
+            "middling one that nothing speaks for, and so is what follows from it."
+        )
+    if path.interrupted:
+        return path, "The search was interrupted: features that came later are missing."
+    return path, None
+
+
+def _tell(job: Job, result: SelectionResult, out: Path | None) -> None:
+    """Show the result and write it, the latter also where nobody looks any more."""
+    try:
+        if job.telling.is_json:
+            print(result.to_json())
+        elif job.telling.is_human:
+            show_result(result)
+    finally:
+        written = [] if out is None else write_result(result, out)
+    if not job.telling.is_human:
+        return
+    if written:
+        names = ", ".join(file.name for file in written)
+        show_line(f"Written to {out}: {names} ({time.perf_counter() - job.began:.1f} s)")
+    else:
+        show_line("Nothing was written; pass --out DIR to keep the model and a report.", "dim")
+
+
+def _find_out(
+    job: Job, loaded: Loaded, path: SelectionPath, extras: Extras, parts: dict[str, Any]
+) -> None:
+    """Put what is asked for into `parts` as it is done, so that an interrupt loses little."""
+    prepared, question = loaded.prepared, job.ask()
+    parts["model_curve"] = model_curve(prepared, path)
+    if extras.folds:
+        parts["assessment"] = assess(prepared, question, extras.folds)
+    if extras.resamples:
+        parts["stability"] = resample(prepared, question, path, extras.resamples)
+    if extras.permutations:
+        parts["null"] = permute(prepared, question, path, extras.permutations)
+
+
+def check_question(job: Job, loaded: Loaded) -> None:
+    """What the engine would say in its own words, in those of the command line."""
+    question, prepared = job.ask(), loaded.prepared
+    count = len(prepared.features)
+    if isinstance(question.n_features, int) and question.n_features > count:
+        raise InputError(
+            f"-k {question.n_features} is more than the {count} features that {job.data.name} has "
+            "to choose from."
+        )
+    if isinstance(question.n_features, int) and question.n_features < len(prepared.forced):
+        raise InputError(
+            f"-k {question.n_features} is less than the {len(prepared.forced)} features of --force."
+        )
+    if question.max_features is not None and question.max_features < len(prepared.forced):
+        raise InputError(
+            f"--max-features {question.max_features} is less than the {len(prepared.forced)} "
+            "features of --force."
+        )
+    if question.n_jobs == 0:
+        raise InputError("--jobs 0 does nothing; use 1 or more, or -1 for all cores.")
+    if len(prepared.y) < 3:
+        raise InputError(f"{job.data.name} has {len(prepared.y)} rows; at least 3 are needed.")
+    if question.loss in ("zero_one", "balanced_zero_one", "auc"):
+        if prepared.task == "regression":
+            raise InputError(
+                f"--loss {question.loss} is for classes; {loaded.target!r} is taken as numbers. "
+                "Use --task classification, or --loss squared."
+            )
+        classes = prepared.classes or ()
+        if question.loss == "auc" and len(classes) > 2:
+            raise InputError(
+                f"--loss auc is for two classes; {loaded.target!r} has {len(classes)}."
+            )

@@ -1,0 +1,66 @@
+"""Values of options: a size, penalties, folds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+import click
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]  # generic in some releases only
+    """A whole number, or "auto"."""
+
+    name = "N|auto"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if not isinstance(value, str) or value == "auto":
+            return value
+        try:
+            size = int(value)
+        except ValueError:
+            size = 0
+        if size < 1:
+            self.fail(f"{value!r} is neither a whole number of 1 or more nor 'auto'.", param, ctx)
+        return size
+
+
+class Penalty(click.ParamType):  # type: ignore[type-arg]  # generic in some releases only
+    """A number above 0, several with commas, or "auto"."""
+
+    name = "A|A,B,…|auto"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if not isinstance(value, str) or value == "auto":
+            return value
+        try:
+            numbers = [float(part) for part in value.split(",")]
+        except ValueError:
+            self._refuse(value, param, ctx)
+        if not all(math.isfinite(one) and one > 0.0 for one in numbers):
+            self._refuse(value, param, ctx)
+        return numbers[0] if len(numbers) == 1 else numbers
+
+    def _refuse(self, value: str, param: Any, ctx: Any) -> NoReturn:
+        self.fail(
+            f"{value!r} is neither a number above 0, nor several with commas, nor 'auto'.",
+            param,
+            ctx,
+        )
+
+
+class Folds(click.ParamType):  # type: ignore[type-arg]  # generic in some releases only
+    """ "loo", a number of folds, or the name of a column with groups."""
+
+    name = "loo|K|COLUMN"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if not isinstance(value, str) or value == "loo":
+            return value
+        try:
+            count = int(value)
+        except ValueError:
+            return value  # a column
+        if count < 2:
+            self.fail(f"{count} folds are too few; 2 or more.", param, ctx)
+        return count

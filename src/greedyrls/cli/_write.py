@@ -1,0 +1,144 @@
+"""Files of a result: each is there whole, or not at all."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .._selection_result import SelectionResult
+from .._table import InputError
+
+RESULT, MODEL, PATH, REPORT, PICTURE = (
+    "result.json",
+    "model.json",
+    "path.csv",
+    "report.html",
+    "path.png",
+)
+
+
+def check_folder(folder: Path, names: tuple[str, ...], is_overwritten: bool) -> None:
+    """Before hours of work: whether the results can be put there."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out {folder}: there is a file of that name; name a folder.")
+    there = [name for name in names if (folder / name).exists()]
+    if there and not is_overwritten:
+        raise InputError(
+            f"--out {folder}: there is a {there[0]} already; name another folder, or pass "
+            "--overwrite."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"--out {folder}: no permission to write there.")
+
+
+def check_packages(*names: str) -> None:
+    """Before hours of work, too: whether what draws and writes is installed."""
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InputError(f"--out needs {' and '.join(missing)}: pip install 'greedyrls[cli]'")
+
+
+def check_file(file: Path, is_overwritten: bool) -> None:
+    """The same for a single file."""
+    if file.is_dir():
+        raise InputError(f"--out {file}: that is a folder; name a file.")
+    if file.exists() and not is_overwritten:
+        raise InputError(f"--out {file} is there already; name another file, or pass --overwrite.")
+    if not file.parent.is_dir():
+        raise InputError(f"--out {file}: there is no folder {file.parent}; make it first.")
+
+
+def print_text(content: str) -> None:
+    """Write to stdout what programs read: as it is, or not at all."""
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        content.encode(encoding)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"The encoding of the output, {encoding}, has no {content[error.start]!r}: pass --out "
+            "FILE, or set PYTHONIOENCODING=utf-8."
+        ) from error
+    sys.stdout.write(content)
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Write a file under another name, then give it its own: nobody sees half of it."""
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    try:
+        _replace(path, data)
+    except OSError as error:
+        # By its own name, not by the one it had for a moment.
+        raise InputError(f"{path}: cannot be written ({error.strerror or error}).") from error
+
+
+def _replace(path: Path, data: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        # As if it had been opened plainly, rather than for the owner alone.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write_result(result: SelectionResult, folder: Path) -> list[Path]:
+    """Everything that is known, for programs and for people."""
+    from ..report import make_report
+
+    contents: dict[str, str | bytes] = {
+        RESULT: result.to_json(indent=1) + "\n",
+        MODEL: result.model().to_json(indent=1) + "\n",
+        PATH: rows_as_csv(result.rows()),
+        REPORT: make_report(result),
+        PICTURE: picture(result),
+    }
+    for name, content in contents.items():
+        write(folder / name, content)
+    return [folder / name for name in contents]
+
+
+def rows_as_csv(rows: list[dict[str, object]]) -> str:
+    """A table as text, with the names of its columns in the first line."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def picture(result: SelectionResult) -> bytes:
+    """The path as a PNG picture."""
+    from ..plots import plot_path
+
+    return as_png(lambda axes: plot_path(result.path, result.null, ax=axes))
+
+
+def as_png(draw: Callable[[Any], object]) -> bytes:
+    """What is drawn on some axes, as a PNG picture."""
+    # A figure of its own: no display and no global state of matplotlib is needed.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 4.8), layout="constrained")
+    FigureCanvasAgg(figure)
+    content = io.BytesIO()
+    with warnings.catch_warnings():
+        # Letters that no font has are drawn as boxes; there is nothing to do about it.
+        warnings.filterwarnings("ignore", message="Glyph")
+        draw(figure.add_subplot())
+        figure.savefig(content, format="png", dpi=120)
+    return content.getvalue()

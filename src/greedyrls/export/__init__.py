@@ -1,0 +1,71 @@
+"""A model in other languages, to be built into other programs: C, Python, SQL, ONNX.
+
+`export_model` writes a `LinearModel` (``model.json``) in any of them; `to_c`, `to_python`, `to_sql`
+and `to_onnx` do so for one. What comes out needs no greedyrls. Names of columns, texts and labels
+are data wherever they come from: none of them ever becomes code.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from .._linear_model import LinearModel
+from ._c import to_c
+from ._onnx import to_onnx
+from ._python import to_python
+from ._sql import to_sql
+
+__all__ = ["SUFFIXES", "Language", "export_model", "to_c", "to_onnx", "to_python", "to_sql"]
+
+Language = Literal["c", "python", "sql", "onnx"]
+
+# What the file of each language is usually called.
+SUFFIXES: Final[dict[str, str]] = {"c": ".c", "python": ".py", "sql": ".sql", "onnx": ".onnx"}
+
+
+def export_model(model: LinearModel, to: Language, *, name: str = "predict") -> str | bytes:
+    """A model in another language.
+
+    Parameters
+    ----------
+    model : LinearModel
+        From `LinearModel.from_json` or `LinearModel.from_path`.
+    to : {"c", "python", "sql", "onnx"}
+        The language. SQL looks at a table called "data"; `to_sql` takes another name.
+    name : str, default="predict"
+        Of the function in C and Python and of the graph in ONNX; SQL has it in a comment. Letters,
+        digits and underscores.
+
+    Returns
+    -------
+    str, or bytes for ONNX
+        The content of a file with the suffix ``SUFFIXES[to]``.
+
+    Notes
+    -----
+    Columns of the model that no term looks at are left out.
+
+    Examples
+    --------
+    >>> from greedyrls import LinearModel, greedy_path
+    >>> from greedyrls.export import SUFFIXES, export_model
+    >>> path = greedy_path([[1.0, 3.0], [2.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 4.0], 1, alpha=1e-9)
+    >>> code = export_model(LinearModel.from_path(path), "python", name="estimate")
+    >>> module = {}
+    >>> exec(code, module)
+    >>> round(module["estimate"]({"x0": 3.0}), 6)
+    3.0
+    >>> SUFFIXES["python"]
+    '.py'
+    """
+    if to == "c":
+        return to_c(model, name=name)
+    if to == "python":
+        return to_python(model, name=name)
+    if to == "sql":
+        return to_sql(model, name=name)
+    if to == "onnx":
+        return to_onnx(model, name=name)
+    given: Any = to
+    known = ", ".join(map(repr, SUFFIXES))
+    raise ValueError(f"A model can be exported to {known}; got {given!r}.")

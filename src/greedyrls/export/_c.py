@@ -1,0 +1,301 @@
+"""A model as a C file of its own."""
+
+from __future__ import annotations
+
+from .._linear_model import InputColumn, Label, LinearModel, Term
+from ._parts import check_name, checked, encoded, identifiers, shown
+
+# C99 promises no more characters in a string.
+_LONGEST = 4095
+
+_HEAD = """\
+/*
+ * Predicts {target} from {count}. Written by {made_by}.
+ *
+ * C99 or C++11 with <math.h> and <string.h>: no memory is allocated, nothing changes between calls.
+ * Include this file in one source file; where only the declarations are wanted, define
+ * {name}_DECLARATIONS before. Not for -ffast-math, which takes missing values (NAN) for numbers.
+ */
+#ifndef {name}_DECLARED
+#define {name}_DECLARED
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+/* What the model looks at; true and false are 1 and 0. */
+typedef struct {name}_input {{
+{members}
+}} {name}_input;
+
+enum {{ {name}_OUTPUTS = {outputs} }};
+
+{declarations}
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+
+#ifndef {name}_DECLARATIONS
+
+#include <math.h>
+#include <string.h>
+"""
+
+_FILLED = """\
+/* A number, or what stands for it where it is missing. */
+static double {name}_filled(double value, double fill)
+{{
+    return isnan(value) ? fill : value;
+}}
+"""
+
+_IS = """\
+/* 1 for a text, 0 for others, not a number where it is missing and nothing stands for it. */
+static double {name}_is(const char *text, const char *fill, const char *level)
+{{
+    const char *known = text == NULL ? fill : text;
+    if (known == NULL) {{
+        return NAN;
+    }}
+    return strcmp(known, level) == 0 ? 1.0 : 0.0;
+}}
+"""
+
+_ONE_OUTPUT = """\
+double {name}(const {name}_input *input)
+{{
+    double scores[1];
+    {name}_scores(input, scores);
+    return scores[0];
+}}
+"""
+
+_OUTPUTS = """\
+void {name}(const {name}_input *input, double predictions[{outputs}])
+{{
+    {name}_scores(input, predictions);
+}}
+"""
+
+_TWO_CLASSES = """\
+int {name}_class(const {name}_input *input)
+{{
+    double scores[1];
+    {name}_scores(input, scores);
+    if (!isfinite(scores[0])) {{
+        return -1;
+    }}
+    return scores[0] > 0.0 ? 1 : 0;
+}}
+"""
+
+_CLASSES = """\
+int {name}_class(const {name}_input *input)
+{{
+    double scores[{outputs}];
+    int best = 0;
+    int place;
+    {name}_scores(input, scores);
+    for (place = 0; place < {outputs}; ++place) {{
+        if (!isfinite(scores[place])) {{
+            return -1;
+        }}
+        if (scores[place] > scores[best]) {{
+            best = place;
+        }}
+    }}
+    return best;
+}}
+"""
+
+_LABELS = """\
+static const char *const {name}_labels[{count}] = {{
+{labels}
+}};
+"""
+
+_LABEL = """\
+const char *{name}(const {name}_input *input)
+{{
+    const int place = {name}_class(input);
+    return place < 0 ? NULL : {name}_labels[place];
+}}
+"""
+
+
+def to_c(model: LinearModel, *, name: str = "predict") -> str:
+    """A model as a C file of its own, for C99 and C++11, without memory allocation.
+
+    The file defines a structure ``NAME_input`` with a member for each column that the model looks
+    at, ``NAME_scores`` for the outputs of the model, and ``NAME`` for the prediction: a number, an
+    array of numbers, or the text of a label. For classes there is ``NAME_class``, the place of the
+    label among ``NAME_labels``, or −1 where a missing value leaves it open.
+
+    Parameters
+    ----------
+    model : LinearModel
+    name : str, default="predict"
+        What the names in the file begin with.
+
+    Returns
+    -------
+    str
+        ASCII.
+
+    Notes
+    -----
+    A missing number is ``NAN``, a missing text ``NULL``. Where the model has nothing to put in its
+    place the scores are not a number. The terms are added in the same order as by
+    `LinearModel.predict`, so that both give the same bits where the compiler keeps to IEEE
+    arithmetic.
+
+    Examples
+    --------
+    >>> from greedyrls import LinearModel, greedy_path
+    >>> from greedyrls.export import to_c
+    >>> path = greedy_path([[1.0, 3.0], [2.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 4.0], 1, alpha=1.0)
+    >>> code = to_c(LinearModel.from_path(path, target="height"), name="estimate")
+    >>> [line for line in code.splitlines() if "double x0" in line or line.startswith("double")]
+    ['    double x0; /* "x0" */', 'double estimate(const estimate_input *input);',
+     'double estimate(const estimate_input *input)']
+    """
+    name, model = check_name(name), checked(model)
+    members = identifiers([column.name for column in model.columns])
+    return "\n".join(
+        (
+            _head(model, name, members),
+            *_helpers(model, name),
+            _scores(model, name, members),
+            *_prediction(model, name),
+            "#endif\n",
+        )
+    )
+
+
+def _head(model: LinearModel, name: str, members: list[str]) -> str:
+    lines = [
+        f"    {_member(column, member)}"
+        for column, member in zip(model.columns, members, strict=True)
+    ]
+    outputs = len(model.intercepts)
+    columns = len(model.columns)
+    return _HEAD.format(
+        name=name,
+        target=shown(model.target),
+        count=f"{columns} column{'' if columns == 1 else 's'}",
+        made_by=shown(model.made_by),
+        # A structure must have a member.
+        members="\n".join(lines) or "    char nothing;",
+        outputs=outputs,
+        declarations=_declarations(model, name),
+    )
+
+
+def _declarations(model: LinearModel, name: str) -> str:
+    outputs = len(model.intercepts)
+    given = f"const {name}_input *input"
+    scores = f"void {name}_scores({given}, double scores[{outputs}]);"
+    if model.classes is not None:
+        return (
+            f"/* Outputs of the model: {_meaning(model)}. */\n{scores}\n"
+            "/* The place of the label among the labels; -1 where a value is missing. */\n"
+            f"int {name}_class({given});\n"
+            "/* The label; NULL where a value is missing. */\n"
+            f"const char *{name}({given});"
+        )
+    prediction = (
+        f"double {name}({given});"
+        if outputs == 1
+        else f"void {name}({given}, double predictions[{outputs}]);"
+    )
+    return f"/* Not a number where a value is missing. */\n{scores}\n{prediction}"
+
+
+def _meaning(model: LinearModel) -> str:
+    if len(model.intercepts) == 1:
+        return "above 0 for the second label"
+    return "the largest is that of the label"
+
+
+def _member(column: InputColumn, member: str) -> str:
+    if column.levels is None:
+        fill = "" if column.fill is None else f"; NAN counts as {column.fill!r}"
+        return f"double {member}; /* {shown(column.name)}{fill} */"
+    fill = "" if column.fill is None else f"; NULL counts as {shown(str(column.fill))}"
+    return f"const char *{member}; /* {shown(column.name)}, UTF-8{fill} */"
+
+
+def _helpers(model: LinearModel, name: str) -> list[str]:
+    """Only those that are used, or compilers warn."""
+    found = []
+    if any(column.levels is None and column.fill is not None for column in model.columns):
+        found.append(_FILLED.format(name=name))
+    if any(column.levels is not None for column in model.columns):
+        found.append(_IS.format(name=name))
+    return found
+
+
+def _scores(model: LinearModel, name: str, members: list[str]) -> str:
+    member_of = {
+        column.name: (column, member) for column, member in zip(model.columns, members, strict=True)
+    }
+    outputs = len(model.intercepts)
+    lines = [
+        f"void {name}_scores(const {name}_input *input, double scores[{outputs}])",
+        "{",
+        *(["    double value;"] if outputs > 1 and model.terms else []),
+        *([] if model.terms else ["    (void)input;"]),
+        *(f"    scores[{place}] = {value!r};" for place, value in enumerate(model.intercepts)),
+    ]
+    for term in model.terms:
+        value = _value(term, *member_of[term.column], name)
+        if outputs == 1:
+            lines.append(f"    scores[0] += {term.coefficients[0]!r} * {value};")
+        else:
+            lines.append(f"    value = {value};")
+            lines += [
+                f"    scores[{place}] += {coefficient!r} * value;"
+                for place, coefficient in enumerate(term.coefficients)
+            ]
+    return "\n".join((*lines, "}", ""))
+
+
+def _value(term: Term, column: InputColumn, member: str, name: str) -> str:
+    """What the term multiplies."""
+    if term.level is None:
+        if column.fill is None:
+            return f"input->{member}"
+        return f"{name}_filled(input->{member}, {column.fill!r})"
+    fill = "NULL" if column.fill is None else _string(str(column.fill), "The fill")
+    return f"{name}_is(input->{member}, {fill}, {_string(term.level, 'The text')})"
+
+
+def _string(text: str, what: str) -> str:
+    """A literal: printable ASCII as it is, other bytes by three octal digits, no trigraphs."""
+    data = encoded(text, what, "a C string")
+    if len(data) > _LONGEST:
+        raise ValueError(f"{what} {text[:40]!r}… has {len(data)} bytes; C99 holds {_LONGEST}.")
+    plain = set(range(32, 127)) - set(b'"\\?')
+    return '"' + "".join(chr(one) if one in plain else f"\\{one:03o}" for one in data) + '"'
+
+
+def _prediction(model: LinearModel, name: str) -> list[str]:
+    outputs = len(model.intercepts)
+    if model.classes is None:
+        template = _ONE_OUTPUT if outputs == 1 else _OUTPUTS
+        return [template.format(name=name, outputs=outputs)]
+    labels = ",\n".join(f"    {_string(_label(one), 'The class')}" for one in model.classes)
+    return [
+        _LABELS.format(name=name, count=len(model.classes), labels=labels),
+        (_TWO_CLASSES if outputs == 1 else _CLASSES).format(name=name, outputs=outputs),
+        _LABEL.format(name=name),
+    ]
+
+
+def _label(label: Label) -> str:
+    if isinstance(label, str):
+        return label
+    return str(label).lower() if isinstance(label, bool) else repr(label)

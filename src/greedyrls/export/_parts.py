@@ -1,0 +1,119 @@
+"""What the languages have in common: a checked model, names, and text made safe."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import keyword
+import re
+from dataclasses import replace
+from typing import Any
+
+from .._linear_model import LinearModel
+
+# Words that C or C++ keep for themselves, and macros that common headers define.
+_WORDS = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
+    char32_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
+    constinit continue decltype default delete do double dynamic_cast else enum explicit export
+    extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq
+    nullptr operator or or_eq private protected public register reinterpret_cast requires restrict
+    return short signed sizeof static static_assert static_cast struct switch template this
+    thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using
+    virtual void volatile wchar_t while xor xor_eq
+    fortran far near huge interface small pascal cdecl
+    EDOM EILSEQ EOF ERANGE FP_ILOGB0 FP_ILOGBNAN FP_INFINITE FP_NAN FP_NORMAL FP_SUBNORMAL FP_ZERO
+    HUGE HUGE_VAL HUGE_VALF HUGE_VALL I INFINITY MATH_ERREXCEPT MATH_ERRNO NAN NULL DOMAIN OVERFLOW
+    UNDERFLOW PLOSS SING TLOSS assert complex errno i386 imaginary linux math_errhandling stderr
+    stdin stdout unix DEC HEX OCT BIN INPUT OUTPUT HIGH LOW PI TRUE FALSE
+"""
+RESERVED = frozenset(_WORDS.split())
+# What a function may not be called beside these: what the headers of the C file declare.
+_FUNCTIONS = """
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs
+    fdim floor fma fmax fmin fmod fpclassify frexp gamma hypot ilogb isfinite isgreater
+    isgreaterequal isinf isless islessequal islessgreater isnan isnormal isunordered j0 j1 jn ldexp
+    lgamma llrint llround log log10 log1p log2 logb lrint lround main memchr memcmp memcpy memmove
+    memset modf nan nearbyint nextafter nexttoward pow remainder remquo rint round scalb scalbln
+    scalbn signbit significand sin sinh sqrt strcat strchr strcmp strcoll strcpy strcspn strdup
+    strerror strlen strncat strncmp strncpy strpbrk strrchr strspn strstr strtok strxfrm tan tanh
+    tgamma trunc y0 y1 yn
+"""
+# And names of the Python module.
+_MODULE = "Any CLASSES FILLS INTERCEPTS List Mapping TARGET TERMS math scores"
+_LONGEST = 63
+
+
+def checked(model: object) -> LinearModel:
+    """The model in plain values that fit each other, with the columns that a term looks at."""
+    if not isinstance(model, LinearModel):
+        raise TypeError(
+            f"Only a LinearModel can be exported, got {type(model).__name__}; "
+            "LinearModel.from_path(estimator.path_) makes one."
+        )
+    # A model made by hand may hold anything; what has been through JSON is plain and checked.
+    plain = LinearModel.from_json(model.to_json())
+    used = {term.column for term in plain.terms}
+    return replace(plain, columns=tuple(one for one in plain.columns if one.name in used))
+
+
+def check_name(name: Any) -> str:
+    """A name that a function may have in C, C++ and Python."""
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a string, got {name!r}.")
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or len(name) > _LONGEST:
+        raise ValueError(
+            f"name must be letters, digits and underscores, a letter first, at most {_LONGEST}; "
+            f"got {name[:80]!r}."
+        )
+    taken = keyword.iskeyword(name) or hasattr(builtins, name) or name in _MODULE.split()
+    if taken or name in RESERVED or name in _FUNCTIONS.split():
+        raise ValueError(f"name {name!r} has a meaning in C or Python already; take another.")
+    return name
+
+
+def identifiers(names: list[str]) -> list[str]:
+    """Names of members of a C structure, as like the given ones as can be, all different."""
+    found: list[str] = []
+    taken = set(RESERVED)
+    for name in names:
+        # A name that begins with an underscore may belong to the compiler.
+        base = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:40].rstrip("_") or "column"
+        if base[0].isdigit():
+            base = f"x{base}"
+        new, number = base, 1
+        while new in taken:
+            number += 1
+            new = f"{base}_{number}"
+        taken.add(new)
+        found.append(new)
+    return found
+
+
+def shown(text: str) -> str:
+    """A text in quotes for a comment in any language: one line of ASCII that ends no comment."""
+    # JSON knows an escape for every character. Besides, C comments must not hold "*/" or "/*",
+    # nor trigraphs, as "??/" is a backslash.
+    return re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)", r"\\", json.dumps(text))
+
+
+def encoded(text: str, what: str, language: str) -> bytes:
+    """A text in UTF-8 for a language whose texts end at a null character."""
+    if "\0" in text:
+        raise ValueError(
+            f"{what} {text[:40]!r} has a null character, which {language} cannot hold; rename it."
+        )
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"{what} {text[:40]!a} is no valid Unicode (half of a surrogate pair), which "
+            f"{language} cannot hold; rename it."
+        ) from None
+
+
+def check_whole_labels(model: LinearModel, language: str) -> None:
+    """Whole numbers that the language can hold."""
+    for label in model.classes or ():
+        if isinstance(label, int) and not -(2**63) <= label < 2**63:
+            raise ValueError(f"The class {label} does not fit into the 64 bits of {language}.")

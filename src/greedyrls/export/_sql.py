@@ -1,0 +1,159 @@
+"""A model as a SELECT statement."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from .._linear_model import InputColumn, Label, LinearModel, Term
+from ._parts import check_name, check_whole_labels, checked, encoded, shown
+
+# SQLite takes expressions up to a depth of 1000; a sum of n summands has the depth n.
+_SUMMANDS = 50
+
+
+def to_sql(model: LinearModel, *, table: str = "data", name: str = "predict") -> str:
+    """A model as one SELECT statement, for SQLite, PostgreSQL and others that quote like them.
+
+    The result has all columns of the table and ``prediction``: a number or a label. With several
+    targets these are ``prediction_0``, ``prediction_1`` …; with classes there are also the outputs
+    of the model: ``score`` for two classes, ``score_0`` … for more.
+
+    Parameters
+    ----------
+    model : LinearModel
+    table : str, default="data"
+        Where the columns are. The whole text is the name: no schema can be put before it.
+    name : str, default="predict"
+        Written into the comment at the top.
+
+    Returns
+    -------
+    str
+        To be stored as UTF-8.
+
+    Notes
+    -----
+    A missing value is NULL. Where the model has nothing to put in its place the prediction is NULL.
+    Columns of numbers must have numbers: SQLite takes any other text for 0. PostgreSQL has no
+    number for true and false: cast such columns to integers first.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> from greedyrls import LinearModel, greedy_path
+    >>> from greedyrls.export import to_sql
+    >>> path = greedy_path([[1.0, 3.0], [2.0, 5.0], [4.0, 4.0]], [1.0, 2.0, 4.0], 1, alpha=1e-9)
+    >>> database = sqlite3.connect(":memory:")
+    >>> _ = database.execute("CREATE TABLE data (x0 REAL)")
+    >>> _ = database.execute("INSERT INTO data VALUES (3.0), (NULL)")
+    >>> statement = to_sql(LinearModel.from_path(path))
+    >>> for x0, prediction in database.execute(statement):
+    ...     print(x0, prediction and round(prediction, 6))
+    3.0 3.0
+    None None
+    """
+    name, model = check_name(name), checked(model)
+    if not isinstance(table, str) or not table:
+        given: Any = table
+        raise ValueError(f"table must be the name of a table, got {given!r}.")
+    check_whole_labels(model, "SQL")
+    head = f"-- {name}: {shown(model.target)}, written by {shown(model.made_by)}.\n"
+    source = _quoted(table, "The table")
+    scores = [_score(model, place, source) for place in range(len(model.intercepts))]
+    if model.classes is None:
+        return f"{head}SELECT *,\n{_named(scores, 'prediction')}\nFROM {source};\n"
+    label = _label_of(len(scores), [_literal(one) for one in model.classes])
+    named = _named(scores, "score")
+    # In a subquery of their own the scores stay apart from columns that are called like them. Its
+    # limit keeps PostgreSQL from putting the sums in the place of each mention of a score.
+    return (
+        f"{head}SELECT *,\n{named},\n"
+        f'(SELECT {label}\nFROM (SELECT\n{named}\nLIMIT 1) AS "scored") AS "prediction"\n'
+        f"FROM {source};\n"
+    )
+
+
+def _named(scores: list[str], base: str) -> str:
+    if len(scores) == 1:
+        return f'{scores[0]} AS "{base}"'
+    return ",\n".join(f'{score} AS "{base}_{place}"' for place, score in enumerate(scores))
+
+
+def _score(model: LinearModel, place: int, source: str) -> str:
+    columns = {column.name: column for column in model.columns}
+    # Otherwise PostgreSQL would compute with decimal numbers; and so for columns below.
+    summands = [f"CAST({_number(model.intercepts[place])} AS DOUBLE PRECISION)"]
+    for term in model.terms:
+        value = _value(term, columns[term.column], source)
+        summands.append(f"{_number(term.coefficients[place])} * {value}")
+    return f"({_grouped(summands, ' +')})"
+
+
+def _grouped(parts: list[str], operator: str) -> str:
+    """Parts with an operator between them, in groups of groups so that none is deep."""
+    while len(parts) > _SUMMANDS:
+        groups = [parts[first : first + _SUMMANDS] for first in range(0, len(parts), _SUMMANDS)]
+        parts = [f"({_joined(group, operator)})" for group in groups]
+    return _joined(parts, operator)
+
+
+def _joined(parts: list[str], operator: str) -> str:
+    return f"{operator}\n  ".join(parts)
+
+
+def _value(term: Term, column: InputColumn, source: str) -> str:
+    """What the term multiplies; NULL where it is missing."""
+    # With the table before it, as SQLite takes a name in quotes that is no column for a text.
+    given = f"{source}.{_quoted(column.name, 'The column')}"
+    if term.level is None:
+        if isinstance(column.fill, float):
+            given = f"COALESCE({given}, {_number(column.fill)})"
+        return f"CAST({given} AS DOUBLE PRECISION)"
+    text, level = f"CAST({given} AS TEXT)", _text(term.level)
+    if isinstance(column.fill, str):
+        return f"CASE WHEN COALESCE({text}, {_text(column.fill)}) = {level} THEN 1 ELSE 0 END"
+    return f"CASE WHEN {text} = {level} THEN 1 WHEN {given} IS NOT NULL THEN 0 END"
+
+
+def _label_of(n_scores: int, labels: list[str]) -> str:
+    """The label by the scores; NULL where they are missing, infinite or not a number."""
+    largest = _number(sys.float_info.max)
+    if n_scores == 1:
+        return (
+            f'CASE WHEN "scored"."score" BETWEEN -{largest} AND 0 THEN {labels[0]}\n'
+            f'  WHEN "scored"."score" BETWEEN 0 AND {largest} THEN {labels[1]} END'
+        )
+    scores = [f'"scored"."score_{place}"' for place in range(n_scores)]
+    # In PostgreSQL not a number is larger than all others.
+    cases = [f"WHEN NOT {scores[0]} BETWEEN -{largest} AND {largest} THEN NULL"]
+    for place, (score, label) in enumerate(zip(scores, labels, strict=True)):
+        # Those before it are smaller than one of these, or they had been taken.
+        later = [f"{score} >= {other}" for other in scores[place + 1 :]]
+        condition = _grouped(later, " AND") if later else f"{score} IS NOT NULL"
+        cases.append(f"WHEN {condition} THEN {label}")
+    return "CASE " + "\n  ".join(cases) + " END"
+
+
+def _number(value: float) -> str:
+    """A literal that is a double precision number, not a decimal one, in standard SQL."""
+    text = repr(value)
+    return text if "e" in text else f"{text}e0"
+
+
+def _literal(label: Label) -> str:
+    if isinstance(label, bool):
+        return "TRUE" if label else "FALSE"
+    if isinstance(label, str):
+        return _text(label)
+    return _number(label) if isinstance(label, float) else str(label)
+
+
+def _text(text: str) -> str:
+    encoded(text, "The text", "SQL")
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _quoted(name: str, what: str) -> str:
+    encoded(name, what, "SQL")
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,476 @@
+"""Files that the command line writes and reads: whole, as documented, and of use to the next."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from command_line import QUICK, CommandLine, select_arguments
+from greedyrls import LinearModel, SelectionResult
+from greedyrls._read import read_table
+from greedyrls.assess import PathAssessment
+from small_tables import measured, write_csv
+
+WRITTEN = ["model.json", "path.csv", "path.png", "report.html", "result.json"]
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(capsys)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_csv(tmp_path_factory.mktemp("data") / "data.csv", measured())
+
+
+@pytest.fixture(scope="module")
+def made(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Results of a selection for each target, by target."""
+    from greedyrls.cli._run import run
+
+    folder = tmp_path_factory.mktemp("made")
+    for target in ("y", "outcome", "grade"):
+        arguments = select_arguments(data, target, "-k", "5", "--alpha", "1,10", "--quiet")
+        extras = ["--assess", "--folds", "3", "--impute", "median"]
+        code = run(["select", *map(str, arguments), *extras, "--out", str(folder / target)])
+        assert code == 0
+    return {target: folder / target for target in ("y", "outcome", "grade")}
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+# What select writes.
+
+
+def test_all_files_are_there(cli: CommandLine, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "folder"
+    shown = cli.fine("select", *select_arguments(data, "y", *QUICK, "--out", out))
+    assert sorted(file.name for file in out.iterdir()) == WRITTEN
+    for name in WRITTEN:
+        assert name in shown
+    mask = os.umask(0)
+    os.umask(mask)
+    for file in out.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o666 & ~mask
+
+
+def test_the_result(made: dict[str, Path], data: Path) -> None:
+    text = (made["y"] / "result.json").read_text()
+    result = SelectionResult.from_json(text)
+    assert result.to_json(indent=1) + "\n" == text
+    assert result.data.sha256 == hashlib.sha256(data.read_bytes()).hexdigest()
+    assert result.data.n_bytes == data.stat().st_size
+    assert (result.data.file, result.data.n_rows) == ("data.csv", 60)
+    assert str(data) not in text or str(data) in result.origin.command
+
+
+def test_the_path_as_csv(made: dict[str, Path]) -> None:
+    """The columns that docs/files.md tells of, in its order."""
+    result = SelectionResult.from_json((made["y"] / "result.json").read_text())
+    rows = rows_of((made["y"] / "path.csv").read_text())
+    assert list(rows[0]) == [
+        *("n_features", "feature", "column", "level", "loss", "standard_error", "gain"),
+        *("held_out_loss", "held_out_error", "runner_up", "runner_up_share"),
+        *("search_loss", "runner_up_search_loss", "is_chosen"),
+    ]
+    assert len(rows) == len(result.path) == 5
+    curve = result.model_curve
+    assert curve is not None
+    assert_allclose([float(row["loss"]) for row in rows], curve.mean, rtol=0)
+    assert_allclose([float(row["standard_error"]) for row in rows], curve.error, rtol=0)
+    assert_allclose([float(row["search_loss"]) for row in rows], result.path.losses, rtol=0)
+    assert result.assessment is not None
+    test = result.assessment.test
+    assert_allclose([float(row["held_out_loss"]) for row in rows], test.mean, rtol=0)
+    assert_allclose([float(row["held_out_error"]) for row in rows], test.error, rtol=0)
+    gains = -np.diff([result.path.initial_loss, *curve.mean])
+    assert_allclose([float(row["gain"]) for row in rows], gains)
+    for row, step, feature in zip(rows, result.path.steps, result.features, strict=True):
+        name = f"{row['column']}={row['level']}" if row["level"] else row["column"]
+        assert row["feature"] == feature.name == name
+        names = result.path.settings.feature_names_in
+        assert names is not None
+        assert row["runner_up"] == names[step.runners_up[0][0]]
+        assert row["is_chosen"] == "True"
+
+
+def test_the_share_of_runners_up(made: dict[str, Path]) -> None:
+    result = SelectionResult.from_json((made["y"] / "result.json").read_text())
+    before = result.path.initial_loss
+    for row, step in zip(result.rows(), result.path.steps, strict=True):
+        gain, second = before - step.loss, before - step.runners_up[0][1]
+        expected = pytest.approx(second / gain) if gain > 0 else None
+        assert row["runner_up_share"] == expected
+        assert row["runner_up_share"] is None or row["runner_up_share"] <= 1.0
+        before = step.loss
+
+
+def test_pictures_and_reports(made: dict[str, Path]) -> None:
+    for folder in made.values():
+        assert (folder / "path.png").read_bytes().startswith(PNG)
+        page = (folder / "report.html").read_text(encoding="utf-8")
+        result = SelectionResult.from_json((folder / "result.json").read_text())
+        assert page.lstrip().lower().startswith("<!doctype html>")
+        sentence = result.sentence.split(": ")[0]
+        assert sentence in page
+        assert all(feature.column in page for feature in result.features)
+
+
+def test_names_that_are_markup_are_text_in_all_files(cli: CommandLine, tmp_path: Path) -> None:
+    columns = measured()
+    name = "<script>alert(1)</script>"
+    columns[name] = columns.pop("x0")
+    columns["[red]x[/red]"] = columns.pop("x1")
+    columns["\x1b[31m"] = columns.pop("x2")
+    columns["two\nlines"] = columns.pop("x3")
+    columns["=cmd()"] = columns.pop("x4")
+    file = write_csv(tmp_path / "odd.csv", columns)
+    out = tmp_path / "out"
+    shown = cli.fine("select", *select_arguments(file, "y", "-k", "9", "--alpha", "1", "-o", out))
+    assert "\x1b" not in shown
+    assert "[red]x[/red]" in shown
+    assert "<script>alert" not in (out / "report.html").read_text(encoding="utf-8")
+    rows = rows_of((out / "path.csv").read_text(encoding="utf-8"))
+    assert {row["feature"] for row in rows} >= {name, "[red]x[/red]", "two\nlines", "=cmd()"}
+    model = LinearModel.from_json((out / "model.json").read_text())
+    assert np.isfinite(model.predict(read_table(file))).all()
+
+
+# Overwriting and folders.
+
+
+@pytest.mark.parametrize("command", ["select", "assess"])
+def test_results_are_not_replaced_unasked(
+    command: str, cli: CommandLine, data: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    arguments = [command, *select_arguments(data, "y", *QUICK, "--folds", "2", "--out", out)]
+    cli.fine(*arguments)
+    before = {file.name: file.read_bytes() for file in out.iterdir()}
+    message = cli.refusal(*arguments)
+    assert f"--out {out}" in message
+    assert "--overwrite" in message
+    assert {file.name: file.read_bytes() for file in out.iterdir()} == before
+    (out / "mine.txt").write_text("kept")
+    cli.fine(*arguments, "--overwrite")
+    assert (out / "mine.txt").read_text() == "kept"
+    assert sorted(file.name for file in out.iterdir()) == sorted([*before, "mine.txt"])
+
+
+def test_a_single_file_is_enough_to_refuse(cli: CommandLine, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "path.csv").write_text("mine")
+    arguments = select_arguments(data, "y", *QUICK, "--out", tmp_path)
+    assert "there is a path.csv already" in cli.refusal("select", *arguments)
+    assert (tmp_path / "path.csv").read_text() == "mine"
+
+
+@pytest.mark.parametrize("command", ["select", "assess"])
+def test_folders_that_cannot_be(command: str, cli: CommandLine, data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    arguments = [command, *select_arguments(data, "y", *QUICK, "--out")]
+    assert "name a folder" in cli.refusal(*arguments, file)
+    assert str(file) in cli.refusal(*arguments, file / "inside")
+    assert "/proc/nowhere" in cli.refusal(*arguments, "/proc/nowhere")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_folders_that_may_not_be_written(cli: CommandLine, data: Path, tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    arguments = select_arguments(data, "y", *QUICK, "--out", tmp_path)
+    assert "no permission to write there" in cli.refusal("select", *arguments)
+
+
+def test_a_full_disk(
+    cli: CommandLine, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was found is shown, the file is named, and nothing half-written is left."""
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    ended = cli("select", *select_arguments(data, "y", *QUICK, "--out", tmp_path / "out"))
+    assert ended.code == 2
+    assert "predict y" in ended.out
+    line = f"greedyrls: {tmp_path / 'out' / 'result.json'}: cannot be written (No space left"
+    assert ended.err.startswith(line)
+    assert ended.err.count("\n") == 1
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+# Predicting.
+
+
+@pytest.mark.parametrize("target", ["y", "outcome", "grade"])
+def test_predictions_are_those_of_the_model(
+    target: str, made: dict[str, Path], data: Path, cli: CommandLine, tmp_path: Path
+) -> None:
+    file = made[target] / "model.json"
+    model = LinearModel.from_json(file.read_text())
+    table = read_table(data, as_text=("id", "colour"))
+    ended = cli("predict", file, data, "--id", "id", "--id", "colour")
+    assert ended.code == 0
+    rows = rows_of(ended.out)
+    assert [row["id"] for row in rows] == measured()["id"]
+    assert [row["colour"] for row in rows] == measured()["colour"]
+    scores = model.scores(table)
+    if target == "y":
+        assert list(rows[0]) == ["id", "colour", "prediction"]
+        assert [float(row["prediction"]) for row in rows] == scores[:, 0].tolist()
+        assert "mean squared error" in ended.err
+    else:
+        names = ["score"] if target == "outcome" else ["score_low", "score_mid", "score_top"]
+        assert list(rows[0]) == ["id", "colour", "prediction", *names]
+        assert [row["prediction"] for row in rows] == model.predict(table).tolist()
+        assert [[float(row[name]) for name in names] for row in rows] == scores.tolist()
+        wrong = np.mean(model.predict(table) != np.array(measured()[target]))
+        assert f"error rate {wrong:.4g}" in ended.err
+    assert ended.err.count("\n") == 1
+    out = tmp_path / "predictions.csv"
+    assert cli("predict", file, data, "--id", "id", "--id", "colour", "--out", out).out == ""
+    assert out.read_text() == ended.out
+
+
+def test_predictions_equal_those_of_the_path(
+    made: dict[str, Path], cli: CommandLine, data: Path
+) -> None:
+    """The whole way: what the search saw, standardised, and what predict makes of the file."""
+    result = SelectionResult.from_json((made["y"] / "result.json").read_text())
+    columns = measured()
+    raw = [
+        np.array(columns[feature.column], dtype=float)
+        if feature.level is None and feature.column != "used"
+        else np.array([one == (feature.level or "true") for one in columns[feature.column]], float)
+        for feature in result.features
+    ]
+    seen = np.column_stack(
+        [
+            (one - feature.mean) / feature.scale
+            for one, feature in zip(raw, result.features, strict=True)
+        ]
+    )
+    expected = seen @ result.path.coef() + result.path.intercept()
+    rows = rows_of(cli("predict", made["y"] / "model.json", data).out)
+    assert_allclose([float(row["prediction"]) for row in rows], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_predictions_of_new_rows(made: dict[str, Path], cli: CommandLine, tmp_path: Path) -> None:
+    """Only the model's columns are needed; gaps are filled, new texts are told."""
+    model = LinearModel.from_json((made["y"] / "model.json").read_text())
+    columns = measured()
+    own = {column.name: columns[column.name][:4] for column in model.columns}
+    assert "colour" in own
+    own["colour"] = ["violet", None, "red", "red"]
+    own["x0"] = [None, *own["x0"][1:]]
+    file = write_csv(tmp_path / "new.csv", own)
+    ended = cli("predict", made["y"] / "model.json", file)
+    assert ended.code == 0
+    assert len(rows_of(ended.out)) == 4
+    assert "column 'colour' has 1 value" in ended.err
+    assert "'violet'" in ended.err
+    quiet = cli("predict", made["y"] / "model.json", file, "--quiet")
+    assert quiet == (0, "", "")
+    document = json.loads(cli("predict", made["y"] / "model.json", file, "--json").out)
+    assert document["prediction"] == [float(row["prediction"]) for row in rows_of(ended.out)]
+
+
+def model_file(cli: CommandLine, folder: Path, data: Path, *options: str) -> Path:
+    """A model without the report, which takes longer than the model."""
+    result = cli.result(data, "-t", "outcome", *QUICK, *options)
+    (folder / "model.json").write_text(result.model().to_json())
+    return folder / "model.json"
+
+
+def test_labels_that_look_like_numbers(cli: CommandLine, tmp_path: Path) -> None:
+    """The classes 01 and 1 are different texts, in the file that is predicted, too."""
+    columns = measured()
+    columns = {name: columns[name] for name in ("x0", "x1", "x2", "outcome")}
+    columns["outcome"] = ["01" if one == "yes" else "02" for one in columns["outcome"]]
+    file = write_csv(tmp_path / "codes.csv", columns)
+    model = model_file(cli, tmp_path, file, "--categorical", "outcome")
+    ended = cli("predict", model, file)
+    predicted = [row["prediction"] for row in rows_of(ended.out)]
+    assert set(predicted) == {"01", "02"}
+    wrong = np.mean(np.array(predicted) != np.array(columns["outcome"]))
+    assert f"error rate {wrong:.4g}" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("true", "false"), (0, 1), (3, 7), ("b", "a"), (-1.0, 1.0)]
+)
+def test_labels_of_every_kind_are_known_again(
+    first: Any, second: Any, cli: CommandLine, tmp_path: Path
+) -> None:
+    columns = measured()
+    columns = {name: columns[name] for name in ("x0", "x1", "x2", "outcome")}
+    columns["outcome"] = [first if one == "yes" else second for one in columns["outcome"]]
+    file = write_csv(tmp_path / "codes.csv", columns)
+    ended = cli("predict", model_file(cli, tmp_path, file), file)
+    rate = float(ended.err.split("error rate ")[1].split()[0])
+    assert rate < 0.4
+
+
+def test_predict_refuses(
+    made: dict[str, Path], data: Path, cli: CommandLine, tmp_path: Path
+) -> None:
+    model = made["y"] / "model.json"
+    assert "greedyrls.result" in cli.refusal("predict", made["y"] / "result.json", data)
+    assert f"{data}: " in cli.refusal("predict", data, data)
+    assert "No such file" in cli.refusal("predict", tmp_path / "none.json", data)
+    assert "no column 'nosuch'" in cli.refusal("predict", model, data, "--id", "nosuch")
+    out = tmp_path / "p.csv"
+    out.write_text("mine")
+    assert "--overwrite" in cli.refusal("predict", model, data, "--out", out)
+    assert out.read_text() == "mine"
+    assert cli("predict", model, data, "--out", out, "--overwrite").code == 0
+    assert "that is a folder" in cli.refusal("predict", model, data, "--out", tmp_path)
+    missing = tmp_path / "none" / "p.csv"
+    assert f"no folder {missing.parent}" in cli.refusal("predict", model, data, "--out", missing)
+    columns = measured()
+    columns["prediction"] = columns.pop("id")
+    clash = write_csv(tmp_path / "clash.csv", columns)
+    message = cli.refusal("predict", model, clash, "--id", "prediction")
+    assert "--id 'prediction': a column of the predictions has that name" in message
+    del columns["colour"]
+    lacking = write_csv(tmp_path / "lacking.csv", columns)
+    assert "lacking.csv has no column 'colour'" in cli.refusal("predict", model, lacking)
+    columns["colour"] = columns["x0"]
+    columns["x0"] = ["text"] * 60
+    odd = write_csv(tmp_path / "odd.csv", columns)
+    assert "Column 'x0' of" in cli.refusal("predict", model, odd)
+
+
+def test_gaps_that_the_model_does_not_fill(cli: CommandLine, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    cli.fine("select", *select_arguments(data, "y", "-k", "9", "--alpha", "1", "-q", "-o", out))
+    columns = measured()
+    columns["x0"][6] = None
+    gaps = write_csv(tmp_path / "gaps.csv", columns)
+    message = cli.refusal("predict", out / "model.json", gaps)
+    assert "Column 'x0'" in message
+    assert "row 7" in message
+
+
+# Reports, exports, assessments.
+
+
+def test_reports_are_made_again(made: dict[str, Path], cli: CommandLine, tmp_path: Path) -> None:
+    original = (made["y"] / "report.html").read_text(encoding="utf-8")
+    page = tmp_path / "page.html"
+    assert str(page) in cli.fine("report", made["y"] / "result.json", "--out", page).replace(
+        "\n", ""
+    )
+    assert page.read_text(encoding="utf-8") == original
+    copied = tmp_path / "result.json"
+    copied.write_bytes((made["y"] / "result.json").read_bytes())
+    cli.fine("report", copied)
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == original
+    assert "greedyrls.model" in cli.refusal("report", made["y"] / "model.json")
+    copied.write_text(copied.read_text()[:1000])
+    message = cli.refusal("report", copied)
+    assert str(copied) in message
+    assert "not JSON" in message
+    newer = json.loads((made["y"] / "result.json").read_text()) | {"version": 2}
+    copied.write_text(json.dumps(newer))
+    assert "A newer greedyrls may be needed" in cli.refusal("report", copied)
+    assert "that is a folder" in cli.refusal("report", made["y"] / "result.json", "-o", tmp_path)
+
+
+@pytest.mark.parametrize("language", ["c", "python", "sql", "onnx"])
+def test_exports(language: str, made: dict[str, Path], cli: CommandLine, tmp_path: Path) -> None:
+    from greedyrls.export import to_c, to_onnx, to_python, to_sql
+
+    file, out = made["y"] / "model.json", tmp_path / "model.out"
+    model = LinearModel.from_json(file.read_text())
+    assert cli.fine("export", file, "--to", language, "--out", out) == ""
+    if language == "onnx":
+        assert out.read_bytes() == to_onnx(model)
+        assert "--out FILE" in cli.refusal("export", file, "--to", "onnx")
+        return
+    make = {"c": to_c, "python": to_python, "sql": to_sql}[language]
+    assert out.read_text(encoding="utf-8") == make(model)
+    assert cli.fine("export", file, "--to", language) == make(model)
+    assert "--overwrite" in cli.refusal("export", file, "--to", language, "--out", out)
+    cli.fine("export", file, "--to", language, "--out", out, "--overwrite")
+
+
+def test_names_in_exports(made: dict[str, Path], cli: CommandLine) -> None:
+    file = made["y"] / "model.json"
+    assert "price_of(" in cli.fine("export", file, "--to", "c", "--name", "price_of")
+    assert "customers" in cli.fine("export", file, "--to", "sql", "--table", "customers")
+    assert "got 'a b'" in cli.refusal("export", file, "--to", "c", "--name", "a b")
+    assert "'--to'" in cli.refusal("export", file, "--to", "cobol")
+
+
+def test_files_of_an_assessment(cli: CommandLine, data: Path, tmp_path: Path) -> None:
+    arguments = select_arguments(data, "outcome", *QUICK, "--folds", "3", "-o", tmp_path / "out")
+    shown = cli.fine("assess", *arguments, "--json")
+    folder = tmp_path / "out"
+    names = sorted(file.name for file in folder.iterdir())
+    assert names == ["assessment.csv", "assessment.json", "assessment.png"]
+    text = (folder / "assessment.json").read_text()
+    assert json.loads(text)["test_losses"] == json.loads(shown)["test_losses"]
+    assessment = PathAssessment.from_json(text)
+    assert (folder / "assessment.png").read_bytes().startswith(PNG)
+    rows = rows_of((folder / "assessment.csv").read_text())
+    curves = ("test", "selection", "random", "optimism")
+    own = [f"{curve}_{what}" for curve in curves for what in ("loss", "error")]
+    assert list(rows[0]) == ["n_features", *own, "stability"]
+    assert [row["n_features"] for row in rows] == ["1", "2"]
+    for curve in curves:
+        mean, error = getattr(assessment, curve)
+        assert [float(row[f"{curve}_loss"]) for row in rows] == mean.tolist()
+        assert [float(row[f"{curve}_error"]) for row in rows] == error.tolist()
+
+
+# Data that come along, and speed.
+
+
+def test_the_demo(cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+    from greedyrls.cli import _select
+
+    original = _select.resample
+    monkeypatch.setattr(_select, "resample", lambda *given: original(*given[:3], 3))
+    monkeypatch.setattr(_select, "assess", lambda *given: asked.append(list(given)))
+    out = tmp_path / "demo"
+    shown = cli.fine("demo", "--out", out)
+    assert sorted(file.name for file in out.iterdir()) == sorted([*WRITTEN, "diabetes.csv"])
+    assert "greedyrls select" in shown
+    assert "report.html" in shown
+    assert len(asked) == 1
+    table = read_table(out / "diabetes.csv")
+    assert (table.n_rows, len(table.columns)) == (442, 11)
+    result = SelectionResult.from_json((out / "result.json").read_text())
+    assert [feature.name for feature in result.features][:3] == ["bmi", "s5", "bp"]
+    assert json.loads(cli.fine("demo", "--out", out, "--json"))["format"] == "greedyrls.result"
+
+
+def test_the_bench(cli: CommandLine) -> None:
+    arguments = ["bench", "-m", "60", "-n", "20", "-k", "4", "--repeats", "1"]
+    shown = cli.fine(*arguments)
+    assert "60 × 20, float64" in shown
+    assert "greedyrls: 4 features by exact leave-one-out" in shown
+    document = json.loads(cli.fine(*arguments, "--json"))
+    assert (document["samples"], document["features"], document["size"]) == (60, 20, 4)
+    assert len(document["seconds"]) == 4
+    assert all(seconds > 0.0 for seconds in document["seconds"].values())
+    assert cli.fine(*arguments, "--quiet") == ""
+    assert "-k 30 is more than the 20 features" in cli.refusal("bench", "-n", "20", "-k", "30")
+    # What others have to say of data with more features than samples is no part of the answer.
+    cli.fine("bench", "-m", "10", "-n", "20", "-k", "15", "--repeats", "1")

@@ -1,0 +1,285 @@
+"""Ctrl-C: exit code 130, and what was done so far is there, whole and true."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from command_line import QUICK, CommandLine, environment_here, select_arguments
+from greedyrls import LinearModel, SelectionResult, greedy_path
+from greedyrls._preparation import Roles, prepare
+from greedyrls._read import read_table
+from greedyrls.cli import _select
+from small_tables import measured, write_csv
+
+WRITTEN = ["model.json", "path.csv", "path.png", "report.html", "result.json"]
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(capsys)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_csv(tmp_path_factory.mktemp("data") / "data.csv", measured())
+
+
+def interrupted_at(monkeypatch: pytest.MonkeyPatch, name: str, call: int = 1) -> Callable[[], int]:
+    """Ctrl-C at the n-th call of a function of select; tells how often it was called."""
+    original, calls = getattr(_select, name), [0]
+
+    def trapped(*given: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == call:
+            raise KeyboardInterrupt
+        return original(*given)
+
+    monkeypatch.setattr(_select, name, trapped)
+    return lambda: calls[0]
+
+
+def kept(out: Path) -> SelectionResult:
+    """The result in a folder, which has all the files."""
+    assert sorted(file.name for file in out.iterdir()) == WRITTEN
+    result = SelectionResult.from_json((out / "result.json").read_text())
+    model = LinearModel.from_json((out / "model.json").read_text())
+    assert model == result.model()
+    assert result.missing in (out / "report.html").read_text(encoding="utf-8")
+    return result
+
+
+def test_before_anything_was_chosen(
+    cli: CommandLine, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for options in (["--alpha", "1"], []):
+        interrupted_at(monkeypatch, "choose")
+        out = tmp_path / "out"
+        ended = cli("select", *select_arguments(data, "y", "-k", "2", *options, "--out", out))
+        assert (ended.code, ended.out) == (130, "")
+        assert ended.err.startswith("greedyrls: interrupted before the first feature was chosen")
+        assert ended.err.count("\n") == 1
+        assert list(out.iterdir()) == []
+        monkeypatch.undo()
+
+
+def test_while_the_penalty_is_chosen(
+    cli: CommandLine, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path with a middling penalty is kept, and said to be one."""
+    interrupted_at(monkeypatch, "choose", 2)
+    out = tmp_path / "out"
+    arguments = select_arguments(data, "y", "-k", "3", "--alpha", "9,1,4", "--assess", "--out", out)
+    ended = cli("select", *arguments)
+    assert ended.code == 130
+    assert ended.err == f"greedyrls: interrupted; what was done so far is in {out}.\n"
+    result = kept(out)
+    assert result.path.settings.alpha == 4.0
+    assert (result.size, result.assessment) == (3, None)
+    assert result.missing is not None
+    assert "choice of the penalty was interrupted" in result.missing
+    assert result.missing in result.warnings
+    assert "interrupted" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("stage", "there"),
+    [
+        ("model_curve", ()),
+        ("assess", ("model_curve",)),
+        ("resample", ("model_curve", "assessment")),
+        ("permute", ("model_curve", "assessment", "stability")),
+    ],
+)
+def test_while_it_is_assessed(
+    stage: str,
+    there: tuple[str, ...],
+    cli: CommandLine,
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    interrupted_at(monkeypatch, stage)
+    out = tmp_path / "out"
+    arguments = select_arguments(data, "y", "-k", "2", "--alpha", "1,2", "--out", out)
+    extras = ["--assess", "--folds", "2", "--resamples", "2", "--permutations", "2"]
+    ended = cli("select", *arguments, *extras)
+    assert ended.code == 130
+    result = kept(out)
+    assert result.size == 2
+    assert not result.path.interrupted
+    for part in ("model_curve", "assessment", "stability", "null"):
+        assert (getattr(result, part) is not None) == (part in there)
+    assert result.missing == "The assessment was interrupted: what came later is missing."
+    assert "Warning: The assessment was interrupted" in ended.out
+
+
+def test_without_a_folder_and_for_scripts(
+    cli: CommandLine, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted_at(monkeypatch, "assess")
+    arguments = select_arguments(data, "y", *QUICK, "--assess", "--json")
+    ended = cli("select", *arguments)
+    assert ended.code == 130
+    assert ended.err == "greedyrls: interrupted; nothing was written.\n"
+    assert SelectionResult.from_json(ended.out).missing is not None
+    monkeypatch.undo()
+    interrupted_at(monkeypatch, "assess")
+    ended = cli("select", *arguments[:-1], "--quiet")
+    assert (ended.code, ended.out) == (130, "")
+
+
+@pytest.mark.parametrize("command", ["select", "assess", "predict"])
+def test_while_the_file_is_read(
+    command: str, cli: CommandLine, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = cli.result(*select_arguments(data, "y", *QUICK))
+    model = tmp_path / "model.json"
+    model.write_text(result.model().to_json())
+
+    def stop(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    for module in ("_job", "_predict"):
+        monkeypatch.setattr(f"greedyrls.cli.{module}.read_table", stop)
+    own = [model, data] if command == "predict" else select_arguments(data, "y", *QUICK)
+    ended = cli(command, *own)
+    assert (ended.code, ended.out) == (130, "")
+    assert ended.err.strip("\n") == "greedyrls: interrupted"  # below the terminal's ^C
+
+
+def test_a_penalty_that_cannot_be_tried_first_does_no_harm(
+    cli: CommandLine, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, calls = _select.choose, [0]
+
+    def first_fails(*given: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == 1:
+            raise ValueError("The penalty alpha is lost in the rounding of the data.")
+        return original(*given)
+
+    monkeypatch.setattr(_select, "choose", first_fails)
+    assert cli.result(*select_arguments(data, "y", "-k", "2", "--alpha", "1,2")).size == 2
+
+
+# Real signals.
+
+
+class Terminal:
+    """A process whose stderr is a terminal, so that it shows how far it is."""
+
+    def __init__(self, *arguments: object) -> None:
+        self._master, slave = pty.openpty()
+        # Without a width there is no bar.
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "greedyrls", *(str(one) for one in arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=slave,
+            env=environment_here(),
+        )
+        os.close(slave)
+        self.seen = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(60)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        os.close(self._master)
+
+    def wait_for(self, words: str, seconds: float = 60.0) -> None:
+        """Read until the words are there."""
+        end = time.monotonic() + seconds
+        while words not in self.seen and time.monotonic() < end and self._read(1.0):
+            pass
+        assert words in self.seen, self.seen
+
+    def _read(self, seconds: float) -> bool:
+        if not select.select([self._master], [], [], seconds)[0]:
+            return self.process.poll() is None
+        try:
+            content = os.read(self._master, 65536)
+        except OSError:  # Linux ends a terminal so
+            return False
+        self.seen += content.decode("utf-8", "replace")
+        return bool(content)
+
+    def finish(self) -> tuple[int, str]:
+        """Exit code and stdout."""
+        assert self.process.stdout is not None
+        out = self.process.stdout.read().decode("utf-8")
+        while self._read(1.0):
+            pass
+        return self.process.wait(60), out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of Unix")
+def test_a_real_signal_in_a_long_search(tmp_path: Path) -> None:
+    """The steps made so far are those of the search, and their models predict."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((1500, 400))
+    y = X[:, :20] @ generator.standard_normal(20) + 3.0 * generator.standard_normal(1500) > 0.0
+    data, out = tmp_path / "long.npz", tmp_path / "out"
+    np.savez(data, X=X, y=y)
+    arguments = ["select", data, "-k", "400", "--alpha", "1", "--loss", "auc", "--out", out]
+    with Terminal(*arguments) as terminal:
+        terminal.wait_for("selecting")
+        terminal.process.send_signal(signal.SIGINT)
+        code, shown = terminal.finish()
+    assert code == 130, terminal.seen
+    assert "Traceback" not in terminal.seen
+    assert f"greedyrls: interrupted; what was done so far is in {out}" in terminal.seen
+    result = kept(out)
+    k = len(result.path)
+    assert 1 <= k < 400
+    assert result.path.interrupted
+    assert result.missing == "The search was interrupted: features that came later are missing."
+    assert "Warning: The search was interrupted" in shown
+    prepared = prepare(read_table(data), Roles("y"))
+    few = min(k, 5)
+    full = greedy_path(prepared.X, np.where(y, 1.0, -1.0), few, alpha=1.0, loss="auc")
+    assert_array_equal(result.path.indices[:few], full.indices)
+    assert_allclose(result.path.losses[:few], full.losses, rtol=1e-9)
+    own = result.model(few).scores(read_table(data))[:, 0]
+    assert_allclose(own, full.predict(prepared.X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of Unix")
+def test_a_real_signal_while_the_penalty_is_chosen(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((1500, 200))
+    y = X[:, :20] @ generator.standard_normal(20) + 3.0 * generator.standard_normal(1500) > 0.0
+    data, out = tmp_path / "long.npz", tmp_path / "out"
+    np.savez(data, X=X, y=y)
+    with Terminal("select", data, "-k", "20", "--loss", "auc", "--out", out) as terminal:
+        terminal.wait_for("choosing alpha")
+        terminal.process.send_signal(signal.SIGINT)
+        code, _ = terminal.finish()
+    assert code == 130, terminal.seen
+    assert "Traceback" not in terminal.seen
+    result = kept(out)
+    assert len(result.path) == 20
+    assert result.missing is not None
+    assert "choice of the penalty was interrupted" in result.missing
