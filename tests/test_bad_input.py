@@ -183,7 +183,11 @@ DATA: dict[str, tuple[Change, type[Exception], str]] = {
     ),
     "numbers as text": (lambda X, y: {"X": X.astype(str)}, ValueError, "Convert your data"),
     "complex X": (lambda X, y: {"X": X + 1j}, ValueError, "Complex data not supported"),
-    "sparse X": (lambda X, y: {"X": sparse.csr_array(X)}, TypeError, r"[Ss]parse.*toarray\(\)"),
+    "NaN in a sparse X": (
+        lambda X, y: {"X": sparse.csr_array(put(X, (4, 6), np.nan))},
+        ValueError,
+        "NaN: row 4, column 6 ",
+    ),
     "one huge value in X": (
         lambda X, y: {"X": put(X, (4, 6), 1e200)},
         ValueError,

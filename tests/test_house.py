@@ -31,6 +31,7 @@ ROOMS = [
     "_problem",
     "_folds",
     "_columns",
+    "_answers",
     "_blocks",
     "_crew",
     "_samples",
@@ -104,7 +105,7 @@ ROOMS = [
 ]
 # Results read and write themselves through their formats, which know them. What a notebook shows is
 # asked of a result itself, and made by a room that knows all results.
-SHOWN = ("_path", "_estimators", "_stability", "_assessment", "_null")
+SHOWN = ("_path", "_estimator_base", "_stability", "_assessment", "_null")
 ALLOWED = {
     ("_path", "_path_format"),
     ("_selection_result", "_result_format"),

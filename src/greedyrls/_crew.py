@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ._blocks import add_up
+from ._answers import add_up
 
 # A block, or something of a block (z of some candidates), or where it is kept.
 Handle = Any

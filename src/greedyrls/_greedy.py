@@ -47,6 +47,7 @@ def greedy_path(
     n_runners_up: int = 0,
     search: Strategy = "auto",
     block_rows: int | None = None,
+    n_jobs: int | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> SelectionPath:
@@ -120,6 +121,9 @@ def greedy_path(
         "auto" takes what costs less. The answer is the same.
     block_rows : int, optional
         Rows of X worked on at a time for leave-one-out. The answer is the same for any value.
+    n_jobs : int, optional
+        Threads that work on blocks of rows, for leave-one-out; -1 takes all cores. The answer is
+        the same. BLAS has threads of its own: this helps where those are few.
     callback : callable, optional
         Called with each `Step`; stops the search when it returns True.
     verbose : int, default=0
@@ -172,6 +176,7 @@ def greedy_path(
         loss=loss,
         strategy=search,
         block_rows=block_rows,
+        n_jobs=n_jobs,
     )
     request = make_request(
         problem,
@@ -207,6 +212,7 @@ def extend_path(
     patience: int | None = None,
     search: Strategy = "auto",
     block_rows: int | None = None,
+    n_jobs: int | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> SelectionPath:
@@ -224,7 +230,7 @@ def extend_path(
         The number of features of the longer path.
     cv, loss, groups
         Those that the path was selected with.
-    n_runners_up, patience, search, block_rows, callback, verbose
+    n_runners_up, patience, search, block_rows, n_jobs, callback, verbose
         As in `greedy_path`.
 
     Returns
@@ -263,7 +269,13 @@ def extend_path(
         )
     check_options(n_runners_up, patience, search, block_rows, callback)
     plan = make_plan(
-        problem, cv=cv, groups=groups, loss=loss, strategy=search, block_rows=block_rows
+        problem,
+        cv=cv,
+        groups=groups,
+        loss=loss,
+        strategy=search,
+        block_rows=block_rows,
+        n_jobs=n_jobs,
     )
     _check_same_plan(path, plan)
     began = time.perf_counter()

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._blocks import RowBlock, SampleStatistics
+from ._answers import SampleStatistics
+from ._blocks import RowBlock
 from ._choice import best_first, first_of_best, smallest, tie_tolerances
 from ._criterion import MARGIN
 from ._kernels import Float

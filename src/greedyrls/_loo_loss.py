@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ._blocks import ColumnShapes
+from ._answers import ColumnShapes
 from ._choice import TIE, Choice, choose_among
 from ._features import Pivot
 from ._gram import Ranking

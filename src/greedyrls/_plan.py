@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from ._choice import Criterion
@@ -16,7 +17,7 @@ from ._folds import Folds, Split, make_folds
 from ._kernels import Float
 from ._loo_loss import LeaveOneOutLoss, LossState
 from ._losses import Loss, make_loss
-from ._problem import Problem
+from ._problem import Problem, is_whole
 from ._state import LooData, SelectionState
 
 Data = LooData | FoldData
@@ -31,6 +32,7 @@ class Plan:
     folds: Folds | None  # None: exact leave-one-out
     strategy: Strategy = "auto"
     block_rows: int | None = None
+    n_jobs: int = 1
 
     @property
     def cv(self) -> str:
@@ -45,7 +47,7 @@ class Plan:
     def data(self, problem: Problem, is_shared: bool = False) -> Data:
         """What searches on the problem share; one pass over X."""
         if self.folds is None:
-            return LooData(problem, self.block_rows, is_shared)
+            return LooData(problem, self.block_rows, is_shared, self.n_jobs)
         return FoldData(problem, self.folds)
 
     def search(self, data: Data, alpha: float, capacity: int) -> tuple[AnyState, Criterion]:
@@ -94,12 +96,20 @@ def make_plan(
     labels: NDArray[Any] | None = None,
     strategy: Strategy = "auto",
     block_rows: int | None = None,
+    n_jobs: int | None = None,
 ) -> Plan:
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
     folds = folds_of(problem, cv, groups, labels)
     measure.check(problem.Y, problem.weights, tested_rows(problem, folds), problem.single_target)
-    return Plan(measure, folds, strategy, block_rows)
+    return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs))
+
+
+def check_jobs(n_jobs: Any) -> int:
+    """A number of threads; negative ones count back from all cores, as in joblib."""
+    if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
+    return int(effective_n_jobs(n_jobs))
 
 
 def folds_of(

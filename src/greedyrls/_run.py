@@ -202,6 +202,7 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
         plan.loss.name == "squared"
         and plan.strategy == "auto"
         and plan.block_rows is None
+        and plan.n_jobs == 1
         and not data.problem.forced
         and watch.n_runners_up == 0
         and watch.callback is None

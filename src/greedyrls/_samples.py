@@ -9,15 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._blocks import (
-    CandidateLosses,
-    ColumnShapes,
-    Products,
-    RowBlock,
-    SampleStatistics,
-    SupportSums,
-    add_up,
-)
+from ._answers import CandidateLosses, ColumnShapes, Products, SampleStatistics, SupportSums, add_up
+from ._blocks import RowBlock
 from ._crew import Alone, Crew, Handle, Question, ask, total
 from ._kernels import Float
 from ._leftovers import Leftovers

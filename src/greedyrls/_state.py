@@ -7,8 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ._blocks import RowBlock, SampleStatistics
+from ._answers import SampleStatistics
+from ._blocks import RowBlock
 from ._choice import NumericalLimit
+from ._crew import Threads
 from ._features import FeatureSpace, Pivot
 from ._files import FileMatrix
 from ._gram import GramColumns, Ranking
@@ -50,10 +52,17 @@ class LooData:
     """What searches on the same rows share, whatever their penalty: sums, columns, Gram columns."""
 
     def __init__(
-        self, problem: Problem, block_rows: int | None = None, is_shared: bool = False
+        self,
+        problem: Problem,
+        block_rows: int | None = None,
+        is_shared: bool = False,
+        n_jobs: int = 1,
     ) -> None:
         self.problem = problem
-        self.samples = SampleSpace(_memory_blocks(problem, block_rows))
+        if n_jobs > 1 and block_rows is None:
+            block_rows = -(-problem.n_samples // n_jobs)
+        blocks = _memory_blocks(problem, block_rows)
+        self.samples = SampleSpace(blocks, Threads(n_jobs) if n_jobs > 1 else None)
         with np.errstate(over="ignore", invalid="ignore"):
             self.start = self.samples.start(problem.fit_intercept, is_shared)
             if not np.isfinite(self.start.diagonal).all():
