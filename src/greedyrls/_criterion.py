@@ -38,7 +38,7 @@ _LARGEST = float(np.finfo(np.float64).max)
 # Of ‖z‖², which the recurrences know, relative to what the rows say.
 _SUPPORT_ROUNDING = 1e-9
 # Rare candidates looked at together.
-_RARE_GROUP = 4096
+_RARE_GROUP = 1024
 # With fewer elements than this, m × candidates, scoring everything takes less time than bounding.
 _EXHAUSTIVE_ELEMENTS = 20_000
 # Elements scored in a round at least: a smaller round costs the interpreter more than the rows.
