@@ -51,7 +51,7 @@ _MODULES = {
 }
 
 
-_SUBMODULES = ("assess", "export", "plots", "reference", "report")
+_SUBMODULES = ("assess", "export", "files", "plots", "reference", "report")
 
 
 def __getattr__(name: str) -> Any:

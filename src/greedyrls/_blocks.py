@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,8 @@ from ._zero_one import Support, wrong_sums
 _PRODUCT_ROWS = 4096
 # Elements of dense vectors that are multiplied with a sparse X at a time.
 _SPARSE_ELEMENTS = 1 << 22
+# Rows of chosen columns that are read at a time from those kept of a file.
+_COPIED_ROWS = 1 << 15
 # Elements of X that candidates' losses are made of at a time: temporaries stay in the cache.
 _LOSS_ELEMENTS = 1 << 17
 _LEAST_ROWS = 32
@@ -132,18 +135,34 @@ class RowBlock:
 
     def _file_products(self, X: FileMatrix, order: NDArray[np.intp], with_anchor: bool) -> Products:
         """`products` chunk by chunk; the columns are kept, for they are likely scored next."""
+        X.take_along(order.tolist())
 
         def answers() -> Iterator[Products]:
-            for rows, chunk in X.chunks(order.tolist()):
-                part = replace(self, X=chunk, d=self.d[rows])
-                part = replace(part, columns=self.columns.part(chunk, rows))
-                if self.anchor is not None:
-                    part = replace(part, anchor=self.anchor[:, rows])
-                if self.root_weights is not None:
-                    part = replace(part, root_weights=self.root_weights[rows])
-                yield part.products(order.tolist(), with_anchor)
+            for rows, chunk in X.chunks():
+                piece = self._piece(rows, chunk)
+                height = max(_LEAST_ROWS, min(_PRODUCT_ROWS, -(-len(chunk) // X.n_jobs)))
+                pieces = [slice(top, top + height) for top in range(0, len(chunk), height)]
+                yield from X.each(partial(piece._row_products, chunk, order, with_anchor), pieces)
 
         return add_up(answers())
+
+    def _piece(self, rows: slice, X: NDArray[Any]) -> RowBlock:
+        """Some of the rows, as a block of its own whose X is in memory."""
+
+        def cut(vector: Float | None) -> Float | None:
+            return None if vector is None else vector[rows]
+
+        return replace(
+            self,
+            X=X,
+            y=self.y[:, rows],
+            r=self.r[:, rows],
+            d=self.d[rows],
+            weights=cut(self.weights),
+            root_weights=cut(self.root_weights),
+            columns=self.columns.piece(X, rows),
+            anchor=None if self.anchor is None else self.anchor[:, rows],
+        )
 
     def _sparse_products(
         self, X: SparseMatrix, order: NDArray[np.intp], with_anchor: bool
@@ -179,9 +198,18 @@ class RowBlock:
     def residuals(self, indices: NDArray[np.intp], beta: Float) -> Float:
         """z_i = x_i − X_S β_i for the candidates, (c × rows)."""
         Z = self.columns.get(indices)
-        for places, columns in self.columns.chosen(self.chosen):
-            Z -= beta[places].T @ columns
+        for rows in self._row_tiles():
+            for places, columns in self.columns.chosen(self.chosen, rows):
+                Z[:, rows] -= beta[places].T @ columns
         return Z
+
+    def _row_tiles(self) -> Iterator[slice]:
+        """All rows at once; some at a time where columns of chosen features are copies."""
+        if not isinstance(self.X, FileMatrix):
+            yield slice(None)
+            return
+        for top in range(0, len(self.d), _COPIED_ROWS):
+            yield slice(top, min(len(self.d), top + _COPIED_ROWS))
 
     def shapes(self) -> ColumnShapes:
         """How large |x_i − mean_i| is, and where rare features are not 0: one pass."""
@@ -215,6 +243,11 @@ class RowBlock:
             np.abs(tile, out=tile)
             largest[columns] = np.maximum(largest[columns], tile.max(axis=0, initial=0.0))
         return largest, count
+
+    def fetch(self, indices: NDArray[np.intp]) -> None:
+        """Columns that will be asked for: where they cost a pass, one for all."""
+        if isinstance(self.X, FileMatrix):
+            self.X.fetch(indices.tolist())
 
     def fresh_moments(self, indices: NDArray[np.intp]) -> Moments:
         """‖x‖² and r·x of centred columns."""
@@ -263,8 +296,9 @@ class RowBlock:
     def chosen_products(self, z: Float) -> ChosenProducts:
         """X_S'z."""
         values = np.zeros(len(self.chosen))
-        for places, columns in self.columns.chosen(self.chosen):
-            values[places] = columns @ z
+        for rows in self._row_tiles():
+            for places, columns in self.columns.chosen(self.chosen, rows):
+                values[places] += columns @ z[rows]
         return ChosenProducts(values)
 
     def advance(
@@ -319,6 +353,13 @@ class RowBlock:
         """
         if reach is not None and support is not None:
             return self._wrong(shares, beta, delta, rho[0], reach, support)
+        if isinstance(self.X, FileMatrix):
+            return add_up(
+                self._piece(rows, chunk).candidate_losses(
+                    None if shares is None else shares[rows], None, kind, beta, delta, rho, None
+                )
+                for rows, chunk in self.X.chunks()
+            )
         total = np.zeros(self.X.shape[1])
         height = max(_LEAST_ROWS, _LOSS_ELEMENTS // self.X.shape[1])
         for top in range(0, len(self.d), height):

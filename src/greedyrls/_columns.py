@@ -55,10 +55,10 @@ class ColumnStore:
         self._limit = int(max(spare_bytes, CHOSEN_SHARE * X.nbytes)) // column_bytes
         if isinstance(X, SparseMatrix):
             self._limit = X.shape[1]  # k dense columns are little beside k rows of the factor
-        if isinstance(X, FileMatrix):
-            self._is_short = True  # the file keeps its own
-            self._limit = 0
         recent = int(max(spare_bytes, RECENT_SHARE * X.nbytes)) // column_bytes
+        if isinstance(X, FileMatrix):  # it keeps its own
+            self._is_short = True
+            self._limit = recent = 0
         # Columns gathered lately, in a ring: which column a slot holds, and where a column is.
         most = _SHARED_RECENT_COLUMNS if is_shared else _RECENT_COLUMNS
         self._recent = np.empty((min(max(1, recent), most), X.shape[0]))
@@ -81,8 +81,8 @@ class ColumnStore:
             columns *= self._root_weights[rows]
         return columns
 
-    def part(self, X: NDArray[Any], rows: slice) -> ColumnStore:
-        """Columns of some rows, with nothing kept."""
+    def piece(self, X: NDArray[Any], rows: slice) -> ColumnStore:
+        """Columns of some rows of a file, which are here as X, with nothing kept."""
         root = None if self._root_weights is None else self._root_weights[rows]
         return ColumnStore(X, root, self._means, 0)
 
@@ -118,6 +118,9 @@ class ColumnStore:
 
     def keep(self, index: int) -> None:
         """A feature was chosen: keep its column, if the budget allows."""
+        if isinstance(self._X, FileMatrix):
+            self._X.pin(index)
+            return
         place = len(self._places)
         if index in self._places or place >= self._limit:
             return

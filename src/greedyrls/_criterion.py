@@ -22,6 +22,7 @@ from ._choice import (
     tie_tolerances,
 )
 from ._features import Pivot
+from ._files import FileMatrix
 from ._gram import Ranking
 from ._kernels import Float
 from ._samples import Scores
@@ -219,7 +220,9 @@ class LeaveOneOut:
         count = state.problem.n_available - state.size
         elements = state.problem.n_samples * count
         if self._strategy == "exhaustive" or (
-            self._strategy == "auto" and elements <= _EXHAUSTIVE_ELEMENTS
+            self._strategy == "auto"
+            and elements <= _EXHAUSTIVE_ELEMENTS
+            and not isinstance(state.problem.X, FileMatrix)
         ):
             return self._exhaustive(state, n_runners_up)
         return self._bounded(state, n_runners_up, remaining)
@@ -241,6 +244,9 @@ class LeaveOneOut:
         wanted = n_runners_up + 1
         m, n = state.problem.X.shape
         bounds = lower_bounds(state)
+        is_tight = self._read_ahead(state, bounds, remaining)
+        if is_tight:
+            bounds = lower_bounds(state)
         margin = MARGIN * state.loss_sum
 
         def ranking(count: int) -> list[int]:
@@ -254,7 +260,6 @@ class LeaveOneOut:
         batch = smallest(open_bounds, width)
         is_first = True
         while len(batch):
-            state.fetch_ahead(batch, ranking, remaining)
             scored.score(batch)
             open_bounds[batch] = np.inf
             limit = min(scored.threshold(wanted) + margin, _LARGEST)
@@ -267,7 +272,8 @@ class LeaveOneOut:
                 growth = leverage_growth(state, left)
                 open_bounds[left] += growth
                 reach = open_bounds[left] + bound_slack(state, left)
-                if np.count_nonzero((open_bounds[left] <= limit) & (reach > limit)) > many:
+                doubtful = np.count_nonzero((open_bounds[left] <= limit) & (reach > limit))
+                if (doubtful > many or (doubtful and state.lacks(left))) and not is_tight:
                     self._tighten(state, ranking, remaining, scored.best)
                     open_bounds[left] = np.maximum(
                         open_bounds[left], lower_bounds(state)[left] + growth
@@ -286,6 +292,23 @@ class LeaveOneOut:
         for first in range(0, len(rare), _RARE_GROUP):
             some = rare[first : first + _RARE_GROUP]
             bounds[some] = np.maximum(bounds[some], support_bounds(state, some))
+
+    def _read_ahead(self, state: SelectionState, bounds: Float, remaining: int) -> bool:
+        """Where columns cost a pass, and the best candidate's is missing: make a useful one.
+
+        It brings the columns of likely candidates, their Gram columns and a new anchor. Whether one
+        was made.
+        """
+        state.wish(bounds)
+        best = best_first(bounds, 1)
+        if not best or not state.lacks(np.array(best)):
+            return False
+
+        def ranking(count: int) -> list[int]:
+            return best_first(bounds, count)
+
+        self._tighten(state, ranking, remaining, best[0])
+        return True
 
     @staticmethod
     def _tighten(state: SelectionState, ranking: Ranking, remaining: int, best: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import numbers
+import os
 import warnings
 from typing import Any, Literal, Self
 
@@ -14,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._files import DataFile, FileMatrix
 from ._kernels import Float
 from ._outer import criterion_groups
 from ._path import SelectionPath
@@ -22,6 +24,7 @@ from ._problem import FeatureList, Problem, make_problem
 from ._request import make_request, open_loss
 from ._select import select
 from ._size import SizeRule
+from ._sparse_files import SparseFile
 from ._surface import AlphaRule
 
 # Formats of a sparse X that are taken as they are.
@@ -51,6 +54,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         patience: int | None = None,
         tol: float | None = None,
         n_runners_up: int = 0,
+        checkpoint: str | os.PathLike[str] | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -68,6 +72,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         self.patience = patience
         self.tol = tol
         self.n_runners_up = n_runners_up
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     def _select(
@@ -90,6 +95,8 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             feature_names=None if names is None else tuple(names),
         )
         loss, rival = open_loss(self.loss, labels)
+        if isinstance(problem.X, FileMatrix):
+            rival = None  # a pass for every step of every fold
         plan = make_plan(
             problem,
             cv=self.cv,
@@ -111,6 +118,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             patience=self.patience,
             tol=self.tol,
             n_runners_up=self.n_runners_up,
+            checkpoint=self.checkpoint,
             verbose=self.verbose,
             groups=groups,
             labels=labels,
@@ -125,6 +133,25 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             )
         self.alpha_ = self.path_.settings.alpha
         self._use(self.path_.chosen_size)
+
+    def _take_file(self, X: DataFile | SparseFile) -> None:
+        """What scikit-learn's `validate_data` remembers of X, without reading it."""
+        self.n_features_in_ = X.shape[1]
+        if X.feature_names is not None:
+            self.feature_names_in_: NDArray[Any] = np.array(X.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_columns(self, X: DataFile | SparseFile) -> None:
+        """Whether X has the columns that the model was fitted to."""
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and X.feature_names and tuple(names) != X.feature_names:
+            raise ValueError("The feature names should match those that were passed during fit.")
 
     def _use(self, k: int) -> None:
         """Take the model on the first k features of the path."""
@@ -173,8 +200,14 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
     def _predictions(self, X: Any) -> Float:
         """Values of the linear model, (m × t)."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=SPARSE, reset=False)
         coef = np.atleast_2d(self.coef_)[:, self.selected_]
+        if isinstance(X, DataFile | SparseFile):
+            self._check_columns(X)
+            if isinstance(X, DataFile):
+                return X.linear(self.selected_, coef, self.intercept_)
+            X = X.to_scipy()
+        else:
+            X = validate_data(self, X, accept_sparse=SPARSE, reset=False)
         values: Float = X[:, self.selected_] @ coef.T + self.intercept_
         return values
 

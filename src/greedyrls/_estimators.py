@@ -7,11 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from ._estimator_base import SPARSE, GreedyRLSBase
+from ._files import DataFile
 from ._kernels import Float
 from ._labels import check_weighted_classes, code_classes
+from ._sparse_files import SparseFile
 
 
 class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
@@ -53,6 +55,10 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         the share `tol` is no improvement.
     n_runners_up : int, default=0
         How many next best features to record at each step on ``path_``.
+    checkpoint : str or path, optional
+        A file that is written after each step and outer fold; fitted again after a crash, with the
+        same data and parameters, the estimator goes on from there. See `greedy_path`. A
+        cross-validation of the estimator has other data in each fold: none can be shared there.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
@@ -111,7 +117,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
 
         Parameters
         ----------
-        X : array-like of shape (m, n)
+        X : array-like of shape (m, n), or data in a file (`greedyrls.files`)
         y : array-like of shape (m,) or (m, t)
         sample_weight : array-like of shape (m,), optional
         groups : array-like of shape (m,), optional
@@ -121,15 +127,18 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         -------
         self
         """
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse=SPARSE,
-            multi_output=True,
-            y_numeric=True,
-            ensure_all_finite=False,
-        )
+        if isinstance(X, DataFile | SparseFile):
+            self._take_file(X)
+        else:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                accept_sparse=SPARSE,
+                multi_output=True,
+                y_numeric=True,
+                ensure_all_finite=False,
+            )
         self._select(X, y, sample_weight, groups)
         return self
 
@@ -198,6 +207,10 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         the share `tol` is no improvement.
     n_runners_up : int, default=0
         How many next best features to record at each step on ``path_``.
+    checkpoint : str or path, optional
+        A file that is written after each step and outer fold; fitted again after a crash, with the
+        same data and parameters, the estimator goes on from there. See `greedy_path`. A
+        cross-validation of the estimator has other data in each fold: none can be shared there.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
@@ -239,7 +252,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
 
         Parameters
         ----------
-        X : array-like of shape (m, n)
+        X : array-like of shape (m, n), or data in a file (`greedyrls.files`)
         y : array-like of shape (m,)
             Labels of any kind, at least two different ones.
         sample_weight : array-like of shape (m,), optional
@@ -250,7 +263,12 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         -------
         self
         """
-        X, y = validate_data(self, X, y, accept_sparse=SPARSE, ensure_all_finite=False)
+        if isinstance(X, DataFile | SparseFile):
+            self._take_file(X)
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(np.broadcast_to(0, len(X)), y)
+        else:
+            X, y = validate_data(self, X, y, accept_sparse=SPARSE, ensure_all_finite=False)
         coded = code_classes(y)
         check_weighted_classes(y, sample_weight)
         self._select(X, coded.values, sample_weight, groups, labels=y)

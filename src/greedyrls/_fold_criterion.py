@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from . import _tiles as tiles
 from ._choice import TIE, Choice, choose_among, tie_tolerances
+from ._files import FileMatrix
 from ._fold_state import FoldState, SplitRows
 from ._kernels import Float
 
@@ -75,28 +76,42 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     total = np.zeros(len(candidates))
     if 2 * len(candidates) > state.problem.n_features:  # single columns are not counted
         state.data.rows.passes += 1
-    score = _additive if state.criterion_loss.is_additive else _as_a_whole
+    some = [
+        _Candidates(candidates, space.means[place, candidates], beta[place], rho[place])
+        for place in range(len(state.splits))
+    ]
+    if state.criterion_loss.is_additive:
+        return _additive(state, candidates, some)
+    X = state.problem.X
+    if isinstance(X, FileMatrix):
+        X.fetch(candidates.tolist())
     for place, split in enumerate(state.splits):
-        some = _Candidates(candidates, space.means[place, candidates], beta[place], rho[place])
-        total += state.shares[place] * score(state, split, some)
+        total += state.shares[place] * _as_a_whole(state, split, some[place])
     return total
 
 
-def _additive(state: FoldState, split: SplitRows, candidates: _Candidates) -> Float:
+def _additive(state: FoldState, indices: NDArray[np.intp], candidates: list[_Candidates]) -> Float:
     """A loss that is a sum over rows, tile by tile: (c)."""
-    indices, means, beta, rho = candidates
     loss = state.criterion_loss
-    (used,) = (split.weights > 0).nonzero()
-    shares = np.zeros(len(split.rows))
-    shares[used] = loss.sample_weights(split.y[:, used].T, split.weights[used])
-    total = np.zeros(len(indices))
-    for places, x in state.data.rows.tiles_of(split.rows, indices):
+    shares = []
+    for split in state.splits:
+        (used,) = (split.weights > 0).nonzero()
+        own = np.zeros(len(split.rows))
+        own[used] = loss.sample_weights(split.y[:, used].T, split.weights[used])
+        shares.append(own)
+    totals = np.zeros((len(state.splits), len(indices)))
+    sets = [split.rows for split in state.splits]
+    for number, places, x in state.data.rows.tiles_of_sets(sets, indices):
+        split, (_, means, beta, rho) = state.splits[number], candidates[number]
         x -= means
         for some, columns in split.chosen(places):
             x -= columns.T @ beta[some]
         errors = tiles.fold_errors(x, split.r[:, places], rho)
-        total += tiles.error_sums(loss.name, errors, split.y[:, places], shares[places])
-    return total
+        totals[number] += tiles.error_sums(
+            loss.name, errors, split.y[:, places], shares[number][places]
+        )
+    values: Float = state.shares @ totals
+    return values
 
 
 def _as_a_whole(state: FoldState, split: SplitRows, candidates: _Candidates) -> Float:

@@ -106,7 +106,6 @@ class FoldRows:
             if not split.is_complement:
                 self._sets.append(split.train)
         self._parts: dict[int, SparseMatrix] = {}
-        self._along: list[int] = []  # columns that a file takes along in a pass
         self._is_partition = folds.is_partition
         self._all = len(self._sets)
         if not self._is_partition:
@@ -186,9 +185,9 @@ class FoldRows:
                 chosen = x[:, order] * self._weights[rows][:, None]
                 values[:, place] += chosen.T @ x
 
-        self._along = order.tolist()
+        if isinstance(self._X, FileMatrix):
+            self._X.take_along(order.tolist())
         self._visit(add)
-        self._along = []
         return values
 
     def by_split(self, values: Float) -> tuple[Float, Float, Float]:
@@ -238,12 +237,14 @@ class FoldRows:
         return self._parts[place]
 
     def _tiles(self, X: NDArray[Any] | FileMatrix) -> Iterator[tuple[int, int, NDArray[Any]]]:
-        if isinstance(X, FileMatrix):
-            for rows, chunk in X.chunks(self._along):
-                yield rows.start, rows.stop, chunk
-            return
         m, n = X.shape
         height = max(32, _TILE_ELEMENTS // n)
+        if isinstance(X, FileMatrix):
+            for rows, chunk in X.chunks():
+                for top in range(0, len(chunk), height):
+                    tile = np.ascontiguousarray(chunk[top : top + height])
+                    yield rows.start + top, rows.start + top + len(tile), tile
+            return
         for top in range(0, m, height):
             end = min(m, top + height)
             yield top, end, np.ascontiguousarray(X[top:end])  # a copy if X does not lie by rows
@@ -254,6 +255,28 @@ class FoldRows:
         values -= self.shift[index]
         column: Float = values
         return column
+
+    def tiles_of_sets(
+        self, sets: Sequence[Rows], columns: NDArray[np.intp]
+    ) -> Iterator[tuple[int, slice, Float]]:
+        """`tiles_of` each of some sets of rows, in ascending order, with the number of the set.
+
+        A file is read once for all of them, unless the columns are there already.
+        """
+        if not isinstance(self._X, FileMatrix) or not self._X.missing(columns.tolist()):
+            for number, rows in enumerate(sets):
+                for places, x in self.tiles_of(rows, columns):
+                    yield number, places, x
+            return
+        shift = self.shift[columns]
+        height = max(32, _ROW_ELEMENTS // len(columns))
+        for inside, chunk in self._X.chunks():
+            for number, rows in enumerate(sets):
+                first, last = np.searchsorted(rows, (inside.start, inside.stop)).tolist()
+                for top in range(first, last, height):
+                    places = slice(top, min(last, top + height))
+                    taken = chunk[rows[places] - inside.start][:, columns]
+                    yield number, places, taken.astype(np.float64, order="C") - shift
 
     def tiles_of(self, rows: Rows, columns: NDArray[np.intp]) -> Iterator[tuple[slice, Float]]:
         """Some rows and columns of X less the shift, in tiles, with their places among `rows`."""
@@ -266,7 +289,7 @@ class FoldRows:
             if isinstance(self._X, SparseMatrix):
                 taken = self._X.part(rows[places], None if everything else columns)
             elif isinstance(self._X, FileMatrix):
-                taken = self._X.some_rows(rows[places], None if everything else columns)
+                taken = self._X.columns(columns, rows[places]).T
             elif everything:
                 taken = self._X[rows[places]]
             else:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ._files import FileMatrix
 from ._fold_rows import FoldRows
 from ._fold_space import FoldSpace, HeldOut
 from ._folds import Folds
@@ -34,9 +35,12 @@ class FoldData:
         self.rows = FoldRows(problem, folds)
         self.train, self.test, self.total = self.rows.start()
         # A column has `sets` × n numbers; together they may be a quarter of X.
-        self.gram = GramColumns(
-            self.rows.products, problem.n_samples // (4 * self.rows.n_sets), retained=True
-        )
+        waiting = problem.n_samples // (4 * self.rows.n_sets)
+        if isinstance(problem.X, FileMatrix):
+            waiting = problem.X.room.gram_columns
+        self.gram = GramColumns(self.rows.products, waiting, retained=True)
+        if isinstance(problem.X, FileMatrix):
+            self.gram.widen(problem.X.share_of_waiting)
 
     @property
     def passes(self) -> int:
@@ -116,6 +120,8 @@ class FoldState:
         problem = data.problem
         column_bytes = 8 * sum(len(split.test) for split in data.folds.splits)
         limit = int(max(_KEPT_BYTES, _KEPT_SHARE * problem.X.nbytes) // column_bytes)
+        if isinstance(problem.X, FileMatrix):
+            limit = 0  # it keeps columns itself
         self.splits = [
             SplitRows(data, split, self.space.target_means[split], limit)
             for split in range(data.rows.n_splits)
@@ -202,6 +208,8 @@ class FoldState:
         norms, inner, energy = (np.array(values) for values in zip(*answers, strict=True))
         space.add(index, beta, *space.columns(train, test, index), HeldOut(norms, inner, energy))
         self.barred[index] = np.inf
+        if isinstance(self.problem.X, FileMatrix):
+            self.problem.X.pin(index)
         self._remember_gram(total)
         self.fold_losses = self._fold_losses()
 

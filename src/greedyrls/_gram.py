@@ -36,9 +36,17 @@ class GramColumns:
         self.fetch = fetch
         self._columns: dict[int, Float] = {}
         self._width = _FIRST_WIDTH
+        self._waiting: Callable[[], float] | None = None
         self._used = 0
         self._limit = max(_SMALLEST_WIDTH, limit)
         self._retained = retained
+
+    def widen(self, waiting: Callable[[], float]) -> None:
+        """X is in a file: `waiting` tells which share of the last pass was spent waiting for it.
+
+        More vectors fill that time, and spare passes.
+        """
+        self._waiting = waiting
 
     def __contains__(self, index: int) -> bool:
         return index in self._columns
@@ -92,6 +100,11 @@ class GramColumns:
 
     def _adapt(self) -> None:
         """Three times as wide as the last batch was of use: a wrong guess costs arithmetic only."""
+        least = _SMALLEST_WIDTH
+        if self._waiting is not None:
+            least = _FIRST_WIDTH + int((_LARGEST_WIDTH - _FIRST_WIDTH) * self._waiting())
+            least = max(_SMALLEST_WIDTH, min(least, self._limit // 2))  # others wait as well
+            self._width = max(self._width, least)
         if self._used:
-            self._width = min(_LARGEST_WIDTH, max(_SMALLEST_WIDTH, 3 * self._used))
+            self._width = min(_LARGEST_WIDTH, max(least, 3 * self._used))
         self._used = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
 from typing import Any, Literal
@@ -9,19 +10,17 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from ._criterion import Strategy
+from ._files import FileMatrix
 from ._outer import criterion_groups
 from ._path import SelectionPath
 from ._plan import Plan, make_plan
 from ._problem import FeatureList, Problem, check_n_features, make_problem
 from ._request import check_options, make_request
-from ._run import Callback, Limits, Run, Watch, make_path
-from ._search import forward, replay
+from ._run import Callback, Limits, Run, Watch, first_difference, make_path
+from ._search import forward
 from ._select import select, with_refit
 from ._size import SizeRule
 from ._surface import AlphaRule
-
-# Recorded and replayed losses may differ by rounding only.
-_SAME_LOSS = 1e-6
 
 
 def greedy_path(
@@ -48,6 +47,8 @@ def greedy_path(
     search: Strategy = "auto",
     block_rows: int | None = None,
     n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> SelectionPath:
@@ -61,7 +62,8 @@ def greedy_path(
     ----------
     X : array-like of shape (m, n)
         Data: a NumPy array of any real type and memory order (read as it lies, never copied
-        whole), or a pandas or polars data frame.
+        whole), a pandas or polars data frame, a SciPy sparse matrix, or data in a file
+        (`greedyrls.files`).
     y : array-like of shape (m,) or (m, t)
         One target, or several that share one set of features. Classes are coded as −1 and +1; more
         than two as one column each, +1 in the column of the class (`GreedyRLSClassifier` does so).
@@ -124,8 +126,19 @@ def greedy_path(
     n_jobs : int, optional
         Threads that work on blocks of rows, for leave-one-out; -1 takes all cores. The answer is
         the same. BLAS has threads of its own: this helps where those are few.
+    checkpoint : str or path, optional
+        A file that is written after each step, and after each outer fold. The same call, made
+        again after a crash, goes on from there; made again after the end, it returns the path. A
+        file of other data or parameters, or a damaged one, is an error. Of a function for `loss`
+        only the name is compared. With a number for `alpha`, `n_features` may be larger.
+    memory_limit : int or str, optional
+        For X in a file (a `numpy.memmap`, or what `greedyrls.files` opens): bytes that may be used
+        beside the interpreter's own, or text such as "2GB". X is then read from front to back, and
+        ``path.counters.passes`` says how often. The answer is the same. Without it a memory map of
+        more than a quarter of the machine's memory is read so.
     callback : callable, optional
-        Called with each `Step`; stops the search when it returns True.
+        Called with each `Step`; stops the search when it returns True. Not called for steps that
+        a checkpoint has.
     verbose : int, default=0
         1 shows a progress bar (needs tqdm) on runs longer than half a second.
 
@@ -167,6 +180,7 @@ def greedy_path(
         sample_weight=sample_weight,
         forced_features=forced_features,
         excluded_features=excluded_features,
+        memory_limit=memory_limit,
     )
     check_options(n_runners_up, patience, search, block_rows, callback)
     plan = make_plan(
@@ -191,6 +205,7 @@ def greedy_path(
         patience=patience,
         tol=tol,
         n_runners_up=n_runners_up,
+        checkpoint=checkpoint,
         callback=callback,
         verbose=verbose,
         groups=groups,
@@ -213,6 +228,7 @@ def extend_path(
     search: Strategy = "auto",
     block_rows: int | None = None,
     n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> SelectionPath:
@@ -230,7 +246,7 @@ def extend_path(
         The number of features of the longer path.
     cv, loss, groups
         Those that the path was selected with.
-    n_runners_up, patience, search, block_rows, n_jobs, callback, verbose
+    n_runners_up, patience, search, block_rows, n_jobs, memory_limit, callback, verbose
         As in `greedy_path`.
 
     Returns
@@ -259,6 +275,7 @@ def extend_path(
         sample_weight=sample_weight,
         excluded_features=list(settings.excluded_features),
         feature_names=settings.feature_names_in,
+        memory_limit=memory_limit,
     )
     _check_same_data(path, problem)
     size = check_n_features(n_features, problem)
@@ -280,21 +297,27 @@ def extend_path(
     _check_same_plan(path, plan)
     began = time.perf_counter()
     limits = Limits(size, patience)
+    plan.prepare(problem, size, verbose)
+    if isinstance(problem.X, FileMatrix):
+        problem.X.take_along(path.indices.tolist())
     data = plan.data(problem)
     state, criterion = plan.search(data, settings.alpha, limits.capacity)
-    for known, again in zip(path.steps, replay(state, path.indices.tolist(), False), strict=True):
-        scale = max(abs(path.initial_loss), abs(known.loss))
-        if abs(known.loss - again.loss) > _SAME_LOSS * scale:
-            raise ValueError(
-                f"The data are not those of the path: with feature {known.index} the loss is "
-                f"{again.loss:.6g}, the path has {known.loss:.6g}. Pass the same X, y and "
-                "sample_weight, or start anew with greedy_path."
-            )
+    if (different := first_difference(state, path.steps, path.initial_loss)) is not None:
+        known, again = different
+        raise ValueError(
+            f"The data are not those of the path: with feature {known.index} the loss is "
+            f"{again.loss:.6g}, the path has {known.loss:.6g}. Pass the same X, y and "
+            "sample_weight, or start anew with greedy_path."
+        )
     run = Run(limits, Watch(n_runners_up, callback, verbose), done=path.steps)
     run.consume(forward(state, criterion, size, n_runners_up))
     spent = replace(path.counters, passes=path.counters.passes + 1)
     longer = make_path(plan, state, settings.alpha, run, path.initial_loss, began, spent)
-    return replace(with_refit(longer, plan, data, settings.refit_alpha), surface=path.surface)
+    longer = replace(with_refit(longer, plan, data, settings.refit_alpha), surface=path.surface)
+    if isinstance(problem.X, FileMatrix):
+        passes = path.counters.passes + problem.X.passes
+        longer = replace(longer, counters=replace(longer.counters, passes=passes))
+    return longer
 
 
 def _check_same_plan(path: SelectionPath, plan: Plan) -> None:

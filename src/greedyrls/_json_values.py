@@ -13,7 +13,7 @@ from ._kernels import Float
 
 Answer = TypeVar("Answer")
 
-_LARGEST_WHOLE = 1 << 62
+LARGEST_WHOLE = 1 << 62
 # What an older version did not have yet, by the object that has it now, and what is meant there.
 Added = dict[str, dict[str, Any]]
 
@@ -89,6 +89,11 @@ class JsonObject:
         self._values = values | self._added.get(name, {})
         self._name = name
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """All of them, unchecked."""
+        return self._values
+
     def value(self, key: str) -> Any:
         """Whatever is there."""
         if key not in self._values:
@@ -154,7 +159,7 @@ class JsonObject:
             raise ValueError(f"{key} has an entry that is no string")
         return values
 
-    def wholes(self, key: str, least: int = 0, end: int = _LARGEST_WHOLE) -> list[int]:
+    def wholes(self, key: str, least: int = 0, end: int = LARGEST_WHOLE) -> list[int]:
         """A list of whole numbers from `least` to below `end`."""
         return [as_whole(value, key, least, end) for value in self.entries(key)]
 
@@ -165,7 +170,7 @@ class JsonObject:
             raise ValueError(f"unknown {key} {str(value)[:40]!r}")
         return value
 
-    def whole(self, key: str, least: int = 0, end: int = _LARGEST_WHOLE) -> int:
+    def whole(self, key: str, least: int = 0, end: int = LARGEST_WHOLE) -> int:
         """A whole number from `least` to below `end`."""
         return as_whole(self.value(key), key, least, end)
 

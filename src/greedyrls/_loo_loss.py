@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ._answers import ColumnShapes
 from ._choice import TIE, Choice, choose_among
 from ._features import Pivot
+from ._files import FileMatrix
 from ._gram import Ranking
 from ._kernels import Float
 from ._losses import Loss
@@ -113,6 +114,8 @@ class LossState(SelectionState):
         features = self.features
         name = self.criterion_loss.name.removeprefix("balanced_")
         two_classes = name == "zero_one" and len(rho) == 1
+        # A file is read once for every step, and looked at whole.
+        two_classes = two_classes and not isinstance(self.problem.X, FileMatrix)
         if two_classes and self._worth_keeping():
             if not self.samples.keeps_leftovers:
                 candidates = self.candidates
@@ -168,6 +171,9 @@ class LossState(SelectionState):
         """A loss of all rows together, some candidates at a time."""
         features = self.features
         values = np.full(self.problem.n_features, np.nan)
+        X = self.problem.X
+        if isinstance(X, FileMatrix):
+            X.fetch(candidates.tolist())
         width = max(1, _GROUP_ELEMENTS // (len(rho) * self.problem.n_samples))
         for first in range(0, len(candidates), width):
             some = candidates[first : first + width]

@@ -83,7 +83,8 @@ def rows_and_columns(
     if isinstance(X, SparseMatrix):
         return X.part(rows, indices), True
     if isinstance(X, FileMatrix):
-        return X.some_rows(rows, indices), True
+        every = np.arange(X.shape[1]) if indices is None else indices
+        return X.columns(every, rows).T, False
     by_rows = abs(X.strides[0]) >= abs(X.strides[1])
     if indices is None:
         taken = X[rows] if by_rows else X.T[:, rows].T

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._alphas import Refit, model_penalties
+from ._checkpoint import FoldLog
 from ._curves import Chosen, held_out_losses
 from ._folds import Folds, Split
 from ._kernels import Float
@@ -63,10 +64,12 @@ def nested_surface(
     size_rule: SizeRule,
     verbose: int = 0,
     measure: Loss | None = None,
+    log: FoldLog | None = None,
 ) -> Nested:
     """The held-out surface; the pair is chosen on all sizes by the rule, or at one size.
 
-    `data` has all rows. Losses in another measure are returned as well, if one is given.
+    `data` has all rows. Losses in another measure are returned as well, if one is given. Folds that
+    the log knows are not made again.
     """
     problem = data.problem
     plan.loss.check(
@@ -79,6 +82,14 @@ def nested_surface(
     total = len(outer.splits) * len(alphas)
     with closing(progress_bar(verbose, total, what="nested")) as bar:
         for place, split in enumerate(outer.splits):
+            known = None if log is None else log.known(place, shape[1:], measure is not None)
+            if known is not None:
+                fold_losses[place] = known.losses
+                if measured is not None:
+                    measured[place] = known.measured
+                for _ in alphas:
+                    bar.update(None)
+                continue
             fold = _OuterFold(problem, plan, data, split, refit)
             for row, path in enumerate(fold.paths(alphas, limits)):
                 losses = fold.losses(path)
@@ -88,7 +99,22 @@ def nested_surface(
                 counters += path.counters
                 bar.update(float(losses[-1]))
             del fold  # before the next one takes its memory
+            if log is not None:
+                log.keep(fold_losses[place], None if measured is None else measured[place])
     counters += Counters(passes=data.passes - before)
+    surface = _outer_surface(problem, outer, alphas, fold_losses, size, size_rule)
+    return Nested(surface, measured, counters)
+
+
+def _outer_surface(
+    problem: Problem,
+    outer: Folds,
+    alphas: Float,
+    fold_losses: Float,
+    size: int | None,
+    size_rule: SizeRule,
+) -> AlphaSurface:
+    """What the losses of outer folds (F × A × k) come to, and the pair chosen."""
     weights = np.ones(problem.n_samples) if problem.weights is None else problem.weights
     shares = np.array([weights[split.test].sum() for split in outer.splits])
     shares /= shares.sum()
@@ -107,7 +133,7 @@ def nested_surface(
                 "fold; use size_rule='min', or other outer folds (alpha_cv)."
             )
         row, chosen, _ = pair
-    surface = AlphaSurface(
+    return AlphaSurface(
         "nested",
         alphas,
         losses,
@@ -118,7 +144,6 @@ def nested_surface(
         float(alphas[row]),
         chosen,
     )
-    return Nested(surface, measured, counters)
 
 
 def pair_at(losses: Float, size: int | None, least: int) -> tuple[int, int]:

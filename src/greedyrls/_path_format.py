@@ -66,19 +66,7 @@ def path_document(path: SelectionPath) -> dict[str, Any]:
             "refit_alpha": settings.refit_alpha,
         },
         "initial_loss": path.initial_loss,
-        "steps": [
-            {
-                "action": step.action,
-                "index": step.index,
-                "loss": step.loss,
-                "standard_error": or_null(step.standard_error),
-                "fold_losses": list(step.fold_losses),
-                "runners_up": [{"index": index, "loss": loss} for index, loss in step.runners_up],
-                "forced": step.forced,
-                "seconds": step.seconds,
-            }
-            for step in path.steps
-        ],
+        "steps": [step_object(step) for step in path.steps],
         "moments": {
             "gram_lower": lower,
             "correlation": moments.correlation.tolist(),
@@ -95,6 +83,20 @@ def path_document(path: SelectionPath) -> dict[str, Any]:
         "size_choice": _size_choice_object(path.size_choice),
         "surface": _surface_object(path.surface),
         "refit_alphas": None if path.refit_alphas is None else list(path.refit_alphas),
+    }
+
+
+def step_object(step: Step) -> dict[str, Any]:
+    """A step of a path."""
+    return {
+        "action": step.action,
+        "index": step.index,
+        "loss": step.loss,
+        "standard_error": or_null(step.standard_error),
+        "fold_losses": list(step.fold_losses),
+        "runners_up": [{"index": index, "loss": loss} for index, loss in step.runners_up],
+        "forced": step.forced,
+        "seconds": step.seconds,
     }
 
 
@@ -131,6 +133,17 @@ def decode_part(document: Any) -> SelectionPath:
     return read_part(document, FORMAT, _KNOWN_VERSIONS, _path, _ADDED)
 
 
+def read_steps(entries: list[Any], n: int, is_signed: bool) -> tuple[Step, ...]:
+    """Steps that are in another document, as `step_object` made them."""
+    steps = (JsonObject(entry, "a step", VERSION) for entry in entries)
+    return tuple(_step(step, n, is_signed) for step in steps)
+
+
+def is_function(loss: str) -> bool:
+    """Whether a loss is a user's function, by its name; only that may give losses below 0."""
+    return loss.startswith(_CALLABLE)
+
+
 def _loss(values: JsonObject, key: str, is_signed: bool) -> float:
     """A loss; below 0 only where losses have a sign."""
     return values.number(key) if is_signed else values.positive(key)
@@ -146,8 +159,7 @@ def _error(values: JsonObject, key: str) -> float:
 def _path(document: JsonObject) -> SelectionPath:
     settings = _settings(document.part("settings"))
     n = settings.n_features_in
-    # Only a function may give losses below 0.
-    is_signed = settings.loss.startswith(_CALLABLE)
+    is_signed = is_function(settings.loss)
     steps = tuple(_step(step, n, is_signed) for step in document.parts("steps", "a step"))
     if not steps:
         raise ValueError("it has no steps")
@@ -189,7 +201,7 @@ def _settings(settings: JsonObject) -> Settings:
             raise ValueError("feature_names_in has a name that is no string")
     excluded = settings.entries("excluded_features")
     loss = settings.text("loss")
-    if not loss.startswith(_CALLABLE):
+    if not is_function(loss):
         settings.one_of("loss", get_args(LossName))
     refit: Any = settings.value("refit_alpha")
     if isinstance(refit, str):

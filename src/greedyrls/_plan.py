@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._choice import Criterion
 from ._criterion import LeaveOneOut, Strategy
+from ._file_memory import Needs
+from ._files import FileMatrix
 from ._fold_criterion import FoldLoss
 from ._fold_state import FoldData, FoldState
 from ._folds import Folds, Split, make_folds
@@ -43,6 +45,16 @@ class Plan:
     def measure(self) -> str:
         """What the losses are, in words."""
         return "leave-one-out loss" if self.folds is None else "held-out loss"
+
+    def prepare(self, problem: Problem, size: int, verbose: int = 0) -> None:
+        """Before the first pass over a file: share out its memory, for paths of some size."""
+        X = problem.X
+        if not isinstance(X, FileMatrix):
+            return
+        splits = 0 if self.folds is None else len(self.folds.splits)
+        needs = Needs(problem.Y.shape[1], size, splits, 2 * splits + 1 if splits else 1)
+        X.make_room(needs, verbose, self.block_rows, self.n_jobs)
+        X.take_along(problem.forced)
 
     def data(self, problem: Problem, is_shared: bool = False) -> Data:
         """What searches on the problem share; one pass over X."""

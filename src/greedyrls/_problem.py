@@ -14,11 +14,12 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
-from ._files import FileMatrix
+from ._files import DataFile, FileMatrix, as_file
 from ._kernels import Float
 from ._matrix import Matrix, first_non_finite
 from ._matrix import value as value_of
 from ._sparse import SparseMatrix
+from ._sparse_files import SparseFile
 
 FeatureList = Sequence[int] | Sequence[str] | NDArray[Any]
 
@@ -68,14 +69,15 @@ def make_problem(
     forced_features: FeatureList | None = None,
     excluded_features: FeatureList | None = None,
     feature_names: tuple[str, ...] | None = None,
+    memory_limit: int | str | None = None,
 ) -> Problem:
     """Check everything that can be checked without a pass over X.
 
-    Names are those of X if it is a data frame, else `feature_names`. Whether X is finite is seen
-    on the first pass, which is made anyway (`report_non_finite`).
+    Names are those of X if it is a data frame or a file, else `feature_names`. Whether X is finite
+    is seen on the first pass, which is made anyway (`report_non_finite`).
     """
     names = feature_names_of(X) or feature_names
-    X = _check_data(X, names)
+    X = _check_data(X, names, memory_limit)
     Y, single_target = _check_targets(y, X.shape[0])
     weights = _check_weights(sample_weight, X.shape[0])
     n_effective = X.shape[0] if weights is None else int(np.count_nonzero(weights))
@@ -157,6 +159,8 @@ def check_n_features(n_features: Any, problem: Problem, name: str = "n_features"
 
 def feature_names_of(X: Any) -> tuple[str, ...] | None:
     """Column names of a data frame whose names are all strings."""
+    if isinstance(X, DataFile | SparseFile):
+        return X.feature_names
     columns = getattr(X, "columns", None)
     if columns is None or callable(columns):
         return None
@@ -207,10 +211,16 @@ def _feature_index(value: Any, n: int, names: tuple[str, ...] | None, argument: 
     raise TypeError(f"{argument} must hold column numbers or names, got {value!r}.")
 
 
-def _check_data(X: Any, names: tuple[str, ...] | None) -> Matrix:
-    """A two-dimensional numeric array, as it is if it is one; or a sparse matrix."""
+def _check_data(
+    X: Any, names: tuple[str, ...] | None, memory_limit: int | str | None = None
+) -> Matrix:
+    """A two-dimensional numeric array, as it is if it is one; or a sparse matrix, or a file."""
     if isinstance(X, SparseMatrix | FileMatrix):
         return X
+    if isinstance(X, SparseFile) and memory_limit is None:
+        return X.matrix()
+    if (file := as_file(X, memory_limit)) is not None:
+        return file
     try:
         checked = check_array(
             X,

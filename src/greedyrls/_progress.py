@@ -8,6 +8,7 @@ from typing import Protocol
 # Shorter runs show nothing.
 _DELAY_SECONDS = 0.5
 _WORDS = {
+    "reading": {"desc": "reading", "unit": "row"},
     "search": {"desc": "selecting", "unit": "feature"},
     "nested": {"desc": "choosing alpha", "unit": "search"},
     "folds": {"desc": "assessing", "unit": "fold"},
@@ -22,6 +23,9 @@ class Progress(Protocol):
     def update(self, loss: float | None) -> None:
         """One more feature (or search); the loss is now this."""
 
+    def advance(self, count: int) -> None:
+        """So many more of what is counted."""
+
     def close(self) -> None:
         """The search ended."""
 
@@ -30,19 +34,33 @@ class _Silent:
     def update(self, loss: float | None) -> None:
         pass
 
+    def advance(self, count: int) -> None:
+        pass
+
     def close(self) -> None:
         pass
 
 
 class _Bar:
-    def __init__(self, total: int, done: int, what: str) -> None:
+    def __init__(self, total: int, done: int, what: str, label: str) -> None:
         try:
             from tqdm.auto import tqdm
         except ImportError as error:
             raise ImportError(
                 "verbose=1 needs tqdm: pip install 'greedyrls[progress]', or use verbose=0."
             ) from error
-        self._bar = tqdm(total=total, initial=done, delay=_DELAY_SECONDS, **_WORDS[what])
+        words = dict(_WORDS[what])
+        if label:
+            words["desc"] += f", {label}"
+        # Of many bars in a row, those that are done make place for the next.
+        self._bar = tqdm(
+            total=total,
+            initial=done,
+            delay=_DELAY_SECONDS,
+            leave=what != "reading",
+            unit_scale=what == "reading",
+            **words,
+        )
         # tqdm shows nothing before the first update, which may take minutes.
         self._first = threading.Timer(_DELAY_SECONDS, self._bar.refresh)
         self._first.daemon = True
@@ -53,11 +71,16 @@ class _Bar:
             self._bar.set_postfix_str(f"loss {loss:.5g}", refresh=False)
         self._bar.update(1)
 
+    def advance(self, count: int) -> None:
+        self._bar.update(count)
+
     def close(self) -> None:
         self._first.cancel()
         self._bar.close()
 
 
-def progress_bar(verbose: int, total: int, done: int = 0, what: str = "search") -> Progress:
+def progress_bar(
+    verbose: int, total: int, done: int = 0, what: str = "search", label: str = ""
+) -> Progress:
     """A bar for a search, or for nested searches, or nothing, as `verbose` asks."""
-    return _Bar(total, done, what) if verbose else _Silent()
+    return _Bar(total, done, what, label) if verbose else _Silent()

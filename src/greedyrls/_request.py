@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._alphas import Refit, check_alpha_rule, check_alphas, check_refit
+from ._checkpoint import check_file
 from ._folds import Folds
 from ._kernels import Float
 from ._losses import Loss, make_loss
@@ -41,6 +43,7 @@ class Request:
     outer: Folds | None  # for alpha_rule "nested"
     rival: Loss | None  # another loss to select by, if it is clearly better in the outer folds
     watch: Watch
+    checkpoint: Path | None  # where to write what is known, and to go on from
 
 
 def make_request(
@@ -58,6 +61,7 @@ def make_request(
     patience: int | None = None,
     tol: float | None = None,
     n_runners_up: int = 0,
+    checkpoint: Any = None,
     callback: Callback | None = None,
     verbose: int = 0,
     groups: ArrayLike | None = None,
@@ -98,6 +102,7 @@ def make_request(
         outer=outer,
         rival=None if rival is None or outer is None else make_loss(rival),
         watch=Watch(n_runners_up, callback, verbose),
+        checkpoint=check_file(checkpoint),
     )
 
 

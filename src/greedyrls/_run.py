@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ._checkpoint import Checkpoint, SearchLog
 from ._choice import NumericalLimit
+from ._files import FileMatrix
 from ._kernels import Float
 from ._lanes import LanePath, LooLanes
 from ._path import SelectionPath
@@ -28,6 +30,8 @@ Callback = Callable[[Step], Any]
 _LANES = 12
 # With fewer elements of X a single search, which scores every candidate, is as fast.
 _WORTH_LANES = 20_000
+# Losses recorded and made again may differ by rounding only.
+_SAME_LOSS = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +84,12 @@ class Run:
         limits: Limits,
         watch: Watch,
         done: tuple[Step, ...] = (),
+        log: SearchLog | None = None,
     ) -> None:
         self._limits = limits
         self._callback = watch.callback
         self._verbose = watch.verbose
+        self._log = log
         self.steps = list(done)
         self.stop_reason = StopReason.REACHED
 
@@ -96,18 +102,27 @@ class Run:
                     bar.update(step.loss)
                     if self._callback is not None and self._says_stop(self._callback(step)):
                         self.stop_reason = StopReason.CALLBACK
-                        return
-                    if self._is_stale():
+                        break
+                    # Not before the callback has answered: after a kill in between, it is asked
+                    # again.
+                    self._record()
+                    if self.is_stale():
                         self.stop_reason = StopReason.NO_IMPROVEMENT
-                        return
+                        break
             except KeyboardInterrupt:
                 if not self.steps:
                     raise
                 self.stop_reason = StopReason.INTERRUPTED
             except NumericalLimit as error:
                 self._reach_numerical_limit(error)
+        self._record()
 
-    def _is_stale(self) -> bool:
+    def _record(self) -> None:
+        if self._log is not None:
+            self._log.record(self.steps, self.stop_reason is StopReason.CALLBACK)
+
+    def is_stale(self) -> bool:
+        """Whether the losses have not improved for long enough."""
         if self._limits.patience is None:
             return False
         forced = sum(step.forced for step in self.steps)
@@ -140,20 +155,54 @@ def search_path(
     watch: Watch = _UNWATCHED,
     first_pass: int = 0,
     began: float | None = None,
+    log: SearchLog | None = None,
 ) -> SelectionPath:
-    """A path from the empty model; `first_pass` counts passes that `data` cost."""
+    """A path from the empty model; `first_pass` counts passes that `data` cost.
+
+    Steps that the log knows are not searched for again.
+    """
     began = time.perf_counter() if began is None else began
     problem = data.problem
     state, criterion = plan.search(data, alpha, limits.capacity)
     initial_loss = state.loss
+    known, stopped = ((), False) if log is None else log.known
+    if log is not None and known:
+        try:
+            different = first_difference(state, known, initial_loss)
+        except NumericalLimit:
+            # Rounding may decide whether a step can just be made: then all are searched for anew.
+            state, criterion = plan.search(data, alpha, limits.capacity)
+            known, stopped, different = (), False, None
+        if different is not None:
+            raise log.refusal(*different)
 
     def steps() -> Iterator[Step]:
-        yield from replay(state, problem.forced, forced=True)
+        yield from replay(state, problem.forced[len(known) :], forced=True)
         yield from forward(state, criterion, limits.size, watch.n_runners_up)
 
-    run = Run(limits, watch)
-    run.consume(steps())
+    run = Run(limits, watch, known, log)
+    if stopped:
+        run.stop_reason = StopReason.CALLBACK
+    elif run.is_stale():
+        run.stop_reason = StopReason.NO_IMPROVEMENT
+    else:
+        run.consume(steps())
     return make_path(plan, state, alpha, run, initial_loss, began, Counters(passes=first_pass))
+
+
+def first_difference(
+    state: AnyState, known: Sequence[Step], initial_loss: float
+) -> tuple[Step, Step] | None:
+    """Make known steps again; the first whose loss is another one, as it was and as it is."""
+    indices = [step.index for step in known]
+    X = state.problem.X
+    if isinstance(X, FileMatrix):
+        X.fetch(indices)  # in one pass, rather than one for each
+    for step, again in zip(known, replay(state, indices, False), strict=True):
+        scale = max(abs(initial_loss), abs(step.loss))
+        if abs(step.loss - again.loss) > _SAME_LOSS * scale:
+            return step, again
+    return None
 
 
 def search_paths(
@@ -162,26 +211,33 @@ def search_paths(
     alphas: Float,
     limits: Limits,
     watch: Watch = _UNWATCHED,
+    checkpoint: Checkpoint | None = None,
 ) -> Iterator[SelectionPath]:
     """The paths of several penalties on the same data, in their order.
 
-    Where the searches can take their steps together they do; the answer is the same.
+    Where the searches can take their steps together they do; the answer is the same. With a
+    checkpoint each goes by itself, since every step is written.
     """
     first_pass = 1
     for first in range(0, len(alphas), _LANES):
         some = alphas[first : first + _LANES]
         found: list[LanePath | None] = [None] * len(some)
         began, before = time.perf_counter(), data.passes
-        if isinstance(data, LooData) and _take_steps_together(plan, data, watch):
+        if (
+            checkpoint is None
+            and isinstance(data, LooData)
+            and _take_steps_together(plan, data, watch)
+        ):
             lanes = LooLanes(data, some, limits.size, limits.is_stale)
             lanes.run()
             found = lanes.paths
         interrupted = any(lane is not None and lane.interrupted for lane in found)
-        for alpha, lane in zip(some, found, strict=True):
+        for place, (alpha, lane) in enumerate(zip(some, found, strict=True), first):
             if lane is None and interrupted:
                 continue
             if lane is None:
-                path = search_path(plan, data, float(alpha), limits, watch, first_pass)
+                log = None if checkpoint is None else checkpoint.search(place)
+                path = search_path(plan, data, float(alpha), limits, watch, first_pass, log=log)
             else:
                 assert isinstance(data, LooData)
                 passes = first_pass + data.passes - before
@@ -206,6 +262,7 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
         and not data.problem.forced
         and watch.n_runners_up == 0
         and watch.callback is None
+        and not isinstance(data.problem.X, FileMatrix)  # lanes take columns as they come
         and data.problem.n_samples * data.problem.n_features > _WORTH_LANES
     )
 

@@ -115,6 +115,8 @@ class SampleSpace:
         centred = diagonal - total * means * means
         # Below this share of the raw sum, more than five digits have cancelled.
         doubtful = np.flatnonzero(centred < 1e-5 * diagonal)
+        if len(doubtful):
+            self._each(ask("fetch", doubtful))
         for first in range(0, len(doubtful), self.group):
             some = doubtful[first : first + self.group]
             centred[some], correlation[:, some] = self._total(ask("fresh_moments", some))

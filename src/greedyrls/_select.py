@@ -9,7 +9,10 @@ import numpy as np
 
 from ._all_features import all_features_losses
 from ._alphas import Refit, auto_grid, model_penalties, penalty_scale
+from ._checkpoint import Checkpoint
 from ._curves import LooCurve
+from ._files import FileMatrix
+from ._fingerprint import identity_of
 from ._fold_state import FoldData
 from ._kernels import Float
 from ._nested import Nested, chosen_of, joint_surface, nested_surface
@@ -37,51 +40,92 @@ def select(
 ) -> SelectionPath:
     """The whole procedure; `data` are those of the problem, if they are there already."""
     began = time.perf_counter()
+    plan.prepare(problem, request.limits.size, request.watch.verbose)
+    before = problem.X.passes if isinstance(problem.X, FileMatrix) else 0
+    checkpoint = None
+    if request.checkpoint is not None:
+        checkpoint = Checkpoint(request.checkpoint, identity_of(problem, plan, request))
+        if checkpoint.path is not None:
+            return checkpoint.path
     told = ""
     if isinstance(request.alpha, float):
         data = plan.data(problem) if data is None else data
         path = search_path(
-            plan, data, request.alpha, request.limits, request.watch, first_pass=1, began=began
+            plan,
+            data,
+            request.alpha,
+            request.limits,
+            request.watch,
+            first_pass=1,
+            began=began,
+            log=None if checkpoint is None else checkpoint.search(),
         )
     else:
         data = plan.data(problem, is_shared=True) if data is None else data
-        path, plan, told = _search_with_chosen_penalty(problem, plan, data, request, began)
+        path, plan, told = _search_with_chosen_penalty(
+            problem, plan, data, request, began, checkpoint
+        )
     path = with_refit(path, plan, data, request.refit)
     path = _with_size(path, plan, data, request)
     if told and path.size_choice is not None:
         sentence = f"{path.size_choice.sentence} {told}"
         path = replace(path, size_choice=replace(path.size_choice, sentence=sentence))
-    return replace(path, counters=replace(path.counters, seconds=time.perf_counter() - began))
+    counters = replace(path.counters, seconds=time.perf_counter() - began)
+    if isinstance(problem.X, FileMatrix):
+        counters = replace(counters, passes=problem.X.passes - before)
+    path = replace(path, counters=counters)
+    if checkpoint is not None:
+        checkpoint.finish(path)
+    return path
 
 
 def _search_with_chosen_penalty(
-    problem: Problem, plan: Plan, data: Data, request: Request, began: float
+    problem: Problem,
+    plan: Plan,
+    data: Data,
+    request: Request,
+    began: float,
+    checkpoint: Checkpoint | None,
 ) -> tuple[SelectionPath, Plan, str]:
     """Choose the penalty by the rule; the path of that penalty, with the surface.
 
     Also the plan that was followed, and a sentence where there was another.
     """
-    alphas = _grid(data, request.alpha)
+    alphas = _grid(data, request.alpha, checkpoint)
     size = None if request.is_automatic else request.limits.size
     if request.alpha_rule == "joint":
-        return _joint(plan, data, alphas, request, size), plan, ""
+        return _joint(plan, data, alphas, request, size, checkpoint), plan, ""
     limits, counters, told = request.limits, Counters(), ""
     if request.alpha_rule == "all_features":
-        surface, counters = _all_features(problem, plan, data, alphas)
+        surface, counters = _all_features(problem, plan, data, alphas, checkpoint)
     else:
-        plan, surface, counters, told = _nested(plan, data, alphas, request, size)
+        plan, surface, counters, told = _nested(plan, data, alphas, request, size, checkpoint)
         # The path must reach the size that was chosen, however its own loss goes.
         limits = replace(limits, least=max(limits.least, surface.size))
-    path = search_path(plan, data, surface.alpha, limits, request.watch, first_pass=1, began=began)
+    path = search_path(
+        plan,
+        data,
+        surface.alpha,
+        limits,
+        request.watch,
+        first_pass=1,
+        began=began,
+        log=None if checkpoint is None else checkpoint.search(),
+    )
     return replace(path, surface=surface, counters=path.counters + counters), plan, told
 
 
 def _nested(
-    plan: Plan, data: Data, alphas: Float, request: Request, size: int | None
+    plan: Plan,
+    data: Data,
+    alphas: Float,
+    request: Request,
+    size: int | None,
+    checkpoint: Checkpoint | None,
 ) -> tuple[Plan, AlphaSurface, Counters, str]:
     """The outer folds' choice: of the penalty, and of the loss to select by if there are two."""
 
-    def nested(plan: Plan, alphas: Float, least: int = 0) -> Nested:
+    def nested(plan: Plan, alphas: Float, stage: int, least: int = 0) -> Nested:
         assert request.outer is not None
         return nested_surface(
             plan,
@@ -94,16 +138,17 @@ def _nested(
             request.size_rule,
             request.watch.verbose,
             request.rival,
+            None if checkpoint is None else checkpoint.stage(stage),
         )
 
-    first = nested(plan, alphas)
+    first = nested(plan, alphas, 0)
     if request.rival is None:
         return plan, first.surface, first.counters, ""
     # A single penalty: the best of several would look good by chance.
     wanted = _RIVAL_PENALTY * penalty_scale(_diagonal(data), data.problem.excluded)
     nearest = alphas[[int(np.argmin(np.abs(np.log(alphas / wanted))))]]
     other_plan = replace(plan, loss=request.rival)
-    second = nested(other_plan, nearest, first.surface.size)
+    second = nested(other_plan, nearest, 1, first.surface.size)
     counters = first.counters + second.counters
     count = int(np.count_nonzero(data.problem.has_weight))
     is_better, told = _compare(first, second, request.rival.name, count)
@@ -136,10 +181,15 @@ def _compare(first: Nested, second: Nested, name: str, n_samples: int) -> tuple[
     )
 
 
-def _grid(data: Data, alpha: float | Float | str) -> Float:
+def _grid(data: Data, alpha: float | Float | str, checkpoint: Checkpoint | None) -> Float:
     if isinstance(alpha, np.ndarray):
         return alpha
-    return auto_grid(penalty_scale(_diagonal(data), data.problem.excluded))
+    if checkpoint is not None and checkpoint.alphas is not None:
+        return checkpoint.alphas  # with other threads, sums may end in another digit
+    alphas = auto_grid(penalty_scale(_diagonal(data), data.problem.excluded))
+    if checkpoint is not None:
+        checkpoint.keep_alphas(alphas)
+    return alphas
 
 
 def _diagonal(data: Data) -> Float:
@@ -153,10 +203,15 @@ def _diagonal(data: Data) -> Float:
 
 
 def _joint(
-    plan: Plan, data: Data, alphas: Float, request: Request, size: int | None
+    plan: Plan,
+    data: Data,
+    alphas: Float,
+    request: Request,
+    size: int | None,
+    checkpoint: Checkpoint | None,
 ) -> SelectionPath:
     """The paths of all penalties; the one whose own loss is the smallest."""
-    paths = list(search_paths(plan, data, alphas, request.limits, request.watch))
+    paths = list(search_paths(plan, data, alphas, request.limits, request.watch, checkpoint))
     tried = np.array([path.settings.alpha for path in paths])
     least = len(data.problem.forced)
     surface = joint_surface(paths, tried, request.limits.size, size, least)
@@ -169,25 +224,39 @@ def _joint(
 
 
 def _all_features(
-    problem: Problem, plan: Plan, data: Data, alphas: Float
+    problem: Problem, plan: Plan, data: Data, alphas: Float, checkpoint: Checkpoint | None
 ) -> tuple[AlphaSurface, Counters]:
     """The paper's rule."""
+    if isinstance(problem.X, FileMatrix):
+        raise ValueError(
+            "alpha_rule='all_features' needs all features at once, and X is in a file; pass a "
+            "number for alpha, or use alpha_rule='nested' or 'joint'."
+        )
+    if checkpoint is not None and checkpoint.all_features is not None:
+        return _all_features_surface(alphas, checkpoint.all_features), Counters()
     loo_data = data if isinstance(data, LooData) else LooData(problem)
     before = 0 if loo_data is not data else loo_data.samples.passes
-    losses = all_features_losses(loo_data, alphas, plan.loss)[:, None]
-    row, _ = best_pair(losses, 1)
-    surface = AlphaSurface(
+    losses = all_features_losses(loo_data, alphas, plan.loss)
+    if checkpoint is not None:
+        checkpoint.keep_all_features(losses)
+    passes = loo_data.samples.passes - before
+    return _all_features_surface(alphas, losses), Counters(passes=passes)
+
+
+def _all_features_surface(alphas: Float, losses: Float) -> AlphaSurface:
+    """A single column of losses (A)."""
+    row, _ = best_pair(losses[:, None], 1)
+    return AlphaSurface(
         "all_features",
         alphas,
-        losses,
-        np.full_like(losses, np.nan),
+        losses[:, None],
+        np.full((len(alphas), 1), np.nan),
         None,
         None,
         "",
         float(alphas[row]),
         0,
     )
-    return surface, Counters(passes=loo_data.samples.passes - before)
 
 
 def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> SelectionPath:

@@ -6,6 +6,7 @@ once rows are asked for.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from scipy import sparse
 from ._kernels import Float
 
 Rows = slice | NDArray[np.intp]
+
+# Values looked at together.
+_VALUES = 1 << 22
 
 
 class SparseMatrix:
@@ -58,6 +62,12 @@ class SparseMatrix:
         return self.shape[0]
 
     @property
+    def arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """By columns: where each begins, rows in ascending order, values other than 0."""
+        held = self._by_columns
+        return held.indptr, held.indices, held.data
+
+    @property
     def by_rows(self) -> Any:
         """The same by rows, made when it is first asked for."""
         if self._by_rows is None:
@@ -75,11 +85,28 @@ class SparseMatrix:
     def squares(self, weights: Float | None) -> Float:
         """Weighted sums of squares of the columns, (n)."""
         held = self._by_columns
-        data = held.data.astype(np.float64)
-        data *= data
-        squared = sparse.csc_array((data, held.indices, held.indptr), shape=held.shape)
-        weights = np.ones(held.shape[0]) if weights is None else weights
-        return np.asarray(squared.T @ weights)
+        result = np.empty(held.shape[1])
+        for columns in self._pieces():
+            inside = slice(held.indptr[columns.start], held.indptr[columns.stop])
+            data = held.data[inside].astype(np.float64)
+            data *= data
+            if weights is not None:
+                data *= weights[held.indices[inside]]
+            begins = held.indptr[columns] - inside.start
+            # Sums of nothing are not the next value, as `reduceat` has it.
+            sums = np.add.reduceat(np.append(data, 0.0), begins)
+            ends = held.indptr[columns.start + 1 : columns.stop + 1] - inside.start
+            result[columns] = np.where(ends > begins, sums, 0.0)
+        return result
+
+    def _pieces(self) -> Iterator[slice]:
+        """Columns that have not many values together: X may be in a file."""
+        indptr, first, n = self._by_columns.indptr, 0, self.shape[1]
+        while first < n:
+            last = int(np.searchsorted(indptr, indptr[first] + _VALUES, side="right")) - 1
+            last = min(n, max(first + 1, last))
+            yield slice(first, last)
+            first = last
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
         """Some columns, one per row of the result, all rows or some; dense."""

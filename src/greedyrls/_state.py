@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ._answers import SampleStatistics
 from ._blocks import RowBlock
-from ._choice import NumericalLimit
+from ._choice import NumericalLimit, best_first
 from ._crew import Threads
 from ._features import FeatureSpace, Pivot
 from ._files import FileMatrix
@@ -32,6 +32,8 @@ _SPREAD_ROWS = 4096
 _RARE_SHARE = 1 / 16
 # Gram columns of a sparse X that may wait however small it is.
 _WAITING = 64
+# Columns of the likeliest candidates that a pass over a file brings along.
+_ALONG = 96
 # With 1 − h below this, r/(1 − h) has no more than four digits left.
 _SMALLEST_D = 1e-12
 
@@ -59,6 +61,8 @@ class LooData:
         n_jobs: int = 1,
     ) -> None:
         self.problem = problem
+        if isinstance(problem.X, FileMatrix):
+            n_jobs = 1  # it has threads of its own
         if n_jobs > 1 and block_rows is None:
             block_rows = -(-problem.n_samples // n_jobs)
         blocks = _memory_blocks(problem, block_rows)
@@ -71,7 +75,11 @@ class LooData:
         waiting = problem.n_samples // 4
         if isinstance(problem.X, SparseMatrix):
             waiting = max(_WAITING, problem.X.nbytes // (32 * problem.n_features))
+        if isinstance(problem.X, FileMatrix):
+            waiting = problem.X.room.gram_columns
         self.gram = GramColumns(self.samples.products, waiting, is_shared)
+        if isinstance(problem.X, FileMatrix):
+            self.gram.widen(problem.X.share_of_waiting)
         # Features that are 0 nearly everywhere have bounds of their own.
         counts = self.samples.entry_counts
         self.is_rare = None if counts is None else counts <= _RARE_SHARE * problem.n_samples
@@ -186,6 +194,9 @@ class SelectionState:
     def score(self, indices: NDArray[np.intp]) -> Scores:
         """Candidates scored exactly; what was seen of them sharpens their later bounds."""
         parts = []
+        X = self.problem.X
+        if isinstance(X, FileMatrix):
+            X.fetch(indices.tolist())  # in one pass, rather than one for each group
         for first in range(0, len(indices), self.samples.group):
             some = indices[first : first + self.samples.group]
             follows = self.features.follows_spread
@@ -197,18 +208,24 @@ class SelectionState:
             return parts[0]
         return Scores(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
 
-    def fetch_ahead(self, indices: NDArray[np.intp], ranking: Ranking, remaining: int) -> None:
-        """Where columns cost a pass: those of some candidates, with likely ones and their Gram."""
+    def lacks(self, indices: NDArray[np.intp]) -> bool:
+        """Whether the columns of some candidates would cost a pass."""
         X = self.problem.X
-        if not isinstance(X, FileMatrix) or all(X.has(index) for index in indices.tolist()):
-            return
-        wanted = [index for index in indices.tolist() if not X.has(index)]
-        if len(wanted) > X.column_limit // 2:
-            return  # too many to keep: they are gathered as they are scored
-        likely = [] if wanted[0] in self.gram else self.gram.batch(ranking, remaining, wanted[0])
-        room = max(len(wanted), X.column_limit // 2)
-        columns = list(dict.fromkeys([*wanted, *likely]))[:room]
-        self.gram.keep(columns, self.samples.products(columns))
+        return isinstance(X, FileMatrix) and bool(X.missing(indices.tolist()))
+
+    def fetch_ahead(self, indices: NDArray[np.intp], ranking: Ranking, remaining: int) -> None:
+        """Where columns cost a pass: those of features that will be added, with their Gram."""
+        X = self.problem.X
+        if isinstance(X, FileMatrix) and self.lacks(indices):
+            columns = self.gram.batch(ranking, remaining, int(indices[0]))
+            X.take_along(indices.tolist())
+            self.gram.keep(columns, self.samples.products(columns))
+
+    def wish(self, bounds: Float) -> None:
+        """Have the next pass bring the columns of the likeliest candidates for little more."""
+        X = self.problem.X
+        if isinstance(X, FileMatrix):
+            X.wish(X.missing(best_first(bounds, X.kept.count + _ALONG))[:_ALONG])
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
@@ -284,6 +301,8 @@ def _check_start(problem: Problem, known: SampleStatistics) -> None:
 def _memory_blocks(problem: Problem, block_rows: int | None) -> list[RowBlock]:
     """X in memory, cut into row blocks (views, no copies)."""
     m = problem.n_samples
+    if isinstance(problem.X, FileMatrix):
+        block_rows = None  # it has chunks of its own
     height = m if block_rows is None else max(1, min(m, block_rows))
     return [
         RowBlock.from_rows(

@@ -1,0 +1,117 @@
+"""How the memory allowed for X in a file is shared out, and whether it is enough."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Unless something is said, this share of the machine's memory may be used.
+_DEFAULT_SHARE = 0.25
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_UNITS |= {f"{unit}I": 2 ** (10 * power) for power, unit in enumerate("KMGT", start=1)}
+# Chunks: one in use, one that waits, one that is being read.
+_CHUNKS = 3
+_LARGEST_CHUNK = 1 << 26
+_SMALLEST_CHUNK = 1 << 17
+# Vectors of m numbers that a search holds at its busiest, and those for each target.
+_VECTORS, _TARGET_VECTORS = 8, 6
+# Arrays of n numbers, likewise, beside those for each chosen feature.
+_FEATURE_ARRAYS, _TARGET_FEATURE_ARRAYS = 16, 8
+# Gram columns that wait, and what a pass that fetches them holds beside: sums, and sums of a piece.
+_LEAST_GRAM, _MOST_GRAM, _GRAM_COPIES = 4, 256, 3
+# Left alone: freed memory does not go back to the system at once.
+_SPARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a search will hold, beside X."""
+
+    n_targets: int = 1
+    n_chosen: int = 1
+    n_splits: int = 0  # 0: leave-one-out
+    n_sets: int = 1  # sets of rows that are summed apart
+
+
+class Room(NamedTuple):
+    """What may be held of X."""
+
+    chunk_rows: int
+    gram_columns: int
+    column_bytes: int
+
+
+def share_out(
+    shape: tuple[int, int], dtype: np.dtype[Any], overhead: int, limit: int, needs: Needs
+) -> Room:
+    """Room for chunks, Gram columns and kept columns; an error if there is too little."""
+    m, n = shape
+    t = needs.n_targets
+    fixed = 8 * m * (_VECTORS + _TARGET_VECTORS * t) + overhead
+    if needs.n_splits:
+        fixed += 16 * needs.n_splits * needs.n_chosen * n
+    fixed += 8 * n * needs.n_chosen
+    fixed += 8 * n * needs.n_sets * (_FEATURE_ARRAYS + _TARGET_FEATURE_ARRAYS * t)
+    width = max(1, n * dtype.itemsize)
+    # Sums by sets convert a chunk sorted by set, the others a small tile of it.
+    times = _CHUNKS + ((dtype.itemsize + 8) / dtype.itemsize if needs.n_splits else 0)
+    least_chunk = max(width, min(m * width, _SMALLEST_CHUNK))
+    gram = 8 * n * needs.n_sets * _GRAM_COPIES
+    needed = int(fixed + times * least_chunk + _LEAST_GRAM * gram)
+    if needed > limit:
+        raise ValueError(
+            f"memory_limit is {_in_words(limit)}, but this search needs at least "
+            f"{_in_words(needed)}: vectors of {m} rows, {needs.n_chosen} rows of {n} features, and "
+            "a piece of the file. Allow more, or ask for fewer features."
+        )
+    rest = limit - fixed
+    chunk = int(min(max(least_chunk, rest / (2 * times)), _LARGEST_CHUNK))
+    left = rest - times * chunk
+    columns = int(min(max(_LEAST_GRAM, 0.25 * left / gram), _MOST_GRAM))
+    return Room(
+        chunk_rows=max(1, min(m, chunk // width)),
+        gram_columns=columns,
+        column_bytes=max(0, int(left - columns * gram - _SPARE * limit)),
+    )
+
+
+def check_limit(memory_limit: Any) -> int | None:
+    """Bytes from a number or from text such as "2GB"; None as it is."""
+    if memory_limit is None:
+        return None
+    wrong = (
+        "memory_limit must be a number of bytes, or text such as '500MB' or '2GB', got "
+        f"{memory_limit!r}."
+    )
+    if isinstance(memory_limit, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?I?)B?\s*", memory_limit.upper())
+        if match is None or match[2] not in _UNITS:
+            raise ValueError(wrong)
+        value = float(match[1]) * _UNITS[match[2]]
+    elif isinstance(memory_limit, int | np.integer) and not isinstance(memory_limit, bool):
+        value = float(memory_limit)
+    else:
+        raise TypeError(wrong)
+    if value < 1:
+        raise ValueError(wrong)
+    return int(value)
+
+
+def default_limit() -> int:
+    """A share of the memory of the machine, in bytes."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not on every system
+        total = 8 << 30
+    return int(_DEFAULT_SHARE * total)
+
+
+def _in_words(count: int) -> str:
+    for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} bytes"

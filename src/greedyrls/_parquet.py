@@ -1,0 +1,194 @@
+"""Rows in Parquet files: read in batches through pyarrow, which is loaded only here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._file_sources import NUMERIC
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ImportError("Parquet files need pyarrow: pip install pyarrow.") from error
+    return pyarrow, parquet
+
+
+def parquet_files(path: Path) -> list[Path]:
+    """A file, or all of a folder and of those in it, in the order of their names."""
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file or folder {path}.")
+    if not path.is_dir():
+        return [path]
+    found = sorted(
+        file
+        for pattern in ("*.parquet", "*.pq")
+        for file in path.rglob(pattern)
+        if not file.name.startswith((".", "_"))
+    )
+    if not found:
+        raise FileNotFoundError(f"There is no *.parquet file in {path}.")
+    return found
+
+
+class ParquetSource:
+    """Some numeric columns of Parquet files of one kind, one file after the other."""
+
+    def __init__(
+        self, files: Sequence[Path], columns: Sequence[str] | None, leave_out: Sequence[str] = ()
+    ) -> None:
+        self._files = list(files)
+        schema = self._open(self._files[0]).schema_arrow
+        if columns is None:
+            columns = [name for name in schema.names if name not in leave_out]
+        self.names = tuple(columns)
+        if not self.names:
+            raise ValueError(f"{self._files[0]} has no columns to select from.")
+        types = _types(schema, self.names, self._files[0])
+        self._starts = [0]
+        self._overhead = 0
+        for file in self._files:
+            opened = self._open(file)
+            if _types(opened.schema_arrow, self.names, file) != types:
+                raise ValueError(f"{file} has columns of other types than {self._files[0]}.")
+            self._starts.append(self._starts[-1] + opened.metadata.num_rows)
+            # A row group is decoded a batch at a time, but its pages are held meanwhile.
+            sizes = [
+                opened.metadata.row_group(group).total_byte_size
+                for group in range(opened.metadata.num_row_groups)
+            ]
+            self._overhead = max(self._overhead, *sizes, 0)
+        self._dtype = np.result_type(*types)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """m and n."""
+        return self._starts[-1], len(self.names)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """That all columns can be converted to."""
+        return self._dtype
+
+    @property
+    def overhead(self) -> int:
+        """Of the largest row group."""
+        return self._overhead
+
+    @property
+    def name(self) -> str:
+        """The file, or the first of them."""
+        return str(self._files[0])
+
+    def chunks(self, height: int) -> Iterator[NDArray[Any]]:
+        """All rows in order; a chunk ends where a file does."""
+        for number in range(len(self._files)):
+            yield from self._batches(number, height)
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Some rows: batches up to the last of them are decoded."""
+        parts = [np.empty((0, len(self.names)), dtype=self._dtype)]
+        for number, (first, last) in enumerate(
+            zip(self._starts[:-1], self._starts[1:], strict=True)
+        ):
+            top = first
+            if last <= start or first >= stop:
+                continue
+            for chunk in self._batches(number, 1024):
+                inside = slice(max(0, start - top), max(0, stop - top))
+                parts.append(chunk[inside])
+                top += len(chunk)
+                if top >= stop:
+                    break
+        return np.concatenate(parts)
+
+    def values(self, names: Sequence[str]) -> list[NDArray[Any]]:
+        """Some columns whole, in memory."""
+        result = []
+        for name in names:
+            parts = []
+            for file in self._files:
+                opened = self._open(file)
+                if name not in opened.schema_arrow.names:
+                    raise ValueError(f"{file} has no column {name!r}.")
+                column = opened.read(columns=[name]).column(name)
+                _refuse_missing(column, name, file)
+                parts.append(column.to_numpy())
+            result.append(np.concatenate(parts))
+        return result
+
+    def _open(self, path: Path) -> Any:
+        arrow, parquet = _pyarrow()
+        try:
+            return parquet.ParquetFile(path, pre_buffer=False)
+        except (arrow.ArrowException, OSError) as error:
+            raise _damaged(path, error) from error
+
+    def _batches(self, number: int, height: int) -> Iterator[NDArray[Any]]:
+        arrow, _ = _pyarrow()
+        path = self._files[number]
+        opened = self._open(path)
+        known = self._starts[number + 1] - self._starts[number]
+        if opened.metadata.num_rows != known:
+            raise OSError(
+                f"{path} has {opened.metadata.num_rows} rows; when it was opened it had {known}."
+            )
+        batches = opened.iter_batches(height, columns=list(self.names), use_threads=False)
+        while True:
+            try:
+                batch = next(batches, None)
+            except (arrow.ArrowException, OSError) as error:
+                raise _damaged(path, error) from error
+            if batch is None:
+                return
+            yield self._converted(batch, path)
+
+    def _converted(self, batch: Any, path: Path) -> NDArray[Any]:
+        """Column by column, as they lie in a batch."""
+        values = np.empty((len(self.names), batch.num_rows), dtype=self._dtype)
+        for place, name in enumerate(self.names):
+            column = batch.column(batch.schema.get_field_index(name))
+            _refuse_missing(column, name, path)
+            values[place] = column.to_numpy(zero_copy_only=False)
+        return values.T
+
+
+def _types(schema: Any, names: Sequence[str], path: Path) -> list[np.dtype[Any]]:
+    """NumPy's types of some columns; an error that names one that is not there or no number."""
+    types = []
+    for name in names:
+        count = schema.names.count(name)
+        if count != 1:
+            what = "no column" if count == 0 else f"{count} columns named"
+            raise ValueError(f"{path} has {what} {name!r}.")
+        kind = schema.field(name).type
+        try:
+            dtype = np.dtype(kind.to_pandas_dtype())
+        except (NotImplementedError, TypeError):
+            dtype = np.dtype(object)
+        if dtype.kind not in NUMERIC:
+            raise ValueError(
+                f"Column {name!r} of {path} is not numeric ({kind}); leave it out with columns=, "
+                "or write it as numbers."
+            )
+        types.append(dtype)
+    return types
+
+
+def _refuse_missing(column: Any, name: str, path: Path) -> None:
+    if column.null_count:
+        raise ValueError(
+            f"Column {name!r} of {path} has missing values; fill them in, or drop the column "
+            "(columns=) or those rows."
+        )
+
+
+def _damaged(path: Path, error: Exception) -> ValueError:
+    return ValueError(f"{path} cannot be read as Parquet; is it whole? ({error})")

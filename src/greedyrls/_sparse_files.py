@@ -1,0 +1,85 @@
+"""A sparse X whose arrays are memory maps: by columns and by rows, in a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ._sparse import SparseMatrix
+
+PARTS = ("indptr", "indices", "data")
+FORMS = ("columns", "rows")
+
+
+class SparseFile:
+    """Sparse data in a folder, to be passed as X; made by `greedyrls.files.open_svmlight`.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        m and n.
+    dtype : numpy.dtype
+    feature_names : None
+        svmlight files have none.
+    """
+
+    feature_names: tuple[str, ...] | None = None
+
+    def __init__(self, folder: Path, shape: tuple[int, int]) -> None:
+        self._folder = folder
+        self.shape = shape
+        self._by_columns = sparse.csc_array(self._arrays("columns"), shape=shape)
+        self._by_rows = sparse.csr_array(self._arrays("rows"), shape=shape)
+        for form in (self._by_columns, self._by_rows):
+            form.has_canonical_format = True  # converted so; to look would read everything
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the numbers."""
+        dtype: np.dtype[Any] = self._by_columns.dtype
+        return dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        return f"<{self._folder}: sparse, {m} × {n}, {self._by_columns.nnz} values>"
+
+    def _arrays(self, form: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Values, places, and where each column (or row) begins, checked for their lengths."""
+        indptr, indices, data = (self._array(f"{form}_{part}") for part in PARTS)
+        lines = self.shape[1] if form == "columns" else self.shape[0]
+        if len(indptr) != lines + 1 or indptr[-1] != len(indices) or len(indices) != len(data):
+            raise ValueError(
+                f"{self._folder} is damaged: the arrays by {form} do not fit together; convert the "
+                "svmlight file again."
+            )
+        return data, indices, indptr
+
+    def _array(self, name: str) -> NDArray[Any]:
+        path = self._folder / f"{name}.npy"
+        try:
+            array: NDArray[Any] = np.load(path, mmap_mode="r")
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"{path} cannot be read ({error}); convert the svmlight file again."
+            ) from error
+        return array
+
+    def matrix(self) -> SparseMatrix:
+        """For a search."""
+        return SparseMatrix(self._by_columns, self._by_rows)
+
+    def to_scipy(self) -> Any:
+        """The same as a `scipy.sparse.csc_array`, on the memory maps.
+
+        Returns
+        -------
+        csc_array of shape (m, n)
+        """
+        return self._by_columns
