@@ -339,6 +339,8 @@ def _filled(
         else:
             if roles.impute is not None:
                 fill = float(np.nanmedian(values.values))
+                if values.is_flag:
+                    fill = float(fill > 0.5)  # half true is neither
             if name in gaps:
                 values = Numbers(np.where(values.is_missing, fill, values.values))
             inputs[name] = InputColumn(name, None, fill)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 from .._analysis import assess, choose, model_curve, permute, plan_folds, provisional, resample
 from .._path import SelectionPath
@@ -73,15 +74,19 @@ def _chosen(job: Job, loaded: Loaded) -> tuple[SelectionPath | None, str | None]
         if not isinstance(question.alpha, float):
             # Choosing the penalty takes most of the time: have something to save meanwhile.
             # What it may find wrong, the real choice finds again.
-            with working(job, "Looking at the data"), suppress(ValueError):
+            with working(job, "Looking at the data"), suppress(ValueError), catch_warnings():
+                simplefilter("ignore")
                 first = choose(prepared, replace(provisional(question, prepared), verbose=0))
-        path = first if first is not None and first.interrupted else choose(prepared, question)
+            if first is not None and first.interrupted:
+                raise KeyboardInterrupt
+        path = choose(prepared, question)
     except KeyboardInterrupt:
         if first is None:
             return None, "interrupted before the first feature was chosen; nothing to save."
+        also = " Features that came later are missing." if first.interrupted else ""
         return first, (
             f"The choice of the penalty was interrupted: alpha={first.settings.alpha:.4g} is a "
-            "middling one that nothing speaks for, and so is what follows from it."
+            f"middling one that nothing speaks for, and so is what follows from it.{also}"
         )
     if path.interrupted:
         return path, "The search was interrupted: features that came later are missing."

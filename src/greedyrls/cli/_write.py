@@ -99,15 +99,16 @@ def write_result(result: SelectionResult, folder: Path) -> list[Path]:
     """Everything that is known, for programs and for people."""
     from ..report import make_report
 
-    contents: dict[str, str | bytes] = {
-        RESULT: result.to_json(indent=1) + "\n",
-        MODEL: result.model().to_json(indent=1) + "\n",
-        PATH: rows_as_csv(result.rows()),
-        REPORT: make_report(result),
-        PICTURE: picture(result),
+    # What cannot be made again without the data first: a page that fails must not lose it.
+    contents: dict[str, Callable[[], str | bytes]] = {
+        RESULT: lambda: result.to_json(indent=1) + "\n",
+        MODEL: lambda: result.model().to_json(indent=1) + "\n",
+        PATH: lambda: rows_as_csv(result.rows()),
+        REPORT: lambda: make_report(result),
+        PICTURE: lambda: picture(result),
     }
-    for name, content in contents.items():
-        write(folder / name, content)
+    for name, make in contents.items():
+        write(folder / name, make())
     return [folder / name for name in contents]
 
 
@@ -124,7 +125,10 @@ def picture(result: SelectionResult) -> bytes:
     """The path as a PNG picture."""
     from ..plots import plot_path
 
-    return as_png(lambda axes: plot_path(result.path, result.null, ax=axes))
+    null = result.null
+    if null is not None and null.measure != result.path.settings.loss:
+        null = None  # another measure has no place on the same axis
+    return as_png(lambda axes: plot_path(result.path, null, ax=axes))
 
 
 def as_png(draw: Callable[[Any], object]) -> bytes:
