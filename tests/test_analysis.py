@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, SelectionPath
 from greedyrls._analysis import (
@@ -293,9 +293,9 @@ def test_an_assessment_of_classes_in_groups() -> None:
         prepared.X,
         prepared.y,
         3,
-        cv=shuffled(5, GroupKFold),
+        cv=shuffled(5, StratifiedGroupKFold),
         alpha=1.0,
-        inner_cv=shuffled(4, GroupKFold),
+        inner_cv=shuffled(4, StratifiedGroupKFold),
         groups=prepared.groups,
         loss="squared",
         task="classification",

@@ -84,7 +84,7 @@ def test_the_path_as_csv(made: dict[str, Path]) -> None:
     rows = rows_of((made["y"] / "path.csv").read_text())
     assert list(rows[0]) == [
         *("n_features", "feature", "column", "level", "loss", "standard_error", "gain"),
-        *("held_out_loss", "held_out_error", "runner_up", "runner_up_share"),
+        *("honest_loss", "honest_error", "honest_source", "runner_up", "runner_up_share"),
         *("search_loss", "runner_up_search_loss", "is_chosen"),
     ]
     assert len(rows) == len(result.path) == 5
@@ -95,8 +95,8 @@ def test_the_path_as_csv(made: dict[str, Path]) -> None:
     assert_allclose([float(row["search_loss"]) for row in rows], result.path.losses, rtol=0)
     assert result.assessment is not None
     test = result.assessment.test
-    assert_allclose([float(row["held_out_loss"]) for row in rows], test.mean, rtol=0)
-    assert_allclose([float(row["held_out_error"]) for row in rows], test.error, rtol=0)
+    assert_allclose([float(row["honest_loss"]) for row in rows], test.mean, rtol=0)
+    assert_allclose([float(row["honest_error"]) for row in rows], test.error, rtol=0)
     gains = -np.diff([result.path.initial_loss, *curve.mean])
     assert_allclose([float(row["gain"]) for row in rows], gains)
     for row, step, feature in zip(rows, result.path.steps, result.features, strict=True):
@@ -187,7 +187,7 @@ def test_results_are_not_replaced_unasked(
 def test_a_single_file_is_enough_to_refuse(cli: CommandLine, data: Path, tmp_path: Path) -> None:
     (tmp_path / "path.csv").write_text("mine")
     arguments = select_arguments(data, "y", *QUICK, "--out", tmp_path)
-    assert "there is a path.csv already" in cli.refusal("select", *arguments)
+    assert "path.csv is there already" in cli.refusal("select", *arguments)
     assert (tmp_path / "path.csv").read_text() == "mine"
 
 
@@ -270,7 +270,8 @@ def test_exports(language: str, made: dict[str, Path], cli: CommandLine, tmp_pat
 
     file, out = made["y"] / "model.json", tmp_path / "model.out"
     model = LinearModel.from_json(file.read_text())
-    assert cli.fine("export", file, "--to", language, "--out", out) == ""
+    ended = cli("export", file, "--to", language, "--out", out)
+    assert ended == (0, "", f"Written: {out}\n")
     if language == "onnx":
         assert out.read_bytes() == to_onnx(model)
         assert "--out FILE" in cli.refusal("export", file, "--to", "onnx")
@@ -279,12 +280,15 @@ def test_exports(language: str, made: dict[str, Path], cli: CommandLine, tmp_pat
     assert out.read_text(encoding="utf-8") == make(model)
     assert cli.fine("export", file, "--to", language) == make(model)
     assert "--overwrite" in cli.refusal("export", file, "--to", language, "--out", out)
-    cli.fine("export", file, "--to", language, "--out", out, "--overwrite")
+    assert cli("export", file, "--to", language, "--out", out, "--overwrite").code == 0
 
 
 def test_names_in_exports(made: dict[str, Path], cli: CommandLine) -> None:
     file = made["y"] / "model.json"
     assert "price_of(" in cli.fine("export", file, "--to", "c", "--name", "price_of")
+    assert "def price_of(" in cli.fine("export", file, "--to", "python", "--name", "price_of")
+    assert "--table is for" in cli.refusal("export", file, "--to", "c", "--table", "customers")
+    assert "--name is for" in cli.refusal("export", file, "--to", "sql", "--name", "price_of")
     assert "customers" in cli.fine("export", file, "--to", "sql", "--table", "customers")
     assert "got 'a b'" in cli.refusal("export", file, "--to", "c", "--name", "a b")
     assert "'--to'" in cli.refusal("export", file, "--to", "cobol")
@@ -347,3 +351,32 @@ def test_the_bench(cli: CommandLine) -> None:
     assert "-k 30 is more than the 20 features" in cli.refusal("bench", "-n", "20", "-k", "30")
     # What others have to say of data with more features than samples is no part of the answer.
     cli.fine("bench", "-m", "10", "-n", "20", "-k", "15", "--repeats", "1")
+
+
+def test_what_is_there_is_not_replaced(
+    made: dict[str, Path], cli: CommandLine, tmp_path: Path
+) -> None:
+    precious = tmp_path / "result.json"
+    precious.write_text("mine")
+    assert "result.json is there already" in cli.refusal("demo", "--out", tmp_path)
+    page = tmp_path / "page.html"
+    page.write_text("mine")
+    result = made["y"] / "result.json"
+    assert "--overwrite" in cli.refusal("report", result, "--out", page)
+    cli.fine("report", result, "--out", page, "--overwrite")
+    assert precious.read_text() == "mine"
+    assert "<html" in page.read_text(encoding="utf-8")
+
+
+def test_links_and_devices_are_written_to(
+    made: dict[str, Path], cli: CommandLine, tmp_path: Path
+) -> None:
+    target, link = tmp_path / "target.html", tmp_path / "link.html"
+    target.write_text("old")
+    link.symlink_to(target)
+    result = made["y"] / "result.json"
+    cli.fine("report", result, "--out", link, "--overwrite")
+    assert link.is_symlink()
+    assert "<html" in target.read_text(encoding="utf-8")
+    cli.fine("report", result, "--out", "/dev/null", "--overwrite")
+    assert Path("/dev/null").is_char_device()

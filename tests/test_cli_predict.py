@@ -118,7 +118,7 @@ def test_predictions_of_new_rows(made: dict[str, Path], cli: CommandLine, tmp_pa
     assert "column 'colour' has 1 value" in ended.err
     assert "'violet'" in ended.err
     quiet = cli("predict", made["y"] / "model.json", file, "--quiet")
-    assert quiet == (0, "", "")
+    assert quiet == (0, ended.out, "")  # predictions are what was asked for, not a message
     document = json.loads(cli("predict", made["y"] / "model.json", file, "--json").out)
     assert document["prediction"] == [float(row["prediction"]) for row in rows_of(ended.out)]
 
@@ -198,3 +198,16 @@ def test_gaps_that_the_model_does_not_fill(cli: CommandLine, data: Path, tmp_pat
     message = cli.refusal("predict", out / "model.json", gaps)
     assert "Column 'x0'" in message
     assert "row 7" in message
+
+
+def test_flags_written_as_numbers_are_the_same_labels(cli: CommandLine, tmp_path: Path) -> None:
+    flags = [row % 3 == 0 for row in range(40)]
+    x = [float(flag) + 0.1 * (row % 5) for row, flag in enumerate(flags)]
+    given = write_csv(
+        tmp_path / "flags.csv", {"x": x, "outcome": [str(one).lower() for one in flags]}
+    )
+    model = model_file(cli, tmp_path, given)
+    ones = [int(one) for one in flags]
+    numbers = write_csv(tmp_path / "numbers.csv", {**columns, "outcome": ones})
+    for data in (given, numbers):
+        assert "error rate 0 " in cli("predict", model, data).err

@@ -50,7 +50,7 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
         if missing is None:
             _find_out(job, loaded, path, extras, parts)
     except KeyboardInterrupt:
-        missing = "The assessment was interrupted: what came later is missing."
+        missing = _left_out(extras, parts)
     except ValueError as error:
         # The selection may have taken hours; it is kept, though it cannot be assessed so.
         failure = error
@@ -64,6 +64,17 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
         print(f"greedyrls: interrupted; {one_line(kept)}.", file=sys.stderr)
         return INTERRUPTED
     return FINE
+
+
+def _left_out(extras: Extras, parts: dict[str, Any]) -> str:
+    """What was asked for and is not there."""
+    asked = {
+        "assessment": ("the assessment", extras.folds),
+        "stability": ("the resamples", extras.resamples),
+        "null": ("the permutations", extras.permutations),
+    }
+    absent = [words for name, (words, count) in asked.items() if count and name not in parts]
+    return f"Interrupted: {' and '.join(absent) or 'the losses of the models'} not done."
 
 
 def _chosen(job: Job, loaded: Loaded) -> tuple[SelectionPath | None, str | None]:
@@ -145,6 +156,10 @@ def check_question(job: Job, loaded: Loaded) -> None:
         )
     if question.n_jobs == 0:
         raise InputError("--jobs 0 does nothing; use 1 or more, or -1 for all cores.")
+    if isinstance(question.n_features, int) and (
+        question.max_features is not None or question.size_rule != "min"
+    ):
+        raise InputError("--max-features and --size-rule are for -k auto; leave them out.")
     if len(prepared.y) < 3:
         raise InputError(f"{job.data.name} has {len(prepared.y)} rows; at least 3 are needed.")
     if question.loss in ("zero_one", "balanced_zero_one", "auc"):
