@@ -203,9 +203,9 @@ def test_gaps_that_the_model_does_not_fill(cli: CommandLine, data: Path, tmp_pat
 def test_flags_written_as_numbers_are_the_same_labels(cli: CommandLine, tmp_path: Path) -> None:
     flags = [row % 3 == 0 for row in range(40)]
     x = [float(flag) + 0.1 * (row % 5) for row, flag in enumerate(flags)]
-    given = write_csv(
-        tmp_path / "flags.csv", {"x": x, "outcome": [str(one).lower() for one in flags]}
-    )
+    columns = {"x": x, "z": [float(row % 7) for row in range(40)]}
+    words = [str(one).lower() for one in flags]
+    given = write_csv(tmp_path / "flags.csv", {**columns, "outcome": words})
     model = model_file(cli, tmp_path, given)
     ones = [int(one) for one in flags]
     numbers = write_csv(tmp_path / "numbers.csv", {**columns, "outcome": ones})
