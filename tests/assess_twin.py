@@ -115,7 +115,7 @@ class Question:
         inner = self.options.get("inner_cv", "loo")
         splits: Any = "loo"
         if not isinstance(inner, str):
-            if self.measure == self.loss_of(path):
+            if self.measure == self.loss_of(path) and path.refit_alphas is None:
                 return path.losses
             groups = self.options.get("groups")
             folds = make_folds(

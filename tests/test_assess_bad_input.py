@@ -228,3 +228,12 @@ def test_errors_do_not_recommend_what_is_refused(value: Any) -> None:
 def test_errors_name_the_measure() -> None:
     with pytest.raises(ValueError, match="measure='accuracy'"):
         ask("cross_validate_path", {"measure": "accuracy"})
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_a_fold_that_trains_on_a_single_sample(fit_intercept: bool) -> None:
+    X, y = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 1.0], [4.0, 3.0]]), np.arange(4.0)
+    with pytest.raises(ValueError, match="fewer than 2 training samples"):
+        cross_validate_path(
+            X, y, 1, cv=[0, 1, 1, 1], alpha=1.0, task="regression", fit_intercept=fit_intercept
+        )

@@ -309,7 +309,7 @@ def test_the_table_and_the_sentence(
             line for line in lines if line.split()[:2] == [str(row["n_features"]), row["feature"]]
         ]
         assert f"{row['loss']:.4g} ± " in line
-        assert f"{row['held_out_loss']:.4g} ± " in line
+        assert f"{row['honest_loss']:.4g} ± " in line
         assert row["runner_up"] in line
     assert result.sentence.split(".")[0] in shown
     assert "Note: Left out as asked" in shown

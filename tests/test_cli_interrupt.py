@@ -13,6 +13,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from command_line import QUICK, CommandLine, environment_here, select_arguments
-from greedyrls import LinearModel, SelectionResult, greedy_path
+from greedyrls import LinearModel, SelectionResult, StopReason, greedy_path
 from greedyrls._preparation import Roles, prepare
 from greedyrls._read import read_table
 from greedyrls.cli import _select
@@ -97,6 +98,25 @@ def test_while_the_penalty_is_chosen(
     assert "interrupted" in ended.out
 
 
+def test_while_there_is_only_a_middling_penalty(
+    cli: CommandLine, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first search is cut short: neither its penalty nor its length is what was asked."""
+    original = _select.choose
+
+    def cut(*given: Any) -> Any:
+        return replace(original(*given).truncated(2), stop_reason=StopReason.INTERRUPTED)
+
+    monkeypatch.setattr(_select, "choose", cut)
+    ended = cli("select", *select_arguments(data, "y", "-k", "4", "--alpha", "9,1,4", "--json"))
+    assert ended.code == 130
+    result = SelectionResult.from_json(ended.out)
+    assert (result.size, result.path.settings.alpha) == (2, 4.0)
+    assert result.missing is not None
+    assert "choice of the penalty was interrupted" in result.missing
+    assert "Features that came later are missing" in result.missing
+
+
 @pytest.mark.parametrize(
     ("stage", "there"),
     [
@@ -125,8 +145,11 @@ def test_while_it_is_assessed(
     assert not result.path.interrupted
     for part in ("model_curve", "assessment", "stability", "null"):
         assert (getattr(result, part) is not None) == (part in there)
-    assert result.missing == "The assessment was interrupted: what came later is missing."
-    assert "Warning: The assessment was interrupted" in ended.out
+    words = {"assessment": "assessment", "stability": "resamples", "null": "permutations"}
+    assert result.missing is not None
+    for part, word in words.items():
+        assert (f"the {word}" in result.missing) == (part not in there)
+    assert "Warning: Interrupted: " in ended.out
 
 
 def test_without_a_folder_and_for_scripts(

@@ -176,5 +176,5 @@ def test_classes_in_a_single_group() -> None:
     columns = {**regression(60), "site": numbers(row // 10 for row in range(60))}
     columns["y"] = texts(["a", "b", *["c"] * 8, *["a", "b"] * 25])
     prepared = prepared_of(columns, groups="site")
-    with pytest.raises(InputError, match="Class 'c' is in a single group"):
+    with pytest.raises(InputError, match="There is 1 group with class 'c', too few"):
         plan_folds(prepared, Question(alpha=1.0), None)

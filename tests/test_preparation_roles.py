@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from greedyrls._analysis import Question, choose
 from greedyrls._table import Column
@@ -183,7 +184,12 @@ def test_weights() -> None:
     columns["w"] = numbers([0.0, 1.5, 2.0] * 20)
     prepared = prepared_of(columns, weights="w")
     assert prepared.weights is not None
-    assert prepared.weights.tolist() == [0.0, 1.5, 2.0] * 20
+    assert prepared.weights.tolist() == [1.5, 2.0] * 20
+    assert "20 rows of weight 0 left out." in prepared.notes
+    # As if rows were there as often as they weigh.
+    assert_allclose(np.average(prepared.X, axis=0, weights=prepared.weights), 0.0, atol=1e-12)
+    spread = np.average(np.square(prepared.X), axis=0, weights=prepared.weights)
+    assert_allclose(spread, 1.0)
     assert "w" not in names_of(prepared)
     for values, told in (
         ([-1.0] + [1.0] * 59, "see row 1"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from ._assessment import Curve, PathAssessment
 from ._curves import LooCurve
@@ -83,7 +83,7 @@ def provisional(question: Question, prepared: Prepared) -> Question:
     if isinstance(question.alpha, list):
         alpha = sorted(question.alpha)[len(question.alpha) // 2]
     else:
-        squares = np.square(prepared.X).sum(axis=0)
+        squares = np.einsum("ij,ij->j", prepared.X, prepared.X)
         alpha = _MIDDLING * float(np.median(squares[squares > 0.0]))
     return replace(question, alpha=alpha)
 
@@ -214,19 +214,15 @@ def _units(prepared: Prepared) -> tuple[Any, int, str]:
     """What folds are made by and of how many units, and what to say where these are too few."""
     groups, y = prepared.groups, prepared.y
     if groups is not None:
-        count = int(groups.max()) + 1
+        make, count, told = GroupKFold, int(groups.max()) + 1, ""
         if prepared.task == "classification":
+            make = StratifiedGroupKFold
             for label in np.unique(y):
-                if len(np.unique(groups[y == label])) < 2:
-                    raise InputError(
-                        f"Class {label.item()!r} is in a single group, so that some folds would "
-                        "have none of it to train on: use another column, or --cv loo."
-                    )
-        return (
-            GroupKFold,
-            count,
-            f"are {count} groups, too few for folds in folds: use another column,",
-        )
+                having = len(np.unique(groups[y == label]))
+                if having < count:
+                    count, told = having, f" with class {label.item()!r}"
+        many = "is 1 group" if count == 1 else f"are {count} groups"
+        return make, count, f"{many}{told}, too few for folds in folds: use another column,"
     if prepared.task == "regression":
         return KFold, len(y), f"are {len(y)} rows, too few for folds in folds: use"
     labels, counts = np.unique(y, return_counts=True)

@@ -179,6 +179,11 @@ class PathAssessment(ArrayValue):
         return self._mean(self.chosen_losses)
 
     @property
+    def gain(self) -> tuple[float, float]:
+        """How much smaller the loss is than without features, and the error of that."""
+        return self._mean(self.initial_losses - self.chosen_losses)
+
+    @property
     def stability(self) -> Stability:
         """How alike the selections of the folds are, each with the features chosen in it."""
         chosen = tuple(
@@ -247,7 +252,7 @@ class PathAssessment(ArrayValue):
             self._sizes_in_words(),
             words,
         )
-        gain, error = self._mean(self.initial_losses - self.chosen_losses)
+        gain, error = self.gain
         found += cautions.no_better(self.estimate[0], self.initial_loss, gain, error, words)
         is_exhausted = len(self.sizes) >= self.n_available or self.is_size_chosen
         found += cautions.still_falling(test, self.initial_loss, is_exhausted, f"test {words}")

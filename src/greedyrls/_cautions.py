@@ -74,13 +74,18 @@ def overfitted(test: float, own: float, error: float, many: str, measure: str) -
 
 
 def no_better(
-    mean: float, initial_loss: float, gain: float, error: float, measure: str
+    mean: float,
+    initial_loss: float,
+    gain: float,
+    error: float,
+    measure: str,
+    where: str = "test folds",
 ) -> list[str]:
     """Where the chosen model does not beat the one without features; error is that of the gain."""
     if gain > (0.0 if np.isnan(error) else error):
         return []
     return [
-        f"On test folds the {measure} of the chosen features, {mean:.4g}, is not clearly better "
+        f"On {where} the {measure} of the chosen features, {mean:.4g}, is not clearly better "
         f"than that of a model without any, {initial_loss:.4g}."
     ]
 

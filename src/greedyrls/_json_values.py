@@ -149,7 +149,7 @@ class JsonObject:
         """A string."""
         value = self.value(key)
         if not isinstance(value, str):
-            raise ValueError(f"{key} is {str(value)[:40]}, not a string")
+            raise ValueError(f"{key} is {value!r:.40}, not a string")
         return value
 
     def texts(self, key: str, length: int | None = None) -> list[str]:
@@ -167,7 +167,7 @@ class JsonObject:
         """One of some strings."""
         value = self.value(key)
         if not isinstance(value, str) or value not in known:
-            raise ValueError(f"unknown {key} {str(value)[:40]!r}")
+            raise ValueError(f"unknown {key} {value!r:.40}")
         return value
 
     def whole(self, key: str, least: int = 0, end: int = LARGEST_WHOLE) -> int:
@@ -178,7 +178,7 @@ class JsonObject:
         """True or false."""
         value = self.value(key)
         if not isinstance(value, bool):
-            raise ValueError(f"{key} is {value!r}, not true or false")
+            raise ValueError(f"{key} is {value!r:.40}, not true or false")
         return value
 
 
@@ -192,7 +192,7 @@ def as_entries(values: Any, name: str, length: int | None) -> list[Any]:
 
 def as_number(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{name} has {value!r}, which is no number")
+        raise ValueError(f"{name} has {value!r:.40}, which is no number")
     try:
         number = float(value)
     except OverflowError:
@@ -204,7 +204,7 @@ def as_number(value: Any, name: str) -> float:
 
 def as_whole(value: Any, name: str, least: int, end: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value < end:
-        raise ValueError(f"{name} has {str(value)[:40]}, which is no whole number in its range")
+        raise ValueError(f"{name} has {value!r:.40}, which is no whole number in its range")
     return value
 
 

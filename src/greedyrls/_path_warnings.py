@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import _cautions as cautions
 from ._assessment import PathAssessment
+from ._kernels import Float
 from ._null import PermutationNull
 from ._path import SelectionPath
 from ._steps import StopReason
@@ -54,10 +55,20 @@ def path_warnings(
             raise TypeError(
                 f"{name} must be a {kind.__name__} or None, got {type(value).__name__}."
             )
-    settings = path.settings
+    found = path_cautions(path, path.losses)
+    if assessment is not None:
+        found += [sentence for sentence in assessment.warnings if sentence not in found]
+    if null is not None:
+        found += cautions.noise(null.chosen_p_value, len(null.null_losses))
+    return tuple(found)
+
+
+def path_cautions(path: SelectionPath, losses: Float) -> list[str]:
+    """What to say of a path alone; `losses` (k) are those of its models."""
+    settings, size = path.settings, path.chosen_size
     found = cautions.many_features(settings.n_features_in, settings.n_samples)
-    is_done = path.stop_reason is not StopReason.REACHED or path.chosen_size < len(path)
-    found += cautions.still_falling(path.losses, path.initial_loss, is_done, "loss")
+    is_done = path.stop_reason is not StopReason.REACHED or size < len(path)
+    found += cautions.still_falling(losses, path.initial_loss, is_done, "loss")
     names = settings.feature_names_in
     runners = [
         (
@@ -66,11 +77,8 @@ def path_warnings(
         )
         if step.runners_up
         else None
-        for step in path.steps
+        for step in path.steps[:size]
     ]
-    found += cautions.near_ties(path.losses, path.initial_loss, path.names(), runners)
-    if assessment is not None:
-        found += [sentence for sentence in assessment.warnings if sentence not in found]
-    if null is not None:
-        found += cautions.noise(null.chosen_p_value, len(null.null_losses))
-    return tuple(found)
+    # Runners-up were judged by the search, and only ties within the model matter.
+    ties = cautions.near_ties(path.losses[:size], path.initial_loss, path.names(), runners)
+    return found + ties

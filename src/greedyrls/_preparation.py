@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -81,20 +82,24 @@ def prepare(table: Table, roles: Roles) -> Prepared:
 def _prepare(table: Table, roles: Roles) -> Prepared:
     _check_roles(table, roles)
     notes: list[str] = []
-    table = _with_target(table, roles, notes)
+    table = _with_weight(_with_target(table, roles, notes), roles, notes)
     task, y, classes = _target(table, roles, notes)
     groups = _groups(table, roles)
     weights = _weights(table, roles)
     aside = {roles.target, roles.groups, roles.weights, *roles.ids, *roles.dropped}
     columns = {name: values for name, values in table.columns.items() if name not in aside}
-    left_out = [name for name in (*roles.ids, *roles.dropped) if name in table.columns]
+    left_out = list(dict.fromkeys((*roles.ids, *roles.dropped)))
     if left_out:
         notes.append(f"Left out as asked: {_listed(left_out)}.")
+    if roles.groups is not None:
+        notes.append(
+            f"Rows with the same {roles.groups!r} stay together in all folds; it is no feature."
+        )
     usable = _usable(table, columns, roles, notes)
     summaries = {name: summary(name, values) for name, values in usable.items()}
     summaries[roles.target] = summary(roles.target, table.columns[roles.target])
     filled, inputs = _filled(table, usable, roles, notes)
-    features, X = _features(table, filled, roles, notes)
+    features, X = _features(table, filled, roles, weights, notes)
     return Prepared(
         X=X,
         y=y,
@@ -150,9 +155,21 @@ def _with_target(table: Table, roles: Roles, notes: list[str]) -> Table:
             "--drop-missing-target."
         )
     notes.append(f"{_rows(count)} without a target left out.")
-    kept = ~is_missing
+    return _some_rows(table, ~is_missing)
+
+
+def _with_weight(table: Table, roles: Roles, notes: list[str]) -> Table:
+    """Only rows that have a weight: the others are no samples, and must not count for scales."""
+    weights = _weights(table, roles)
+    if weights is None or weights.all():
+        return table
+    notes.append(f"{_rows(int(np.count_nonzero(weights == 0.0)))} of weight 0 left out.")
+    return _some_rows(table, weights > 0.0)
+
+
+def _some_rows(table: Table, kept: NDArray[np.bool_]) -> Table:
     columns = {name: _part(column, kept) for name, column in table.columns.items()}
-    return Table(table.source, columns, table.n_rows - count, table.target)
+    return Table(table.source, columns, int(np.count_nonzero(kept)), table.target)
 
 
 def _part(column: Column, kept: NDArray[np.bool_]) -> Column:
@@ -178,6 +195,11 @@ def _target(
     if len(different) < 2:
         only = f", {different.tolist()[0]!r}," if len(different) else ""
         raise InputError(f"{where} has a single value{only} in all rows: nothing to predict.")
+    if isinstance(values, Texts) and _are_written_otherwise(values):
+        raise InputError(
+            f"{where} looks like numbers that cannot be read, such as {values.levels[0]!r}: take "
+            "out signs that group digits, or use --decimal ',' for decimal commas."
+        )
     if roles.task == "regression" and isinstance(values, Texts):
         shown = ", ".join(repr(level) for level in values.levels[:3])
         raise InputError(
@@ -219,6 +241,13 @@ def _target(
     if rare:
         notes.append(f"Classes with a single row: {_listed(rare)}.")
     return "classification", y, classes
+
+
+def _are_written_otherwise(values: Texts) -> bool:
+    """Whether texts are nearly all digits with signs in between that numbers do not have here."""
+    some = values.levels[:1000]
+    alike = [text for text in some if re.fullmatch(r"[-+]?\d{1,3}([.,' \u00a0]\d+)+", text)]
+    return len(alike) > 0.9 * len(some)
 
 
 def _plain(values: Column) -> NDArray[Any]:
@@ -306,7 +335,8 @@ def _usable(
     empty = [name for name, values in usable.items() if values.is_missing.all()]
     if empty:
         notes.append(f"{_columns(empty)} without any value left out: {_listed(empty)}.")
-    return {name: values for name, values in usable.items() if name not in set(empty)}
+    nothing = set(empty)
+    return {name: values for name, values in usable.items() if name not in nothing}
 
 
 def _filled(
@@ -339,6 +369,8 @@ def _filled(
         else:
             if roles.impute is not None:
                 fill = float(np.nanmedian(values.values))
+                if values.is_flag:
+                    fill = float(fill > 0.5)  # half true is neither
             if name in gaps:
                 values = Numbers(np.where(values.is_missing, fill, values.values))
             inputs[name] = InputColumn(name, None, fill)
@@ -352,7 +384,11 @@ def _filled(
 
 
 def _features(
-    table: Table, columns: dict[str, Numbers | Texts], roles: Roles, notes: list[str]
+    table: Table,
+    columns: dict[str, Numbers | Texts],
+    roles: Roles,
+    weights: Float | None,
+    notes: list[str],
 ) -> tuple[tuple[Feature, ...], Float]:
     """Features and their values (m × n); a text column has one for each text, or one of two."""
     wanted: list[tuple[str, str | None]] = []
@@ -382,10 +418,10 @@ def _features(
     for place, (name, level) in enumerate(wanted):
         numbers = term_values(columns[name], level)
         # Twice, because the mean of values far from 0 is rounded.
-        mean = float(numbers.mean())
-        mean += float((numbers - mean).mean())
+        mean = float(np.average(numbers, weights=weights))
+        mean += float(np.average(numbers - mean, weights=weights))
         X[:, place] = numbers - mean
-        scale = float(np.sqrt(np.mean(np.square(X[:, place]))))
+        scale = float(np.sqrt(np.average(np.square(X[:, place]), weights=weights)))
         if not (np.isfinite(scale) and scale > 0.0):
             raise InputError(
                 f"Column {name!r} of {table.source} has numbers too large or too close to each "

@@ -81,9 +81,14 @@ class Procedure:
         least: int = 0,
     ) -> Trial:
         """The selection on some rows, counted `counts` times; no early stop before `least`."""
+        weights = self._weights(rows, counts)
+        if (len(rows) if weights is None else np.count_nonzero(weights)) < 2:
+            raise ValueError(
+                "there are fewer than 2 training samples of positive weight to select from; use "
+                "more folds, or larger shares."
+            )
         plan, request = self._plan_and_request(rows, counts, least)
         problem = self.problem
-        weights = self._weights(rows, counts)
         data = None
         if whole is not None and counts is None and _shares_columns(plan):
             # The other rows lose their weight, so that Gram columns of all rows serve.

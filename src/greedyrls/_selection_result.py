@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from ._assessment import Curve, PathAssessment, measure_in_words
-from ._cautions import in_short
+from ._cautions import in_short, no_better, noise
 from ._kernels import Float
 from ._linear_model import InputColumn, Label, LinearModel, Term
 from ._null import PermutationNull
 from ._path import SelectionPath
-from ._path_warnings import path_warnings
+from ._path_warnings import path_cautions
 from ._stability import Stability
 
 
@@ -190,6 +191,11 @@ class SelectionResult:
         is_loo = self.path.settings.cv == "loo"
         return "leave-one-out loss" if is_loo else "cross-validation loss"
 
+    @property
+    def honest_source(self) -> str:
+        """Where `honest` comes from."""
+        return "penalty folds" if self.assessment is None else "test folds"
+
     def honest(self, k: int) -> tuple[float, float] | None:
         """The loss to expect on new samples with k features, and its standard error.
 
@@ -213,20 +219,58 @@ class SelectionResult:
         size = self.size
         names = ", ".join(feature.name for feature in self.features[: min(size, 8)])
         more = f" and {size - 8} more" if size > 8 else ""
-        chosen = f"{size} of {self.data.n_features} features predict {self.target}: {names}{more}."
-        return f"{chosen} {self._how_good()}"
+        chosen = (
+            f"{size} of {self.data.n_features} features were chosen to predict {self.target}: "
+            f"{names}{more}."
+        )
+        if self._is_doubtful():
+            chosen = f"Nothing clearly predicts {self.target}. {chosen}"
+        return f"{chosen} {self._how_good()}{self._in_units()}"
+
+    def _is_doubtful(self) -> list[str]:
+        """Where the model is not clearly better than none on held-out rows: why, in words."""
+        words = measure_in_words(self.measure)
+        if self.assessment is not None:
+            gain, error = self.assessment.gain
+            estimate, initial = self.assessment.estimate[0], self.assessment.initial_loss
+            return no_better(estimate, initial, gain, error, words)
+        found = self.honest(self.size)
+        if found is None:
+            return []
+        initial = self.path.initial_loss
+        where = "the rows held out in outer folds"
+        return no_better(found[0], initial, initial - found[0], found[1], words, where)
+
+    def _in_units(self) -> str:
+        """A mean squared error as people know it, for a regression."""
+        found = self.honest(self.size)
+        initial = self.path.initial_loss
+        if self.assessment is not None:
+            found, initial = self.assessment.estimate, self.assessment.initial_loss
+        is_known = found is not None and found[0] > 0.0 and initial > 0.0
+        if self.task != "regression" or self.measure != "squared" or not is_known:
+            return ""
+        assert found is not None
+        share = 1.0 - found[0] / initial
+        return (
+            f" That is an error of about {np.sqrt(found[0]):.3g} in {self.target}, and "
+            f"{share:.0%} of its variance explained."
+        )
 
     def _how_good(self) -> str:
         words = measure_in_words(self.measure)
         if self.assessment is not None:
             return self.assessment.sentence
+        what = "penalty and size"
+        if self.path.size_choice is not None and self.path.size_choice.rule == "given":
+            what = "the penalty"
         found = self.honest(self.size)
         if found is not None:
             loss, error = found
             spread = "" if np.isnan(error) else f" ± {in_short(error)}"
             return (
-                f"In the outer folds that chose penalty and size the {words} is {loss:.4g}{spread}"
-                f", against {self.path.initial_loss:.4g} without features; as they chose, it is a "
+                f"In the outer folds that chose {what} the {words} is {loss:.4g}{spread}, "
+                f"against {self.path.initial_loss:.4g} without features; as they chose, it is a "
                 "little too good: run with --assess for an honest estimate."
             )
         loss = float(self.own_curve.mean[self.size - 1])
@@ -239,12 +283,15 @@ class SelectionResult:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should be told, in sentences."""
-        found = tuple(
-            # Those who come by a file do not call functions.
-            warning.replace("(assess.cross_validate_path)", "(--assess)")
-            for warning in path_warnings(self.path, self.assessment, self.null)
-        )
-        return found if self.missing is None else (self.missing, *found)
+        # What matters most comes first.
+        found = [] if self.missing is None else [self.missing]
+        found += self._is_doubtful()
+        if self.null is not None:
+            found += noise(self.null.chosen_p_value, len(self.null.null_losses))
+        if self.assessment is not None:
+            found += self.assessment.warnings
+        found += path_cautions(self.path, self.own_curve.mean)
+        return tuple(dict.fromkeys(without_functions(found)))
 
     def rows(self) -> list[dict[str, Any]]:
         """The path as a table: a row for each size, with names as keys; None where unknown.
@@ -267,8 +314,9 @@ class SelectionResult:
                     "loss": loss,
                     "standard_error": _or_none(float(own.error[place])),
                     "gain": before - loss,
-                    "held_out_loss": None if honest is None else honest[0],
-                    "held_out_error": None if honest is None else _or_none(honest[1]),
+                    "honest_loss": None if honest is None else honest[0],
+                    "honest_error": None if honest is None else _or_none(honest[1]),
+                    "honest_source": None if honest is None else self.honest_source,
                     "runner_up": _name(names, runner),
                     "runner_up_share": _share(search_before, step.loss, runner),
                     "search_loss": step.loss,
@@ -310,6 +358,11 @@ class SelectionResult:
         from ._result_format import decode
 
         return decode(text)
+
+
+def without_functions(warnings: Iterable[str]) -> list[str]:
+    """Warnings for those who come by a file and do not call functions."""
+    return [one.replace("(assess.cross_validate_path)", "(--assess)") for one in warnings]
 
 
 def _or_none(value: float) -> float | None:

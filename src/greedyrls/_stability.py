@@ -178,10 +178,17 @@ class Stability(ArrayValue):
         always = int(np.count_nonzero(self.frequencies(k) == 1.0)) - len(self.forced)
         given = f" besides the {len(self.forced)} forced" if self.forced else ""
         word = "excellent" if value > 0.75 else "intermediate to good" if value >= 0.4 else "poor"
+        shortest = min(len(order) for order in self.selections)
+        many = f"first {k} feature{'s' * (k != 1)}"
+        if shortest < k:
+            many = f"{shortest} to {k} features chosen"
+        interval = f" ({self.level:.0%} interval {low:.2f} to {high:.2f})"
+        if self.source.startswith("folds"):
+            interval = ""  # folds share most of their rows: it would be too narrow
         return (
-            f"Stability of the first {k} feature{'s' * (k != 1)} over {len(self.selections)} "
-            f"selections ({self.source}): {value:.2f} ({self.level:.0%} interval {low:.2f} to "
-            f"{high:.2f}), {word}; {always} feature{'s' * (always != 1)} in every selection{given}."
+            f"Stability of the {many} over {len(self.selections)} selections ({self.source}): "
+            f"{value:.2f}{interval}, {word}; {always} feature{'s' * (always != 1)} in every "
+            f"selection{given}."
         )
 
 

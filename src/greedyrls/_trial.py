@@ -56,7 +56,7 @@ class Trial:
     def selection_losses(self, measure: Loss) -> Float:
         """What the selection believes of its models, (k)."""
         is_criterion = is_same_loss(measure, self._plan.loss)
-        if is_criterion and (self.path.refit_alphas is None or self._plan.folds is not None):
+        if is_criterion and self.path.refit_alphas is None:
             return self.path.losses
         if self._plan.folds is not None:
             return self._losses_in_folds(self._plan.folds, measure)

@@ -80,15 +80,17 @@ def _table(source: Source, layout: Layout, types: dict[str, Any]) -> Any:
 
     block = min(max(_SMALLEST_BLOCK, _BLOCK_ROWS * layout.row_length), _USUAL_LIMIT)
     while True:
+        native = source.open_native()
         options = csv.ReadOptions(
             column_names=layout.names,
             skip_rows_after_names=int(layout.header),
             block_size=block,
             # Under any other name Arrow would have Python recode what needs no recoding.
             encoding="utf8" if layout.encoding == "utf-8" else layout.encoding,
+            use_threads=native is not None and layout.encoding == "utf-8",
         )
         try:
-            with source.open() as file:
+            with source.open() if native is None else native as file:
                 table = csv.read_csv(
                     file, options, _parse_options(layout), _convert_options(layout, types)
                 )

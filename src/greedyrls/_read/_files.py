@@ -39,6 +39,24 @@ class Source:
     def __str__(self) -> str:
         return printable(str(self.path))
 
+    def open_native(self) -> Any:
+        """The same as a file of Arrow's own, where it can unpack it; else None.
+
+        Its threads read Python's files, too, but may still want the interpreter when it ends.
+        """
+        import pyarrow as pa
+
+        codecs = {"": None, ".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+        try:
+            str(self.path).encode()
+        except UnicodeEncodeError:
+            return None  # Arrow has no such names
+        if self.compression not in codecs:
+            return None
+        file = pa.OSFile(str(self.path))
+        codec = codecs[self.compression]
+        return file if codec is None else pa.CompressedInputStream(file, codec)
+
     def open(self) -> IO[bytes]:
         """The bytes of the file, unpacked."""
         if self.compression == ".gz":

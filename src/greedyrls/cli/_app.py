@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import __version__
-from ._options import COLUMNS, DATA, QUESTION, READING, TELLING, Reading, Sectioned, Telling
+from ._options import (
+    COLUMNS,
+    DATA,
+    LARGEST_SEED,
+    QUESTION,
+    READING,
+    TELLING,
+    Reading,
+    Sectioned,
+    Telling,
+)
 
 if TYPE_CHECKING:
     from ._job import Job
@@ -43,9 +53,7 @@ def app() -> None:
     "--folds",
     type=click.IntRange(2),
     metavar="N",
-    default=10,
-    show_default=True,
-    help="With --assess: how many outer folds.",
+    help="How many outer folds; asks for the estimate, too.  [default: 10]",
 )
 @click.option(
     "--resamples",
@@ -71,7 +79,7 @@ def app() -> None:
 @TELLING
 def select(
     assess: bool,
-    folds: int,
+    folds: int | None,
     resamples: int,
     permutations: int,
     out: Path | None,
@@ -95,7 +103,7 @@ def select(
     """
     from ._select import Extras, select_features
 
-    extras = Extras(folds if assess else 0, resamples, permutations)
+    extras = Extras(folds or 10 * assess, resamples, permutations)
     return select_features(_job(options), extras, out, overwrite)
 
 
@@ -170,7 +178,8 @@ def predict(
     metavar="FILE",
     help="By default report.html beside RESULT.",
 )
-def report(result: Path, out: Path | None) -> int:
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+def report(result: Path, out: Path | None, overwrite: bool) -> int:
     """Make report.html of a RESULT (result.json).
 
     One file for any browser, with no network: the path, the model of every size, how good it
@@ -182,7 +191,7 @@ def report(result: Path, out: Path | None) -> int:
     """
     from ._report import make_page
 
-    return make_page(result, out)
+    return make_page(result, out, overwrite)
 
 
 @app.command(cls=Sectioned)
@@ -243,7 +252,9 @@ def demo(out: Path, **options: Any) -> int:
 )
 @click.option("-k", "--size", metavar="N", type=click.IntRange(1), default=30, show_default=True)
 @click.option("--repeats", metavar="N", type=click.IntRange(1), default=3, show_default=True)
-@click.option("--seed", metavar="N", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(0, LARGEST_SEED), default=0, show_default=True
+)
 @TELLING
 def bench(samples: int, features: int, size: int, repeats: int, seed: int, **options: Any) -> int:
     """How fast is it on this machine, beside others?

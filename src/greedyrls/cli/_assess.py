@@ -10,6 +10,7 @@ import numpy as np
 from .._analysis import assess
 from .._assessment import PathAssessment
 from .._assessment_format import encode
+from .._selection_result import without_functions
 from ._job import Job, Loaded, load, make_origin, summarise
 from ._run import FINE
 from ._select import check_question
@@ -33,7 +34,7 @@ def assess_selection(job: Job, folds: int, out: Path | None, is_overwritten: boo
             print(document)
         elif job.telling.is_human:
             show_notes(loaded.prepared.notes)
-            show_assessment(assessment, assessment.warnings)
+            show_assessment(assessment, without_functions(assessment.warnings))
     finally:  # also where nobody looks any more
         if out is not None:
             write(out / ASSESSMENT, document + "\n")
@@ -47,7 +48,7 @@ def assess_selection(job: Job, folds: int, out: Path | None, is_overwritten: boo
 def _document(job: Job, loaded: Loaded, assessment: PathAssessment) -> str:
     """The assessment as JSON text, with what it was made of."""
     more = {
-        "warnings": list(assessment.warnings),
+        "warnings": without_functions(assessment.warnings),
         "data": asdict(summarise(job, loaded, [])),
         "origin": asdict(make_origin(job)),
     }

@@ -98,7 +98,7 @@ def _show(found: dict[str, Any]) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column(f"{found['samples']:,} × {found['features']:,}, float64")
     table.add_column("seconds", justify="right")
-    table.add_column("of our time", justify="right")
+    table.add_column("beside ours", justify="right")
     for name, value in seconds.items():
         table.add_row(name, number(value, 3), f"{number(value / own, 3)} ×")
     Console(highlight=False).print(table)

@@ -13,6 +13,8 @@ from ._types import Folds, Penalty, Size
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+# Of scikit-learn's folds.
+LARGEST_SEED = 2**32 - 1
 LOSSES = ("auto", "squared", "absolute", "zero_one", "balanced_zero_one", "auc")
 
 
@@ -95,7 +97,7 @@ READING = _stacked(
 )
 
 TELLING = _stacked(
-    click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors."),
+    click.option("-q", "--quiet", is_flag=True, help="No messages but errors."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts."),
 )
 
@@ -186,7 +188,7 @@ QUESTION = _stacked(
     ),
     click.option(
         "--seed",
-        type=click.IntRange(0),
+        type=click.IntRange(0, LARGEST_SEED),
         metavar="N",
         default=0,
         show_default=True,

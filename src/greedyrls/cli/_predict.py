@@ -54,8 +54,7 @@ def predict_rows(
     predictions = model.decide(scores)
     content = _as_csv(model, table, ids, scores, predictions, telling.is_json)
     if out is None:
-        if not telling.is_quiet:
-            print_text(content)
+        print_text(content)
     else:
         write(out, content)
     if not telling.is_quiet:
@@ -159,6 +158,10 @@ def _how_good(
         spread = errors.std(ddof=1) / np.sqrt(count) if count > 1 else np.nan
         told = f"mean squared error {number(float(errors.mean()))}"
     else:
+        if isinstance(model.classes[0], bool) and isinstance(truth, Numbers):
+            truth = Numbers(truth.values, is_flag=True)  # 1 and 0 are true and false
+        elif isinstance(truth, Numbers) and truth.is_flag and not isinstance(model.classes[0], str):
+            truth = Numbers(truth.values)
         labels = _labels(truth)[known]
         wrong = labels != np.array([_as_text(one) for one in predictions.tolist()])[known]
         spread = wrong.std(ddof=1) / np.sqrt(count) if count > 1 else np.nan

@@ -34,7 +34,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         with refusals():
             code = app.main(args=arguments, prog_name="greedyrls", standalone_mode=False)
-            sys.stdout.flush()  # or what is left would meet a closed pipe when Python ends
+            if sys.stdout is not None:  # closed by whoever called
+                sys.stdout.flush()  # or what is left would meet a closed pipe when Python ends
     except click.exceptions.NoArgsIsHelpError:
         return _run(["--help"])
     except click.exceptions.Exit as ended:

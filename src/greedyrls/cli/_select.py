@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 from .._analysis import assess, choose, model_curve, permute, plan_folds, provisional, resample
 from .._path import SelectionPath
@@ -49,7 +50,7 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
         if missing is None:
             _find_out(job, loaded, path, extras, parts)
     except KeyboardInterrupt:
-        missing = "The assessment was interrupted: what came later is missing."
+        missing = _left_out(extras, parts)
     except ValueError as error:
         # The selection may have taken hours; it is kept, though it cannot be assessed so.
         failure = error
@@ -65,6 +66,17 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
     return FINE
 
 
+def _left_out(extras: Extras, parts: dict[str, Any]) -> str:
+    """What was asked for and is not there."""
+    asked = {
+        "assessment": ("the assessment", extras.folds),
+        "stability": ("the resamples", extras.resamples),
+        "null": ("the permutations", extras.permutations),
+    }
+    absent = [words for name, (words, count) in asked.items() if count and name not in parts]
+    return f"Interrupted: {' and '.join(absent) or 'the losses of the models'} not done."
+
+
 def _chosen(job: Job, loaded: Loaded) -> tuple[SelectionPath | None, str | None]:
     """The path, and what an interrupt left out of it; no path where nothing was chosen yet."""
     question, prepared = job.ask(), loaded.prepared
@@ -73,15 +85,19 @@ def _chosen(job: Job, loaded: Loaded) -> tuple[SelectionPath | None, str | None]
         if not isinstance(question.alpha, float):
             # Choosing the penalty takes most of the time: have something to save meanwhile.
             # What it may find wrong, the real choice finds again.
-            with working(job, "Looking at the data"), suppress(ValueError):
+            with working(job, "Looking at the data"), suppress(ValueError), catch_warnings():
+                simplefilter("ignore")
                 first = choose(prepared, replace(provisional(question, prepared), verbose=0))
-        path = first if first is not None and first.interrupted else choose(prepared, question)
+            if first is not None and first.interrupted:
+                raise KeyboardInterrupt
+        path = choose(prepared, question)
     except KeyboardInterrupt:
         if first is None:
             return None, "interrupted before the first feature was chosen; nothing to save."
+        also = " Features that came later are missing." if first.interrupted else ""
         return first, (
             f"The choice of the penalty was interrupted: alpha={first.settings.alpha:.4g} is a "
-            "middling one that nothing speaks for, and so is what follows from it."
+            f"middling one that nothing speaks for, and so is what follows from it.{also}"
         )
     if path.interrupted:
         return path, "The search was interrupted: features that came later are missing."
@@ -140,6 +156,10 @@ def check_question(job: Job, loaded: Loaded) -> None:
         )
     if question.n_jobs == 0:
         raise InputError("--jobs 0 does nothing; use 1 or more, or -1 for all cores.")
+    if isinstance(question.n_features, int) and (
+        question.max_features is not None or question.size_rule != "min"
+    ):
+        raise InputError("--max-features and --size-rule are for -k auto; leave them out.")
     if len(prepared.y) < 3:
         raise InputError(f"{job.data.name} has {len(prepared.y)} rows; at least 3 are needed.")
     if question.loss in ("zero_one", "balanced_zero_one", "auc"):

@@ -56,7 +56,7 @@ def _legend(result: SelectionResult) -> list[str]:
     settings = result.path.settings
     codes = " of −1 and +1 codes" if result.classes is not None else ""
     measure = measure_in_words(settings.loss) + (codes if settings.loss == "squared" else "")
-    told = [f"Loss: {measure}, lower is better. Runner-up: its share of the gain, had it been in."]
+    told = [f"Loss: {measure}, lower is better. Runner-up: its share of the search's gain."]
     if result.model_curve is None and result.path.refit_alphas is not None:
         told.append(
             f"CV loss is the search's, with its own penalty {settings.alpha:.4g}; the models have "
@@ -72,7 +72,7 @@ def path_table(result: SelectionResult, width: int) -> Table:
     from rich.table import Table
 
     rows = result.rows()[:_ROWS]
-    has_honest = any(row["held_out_loss"] is not None for row in rows)
+    has_honest = any(row["honest_loss"] is not None for row in rows)
     own = "LOO loss" if result.path.settings.cv == "loo" else "CV loss"
     honest = [_honest_title(result)] if has_honest else []
     titles = ["#", "feature", own, "gain", *honest, "runner-up"]
@@ -127,7 +127,7 @@ def _cells(row: dict[str, Any], has_honest: bool) -> list[str]:
         number(row["gain"], 3),
     ]
     if has_honest:
-        cells.append(_with_error(row["held_out_loss"], row["held_out_error"]))
+        cells.append(_with_error(row["honest_loss"], row["honest_error"]))
     share = row["runner_up_share"]
     runner = "" if row["runner_up"] is None else printable(row["runner_up"])
     return [*cells, f"{runner} ({share:.0%})" if share is not None and share > 0.0 else runner]

@@ -28,7 +28,7 @@ def number(value: float | None, digits: int = 4) -> str:
     if value is None or math.isnan(value):
         return ""
     # Nobody counts the digits of very large numbers.
-    is_readable = 10**digits <= abs(value) < 1e15
+    is_readable = 10**digits <= abs(value) < 1e6
     return f"{value:,.0f}" if is_readable else f"{value:.{digits}g}"
 
 

@@ -6,10 +6,13 @@ import csv
 import importlib.util
 import io
 import os
+import signal
 import sys
 import tempfile
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +35,7 @@ def check_folder(folder: Path, names: tuple[str, ...], is_overwritten: bool) -> 
     there = [name for name in names if (folder / name).exists()]
     if there and not is_overwritten:
         raise InputError(
-            f"--out {folder}: there is a {there[0]} already; name another folder, or pass "
+            f"--out {folder}: {there[0]} is there already; name another folder, or pass "
             "--overwrite."
         )
     folder.mkdir(parents=True, exist_ok=True)
@@ -74,7 +77,10 @@ def write(path: Path, content: str | bytes) -> None:
     """Write a file under another name, then give it its own: nobody sees half of it."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     try:
-        _replace(path, data)
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)  # a pipe or a device is written to, not replaced
+        else:
+            _replace(path.resolve(), data)  # what a link points to, not the link
     except OSError as error:
         # By its own name, not by the one it had for a moment.
         raise InputError(f"{path}: cannot be written ({error.strerror or error}).") from error
@@ -99,16 +105,31 @@ def write_result(result: SelectionResult, folder: Path) -> list[Path]:
     """Everything that is known, for programs and for people."""
     from ..report import make_report
 
-    contents: dict[str, str | bytes] = {
-        RESULT: result.to_json(indent=1) + "\n",
-        MODEL: result.model().to_json(indent=1) + "\n",
-        PATH: rows_as_csv(result.rows()),
-        REPORT: make_report(result),
-        PICTURE: picture(result),
+    # What cannot be made again without the data first: a page that fails must not lose it.
+    contents: dict[str, Callable[[], str | bytes]] = {
+        RESULT: lambda: result.to_json(indent=1) + "\n",
+        MODEL: lambda: result.model().to_json(indent=1) + "\n",
+        PATH: lambda: rows_as_csv(result.rows()),
+        REPORT: lambda: make_report(result),
+        PICTURE: lambda: picture(result),
     }
-    for name, content in contents.items():
-        write(folder / name, content)
+    with uninterrupted():
+        for name, make in contents.items():
+            write(folder / name, make())
     return [folder / name for name in contents]
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C has to wait: what took hours is written in a second."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def rows_as_csv(rows: list[dict[str, object]]) -> str:
@@ -124,7 +145,10 @@ def picture(result: SelectionResult) -> bytes:
     """The path as a PNG picture."""
     from ..plots import plot_path
 
-    return as_png(lambda axes: plot_path(result.path, result.null, ax=axes))
+    null = result.null
+    if null is not None and null.measure != result.path.settings.loss:
+        null = None  # another measure has no place on the same axis
+    return as_png(lambda axes: plot_path(result.path, null, ax=axes))
 
 
 def as_png(draw: Callable[[Any], object]) -> bytes:

@@ -37,7 +37,8 @@ _FUNCTIONS = """
     memset modf nan nearbyint nextafter nexttoward pow remainder remquo rint round scalb scalbln
     scalbn signbit significand sin sinh sqrt strcat strchr strcmp strcoll strcpy strcspn strdup
     strerror strlen strncat strncmp strncpy strpbrk strrchr strspn strstr strtok strxfrm tan tanh
-    tgamma trunc y0 y1 yn
+    tgamma trunc y0 y1 yn bcmp bcopy bzero drem exp10 ffs finite index mempcpy pow10 rindex sincos
+    strsep strcasecmp strncasecmp stpcpy basename memccpy memmem strnlen strsignal strlcpy strlcat
 """
 # And names of the Python module.
 _MODULE = "Any CLASSES FILLS INTERCEPTS List Mapping TARGET TERMS math scores"
