@@ -15,9 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import machine
 import numpy as np
 from scipy import sparse
+
+import machine
 
 RESULTS = Path(__file__).parent / "results" / "sparse.json"
 
