@@ -32,8 +32,8 @@ def read_svmlight(source: Source, as_text: frozenset[str], matrix_limit: int) ->
     if size > matrix_limit:
         raise InputError(
             f"{source}: its {m} rows and {n - first} columns take {size / 2**30:.2f} GiB as a "
-            f"dense table, the limit is {matrix_limit / 2**30:.2f} GiB; sparse data are not "
-            "supported yet."
+            f"dense table, the limit is {matrix_limit / 2**30:.2f} GiB. In Python "
+            "greedy_path takes a sparse X as it is."
         )
     arrays: dict[str, NDArray[Any]] = {"target": y}
     if len(ids):
@@ -99,7 +99,7 @@ def _array(source: Source, archive: Any, name: str) -> NDArray[Any]:
 
 def _matrix_name(source: Source, arrays: dict[str, NDArray[Any]]) -> str:
     if "indptr" in arrays:
-        raise InputError(f"{source}: holds a sparse matrix; these are not supported yet.")
+        raise InputError(f"{source}: holds a sparse matrix; pass it to greedyrls in Python.")
     matrices = [
         name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "biuf"
     ]
