@@ -270,7 +270,7 @@ def test_features_that_are_not_there(file: Path) -> None:
 def test_names_that_are_no_files(tmp_path: Path) -> None:
     for wrong in (3, b"file", True, ["file"]):
         with pytest.raises(TypeError, match="checkpoint must be None or the name of a file"):
-            BASE.run(wrong)  # type: ignore[arg-type]
+            BASE.run(wrong)
     with pytest.raises(ValueError, match="is a folder; name a file"):
         BASE.run(tmp_path)
     with pytest.raises(ValueError, match="is a folder; name a file"):
@@ -294,7 +294,7 @@ def test_a_folder_that_cannot_be_written_to(
     def full(*args: Any, **options: Any) -> Any:
         raise OSError(28, "No space left on device", "/some/other/name")
 
-    monkeypatch.setattr("tempfile.mkstemp", full)
+    monkeypatch.setattr("os.replace", full)
     with pytest.raises(OSError, match="the checkpoint cannot be written") as caught:
         BASE.run(tmp_path / "file", callback=told.append)
     assert caught.value.filename == str(tmp_path / "file")

@@ -31,7 +31,7 @@ def language(request: pytest.FixtureRequest) -> str:
 
 def test_one_function_for_all(language: str) -> None:
     model = small_model()
-    content = export_model(model, language, name="price")  # type: ignore[arg-type]
+    content = export_model(model, language, name="price")
     assert content == WRITERS[language](model, name="price")
     assert isinstance(content, bytes if language == "onnx" else str)
     assert (b"price" if isinstance(content, bytes) else "price") in content

@@ -19,6 +19,8 @@ PACKAGE = Path(greedyrls.__file__).parent
 
 # Rooms from the ground up: a module or a package may import only rooms that stand before it.
 ROOMS = [
+    "_text",
+    "_atomic",
     "_kernels",
     "_sparse",
     "_sparse_files",
@@ -89,6 +91,7 @@ ROOMS = [
     "_draws",
     "_repeat",
     "assess",
+    "_axes",
     "_svg",
     "_draw_parts",
     "_html",

@@ -244,7 +244,7 @@ def test_other_texts_stay_text() -> None:
     card = parsed(odd._repr_html_())
     assert_harmless(card)
     assert "<b>\"folds'</b>" in text_of(card)
-    assert "<u> by number" in card.find(f"div/{SVG}svg").get("aria-label")  # type: ignore[union-attr]
+    assert "<u> by number" in card.find(f"div/{SVG}svg").get("aria-label")
 
 
 def test_a_name_on_a_line() -> None:

@@ -65,8 +65,7 @@ def test_data_of_all_kinds(kind: str) -> None:
     expected += np.outer(is_blue, MODEL.terms[1].coefficients)
     assert_allclose(MODEL.scores(KINDS[kind]), expected, rtol=1e-15)
     assert MODEL.predict(KINDS[kind]).tolist() == [
-        MODEL.classes[place]
-        for place in expected.argmax(axis=1)  # type: ignore[index]
+        MODEL.classes[place] for place in expected.argmax(axis=1)
     ]
     assert MODEL.unseen(KINDS[kind]) == {"colour": ["green"]}
 

@@ -156,7 +156,7 @@ def test_loads_nothing(make: Any) -> None:
 def _text_of(page: Page, tag: str) -> str:
     """Exactly as it is in the page, which the hash is of."""
     parts = {
-        "style": _page._joined(_page._STYLES),
+        "style": _page.style_sheet(),
         "script": _page._wrapped(_page._joined(_page._SCRIPTS)),
     }
     found = [text for attributes, text in page.all(tag) if not attributes.get("type")]
@@ -318,7 +318,7 @@ def test_written_in_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def fail(*_: Any) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(Path, "replace", fail)
+    monkeypatch.setattr("os.replace", fail)
     with pytest.raises(OSError, match="disk full"):
         write_report(regression(), file)
     assert file.read_bytes() == make_report(hostile()).encode("utf-8")

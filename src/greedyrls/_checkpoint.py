@@ -6,12 +6,10 @@ before: what is damaged is refused, and nothing of another search is ever taken 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import reprlib
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import __version__
+from ._atomic import replace_file
 from ._json_values import LARGEST_WHOLE, JsonObject, as_entries, or_null, read_part, write_document
 from ._kernels import Float
 from ._path import SelectionPath
@@ -270,7 +269,7 @@ class Checkpoint:
             path="null" if self._path is None else write_document(path_document(self._path)),
         )
         try:
-            _replace(self._file, _sealed(body.encode()))
+            replace_file(self._file, _sealed(body.encode()), is_durable=True)
         except OSError as error:
             # By its own name, not by the one it had for a moment.
             raise OSError(
@@ -400,18 +399,3 @@ _SEAL_LENGTH = len(_sealed(b"{}")) - 1
 
 def _is_sealed(data: bytes) -> bool:
     return data == _sealed(data[:-_SEAL_LENGTH] + b"}")
-
-
-def _replace(file: Path, data: bytes) -> None:
-    """Write a file under another name, on the disk, then give it its own."""
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as part:
-            part.write(data)
-            part.flush()
-            os.fsync(part.fileno())
-        os.replace(name, file)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise

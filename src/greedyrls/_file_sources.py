@@ -137,7 +137,7 @@ def read_into(file: Any, values: NDArray[Any], complaint: str) -> None:
 
 def bytes_of(values: NDArray[Any]) -> memoryview:
     """The bytes of an array whose numbers lie one after the other."""
-    return memoryview(values.reshape(-1).view(np.uint8))  # type: ignore[arg-type]  # it is a buffer
+    return values.reshape(-1).view(np.uint8).data
 
 
 def map_of(array: Any) -> np.memmap[Any, Any] | None:

@@ -205,7 +205,7 @@ class SelectionResult:
         if self.assessment is not None:
             curve = self.assessment.test
         elif self.path.held_out is not None:
-            curve = self.path.held_out  # type: ignore[assignment]  # losses and errors, too
+            curve = Curve(*self.path.held_out)
         else:
             return None
         losses, errors = curve
@@ -312,10 +312,10 @@ class SelectionResult:
                     "column": feature.column,
                     "level": feature.level,
                     "loss": loss,
-                    "standard_error": _or_none(float(own.error[place])),
+                    "standard_error": or_none(float(own.error[place])),
                     "gain": before - loss,
                     "honest_loss": None if honest is None else honest[0],
-                    "honest_error": None if honest is None else _or_none(honest[1]),
+                    "honest_error": None if honest is None else or_none(honest[1]),
                     "honest_source": None if honest is None else self.honest_source,
                     "runner_up": _name(names, runner),
                     "runner_up_share": _share(search_before, step.loss, runner),
@@ -365,8 +365,9 @@ def without_functions(warnings: Iterable[str]) -> list[str]:
     return [one.replace("(assess.cross_validate_path)", "(--assess)") for one in warnings]
 
 
-def _or_none(value: float) -> float | None:
-    return None if np.isnan(value) else value
+def or_none(value: float) -> float | None:
+    """A number for a table, or nothing where there is none."""
+    return None if np.isnan(value) else float(value)
 
 
 def _name(names: tuple[str, ...] | None, runner: tuple[int, float] | None) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -10,6 +9,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from ._axes import Axis
 from ._kernels import Float
 
 # A notebook may be white or black and does not say which. Text has the colour of the text around
@@ -38,31 +38,6 @@ class Line:
     colour: str = TEXT
     dashes: str = ""  # as in stroke-dasharray; empty for a solid line
     band: tuple[Float, Float] | None = None  # lower and upper ends, (k) each
-
-
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """A range of values and the pixels that it is drawn on."""
-
-    low: float
-    high: float
-    start: float  # the pixel of low
-    end: float
-    is_log: bool = False
-
-    def place(self, value: float) -> float:
-        low, high, where = self.low, self.high, value
-        if self.is_log:
-            low, high, where = math.log(low), math.log(high), math.log(max(value, low))
-        share = 0.5 if high == low else (where - low) / (high - low)
-        return self.start + min(max(share, 0.0), 1.0) * (self.end - self.start)
-
-    def ticks(self, most: int = _TICKS) -> list[float]:
-        """Round numbers within the range."""
-        found = _round_powers(self.low, self.high) if self.is_log else []
-        if len(found) < 2:
-            found = _round_steps(self.low, self.high, most)
-        return found[:: math.ceil(len(found) / most)] if found else []
 
 
 def line_picture(lines: Sequence[Line], words: str, *, mark: int | None = None) -> str:
@@ -107,25 +82,25 @@ def bar(share: float) -> str:
     )
 
 
-def _axes(low: float, high: float, size: int) -> tuple[_Axis, _Axis]:
+def _axes(low: float, high: float, size: int) -> tuple[Axis, Axis]:
     """Sizes from left to right, values from the bottom up; labels of the values have room."""
     is_log = low > 0.0 and high > _WIDE * low
     if not is_log:
         margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
         low, high = low - margin, high + margin
-    up = _Axis(low, high, _HEIGHT - _BOTTOM, _TOP, is_log)
-    longest = max((len(_written(tick)) for tick in up.ticks()), default=1)
-    across = _Axis(
+    up = Axis(low, high, _HEIGHT - _BOTTOM, _TOP, is_log)
+    longest = max((len(_written(tick)) for tick in up.ticks(_TICKS)), default=1)
+    across = Axis(
         1.0, float(size), 12.0 + longest * _CHARACTER, _WIDTH - _RIGHT, size > _MANY_SIZES
     )
     return across, up
 
 
-def _grid(across: _Axis, up: _Axis) -> str:
+def _grid(across: Axis, up: Axis) -> str:
     """Light lines, numbers, and what the numbers below are."""
     marks = []
-    for tick in up.ticks():
-        y = up.place(tick)
+    for tick in up.ticks(_TICKS):
+        y = up.inside(tick)
         marks.append(
             f'<path d="M{across.start:.1f} {y:.1f}H{across.end:.1f}" stroke="{TEXT}" '
             'stroke-opacity="0.15"/>'
@@ -134,10 +109,10 @@ def _grid(across: _Axis, up: _Axis) -> str:
         )
     below = up.start + 1.3 * _FONT
     # The first number is always shown; another one too near to it is not.
-    near = across.place(1.0) + 16.0
-    others = [tick for tick in across.ticks(8) if tick == int(tick) and across.place(tick) > near]
+    near = across.inside(1.0) + 16.0
+    others = [tick for tick in across.ticks(8) if tick == int(tick) and across.inside(tick) > near]
     marks += [
-        f'<text x="{across.place(tick):.1f}" y="{below:.1f}" text-anchor="middle" '
+        f'<text x="{across.inside(tick):.1f}" y="{below:.1f}" text-anchor="middle" '
         f'fill="{TEXT}" fill-opacity="0.8">{_written(tick)}</text>'
         for tick in (1.0, *others)
     ]
@@ -148,11 +123,11 @@ def _grid(across: _Axis, up: _Axis) -> str:
     return "".join(marks)
 
 
-def _curve(line: Line, across: _Axis, up: _Axis) -> str:
+def _curve(line: Line, across: Axis, up: Axis) -> str:
     """A path through the finite values, broken where there are none; a dot for one alone."""
     drawn = []
     for piece in _pieces(np.isfinite(line.values)):
-        points = [(across.place(place + 1.0), up.place(line.values[place])) for place in piece]
+        points = [(across.inside(place + 1.0), up.inside(line.values[place])) for place in piece]
         if len(points) == 1:
             ((x, y),) = points
             drawn.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{line.colour}"/>')
@@ -161,7 +136,7 @@ def _curve(line: Line, across: _Axis, up: _Axis) -> str:
     return "".join(drawn)
 
 
-def _band(line: Line, across: _Axis, up: _Axis) -> str:
+def _band(line: Line, across: Axis, up: Axis) -> str:
     """The area between the ends of a band, where both are finite."""
     if line.band is None:
         return ""
@@ -169,28 +144,28 @@ def _band(line: Line, across: _Axis, up: _Axis) -> str:
     drawn = []
     for piece in _pieces(np.isfinite(low) & np.isfinite(high)):
         if len(piece) == 1:
-            x = across.place(piece[0] + 1.0)
-            ends = f"M{x:.1f} {up.place(low[piece[0]]):.1f}V{up.place(high[piece[0]]):.1f}"
+            x = across.inside(piece[0] + 1.0)
+            ends = f"M{x:.1f} {up.inside(low[piece[0]]):.1f}V{up.inside(high[piece[0]]):.1f}"
             drawn.append(f'<path d="{ends}" stroke="{line.colour}" stroke-opacity="0.5"/>')
             continue
-        forth = [(across.place(place + 1.0), up.place(high[place])) for place in piece]
-        back = [(across.place(place + 1.0), up.place(low[place])) for place in reversed(piece)]
+        forth = [(across.inside(place + 1.0), up.inside(high[place])) for place in piece]
+        back = [(across.inside(place + 1.0), up.inside(low[place])) for place in reversed(piece)]
         drawn.append(
             f'<path d="{_through(forth + back)}Z" fill="{line.colour}" fill-opacity="0.2"/>'
         )
     return "".join(drawn)
 
 
-def _mark(line: Line, size: int, across: _Axis, up: _Axis) -> str:
+def _mark(line: Line, size: int, across: Axis, up: Axis) -> str:
     """A vertical line at a size, and a ring on the line if it has a value there."""
-    x = across.place(float(size))
+    x = across.inside(float(size))
     drawn = (
         f'<path d="M{x:.1f} {up.start:.1f}V{up.end:.1f}" stroke="{TEXT}" stroke-opacity="0.5" '
         'stroke-dasharray="3 3"/>'
     )
     if size <= len(line.values) and np.isfinite(line.values[size - 1]):
         drawn += (
-            f'<circle cx="{x:.1f}" cy="{up.place(line.values[size - 1]):.1f}" r="4" '
+            f'<circle cx="{x:.1f}" cy="{up.inside(line.values[size - 1]):.1f}" r="4" '
             f'fill="{line.colour}" stroke="{TEXT}"/>'
         )
     return drawn
@@ -211,28 +186,6 @@ def _pieces(is_known: NDArray[np.bool_]) -> list[list[int]]:
     places = np.flatnonzero(is_known)
     cuts = np.flatnonzero(np.diff(places) > 1) + 1
     return [piece.tolist() for piece in np.split(places, cuts) if len(piece)]
-
-
-def _round_steps(low: float, high: float, most: int) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten, no more than `most`."""
-    if not high > low:
-        return [low]
-    power = 10.0 ** math.floor(math.log10((high - low) / most))
-    for factor in (1.0, 2.0, 5.0, 10.0, 20.0):
-        step = factor * power
-        first, last = math.ceil(low / step), math.floor(high / step)
-        if last - first + 1 <= most:
-            break
-    # Rounded, because 3 · 0.1 is not 0.3.
-    return [float(f"{number * step:.12g}") for number in range(first, last + 1)]
-
-
-def _round_powers(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times powers of ten, or the powers alone where they are enough."""
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    factors = (1.0,) if high > 300.0 * low else (1.0, 2.0, 5.0)
-    found = [float(f"{factor}e{power}") for power in decades for factor in factors]
-    return [tick for tick in found if low <= tick <= high]
 
 
 def _written(value: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,8 +14,10 @@ class ArrayValue:
     Arrays in tuples are copied first, since they may well be a caller's own.
     """
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]  # what this is mixed into is a dataclass
+
     def __post_init__(self) -> None:
-        for field in fields(self):  # type: ignore[arg-type]  # what this is mixed into is one
+        for field in fields(self):
             value = getattr(self, field.name, None)
             if isinstance(value, tuple) and value and isinstance(value[0], np.ndarray):
                 value = tuple(array.copy() for array in value)
@@ -26,5 +28,5 @@ class ArrayValue:
 
     # Arrays lose their read-only flag when copied or pickled: go through the constructor.
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
-        own = fields(self)  # type: ignore[arg-type]  # what this is mixed into is one
+        own = fields(self)
         return type(self), tuple(getattr(self, field.name) for field in own if field.init)

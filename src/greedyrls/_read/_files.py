@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from .._table import InputError
+from .._text import printable
 
 Format = Literal["csv", "parquet", "arrow", "svmlight", "npz"]
 
@@ -168,14 +169,6 @@ def checked_names(source: Source, names: list[str]) -> list[str]:
             )
         place[name] = number
     return names
-
-
-def printable(text: str) -> str:
-    """A text without line breaks and other characters that a terminal cannot show."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in text
-    )
 
 
 def shortened(text: str, length: int) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
-
 from .._analysis import assess
 from .._assessment import PathAssessment
 from .._assessment_format import encode
-from .._selection_result import without_functions
+from .._selection_result import or_none, without_functions
 from ._job import Job, Loaded, load, make_origin, summarise
 from ._run import FINE
 from ._select import check_question
@@ -65,15 +63,11 @@ def _rows(assessment: PathAssessment) -> list[dict[str, object]]:
     for size in assessment.sizes.tolist():
         row: dict[str, object] = {"n_features": size}
         for name, curve in curves.items():
-            row[f"{name}_loss"] = _or_none(curve.mean[size - 1])
-            row[f"{name}_error"] = _or_none(curve.error[size - 1])
-        row["stability"] = _or_none(stability[size - 1]) if size <= len(stability) else None
+            row[f"{name}_loss"] = or_none(curve.mean[size - 1])
+            row[f"{name}_error"] = or_none(curve.error[size - 1])
+        row["stability"] = or_none(stability[size - 1]) if size <= len(stability) else None
         rows.append(row)
     return rows
-
-
-def _or_none(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _picture(assessment: PathAssessment) -> bytes:

@@ -112,7 +112,7 @@ def working(job: Job, what: str) -> Iterator[None]:
     from rich.console import Console
     from rich.text import Text
 
-    from ._shown import printable
+    from .._text import printable
 
     with Console(stderr=True).status(Text(f"{printable(what)} …")):
         yield

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from .._assessment import Curve, PathAssessment, measure_in_words
 from .._cautions import in_short
 from .._selection_result import SelectionResult
-from ._shown import number, printable
+from .._text import printable
+from ._shown import number
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,16 +6,10 @@ import codecs
 import math
 import sys
 
+from .._text import printable
+
 # For terminals that know ASCII or Latin only.
 _PLAIN = {"±": "+-", "−": "-", "×": "x", "…": "...", "–": "-", "’": "'"}
-
-
-def printable(text: str) -> str:
-    """Text without control characters, which could steer a terminal."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in text
-    )
 
 
 def one_line(text: str) -> str:

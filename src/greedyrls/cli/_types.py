@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import click
 
 
-class Size(click.ParamType):  # type: ignore[type-arg]  # generic in some releases only
+class Size(click.ParamType):  # type: ignore[type-arg]  # some releases of Click take an argument here, others refuse it
     """A whole number, or "auto"."""
 
     name = "N|auto"
@@ -25,7 +25,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic in some releas
         return size
 
 
-class Penalty(click.ParamType):  # type: ignore[type-arg]  # generic in some releases only
+class Penalty(click.ParamType):  # type: ignore[type-arg]  # some releases of Click take an argument here, others refuse it
     """A number above 0, several with commas, or "auto"."""
 
     name = "A|A,B,…|auto"
@@ -49,7 +49,7 @@ class Penalty(click.ParamType):  # type: ignore[type-arg]  # generic in some rel
         )
 
 
-class Folds(click.ParamType):  # type: ignore[type-arg]  # generic in some releases only
+class Folds(click.ParamType):  # type: ignore[type-arg]  # some releases of Click take an argument here, others refuse it
     """ "loo", a number of folds, or the name of a column with groups."""
 
     name = "loo|K|COLUMN"

@@ -8,7 +8,6 @@ import io
 import os
 import signal
 import sys
-import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .._atomic import replace_file
 from .._selection_result import SelectionResult
 from .._table import InputError
 
@@ -80,25 +80,10 @@ def write(path: Path, content: str | bytes) -> None:
         if path.exists() and not path.is_file():
             path.write_bytes(data)  # a pipe or a device is written to, not replaced
         else:
-            _replace(path.resolve(), data)  # what a link points to, not the link
+            replace_file(path.resolve(), data)  # what a link points to, not the link
     except OSError as error:
         # By its own name, not by the one it had for a moment.
         raise InputError(f"{path}: cannot be written ({error.strerror or error}).") from error
-
-
-def _replace(path: Path, data: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        # As if it had been opened plainly, rather than for the owner alone.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def write_result(result: SelectionResult, folder: Path) -> list[Path]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from .._atomic import replace_file
 from .._selection_result import SelectionResult
 
 __all__ = ["make_report", "write_report"]
@@ -47,12 +48,4 @@ def write_report(result: SelectionResult, path: str | os.PathLike[str]) -> None:
     path : path-like
         Of the file, such as ``report.html``; one that is there already is replaced.
     """
-    target = Path(path)
-    content = make_report(result).encode("utf-8")
-    # Beside the target, since only within one file system a file is replaced in one go.
-    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        draft.write_bytes(content)
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    replace_file(Path(path), make_report(result).encode("utf-8"))

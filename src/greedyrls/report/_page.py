@@ -26,7 +26,7 @@ def render(result: SelectionResult) -> str:
     """The whole page as text."""
     environment = _environment()
     contents, data = make_contents(result)
-    style, script = _joined(_STYLES), _wrapped(_joined(_SCRIPTS))
+    style, script = style_sheet(), _wrapped(_joined(_SCRIPTS))
     return environment.get_template("page.html").render(
         contents,
         style=style,
@@ -89,6 +89,11 @@ def _shown(value: Any) -> Any:
 def _template(name: str) -> str:
     file = resources.files(__package__) / "templates" / name
     return file.read_text(encoding="utf-8")
+
+
+def style_sheet() -> str:
+    """All styles; dark by the system's choice and by the reader's is one set of colours."""
+    return _joined(_STYLES).replace("/* dark.css */", _template("dark.css"))
 
 
 def _joined(names: tuple[str, ...]) -> str:

@@ -24,6 +24,11 @@ class Axis:
         share = 0.5 if high == low else (where - low) / (high - low)
         return self.start + share * (self.end - self.start)
 
+    def inside(self, value: float) -> float:
+        """The same, at the nearer end for a value out of the range."""
+        first, last = sorted((self.start, self.end))
+        return min(max(self.place(value), first), last)
+
     def ticks(self, most: int) -> list[float]:
         """Round numbers within the range, at most so many."""
         found = _round_powers(self.low, self.high) if self.is_log else []
@@ -56,6 +61,6 @@ def _round_steps(low: float, high: float, most: int) -> list[float]:
 def _round_powers(low: float, high: float) -> list[float]:
     """1, 2 and 5 times powers of ten, or the powers alone where they are enough."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    factors = (1.0,) if len(decades) > 4 else (1.0, 2.0, 5.0)
+    factors = (1.0,) if high > 300.0 * low else (1.0, 2.0, 5.0)
     found = [float(f"{factor}e{power}") for power in decades for factor in factors]
     return [tick for tick in found if low <= tick <= high]
