@@ -13,7 +13,14 @@ from sklearn.model_selection import KFold, LeaveOneOut, LeavePOut
 
 from agreement import assert_follows, fold_shares, literal_fold_losses
 from conftest import EXAMPLES
-from greedyrls import _fold_criterion, _fold_rows, _fold_state, extend_path, greedy_path
+from greedyrls import (
+    _fold_blocks,
+    _fold_criterion,
+    _fold_state,
+    _held_out,
+    extend_path,
+    greedy_path,
+)
 from literal import literal_path
 from problems import FOLD_KINDS, Case, fold_cases, named_problems, splits_of
 
@@ -169,11 +176,11 @@ def test_small_tiles_and_budgets_change_nothing(
 ) -> None:
     case = tall_case(fold_kind)
     path = greedy_path(case.X, case.y, case.n_features, **case.options)
-    monkeypatch.setattr(_fold_rows, "_TILE_ELEMENTS", 1)
-    monkeypatch.setattr(_fold_rows, "_ROW_ELEMENTS", 1)
+    monkeypatch.setattr(_fold_blocks, "_TILE_ELEMENTS", 1)
+    monkeypatch.setattr(_fold_blocks, "_ROW_ELEMENTS", 1)
     monkeypatch.setattr(_fold_state, "_KEPT_BYTES", 0)
     monkeypatch.setattr(_fold_state, "_KEPT_SHARE", 0.05)
-    monkeypatch.setattr(_fold_state, "_BUFFER_COLUMNS", 2)
+    monkeypatch.setattr(_held_out, "_BUFFER_COLUMNS", 2)
     monkeypatch.setattr(_fold_criterion, "_ROUNDING", 1e6)  # the rows decide at every step
     again = greedy_path(case.X, case.y, case.n_features, **case.options)
     assert path.indices.tolist() == again.indices.tolist()

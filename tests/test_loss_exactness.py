@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from agreement import assert_follows, fold_shares, literal_fold_losses
 from conftest import EXAMPLES
-from greedyrls import _fold_criterion, _fold_rows, _loo_loss, _zero_one, extend_path, greedy_path
+from greedyrls import _fold_blocks, _fold_criterion, _loo_loss, _zero_one, extend_path, greedy_path
 from greedyrls._loo_loss import LossState
 from greedyrls._plan import make_plan
 from greedyrls._problem import make_problem
@@ -178,7 +178,7 @@ def test_small_tiles_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) 
     paths = [greedy_path(X, y, 7, **each) for each in settings]
     monkeypatch.setattr(_loo_loss, "_GROUP_ELEMENTS", 200)
     monkeypatch.setattr(_fold_criterion, "_GROUP_ELEMENTS", 100)
-    monkeypatch.setattr(_fold_rows, "_ROW_ELEMENTS", 1)
+    monkeypatch.setattr(_fold_blocks, "_ROW_ELEMENTS", 1)
     monkeypatch.setattr(_zero_one, "_ELEMENTS", 30)
     monkeypatch.setattr(_zero_one, "_LEAST_ROWS", 1)
     for each, path in zip(settings, paths, strict=True):

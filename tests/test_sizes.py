@@ -61,7 +61,12 @@ def literal_size(losses: Any, errors_of_difference: Any, least: int, rule: str) 
     if rule == "min":
         return best
     limit = losses[best - 1]
-    return next(k for k in sizes if losses[k - 1] - limit <= errors_of_difference(k - 1, best - 1))
+
+    def is_within(k: int) -> bool:
+        # One sample more that is wrong is exactly one standard error: rounding does not decide.
+        return bool(losses[k - 1] - limit <= errors_of_difference(k - 1, best - 1) * (1 + 1e-9))
+
+    return next(k for k in sizes if is_within(k))
 
 
 # Rules -------------------------------------------------------------------------------------------

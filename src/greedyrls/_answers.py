@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 from ._kernels import Float
@@ -14,6 +14,9 @@ class TargetSums(NamedTuple):
 
     weight: float  # Σ w
     targets: Float  # (t) Σ w y
+    weight_squares: float  # Σ w²
+    n_weighted: int  # how many w are not 0
+    largest_weight: float
 
 
 class RawSums(NamedTuple):
@@ -37,10 +40,10 @@ class Moments(NamedTuple):
     correlations: Float  # (t × c) r·z
 
 
-class ChosenProducts(NamedTuple):
-    """X_S'z of a candidate."""
+class FeatureSums(NamedTuple):
+    """One number for each of some features."""
 
-    values: Float  # (|S|)
+    values: Float
 
 
 class ColumnShapes(NamedTuple):
@@ -97,15 +100,29 @@ class SampleStatistics(NamedTuple):
 Answer = TypeVar("Answer", bound=tuple[Any, ...])
 
 
+# What is not a sum.
+_EXTREMES: dict[str, Callable[[float, float], float]] = {
+    "largest_d": max,
+    "smallest_d": min,
+    "largest_weight": max,
+}
+
+
+def _plus(one: Answer, other: Answer) -> Answer:
+    """Two answers as one."""
+    names: tuple[str, ...] = getattr(one, "_fields", ())
+    parts: list[Any] = [
+        _EXTREMES[name](a, b) if name in _EXTREMES else a + b
+        for name, a, b in zip(names, one, other, strict=True)
+    ]
+    return type(one)(*parts)
+
+
 def add_up(answers: Iterable[Answer]) -> Answer:
     """The answers of all blocks, added up as they come."""
     total: Answer | None = None
     for answer in answers:
-        if total is None:
-            total = answer
-        else:
-            sums = [one + other for one, other in zip(total, answer, strict=True)]
-            total = type(answer)(*sums)
+        total = answer if total is None else _plus(total, answer)
     if total is None:
         raise ValueError("there are no blocks")
     return total

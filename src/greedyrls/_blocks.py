@@ -20,8 +20,8 @@ from . import _kernels as kernels
 from . import _tiles as tiles
 from ._answers import (
     CandidateLosses,
-    ChosenProducts,
     ColumnShapes,
+    FeatureSums,
     Losses,
     Moments,
     Products,
@@ -35,6 +35,7 @@ from ._columns import ColumnStore
 from ._files import FileMatrix
 from ._kernels import Float
 from ._leftovers import Leftovers
+from ._losses import Loss
 from ._matrix import Matrix, entries_of, product, rows_and_columns, start_sums
 from ._sparse import SparseMatrix
 from ._zero_one import Support, wrong_sums
@@ -75,10 +76,12 @@ class RowBlock:
         return cls(X, y, y, np.ones(len(X)), weights, root, None, ColumnStore(X, root, None, 0))
 
     def target_sums(self) -> TargetSums:
-        """Σw and Σ w y."""
-        if self.weights is None:
-            return TargetSums(float(len(self.d)), self.r.sum(axis=1))
-        return TargetSums(float(self.weights.sum()), self.r @ self.weights)
+        """Σw, Σ w y and more of the weights."""
+        rows, w = len(self.d), self.weights
+        if w is None:
+            return TargetSums(float(rows), self.r.sum(axis=1), float(rows), rows, 1.0)
+        count, largest = int(np.count_nonzero(w)), float(w.max(initial=0.0))
+        return TargetSums(float(w.sum()), self.r @ w, float(w @ w), count, largest)
 
     def start_sums(self, target_means: Float) -> RawSums:
         """Sums for the start of feature space: one pass."""
@@ -244,6 +247,11 @@ class RowBlock:
             largest[columns] = np.maximum(largest[columns], tile.max(axis=0, initial=0.0))
         return largest, count
 
+    def entry_counts(self) -> FeatureSums:
+        """How many values of each column of a sparse X are not 0, (n)."""
+        assert isinstance(self.X, SparseMatrix)
+        return FeatureSums(self.X.counts())
+
     def fetch(self, indices: NDArray[np.intp]) -> None:
         """Columns that will be asked for: where they cost a pass, one for all."""
         if isinstance(self.X, FileMatrix):
@@ -293,13 +301,13 @@ class RowBlock:
             sums((z * z)[None])[0],
         )
 
-    def chosen_products(self, z: Float) -> ChosenProducts:
+    def chosen_products(self, z: Float) -> FeatureSums:
         """X_S'z."""
         values = np.zeros(len(self.chosen))
         for rows in self._row_tiles():
             for places, columns in self.columns.chosen(self.chosen, rows):
                 values[places] += columns @ z[rows]
-        return ChosenProducts(values)
+        return FeatureSums(values)
 
     def advance(
         self, z: Float, index: int, delta: float, rho: Float, along: Float | None
@@ -325,7 +333,7 @@ class RowBlock:
     def predictions(self) -> Float:
         """Leave-one-out predictions of the current model, (t × rows)."""
         errors = self.r / self.d
-        errors /= self._positive_root()
+        errors /= self.positive_root()
         return self.y - errors
 
     def candidate_predictions(
@@ -334,32 +342,34 @@ class RowBlock:
         """Leave-one-out predictions if each candidate were added, (t × c × rows)."""
         Z = self.residuals(indices, beta)
         errors = tiles.loo_errors(Z.T, self.r, self.d, delta, rho).transpose(0, 2, 1)
-        return self.y[:, None, :] - errors / self._positive_root()
+        return self.y[:, None, :] - errors / self.positive_root()
 
     def candidate_losses(
         self,
-        shares: Float | None,
         support: Support | None,
-        kind: str,
+        loss: Loss,
+        factors: Float | None,
         beta: Float,
         delta: Float,
         rho: Float,
         reach: Float | None,
     ) -> CandidateLosses:
-        """Σ_j e_j ℓ_j over the rows with each of all features added; shares e, None for all 1.
+        """Σ_j e_j ℓ_j over the rows with each of all features added; without factors e is 1.
 
         For one target of labels ±1 and loss zero_one: reach (n) bounds how far z_i can move the
         margin of a row outside the support of i.
         """
-        if reach is not None and support is not None:
-            return self._wrong(shares, beta, delta, rho[0], reach, support)
         if isinstance(self.X, FileMatrix):
             return add_up(
                 self._piece(rows, chunk).candidate_losses(
-                    None if shares is None else shares[rows], None, kind, beta, delta, rho, None
+                    None, loss, factors, beta, delta, rho, None
                 )
                 for rows, chunk in self.X.chunks()
             )
+        shares = None if factors is None else self.shares(loss, factors)
+        if reach is not None and support is not None:
+            return self._wrong(shares, beta, delta, rho[0], reach, support)
+        kind = loss.name.removeprefix("balanced_")
         total = np.zeros(self.X.shape[1])
         height = max(_LEAST_ROWS, _LOSS_ELEMENTS // self.X.shape[1])
         for top in range(0, len(self.d), height):
@@ -367,7 +377,7 @@ class RowBlock:
             Z = self._tile(rows, None, beta)
             errors = tiles.loo_errors(Z, self.r[:, rows], self.d[rows], delta, rho)
             if self.root_weights is not None:
-                errors /= self._positive_root()[rows, None]
+                errors /= self.positive_root()[rows, None]
             own = None if shares is None else shares[rows]
             total += tiles.error_sums(kind, errors, self.y[:, rows], own)
         return CandidateLosses(total, self.X.shape[0] * self.X.shape[1])
@@ -389,17 +399,33 @@ class RowBlock:
         return Leftovers(rows, len(first), candidates, Z)
 
     def kept_losses(
-        self, kept: Leftovers, shares: Float | None, delta: Float, rho: Float
+        self, kept: Leftovers, loss: Loss, factors: Float | None, delta: Float, rho: Float
     ) -> CandidateLosses:
         """The weight of the wrong predictions with each candidate added, from kept z."""
+        shares = None if factors is None else self.shares(loss, factors)
         codes, sizes = self.y[0], None
         if self.root_weights is not None:
-            sizes = 1.0 / self._positive_root()
+            sizes = 1.0 / self.positive_root()
             codes = codes * sizes
         margins = tiles.loo_margins(codes, self.r[0], self.d)
         return CandidateLosses(kept.wrong_sums(margins, sizes, shares, delta, rho), 0)
 
-    def _positive_root(self) -> Float:
+    def filled_weights(self) -> Float:
+        """w (rows), 1 where none are given."""
+        return np.ones(len(self.d)) if self.weights is None else self.weights
+
+    def stratum_weights(self, loss: Loss) -> FeatureSums:
+        """Weights of the rows in each stratum of a loss."""
+        count, weights = loss.n_strata(len(self.y)), self.filled_weights()
+        sums: Float = np.bincount(loss.strata(self.y.T), weights, minlength=count).astype(float)
+        return FeatureSums(sums)
+
+    def shares(self, loss: Loss, factors: Float) -> Float:
+        """e_j = w_j × the factor of its stratum (strata)."""
+        own: Float = factors[loss.strata(self.y.T)]
+        return own if self.weights is None else own * self.weights
+
+    def positive_root(self) -> Float:
         """√w, and 1 for rows of weight 0, which no loss counts."""
         root = self.root_weights
         return np.ones(len(self.d)) if root is None else np.where(root > 0.0, root, 1.0)
@@ -429,7 +455,7 @@ class RowBlock:
         support: Support,
     ) -> CandidateLosses:
         """The weight of the wrong predictions, looking only at rows that may change sides."""
-        codes = self.y[0] if self.root_weights is None else self.y[0] / self._positive_root()
+        codes = self.y[0] if self.root_weights is None else self.y[0] / self.positive_root()
         r, d = self.r[0], self.d
 
         def look(rows: NDArray[np.intp], columns: NDArray[np.intp]) -> tiles.Flags:

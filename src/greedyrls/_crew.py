@@ -42,6 +42,9 @@ class Crew(Protocol):
     def answers(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Iterable[Any]:
         """What each block answers, in the order of the blocks."""
 
+    def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
+        """The answers of all blocks, added up in an order that is always the same."""
+
 
 class Alone:
     """One block after the other, in this thread."""
@@ -53,6 +56,10 @@ class Alone:
     def answers(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Iterable[Any]:
         """The same as they come: one answer in memory at a time."""
         return (question(*things) for things in zip(*own, strict=True))
+
+    def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
+        """The answers, added up."""
+        return add_up(self.answers(question, *own))
 
 
 class Threads:
@@ -69,7 +76,6 @@ class Threads:
         """The same."""
         return self._pool.map(question, *own)
 
-
-def total(crew: Crew, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
-    """The answers of all blocks, added up."""
-    return add_up(crew.answers(question, *own))
+    def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
+        """The answers, added up in the order of the blocks."""
+        return add_up(self.answers(question, *own))

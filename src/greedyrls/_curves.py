@@ -7,12 +7,14 @@ residuals and leverages of all sizes, as running sums.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._blocks import RowBlock
 from ._kernels import Float
 from ._losses import Loss
 from ._problem import Problem
@@ -96,33 +98,30 @@ def mean_squares(errors: Float, weights: Float | None) -> Float:
     return result
 
 
-def loo_errors_by_size(
-    samples: SampleSpace, chosen: Chosen, models: list[Pivots]
+def errors_by_size(
+    block: RowBlock, chosen: Chosen, models: Sequence[Pivots]
 ) -> Iterator[tuple[slice, int, Float]]:
     """Leave-one-out errors (t × k × rows) of all sizes, scaled by √w, for each of some models.
 
-    Some rows at a time, with the number of the model. `samples` are at the empty model. What is
-    yielded may be overwritten, and is when the next is asked for.
+    Some rows of the block at a time, with the number of the model. The block is at the empty model.
+    What is yielded may be overwritten, and is when the next is asked for.
     """
-    top = 0
     height = max(64, _ELEMENTS // max(1, len(chosen.indices)))
-    for block in samples.blocks:
-        for first in range(0, len(block.d), height):
-            rows = slice(first, min(len(block.d), first + height))
-            parts = [part for _, part in block.columns.chosen(chosen.indices, rows)]
-            columns = parts[0] if len(parts) == 1 else np.concatenate(parts)
-            shrunk = np.empty_like(columns)
-            errors = np.empty((len(block.r), *columns.shape))
-            for number, model in enumerate(models):
-                q = model.inverse @ columns
-                np.multiply(q, q, out=shrunk)
-                _less_running_sums(block.d[rows], shrunk)
-                for residual, steps, error in zip(block.r, model.steps.T, errors, strict=True):
-                    np.multiply(q, steps[:, None], out=error)
-                    _less_running_sums(residual[rows], error)
-                    error /= shrunk
-                yield slice(top + rows.start, top + rows.stop), number, errors
-        top += len(block.d)
+    for first in range(0, len(block.d), height):
+        rows = slice(first, min(len(block.d), first + height))
+        parts = [part for _, part in block.columns.chosen(chosen.indices, rows)]
+        columns = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        shrunk = np.empty_like(columns)
+        errors = np.empty((len(block.r), *columns.shape))
+        for number, model in enumerate(models):
+            q = model.inverse @ columns
+            np.multiply(q, q, out=shrunk)
+            _less_running_sums(block.d[rows], shrunk)
+            for residual, steps, error in zip(block.r, model.steps.T, errors, strict=True):
+                np.multiply(q, steps[:, None], out=error)
+                _less_running_sums(residual[rows], error)
+                error /= shrunk
+            yield rows, number, errors
 
 
 def _less_running_sums(start: Float, values: Float) -> None:
@@ -136,25 +135,157 @@ def _less_running_sums(start: Float, values: Float) -> None:
         before = row
 
 
+class CurveSums(NamedTuple):
+    """Σ over rows of the losses of each model and size."""
+
+    values: Float  # (G × k)
+
+
+class StratumSums(NamedTuple):
+    """Sums over the rows of each stratum: whole numbers where losses and weights are."""
+
+    values: Float  # (strata × …) Σ w ℓ
+    weights: Float  # (strata) Σ w
+
+    def mean(self) -> Float:
+        """The mean over strata that there are of the mean in each, (…)."""
+        (found,) = self.weights.nonzero()
+        means = [self.values[stratum] / self.weights[stratum] for stratum in found]
+        result: Float = np.mean(means, axis=0)
+        return result
+
+
+class LossMoments(NamedTuple):
+    """Sums over the rows of each stratum, with ℓ the losses (c) of a row and w its weight."""
+
+    squares: Float  # (strata × c × c) Σ w² ℓ ℓ'
+    firsts: Float  # (strata × c) Σ w² ℓ
+    zeroth: Float  # (strata) Σ w²
+    sums: Float  # (strata × c) Σ w ℓ
+    weights: Float  # (strata) Σ w
+    counts: Float  # (strata) rows that have a weight
+
+    def values(self) -> Float:
+        """The losses, (c)."""
+        return StratumSums(self.sums, self.weights).mean()
+
+    def covariance(self) -> Float:
+        """Of the losses as estimates from samples that are independent within strata, (c × c).
+
+        A stratum of a single sample adds nothing, as it says nothing on its spread.
+        """
+        result = np.zeros(self.squares.shape[1:])
+        n_strata = np.count_nonzero(self.weights)
+        for squares, firsts, zeroth, sums, weight, count in zip(*self, strict=True):
+            if count > 1:
+                mean = sums / weight
+                centred = squares - np.outer(mean, firsts) - np.outer(firsts, mean)
+                centred += zeroth * np.outer(mean, mean)
+                result += centred * (count / (count - 1)) / (weight * n_strata) ** 2
+        return result
+
+
+def _no_moments(strata: int, count: int) -> LossMoments:
+    zeros = np.zeros
+    vectors = zeros((strata, count)), zeros((strata, count))
+    return LossMoments(
+        zeros((strata, count, count)), vectors[0], zeros(strata), vectors[1], *zeros((2, strata))
+    )
+
+
+def _add_moments(total: LossMoments, loss: Loss, Y: Float, w: Float, losses: Float) -> None:
+    """Add some rows with their losses (c × rows) in place."""
+    for stratum, rows in _strata(loss, Y, w):
+        own = w[rows]
+        scaled = losses[:, rows] * own
+        total.squares[stratum] += scaled @ scaled.T
+        total.firsts[stratum] += scaled @ own
+        total.zeroth[stratum] += own @ own
+        total.sums[stratum] += scaled.sum(axis=1)
+        total.weights[stratum] += own.sum()
+        total.counts[stratum] += len(rows)
+
+
+def _strata(loss: Loss, Y: Float, weights: Float) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Each stratum with its rows that have a weight."""
+    strata = loss.strata(Y)
+    for stratum in np.unique(strata).tolist():
+        (rows,) = ((strata == stratum) & (weights > 0.0)).nonzero()
+        yield stratum, rows
+
+
+def model_moments(block: RowBlock, loss: Loss) -> LossMoments:
+    """Of the current model's leave-one-out predictions."""
+    Y = block.y.T
+    total = _no_moments(loss.n_strata(Y.shape[1]), 1)
+    losses = loss.sample_losses(Y, block.predictions()[:, None])
+    _add_moments(total, loss, Y, block.filled_weights(), losses)
+    return total
+
+
+def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Pivots]) -> CurveSums:
+    total = np.zeros((len(models), len(chosen.indices)))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for _, number, errors in errors_by_size(block, chosen, models):
+            for error in errors:
+                total[number] += np.vecdot(error, error)
+    return CurveSums(total)
+
+
+def _loss_sums(
+    block: RowBlock, loss: Loss, chosen: Chosen, models: Sequence[Pivots]
+) -> StratumSums:
+    """A loss that is a mean over rows: predictions are made some rows at a time."""
+    count = loss.n_strata(len(block.y))
+    total = StratumSums(
+        np.zeros((count, len(models), len(chosen.indices))),
+        block.stratum_weights(loss).values,
+    )
+    weights = block.filled_weights()
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for rows, number, predictions in _predictions_by_size(block, chosen, models):
+            Y, own = block.y[:, rows].T, weights[rows]
+            losses = loss.sample_losses(Y, predictions)
+            for stratum, some in _strata(loss, Y, own):
+                total.values[stratum, number] += losses[:, some] @ own[some]
+    return total
+
+
+def _loss_moments(block: RowBlock, loss: Loss, chosen: Chosen, model: Pivots) -> LossMoments:
+    total = _no_moments(loss.n_strata(len(block.y)), len(chosen.indices))
+    weights = block.filled_weights()
+    for rows, _, predictions in _predictions_by_size(block, chosen, [model]):
+        Y = block.y[:, rows].T
+        _add_moments(total, loss, Y, weights[rows], loss.sample_losses(Y, predictions))
+    return total
+
+
+def _predictions_by_size(
+    block: RowBlock, chosen: Chosen, models: Sequence[Pivots]
+) -> Iterator[tuple[slice, int, Float]]:
+    """As `errors_by_size`, leave-one-out predictions."""
+    root = block.positive_root()
+    for rows, number, errors in errors_by_size(block, chosen, models):
+        errors /= root[rows]
+        yield rows, number, np.subtract(block.y[:, None, rows], errors, out=errors)
+
+
+def _predictions(block: RowBlock, chosen: Chosen, model: Pivots) -> Float:
+    """All of them, (t × k × rows)."""
+    values = np.empty((len(block.y), len(chosen.indices), len(block.d)))
+    for rows, _, predictions in _predictions_by_size(block, chosen, [model]):
+        values[:, :, rows] = predictions
+    return values
+
+
 class LooCurve:
     """Leave-one-out losses of models on the chosen features, by size, for any penalty."""
 
     def __init__(self, samples: SampleSpace, problem: Problem, chosen: Chosen, loss: Loss) -> None:
         self._samples = samples
+        self._problem = problem
         self._chosen = chosen
         self._loss = loss
-        weights = problem.weights
-        self._used = np.arange(problem.n_samples) if weights is None else np.flatnonzero(weights)
-        self._Y = problem.Y
-        self._weights = weights
-        self._root = np.ones(problem.n_samples)
-        if weights is not None:
-            self._root = np.where(weights > 0.0, np.sqrt(weights), 1.0)
-        self._total = float(problem.n_samples if weights is None else weights.sum())
-
-    @property
-    def _own_weights(self) -> Float | None:
-        return None if self._weights is None else self._weights[self._used]
 
     def losses(self, penalties: Float) -> Float:
         """Of each penalty and size, (G × k); infinite where a penalty is lost in rounding."""
@@ -162,16 +293,19 @@ class LooCurve:
         losses = np.full((len(penalties), len(self._chosen.indices)), np.inf)
         models = [model for model in found if model is not None]
         usable = [place for place, model in enumerate(found) if model is not None]
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            if self._loss.name == "squared":
-                losses[usable] = self._squared(models)
-            elif self._loss.is_additive:
-                losses[usable] = self._sums(models)
-            else:
+        if models and self._loss.name == "squared":
+            question = partial(_squared_sums, chosen=self._chosen, models=models)
+            weight = self._samples.weights.weight * self._problem.n_targets
+            losses[usable] = self._samples.total(question).values / weight
+        elif models and self._loss.is_additive:
+            sums: StratumSums = self._samples.total(
+                partial(_loss_sums, loss=self._loss, chosen=self._chosen, models=models)
+            )
+            losses[usable] = sums.mean()
+        else:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 for place, model in zip(usable, models, strict=True):
-                    losses[place] = self._loss.values(
-                        self._Y[self._used], self._predictions(model), self._own_weights
-                    )
+                    losses[place] = self._loss.values(*self._as_a_whole(model))
         losses[~np.isfinite(losses)] = np.inf
         return losses
 
@@ -180,46 +314,12 @@ class LooCurve:
         model = pivots(self._chosen, penalty)
         if model is None:
             return None
-        if self._loss.name != "squared":
-            return self._loss.covariance(
-                self._Y[self._used], self._predictions(model), self._own_weights
-            )
-        k = len(self._chosen.indices)
-        # Sums of e² ℓ ℓ', e² ℓ and e², with ℓ the mean over targets and e the share of the row.
-        squares, firsts, zeroth = np.zeros((k, k)), np.zeros(k), 0.0
-        means = np.zeros(k)
-        for rows, _, errors in loo_errors_by_size(self._samples, self._chosen, [model]):
-            weighted = np.square(errors).mean(axis=0)  # w ℓ
-            own = np.ones(weighted.shape[1]) if self._weights is None else self._weights[rows]
-            squares += weighted @ weighted.T
-            firsts += weighted @ own
-            zeroth += float(own @ own)
-            means += weighted.sum(axis=1)
-        means /= self._total
-        centred = squares - np.outer(means, firsts) - np.outer(firsts, means)
-        centred += zeroth * np.outer(means, means)
-        count = len(self._used)
-        result: Float = centred * (count / (count - 1)) / self._total**2
-        return result
-
-    def _squared(self, models: list[Pivots]) -> Float:
-        total = np.zeros((len(models), len(self._chosen.indices)))
-        for _, number, errors in loo_errors_by_size(self._samples, self._chosen, models):
-            for error in errors:
-                total[number] += np.vecdot(error, error)
-        total /= self._total * self._Y.shape[1]
-        return total
-
-    def _sums(self, models: list[Pivots]) -> Float:
-        """A loss that is a mean over rows: predictions are made some rows at a time."""
-        shares = np.zeros(len(self._Y))
-        shares[self._used] = self._loss.sample_weights(self._Y[self._used], self._own_weights)
-        total = np.zeros((len(models), len(self._chosen.indices)))
-        for rows, number, errors in loo_errors_by_size(self._samples, self._chosen, models):
-            errors /= self._root[rows]
-            predictions = np.subtract(self._Y.T[:, None, rows], errors, out=errors)
-            total[number] += self._loss.sample_losses(self._Y[rows], predictions) @ shares[rows]
-        return total
+        if not self._loss.is_additive:
+            return self._loss.covariance(*self._as_a_whole(model))
+        moments: LossMoments = self._samples.total(
+            partial(_loss_moments, loss=self._loss, chosen=self._chosen, model=model)
+        )
+        return moments.covariance()
 
     def own_losses(self, penalties: Float) -> Float:
         """Of each size with its own penalty, (k)."""
@@ -237,14 +337,15 @@ class LooCurve:
                 errors[of_it] = np.sqrt(np.maximum(np.diagonal(covariance)[of_it], 0.0))
         return errors
 
-    def _predictions(self, model: Pivots) -> Float:
-        """Of the rows that have a weight, (t × k × rows)."""
-        k, m = len(self._chosen.indices), len(self._Y)
-        values = np.empty((self._Y.shape[1], k, m))
-        for rows, _, errors in loo_errors_by_size(self._samples, self._chosen, [model]):
-            errors /= self._root[rows]
-            values[:, :, rows] = self._Y.T[:, None, rows] - errors
-        return values if len(self._used) == m else values[:, :, self._used]
+    def _as_a_whole(self, model: Pivots) -> tuple[Float, Float, Float | None]:
+        """Targets, predictions (t × k × rows) and weights of the rows that have one."""
+        problem, weights = self._problem, self._problem.weights
+        answers = self._samples.each(partial(_predictions, chosen=self._chosen, model=model))
+        values = answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
+        if weights is None:
+            return problem.Y, values, None
+        (used,) = weights.nonzero()
+        return problem.Y[used], values[:, :, used], weights[used]
 
 
 def best_penalties(curve: LooCurve, penalties: Float) -> tuple[NDArray[np.intp], Float]:

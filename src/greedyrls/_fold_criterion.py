@@ -7,15 +7,15 @@ tile of rows at a time.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _tiles as tiles
 from ._choice import TIE, Choice, choose_among, tie_tolerances
+from ._crew import ask
 from ._files import FileMatrix
-from ._fold_state import FoldState, SplitRows
+from ._fold_blocks import Candidates, FoldBlock
+from ._fold_state import FoldState
+from ._held_out import HeldOutRows
 from ._kernels import Float
 
 # Rounding of the losses in feature space relative to those of the empty model. Where the loss has
@@ -44,7 +44,7 @@ class FoldLoss:
         state: FoldState, candidates: NDArray[np.intp], n_runners_up: int
     ) -> tuple[Float, Float]:
         """Mean losses and tolerances of ties, from feature space; the smallest ones from rows."""
-        weight = state.total_test_weight * state.problem.Y.shape[1]
+        weight = state.total_test_weight * state.problem.n_targets
         by_target = state.space.losses()[:, :, candidates].sum(axis=0)
         np.maximum(by_target, 0.0, out=by_target)
         losses = by_target.sum(axis=0) / weight
@@ -58,65 +58,36 @@ class FoldLoss:
         return losses, tolerances
 
 
-class _Candidates(NamedTuple):
-    """Some candidates in the model of one split."""
-
-    indices: NDArray[np.intp]
-    means: Float  # (c) over the training rows
-    beta: Float  # (|S| × c)
-    rho: Float  # (t × c)
-
-
 def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     """Held-out losses of some candidates from the rows, (c): one pass over the held-out rows."""
     state.exact_evaluations += len(candidates)
     space = state.space
     beta = space.coefficients(candidates)
     rho = space.tau[:, :, candidates] / space.delta[:, None, candidates]
-    total = np.zeros(len(candidates))
     if 2 * len(candidates) > state.problem.n_features:  # single columns are not counted
-        state.data.rows.passes += 1
-    some = [
-        _Candidates(candidates, space.means[place, candidates], beta[place], rho[place])
-        for place in range(len(state.splits))
-    ]
-    if state.criterion_loss.is_additive:
-        return _additive(state, candidates, some)
+        state.rows.passes += 1
+    some = Candidates(candidates, space.means[:, candidates], beta, rho)
+    loss = state.criterion_loss
+    if loss.is_additive:
+        sums = state.rows.total(ask("candidate_losses", loss, state.factors, some)).values
+        values: Float = state.shares @ sums
+        return values
     X = state.problem.X
     if isinstance(X, FileMatrix):
         X.fetch(candidates.tolist())
-    for place, split in enumerate(state.splits):
-        total += state.shares[place] * _as_a_whole(state, split, some[place])
+    (block,) = state.rows.blocks
+    total = np.zeros(len(candidates))
+    for place, split in enumerate(block.splits):
+        total += state.shares[place] * _as_a_whole(state, block, split, some, place)
     return total
 
 
-def _additive(state: FoldState, indices: NDArray[np.intp], candidates: list[_Candidates]) -> Float:
-    """A loss that is a sum over rows, tile by tile: (c)."""
-    loss = state.criterion_loss
-    shares = []
-    for split in state.splits:
-        (used,) = (split.weights > 0).nonzero()
-        own = np.zeros(len(split.rows))
-        own[used] = loss.sample_weights(split.y[:, used].T, split.weights[used])
-        shares.append(own)
-    totals = np.zeros((len(state.splits), len(indices)))
-    sets = [split.rows for split in state.splits]
-    for number, places, x in state.data.rows.tiles_of_sets(sets, indices):
-        split, (_, means, beta, rho) = state.splits[number], candidates[number]
-        x -= means
-        for some, columns in split.chosen(places):
-            x -= columns.T @ beta[some]
-        errors = tiles.fold_errors(x, split.r[:, places], rho)
-        totals[number] += tiles.error_sums(
-            loss.name, errors, split.y[:, places], shares[number][places]
-        )
-    values: Float = state.shares @ totals
-    return values
-
-
-def _as_a_whole(state: FoldState, split: SplitRows, candidates: _Candidates) -> Float:
+def _as_a_whole(
+    state: FoldState, block: FoldBlock, split: HeldOutRows, candidates: Candidates, place: int
+) -> Float:
     """A loss of all rows together, some candidates at a time: (c)."""
-    indices, means, beta, rho = candidates
+    indices = candidates.indices
+    means, beta, rho = (values[place] for values in candidates[1:])
     (used,) = (split.weights > 0).nonzero()
     Y, weights = split.y[:, used].T, split.weights[used]
     width = max(1, _GROUP_ELEMENTS // (len(split.rows) * len(rho)))
@@ -124,9 +95,9 @@ def _as_a_whole(state: FoldState, split: SplitRows, candidates: _Candidates) -> 
     for first in range(0, len(indices), width):
         some = slice(first, first + width)
         Z = np.empty((len(indices[some]), len(split.rows)))
-        for places, x in state.data.rows.tiles_of(split.rows, indices[some]):
+        for places, x in block.tiles_of(split.rows, indices[some]):
             Z[:, places] = (x - means[some]).T
-        for places, columns in split.chosen():
+        for places, columns in split.chosen(block.column):
             Z -= beta[places, some].T @ columns
         predictions = Z[None] * rho[:, some, None]
         predictions += (split.y - split.r)[:, None, :]

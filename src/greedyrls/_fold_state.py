@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._crew import ask
 from ._files import FileMatrix
-from ._fold_rows import FoldRows
+from ._fold_rows import FoldRows, local_block
 from ._fold_space import FoldSpace, HeldOut
 from ._folds import Folds
 from ._gram import GramColumns, Ranking
+from ._held_out import HeldOutRows
 from ._kernels import Float
-from ._losses import Loss
+from ._losses import Loss, stratum_factors
 from ._problem import Problem
 
 # Held-out columns of chosen features are kept up to this share of X (or these bytes).
 _KEPT_SHARE = 0.25
 _KEPT_BYTES = 1 << 24
-_BUFFER_COLUMNS = 32
 # A chosen pivot this much smaller than A_bb is measured on the rows, with refined coefficients.
 _REFINED_PIVOT = 1e-3
 
@@ -32,7 +32,12 @@ class FoldData:
     def __init__(self, problem: Problem, folds: Folds) -> None:
         self.problem = problem
         self.folds = folds
-        self.rows = FoldRows(problem, folds)
+        self.rows = FoldRows(
+            problem,
+            [local_block(problem, folds)],
+            [split.is_complement for split in folds.splits],
+            folds.is_partition,
+        )
         self.train, self.test, self.total = self.rows.start()
         # A column has `sets` × n numbers; together they may be a quarter of X.
         waiting = problem.n_samples // (4 * self.rows.n_sets)
@@ -48,64 +53,6 @@ class FoldData:
         return self.rows.passes
 
 
-class SplitRows:
-    """Held-out rows of one split: targets, residuals, and columns of the chosen features."""
-
-    def __init__(self, data: FoldData, split: int, target_means: Float, limit: int) -> None:
-        self.rows = data.folds.splits[split].test
-        weights = data.problem.weights
-        self.weights = np.ones(len(self.rows)) if weights is None else weights[self.rows]
-        self.y = np.ascontiguousarray(data.problem.Y[self.rows].T)  # (t × rows)
-        self.r = np.ascontiguousarray((data.rows.Y[self.rows] - target_means).T)
-        self._data = data.rows
-        self._limit = limit
-        # Columns of the first chosen features, in buffers that take memory only as they fill.
-        self._buffers: list[Float] = []
-        self._chosen: list[int] = []
-        self._means: list[float] = []
-
-    def column(self, index: int, mean: float, places: slice = slice(None)) -> Float:
-        """x_b less its mean over the training rows."""
-        return self._data.column(index, self.rows[places]) - mean
-
-    def chosen(self, places: slice = slice(None)) -> Iterator[tuple[slice, Float]]:
-        """Columns of the chosen features (… × rows), some at a time, with their places in S."""
-        size, known = len(self._chosen), 0
-        for buffer in self._buffers:
-            count = min(len(buffer), size - known)
-            yield slice(known, known + count), buffer[:count, places]
-            known += count
-        for place in range(known, size):
-            column = self.column(self._chosen[place], self._means[place], places)
-            yield slice(place, place + 1), column[None]
-
-    def step(
-        self, index: int, column: Float, mean: float, beta: Float, rho: Float
-    ) -> tuple[float, Float, Float]:
-        """Add a feature with its column of all rows; ‖z‖², r·z before, ‖r‖² after."""
-        column = column[self.rows] - mean
-        z = column.copy()
-        for places, columns in self.chosen():
-            z -= beta[places] @ columns
-        weighted = self.weights * z
-        norm, inner = float(weighted @ z), self.r @ weighted
-        self.r = self.r - rho[:, None] * z
-        self._keep(column)
-        self._chosen.append(index)
-        self._means.append(mean)
-        return norm, inner, np.square(self.r) @ self.weights
-
-    def _keep(self, column: Float) -> None:
-        """Keep the column of the feature chosen next, if the limit allows."""
-        place = len(self._chosen)
-        if place >= self._limit:
-            return
-        if place % _BUFFER_COLUMNS == 0:
-            size = min(_BUFFER_COLUMNS, self._limit - place)
-            self._buffers.append(np.empty((size, len(column))))
-        self._buffers[-1][place % _BUFFER_COLUMNS] = column
-
-
 class FoldState:
     """Everything that changes during a search by folds."""
 
@@ -118,14 +65,12 @@ class FoldState:
             data.train, data.test, alpha, data.problem.fit_intercept, min(capacity, 64)
         )
         problem = data.problem
-        column_bytes = 8 * sum(len(split.test) for split in data.folds.splits)
+        column_bytes = 8 * data.folds.n_tested
         limit = int(max(_KEPT_BYTES, _KEPT_SHARE * problem.X.nbytes) // column_bytes)
         if isinstance(problem.X, FileMatrix):
             limit = 0  # it keeps columns itself
-        self.splits = [
-            SplitRows(data, split, self.space.target_means[split], limit)
-            for split in range(data.rows.n_splits)
-        ]
+        self.rows = data.rows.fork()
+        self.rows.become(ask("opened", self.space.target_means, limit))
         self.shares = data.test.weight / data.test.weight.sum()  # (K)
         self.barred = np.full(problem.n_features, -np.inf)
         self.barred[list(problem.excluded)] = np.inf
@@ -135,6 +80,12 @@ class FoldState:
         self.gram = np.zeros((0, 0))  # X_S'X_S of all rows
         self._passes_before = data.rows.passes
         self.total_test_weight = float(data.test.weight.sum())
+        # For a loss that is a mean over rows: what the strata weigh, (K × strata), and the shares
+        # of rows, which are their weights times these factors.
+        self._strata = np.ones((len(self.shares), 1))
+        if loss.is_additive:
+            self._strata = self.rows.total(ask("stratum_weights", loss)).values
+        self.factors = stratum_factors(self._strata)
         self.fold_losses = self._fold_losses()
         self.initial_loss = abs(self.loss)
 
@@ -151,22 +102,22 @@ class FoldState:
     @property
     def passes(self) -> int:
         """Over the data, the first one included."""
-        return self.data.rows.passes - self._passes_before + 1
+        return self.rows.passes + self.data.rows.passes - self._passes_before + 1
 
     def _fold_losses(self) -> Float:
         """Loss of the current model on each split's held-out rows, (K)."""
         if self.criterion_loss.name == "squared":
             energy: Float = self.space.energy.mean(axis=1) / self.data.test.weight
             return energy
-        return np.array([self._split_loss(split) for split in self.splits])
-
-    def _split_loss(self, split: SplitRows) -> float:
-        positive = split.weights > 0
-        predictions = (split.y - split.r)[:, None, positive]
-        values = self.criterion_loss.values(
-            split.y[:, positive].T, predictions, split.weights[positive]
-        )
-        return float(values[0])
+        loss = self.criterion_loss
+        if loss.is_additive:
+            sums = self.rows.total(ask("split_losses", loss)).values
+            present = self._strata > 0.0
+            means = np.where(present, sums / np.where(present, self._strata, 1.0), 0.0)
+            values: Float = means.sum(axis=1) / np.count_nonzero(present, axis=1)
+            return values
+        (block,) = self.rows.blocks  # a loss of all rows together needs them here
+        return np.array([_split_loss(loss, split) for split in block.splits])
 
     @property
     def loss(self) -> float:
@@ -200,16 +151,12 @@ class FoldState:
             for split in np.flatnonzero(space.delta[:, index] < _REFINED_PIVOT * scale):
                 beta[split] = self._refined(int(split), index, beta[split])
         rho = space.tau[:, :, index] / space.delta[:, index, None]
-        column = data.rows.column(index)
-        answers = [
-            split.step(index, column, float(space.means[place, index]), beta[place], rho[place])
-            for place, split in enumerate(self.splits)
-        ]
-        norms, inner, energy = (np.array(values) for values in zip(*answers, strict=True))
-        space.add(index, beta, *space.columns(train, test, index), HeldOut(norms, inner, energy))
+        means = space.means[:, index].copy()
+        leftovers = self.rows.each(ask("leftovers", index, means, beta))
+        sums = self.rows.total(ask("step_sums", rho), leftovers)
+        self.rows.become(ask("advanced", index, means, rho), leftovers)
+        space.add(index, beta, *space.columns(train, test, index), HeldOut(*sums))
         self.barred[index] = np.inf
-        if isinstance(self.problem.X, FileMatrix):
-            self.problem.X.pin(index)
         self._remember_gram(total)
         self.fold_losses = self._fold_losses()
 
@@ -218,25 +165,14 @@ class FoldState:
 
         Its z is mostly the error of β there. The pivot and its τ are measured with the new one.
         """
-        space, rows = self.space, self.data.folds.splits[split].train
-        weights = self.problem.weights
+        space = self.space
         columns = np.array([*space.selected, index])
-        means = space.means[split, columns]
         w = space.weights()[split]
-        for is_last in (False, False, True):
-            products, norm, inner = np.zeros(self.size), 0.0, np.zeros(w.shape[1])
-            for places, x in self.data.rows.tiles_of(rows, columns):
-                x -= means
-                z = x[:, -1] - x[:, :-1] @ beta
-                weighted = z if weights is None else z * weights[rows[places]]
-                if is_last:
-                    residual = self.data.rows.Y[rows[places]] - space.target_means[split]
-                    norm += float(weighted @ z)
-                    inner += weighted @ (residual - x[:, :-1] @ w)
-                else:
-                    products += weighted @ x[:, :-1]
-            if not is_last:
-                beta = space.corrected(split, beta, products)
+        known = (split, columns, space.means[split, columns], space.target_means[split])
+        for _ in range(2):
+            sums = self.rows.total(ask("refined_sums", *known, beta, w))
+            beta = space.corrected(split, beta, sums.products)
+        _, norm, inner = self.rows.total(ask("refined_sums", *known, beta, w))
         space.delta[split, index] = norm + space.penalty * (1.0 + float(beta @ beta))
         space.tau[split, :, index] = inner + space.penalty * (beta @ w)
         return beta
@@ -261,6 +197,13 @@ class FoldState:
         gram = self.gram - weight * np.outer(means, means)
         correlation = total.xy[:, chosen].T - weight * np.outer(means, targets)
         return gram, correlation, means + rows.shift[chosen], targets + rows.target_shift
+
+
+def _split_loss(loss: Loss, split: HeldOutRows) -> float:
+    """The loss of the current model on a split's held-out rows."""
+    positive = split.weights > 0
+    predictions = (split.y - split.r)[:, None, positive]
+    return float(loss.values(split.y[:, positive].T, predictions, split.weights[positive])[0])
 
 
 def _physical_bytes() -> float:

@@ -46,6 +46,16 @@ class Folds:
     description: str
 
     @property
+    def n_splits(self) -> int:
+        """K."""
+        return len(self.splits)
+
+    @property
+    def n_tested(self) -> int:
+        """How many rows are tested, with repetitions."""
+        return sum(len(split.test) for split in self.splits)
+
+    @property
     def is_partition(self) -> bool:
         """Whether every row is tested exactly once, on a model of all rows not tested with it."""
         tested = np.zeros(self.n_samples, dtype=np.intp)

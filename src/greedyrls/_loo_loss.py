@@ -7,12 +7,14 @@ predictions, O(m·n·|S|), and never keeps more of them than a tile.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._answers import ColumnShapes
 from ._choice import TIE, Choice, choose_among
+from ._curves import LossMoments, model_moments
 from ._features import Pivot
 from ._files import FileMatrix
 from ._gram import Ranking
@@ -40,16 +42,10 @@ class LossState(SelectionState):
     def __init__(self, data: LooData, alpha: float, loss: Loss, capacity: int) -> None:
         super().__init__(data, alpha, capacity)
         self.criterion_loss = loss
-        problem = data.problem
-        weights = problem.weights
-        self.used = np.arange(problem.n_samples) if weights is None else weights.nonzero()[0]
-        self._Y = problem.Y[self.used]
-        self._own_weights = None if weights is None else weights[self.used]
-        # Evaluation weights e_j; None where each is 1/m and sums may count.
-        self.shares: Float | None = None
-        if loss.is_additive and (weights is not None or loss.name == "balanced_zero_one"):
-            self.shares = np.zeros(problem.n_samples)
-            self.shares[self.used] = loss.sample_weights(self._Y, self._own_weights)
+        # Shares of the rows are weights times these; None where each is 1/m and sums may count.
+        self.factors: Float | None = None
+        if loss.is_additive and (data.problem.is_weighted or loss.name == "balanced_zero_one"):
+            self.factors = self.samples.loss_factors(loss)
         self._remembered: tuple[int, float, float] | None = None
         self._shapes: list[ColumnShapes] = []
         self.looked = 0  # pairs of row and candidate that the last step looked at
@@ -58,13 +54,27 @@ class LossState(SelectionState):
 
     def _loss_and_error(self) -> tuple[float, float]:
         if self._remembered is None or self._remembered[0] != self.size:
-            predictions = self.samples.predictions()[:, None, self.used]
             loss = self.criterion_loss
-            value = float(loss.values(self._Y, predictions, self._own_weights)[0])
-            covariance = loss.covariance(self._Y, predictions, self._own_weights)
+            covariance: Float | None
+            if loss.is_additive:
+                moments: LossMoments = self.samples.total(partial(model_moments, loss=loss))
+                value, covariance = float(moments.values()[0]), moments.covariance()
+            else:
+                Y, weights, used = self._whole()
+                predictions = self.samples.predictions()[:, None, used]
+                value = float(loss.values(Y, predictions, weights)[0])
+                covariance = loss.covariance(Y, predictions, weights)
             error = math.nan if covariance is None else math.sqrt(max(0.0, covariance[0, 0]))
             self._remembered = (self.size, value, error)
         return self._remembered[1:]
+
+    def _whole(self) -> tuple[Float, Float | None, NDArray[np.intp]]:
+        """Targets, weights and numbers of the rows that have a weight, for losses of all rows."""
+        Y, weights = self.problem.Y, self.problem.weights
+        if weights is None:
+            return Y, None, np.arange(len(Y))
+        (used,) = weights.nonzero()
+        return Y[used], weights[used], used
 
     @property
     def loss(self) -> float:
@@ -91,8 +101,7 @@ class LossState(SelectionState):
         largest = np.max([shape.largest for shape in self._shapes], axis=0)
         sizes = np.max([shape.outside for shape in self._shapes], axis=0)
         sizes += largest[self.features.selected] @ np.abs(beta)
-        weights = self.problem.weights
-        most = 1.0 if weights is None else float(weights.max())
+        most = self.samples.weights.largest_weight
         reach: Float = sizes * (np.abs(rho[0]) + most * sizes / self.features.delta)
         reach[self.barred > 0.0] = (
             0.0  # nobody asks for the losses of features that are no candidates
@@ -121,14 +130,16 @@ class LossState(SelectionState):
                 candidates = self.candidates
                 self.samples.keep_leftovers(candidates, features.coefficients(candidates).beta)
                 self._kept_steps = 0
-            values = self.samples.kept_losses(self.shares, features.delta, rho[0])
+            values = self.samples.kept_losses(
+                self.criterion_loss, self.factors, features.delta, rho[0]
+            )
         else:
             beta = features.coefficients(np.arange(self.problem.n_features)).beta
             reach = self._reach(beta, rho) if two_classes else None
             values, self.looked = self.samples.candidate_losses(
-                name, self.shares, beta, features.delta, rho, reach, self._shapes
+                self.criterion_loss, self.factors, beta, features.delta, rho, reach, self._shapes
             )
-        return values if self.shares is not None else values / self.problem.n_samples
+        return values if self.factors is not None else values / self.problem.n_samples
 
     def _worth_keeping(self) -> bool:
         """Whether looking at all rows with kept z is cheaper than at some without."""
@@ -174,15 +185,14 @@ class LossState(SelectionState):
         X = self.problem.X
         if isinstance(X, FileMatrix):
             X.fetch(candidates.tolist())
+        Y, weights, used = self._whole()
         width = max(1, _GROUP_ELEMENTS // (len(rho) * self.problem.n_samples))
         for first in range(0, len(candidates), width):
             some = candidates[first : first + width]
             predictions = self.samples.candidate_predictions(
                 some, features.coefficients(some).beta, features.delta[some], rho[:, some]
             )
-            values[some] = self.criterion_loss.values(
-                self._Y, predictions[:, :, self.used], self._own_weights
-            )
+            values[some] = self.criterion_loss.values(Y, predictions[:, :, used], weights)
         return values
 
 

@@ -52,6 +52,12 @@ class Loss(Protocol):
     ) -> None:
         """Raise an error if the loss is not defined; groups are the test rows of each fold."""
 
+    def n_strata(self, n_targets: int) -> int:
+        """Additive losses: the loss is the mean over so many strata of the mean in each."""
+
+    def strata(self, Y: Float) -> Rows:
+        """Additive losses: the stratum of each row, (m)."""
+
     def sample_weights(self, Y: Float, weights: Float | None) -> Float:
         """Additive losses: e (m), summing to 1; the loss is Σ_j e_j ℓ_j."""
 
@@ -107,6 +113,12 @@ class _AnyLoss:
         if self.needs_every_class:
             _check_groups(self.name, Y, weights, groups_of_rows)
 
+    def n_strata(self, n_targets: int) -> int:
+        raise TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
+
+    def strata(self, Y: Float) -> Rows:
+        raise TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
+
     def sample_weights(self, Y: Float, weights: Float | None) -> Float:
         raise TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
 
@@ -120,13 +132,13 @@ class _MeanLoss(_AnyLoss):
     is_additive = True
 
     def sample_weights(self, Y: Float, weights: Float | None) -> Float:
-        weights, strata = _filled(weights, Y), self._strata(Y)
+        weights, strata = _filled(weights, Y), self.strata(Y)
         totals = np.bincount(strata, weights)
         shares: Float = weights / totals[strata] / np.count_nonzero(totals)
         return shares
 
     def values(self, Y: Float, P: Float, weights: Float | None) -> Float:
-        losses, weights, strata = self.sample_losses(Y, P), _filled(weights, Y), self._strata(Y)
+        losses, weights, strata = self.sample_losses(Y, P), _filled(weights, Y), self.strata(Y)
         parts = [np.where(strata == stratum, weights, 0.0) for stratum in np.unique(strata)]
         means = [np.vecdot(losses, part) / part.sum() for part in parts]
         result: Float = np.mean(means, axis=0)
@@ -134,10 +146,13 @@ class _MeanLoss(_AnyLoss):
 
     def covariance(self, Y: Float, P: Float, weights: Float | None) -> Float:
         shares = self.sample_weights(Y, weights)
-        return _stratified_covariance(self.sample_losses(Y, P), shares, self._strata(Y))
+        return _stratified_covariance(self.sample_losses(Y, P), shares, self.strata(Y))
 
-    def _strata(self, Y: Float) -> Rows:
-        """The stratum of each row, (m); here all rows are one."""
+    def n_strata(self, n_targets: int) -> int:
+        return 1
+
+    def strata(self, Y: Float) -> Rows:
+        """Here all rows are one stratum."""
         return np.zeros(len(Y), dtype=np.intp)
 
 
@@ -175,7 +190,10 @@ class _BalancedZeroOne(_ZeroOne):
     name = "balanced_zero_one"
     needs_every_class = True
 
-    def _strata(self, Y: Float) -> Rows:
+    def n_strata(self, n_targets: int) -> int:
+        return max(2, n_targets)
+
+    def strata(self, Y: Float) -> Rows:
         return _classes(Y)
 
 
@@ -246,6 +264,13 @@ _LOSSES: dict[str, Loss] = {
         _Auc(),
     )
 }
+
+
+def stratum_factors(totals: Float) -> Float:
+    """From weights of strata (… × strata) to factors: shares e are weights times these."""
+    present = totals > 0.0
+    count = np.count_nonzero(present, axis=-1)[..., None]
+    return np.where(present, 1.0 / (np.where(present, totals, 1.0) * np.maximum(count, 1)), 0.0)
 
 
 def _filled(weights: Float | None, Y: Float) -> Float:

@@ -48,6 +48,16 @@ class Problem:
         return int(self.X.shape[1])
 
     @property
+    def n_targets(self) -> int:
+        """t."""
+        return int(self.Y.shape[1])
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether there are sample weights."""
+        return self.weights is not None
+
+    @property
     def has_weight(self) -> NDArray[np.bool_]:
         """Which samples count, (m)."""
         if self.weights is None:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._answers import CandidateLosses, ColumnShapes, Products, SampleStatistics, SupportSums, add_up
+from ._answers import (
+    CandidateLosses,
+    ColumnShapes,
+    Products,
+    SampleStatistics,
+    SupportSums,
+    TargetSums,
+)
 from ._blocks import RowBlock
-from ._crew import Alone, Crew, Handle, Question, ask, total
+from ._crew import Alone, Crew, Handle, ask
 from ._kernels import Float
 from ._leftovers import Leftovers
-from ._sparse import SparseMatrix
+from ._losses import Loss, stratum_factors
 
 # A mean is far out if its square is this many times the variance.
 _FAR = 1e4
@@ -57,10 +64,12 @@ class _Latest(NamedTuple):
 class SampleSpace:
     """The driver's view of the rows."""
 
-    def __init__(self, blocks: Iterable[RowBlock], crew: Crew | None = None) -> None:
+    def __init__(self, blocks: Iterable[Handle], n_rows: int, crew: Crew | None = None) -> None:
         self._blocks = list(blocks)
         self._crew: Crew = Alone() if crew is None else crew
-        self._rows = sum(len(block.d) for block in self._blocks)
+        self._rows = n_rows
+        # What is known of the weights; at the start.
+        self.weights: TargetSums = self.total(ask("target_sums"))
         self._means: Float | None = None
         self._has_far_means = False
         self._latest: _Latest | None = None
@@ -83,26 +92,26 @@ class SampleSpace:
         """The blocks as they are now."""
         return tuple(self._blocks)
 
-    def _total(self, question: Question, *own: Sequence[Handle]) -> Any:
+    def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
         """The answers of all blocks, added up; `own` are things of theirs."""
-        return total(self._crew, question, self._blocks, *own)
+        return self._crew.total(question, self._blocks, *own)
 
-    def _each(self, question: Question, *own: Sequence[Handle]) -> list[Handle]:
+    def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
         """What each block makes of a question."""
         return self._crew.each(question, self._blocks, *own)
 
     def start(self, fit_intercept: bool, is_shared: bool = False) -> StartSums:
         """One pass: what feature space starts from; blocks move to the empty model."""
-        weight, targets = self._total(ask("target_sums"))
+        weight, targets, *_ = self.weights
         target_means = targets / weight if fit_intercept else np.zeros_like(targets)
         self.passes += 1
-        product, diagonal = self._total(ask("start_sums", target_means))
+        product, diagonal = self.total(ask("start_sums", target_means))
         correlation, weighted = product[:-1], product[-1]
         means = weighted / weight if fit_intercept else np.zeros_like(weighted)
         self._means = means if fit_intercept else None
         intercept_weight = weight if fit_intercept else None
         spare = SPARE_BYTES / self._rows
-        self._blocks = self._each(
+        self._blocks = self.each(
             ask("begin", target_means, self._means, intercept_weight, spare, is_shared)
         )
         if fit_intercept:
@@ -116,10 +125,10 @@ class SampleSpace:
         # Below this share of the raw sum, more than five digits have cancelled.
         doubtful = np.flatnonzero(centred < 1e-5 * diagonal)
         if len(doubtful):
-            self._each(ask("fetch", doubtful))
+            self.each(ask("fetch", doubtful))
         for first in range(0, len(doubtful), self.group):
             some = doubtful[first : first + self.group]
-            centred[some], correlation[:, some] = self._total(ask("fresh_moments", some))
+            centred[some], correlation[:, some] = self.total(ask("fresh_moments", some))
         return np.maximum(centred, 0.0)
 
     def products(self, indices: Sequence[int], new_anchor: bool = False) -> Float:
@@ -131,8 +140,8 @@ class SampleSpace:
         """
         self.passes += 1
         if new_anchor:
-            self._blocks = self._each(ask("anchored"))
-        answer: Products = self._total(ask("products", indices, new_anchor))
+            self._blocks = self.each(ask("anchored"))
+        answer: Products = self.total(ask("products", indices, new_anchor))
         values = answer.values
         if self._means is not None:
             first = 0 if self._has_far_means else len(indices)
@@ -157,31 +166,30 @@ class SampleSpace:
         """
         self.exact_evaluations += len(indices)
         if Z is None:
-            Z = self._each(ask("residuals", indices, beta))
-        norms, correlations = self._total(ask("moments"), Z)
+            Z = self.each(ask("residuals", indices, beta))
+        norms, correlations = self.total(ask("moments"), Z)
         delta = norms + penalty
         rho = (correlations + shrinkage) / delta
-        losses, mixed, fourth = self._total(ask("losses", delta, rho, with_spread), Z)
+        losses, mixed, fourth = self.total(ask("losses", delta, rho, with_spread), Z)
         sums = losses[0] if len(losses) == 1 else losses.sum(axis=0)
         row = int(sums.argmin())
         loss = float(sums[row])
         if self._latest is None or loss < self._latest.loss:
             # Very likely the one that will be added: spares making its z again.
-            self._latest = _Latest(int(indices[row]), loss, self._each(ask("row", row), Z))
+            self._latest = _Latest(int(indices[row]), loss, self.each(ask("row", row), Z))
         return Scores(losses, delta, rho, norms, correlations, mixed, fourth)
 
     def support_sums(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
     ) -> SupportSums:
         """Of some candidates in ascending order, over the rows in which they are not 0."""
-        sums: SupportSums = self._total(ask("support_sums", indices, beta, delta, rho))
+        sums: SupportSums = self.total(ask("support_sums", indices, beta, delta, rho))
         return sums
 
-    @property
-    def entry_counts(self) -> Float | None:
-        """How many values of each column are not 0, (n); known where X is sparse."""
-        counts = [block.X.counts() for block in self._blocks if isinstance(block.X, SparseMatrix)]
-        return sum(counts[1:], counts[0]) if counts else None
+    def entry_counts(self) -> Float:
+        """How many values of each column of a sparse X are not 0, (n)."""
+        counts: Float = self.total(ask("entry_counts")).values
+        return counts
 
     def forget(self) -> None:
         """Candidates scored so far are not those that will be added."""
@@ -191,13 +199,13 @@ class SampleSpace:
         """A candidate's z, a piece for each block."""
         if self._latest is not None and self._latest.feature == index:
             return self._latest.pieces
-        Z = self._each(ask("residuals", np.array([index]), beta))
-        return self._each(ask("row", 0), Z)
+        Z = self.each(ask("residuals", np.array([index]), beta))
+        return self.each(ask("row", 0), Z)
 
     def chosen_products(self, index: int, beta: Float) -> Float:
         """X_S'z of a candidate, (|S|): Pβ up to rounding, if β is right."""
         pieces = self._pieces(index, beta)
-        values: Float = self._total(ask("chosen_products"), pieces).values
+        values: Float = self.total(ask("chosen_products"), pieces).values
         return values
 
     def advance(
@@ -209,28 +217,32 @@ class SampleSpace:
         """
         pieces = self._pieces(index, beta)
         self._latest = None
-        self._blocks = self._each(ask("advance", index, delta, rho, along), pieces)
+        self._blocks = self.each(ask("advance", index, delta, rho, along), pieces)
 
     def predictions(self) -> Float:
         """Leave-one-out predictions of the current model, (t × m)."""
-        return np.concatenate(self._each(ask("predictions")), axis=1)
+        return np.concatenate(self.each(ask("predictions")), axis=1)
 
     def candidate_predictions(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
     ) -> Float:
         """Leave-one-out predictions if each of some candidates were added, (t × c × m)."""
-        answers = self._each(ask("candidate_predictions", indices, beta, delta, rho))
+        answers = self.each(ask("candidate_predictions", indices, beta, delta, rho))
         return answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
 
     def shapes(self) -> list[ColumnShapes]:
         """How far values are from their means, block by block: one pass."""
         self.passes += 1
-        return self._each(ask("shapes"))
+        return self.each(ask("shapes"))
+
+    def loss_factors(self, loss: Loss) -> Float:
+        """Shares of rows in a loss that is a mean over rows are their weights times these."""
+        return stratum_factors(self.total(ask("stratum_weights", loss)).values)
 
     def candidate_losses(
         self,
-        kind: str,
-        shares: Float | None,
+        loss: Loss,
+        factors: Float | None,
         beta: Float,
         delta: Float,
         rho: Float,
@@ -242,17 +254,10 @@ class SampleSpace:
         `reach` and `shapes` are for one target of labels ±1 and loss zero_one.
         """
         support = [shape.support for shape in shapes] if shapes else [None] * len(self._blocks)
-        losses: CandidateLosses = self._total(
-            ask("candidate_losses", kind, beta, delta, rho, reach), self._split(shares), support
+        losses: CandidateLosses = self.total(
+            ask("candidate_losses", loss, factors, beta, delta, rho, reach), support
         )
         return losses
-
-    def _split(self, shares: Float | None) -> list[Float | None]:
-        """A piece for each block of a vector over all rows."""
-        if shares is None:
-            return [None] * len(self._blocks)
-        ends = np.cumsum([len(block.d) for block in self._blocks])
-        return list(np.split(shares, ends[:-1]))
 
     @property
     def keeps_leftovers(self) -> bool:
@@ -262,7 +267,7 @@ class SampleSpace:
     def keep_leftovers(self, candidates: NDArray[np.intp], beta: Float) -> None:
         """Make z of these candidates, with coefficients beta (|S| × c), and keep them."""
         self.passes += 1
-        self._kept = self._each(ask("leftovers", candidates, beta))
+        self._kept = self.each(ask("leftovers", candidates, beta))
 
     def drop_leftovers(self) -> None:
         """Free their memory."""
@@ -280,17 +285,12 @@ class SampleSpace:
             for kept, block in zip(self._kept, self._blocks, strict=True)
         ]
 
-    def kept_losses(self, shares: Float | None, delta: Float, rho: Float) -> Float:
+    def kept_losses(self, loss: Loss, factors: Float | None, delta: Float, rho: Float) -> Float:
         """Σ_j e_j [wrong] with each feature added, from what is kept, (n)."""
-        values: Float = self._total(
-            ask("kept_losses", delta, rho), self._kept, self._split(shares)
-        ).values
+        values: Float = self.total(ask("kept_losses", loss, factors, delta, rho), self._kept).values
         return values
 
     def statistics(self) -> SampleStatistics:
         """Sums over all rows of what the bounds and the loss need."""
-        answers: list[SampleStatistics] = list(self._crew.answers(ask("statistics"), self._blocks))
-        return add_up(answers)._replace(
-            largest_d=max(answer.largest_d for answer in answers),
-            smallest_d=min(answer.smallest_d for answer in answers),
-        )
+        statistics: SampleStatistics = self.total(ask("statistics"))
+        return statistics

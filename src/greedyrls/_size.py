@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ._kernels import Float
+from ._surface import SAME_ERROR
 
 SizeRule = Literal["min", "1se"]
 _RULES: dict[str, SizeRule] = {"min": "min", "1se": "1se"}
@@ -89,7 +90,7 @@ def choose_size(
             "with leave-one-out, or for a single split; use size_rule='min', or several folds."
         )
     errors = difference_errors(covariance, best)
-    within = losses - losses[best] <= errors
+    within = losses - losses[best] <= errors * (1.0 + SAME_ERROR)
     within[best] = True
     size = int(np.flatnonzero(within[offset:])[0]) + offset + 1
     if size == best + 1:

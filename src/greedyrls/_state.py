@@ -66,7 +66,9 @@ class LooData:
         if n_jobs > 1 and block_rows is None:
             block_rows = -(-problem.n_samples // n_jobs)
         blocks = _memory_blocks(problem, block_rows)
-        self.samples = SampleSpace(blocks, Threads(n_jobs) if n_jobs > 1 else None)
+        self.samples = SampleSpace(
+            blocks, problem.n_samples, Threads(n_jobs) if n_jobs > 1 else None
+        )
         with np.errstate(over="ignore", invalid="ignore"):
             self.start = self.samples.start(problem.fit_intercept, is_shared)
             if not np.isfinite(self.start.diagonal).all():
@@ -81,17 +83,13 @@ class LooData:
         if isinstance(problem.X, FileMatrix):
             self.gram.widen(problem.X.share_of_waiting)
         # Features that are 0 nearly everywhere have bounds of their own.
-        counts = self.samples.entry_counts
-        self.is_rare = None if counts is None else counts <= _RARE_SHARE * problem.n_samples
+        self.is_rare: NDArray[np.bool_] | None = None
+        if isinstance(problem.X, SparseMatrix):
+            self.is_rare = self.samples.entry_counts() <= _RARE_SHARE * problem.n_samples
         self.constant = np.flatnonzero(self.start.diagonal == 0.0)
         with np.errstate(all="ignore"):
             self.statistics = self.samples.statistics()
         _check_start(problem, self.statistics)
-        weights = problem.weights
-        self.weight_squares = (
-            float(problem.n_samples) if weights is None else float(weights @ weights)
-        )
-        self.n_weighted = problem.n_samples if weights is None else int(np.count_nonzero(weights))
 
     @property
     def passes(self) -> int:
@@ -100,10 +98,13 @@ class LooData:
 
     def loss_and_error(self, known: SampleStatistics) -> tuple[float, float]:
         """The leave-one-out loss, a weighted mean over samples and targets, and its error."""
-        n, weight = self.n_weighted, self.start.total_weight
+        weights, weight = self.samples.weights, self.start.total_weight
+        n = weights.n_weighted
         mean = float(known.g_r.sum()) / (weight * len(known.g_r))
         squares = (
-            known.loss_squares - 2.0 * mean * known.loss_weights + mean * mean * self.weight_squares
+            known.loss_squares
+            - 2.0 * mean * known.loss_weights
+            + mean * mean * weights.weight_squares
         )
         return mean, math.sqrt(max(squares, 0.0) * n / (n - 1)) / weight
 
@@ -166,7 +167,7 @@ class SelectionState:
 
     def mean_loss(self, total: float) -> float:
         """From a sum over rows and targets to the weighted mean over both."""
-        return float(total / (self.start.total_weight * self.problem.Y.shape[1]))
+        return float(total / (self.start.total_weight * self.problem.n_targets))
 
     @property
     def loss(self) -> float:

@@ -12,6 +12,9 @@ from ._values import ArrayValue
 
 AlphaRule = Literal["nested", "joint", "all_features"]
 
+# One sample more that is wrong is exactly one standard error: rounding must not decide there.
+SAME_ERROR = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class AlphaSurface(ArrayValue):
@@ -127,7 +130,7 @@ def one_error_pair(
     mean = np.einsum("f,fak->ak", shares, differences)
     squares = np.square(shares[:, None, None] * (differences - mean)).sum(axis=0)
     errors = np.sqrt(squares * (count / (count - 1)))
-    within = mean <= errors
+    within = mean <= errors * (1.0 + SAME_ERROR)
     within[:, : max(1, least) - 1] = False
     within[best_row, best_size - 1] = True
     size = int(np.flatnonzero(within.any(axis=0))[0])
