@@ -8,6 +8,7 @@ returns depends on the arguments alone, so blocks that share it remain values.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -80,6 +81,19 @@ class ColumnStore:
         if self._root_weights is not None:
             columns *= self._root_weights[rows]
         return columns
+
+    def attached(self, X: Matrix) -> ColumnStore:
+        """A value with another X (or none): what it keeps later, this one does not know of.
+
+        The columns of chosen features are shared; those gathered lately are let go.
+        """
+        other = copy.copy(self)
+        other._X = X
+        other._is_short = True
+        other._recent = np.empty((0, 0))
+        other._owners, other._slots = {}, {}
+        other._places, other._buffers = dict(self._places), list(self._buffers)
+        return other
 
     def piece(self, X: NDArray[Any], rows: slice) -> ColumnStore:
         """Columns of some rows of a file, which are here as X, with nothing kept."""

@@ -15,15 +15,18 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._cluster import ClusterMatrix, is_dask
+from ._dask import linear
 from ._files import DataFile, FileMatrix
 from ._kernels import Float
 from ._outer import criterion_groups
 from ._path import SelectionPath
 from ._plan import make_plan
-from ._problem import FeatureList, Problem, make_problem
+from ._problem import FeatureList, Problem, feature_names_of
 from ._request import make_request, open_loss
 from ._select import select
 from ._size import SizeRule
+from ._source import problem_of
 from ._sparse_files import SparseFile
 from ._surface import AlphaRule
 
@@ -85,7 +88,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
     ) -> None:
         """Search, and take the model of the size asked for."""
         names = getattr(self, "feature_names_in_", None)
-        problem = make_problem(
+        problem = problem_of(
             X,
             Y,
             fit_intercept=self.fit_intercept,
@@ -95,7 +98,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             feature_names=None if names is None else tuple(names),
         )
         loss, rival = open_loss(self.loss, labels)
-        if isinstance(problem.X, FileMatrix):
+        if isinstance(problem.X, FileMatrix | ClusterMatrix):
             rival = None  # a pass for every step of every fold
         plan = make_plan(
             problem,
@@ -134,23 +137,27 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         self.alpha_ = self.path_.settings.alpha
         self._use(self.path_.chosen_size)
 
-    def _take_file(self, X: DataFile | SparseFile) -> None:
-        """What scikit-learn's `validate_data` remembers of X, without reading it."""
-        self.n_features_in_ = X.shape[1]
-        if X.feature_names is not None:
-            self.feature_names_in_: NDArray[Any] = np.array(X.feature_names, dtype=object)
+    def _take_shape(self, X: Any) -> None:
+        """What scikit-learn's `validate_data` remembers of X, without reading it.
+
+        For X in a file or on a cluster.
+        """
+        self.n_features_in_ = int(X.shape[1])
+        names = feature_names_of(X)
+        if names is not None:
+            self.feature_names_in_: NDArray[Any] = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _check_columns(self, X: DataFile | SparseFile) -> None:
+    def _check_columns(self, X: Any) -> None:
         """Whether X has the columns that the model was fitted to."""
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None and X.feature_names and tuple(names) != X.feature_names:
+        names, given = getattr(self, "feature_names_in_", None), feature_names_of(X)
+        if names is not None and given is not None and tuple(names) != given:
             raise ValueError("The feature names should match those that were passed during fit.")
 
     def _use(self, k: int) -> None:
@@ -201,6 +208,10 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         """Values of the linear model, (m × t)."""
         check_is_fitted(self)
         coef = np.atleast_2d(self.coef_)[:, self.selected_]
+        if is_dask(X):
+            self._check_columns(X)
+            lazy: Float = linear(X, self.selected_, coef, np.atleast_1d(self.intercept_))
+            return lazy
         if isinstance(X, DataFile | SparseFile):
             self._check_columns(X)
             if isinstance(X, DataFile):

@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
+from ._cluster import is_dask
+from ._dask import gather_rows, labels_of
 from ._estimator_base import SPARSE, GreedyRLSBase
 from ._files import DataFile
 from ._kernels import Float
@@ -117,7 +119,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
 
         Parameters
         ----------
-        X : array-like of shape (m, n), or data in a file (`greedyrls.files`)
+        X : array-like of shape (m, n), data in a file (`greedyrls.files`), or a Dask collection
         y : array-like of shape (m,) or (m, t)
         sample_weight : array-like of shape (m,), optional
         groups : array-like of shape (m,), optional
@@ -127,8 +129,8 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         -------
         self
         """
-        if isinstance(X, DataFile | SparseFile):
-            self._take_file(X)
+        if isinstance(X, DataFile | SparseFile) or is_dask(X):
+            self._take_shape(X)
         else:
             X, y = validate_data(
                 self,
@@ -241,6 +243,8 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
     ([12, 6, 0], 0.95)
     """
 
+    classes_: NDArray[Any]
+
     def fit(
         self,
         X: Any,
@@ -252,7 +256,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
 
         Parameters
         ----------
-        X : array-like of shape (m, n), or data in a file (`greedyrls.files`)
+        X : array-like of shape (m, n), data in a file (`greedyrls.files`), or a Dask collection
         y : array-like of shape (m,)
             Labels of any kind, at least two different ones.
         sample_weight : array-like of shape (m,), optional
@@ -263,8 +267,15 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         -------
         self
         """
+        if is_dask(X):
+            self._take_shape(X)
+            rows = gather_rows(X, y, sample_weight, is_classification=True)
+            self._select(rows, None, None, groups, labels=rows.classes)
+            assert rows.classes is not None
+            self.classes_ = rows.classes
+            return self
         if isinstance(X, DataFile | SparseFile):
-            self._take_file(X)
+            self._take_shape(X)
             y = column_or_1d(y, warn=True)
             check_consistent_length(np.broadcast_to(0, len(X)), y)
         else:
@@ -273,7 +284,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         check_weighted_classes(y, sample_weight)
         self._select(X, coded.values, sample_weight, groups, labels=y)
         assert coded.classes is not None
-        self.classes_: NDArray[Any] = coded.classes
+        self.classes_ = coded.classes
         return self
 
     def decision_function(self, X: Any) -> Float:
@@ -302,6 +313,9 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         ndarray of shape (m,)
         """
         values = self.decision_function(X)
+        if is_dask(values):
+            lazy: NDArray[Any] = labels_of(values, self.classes_)
+            return lazy
         places = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[places]
         return labels

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._checkpoint import Fingerprint, Identity
+from ._cluster import ClusterMatrix
+from ._cluster_folds import ClusterFolds
+from ._crew import ask
+from ._digests import array_digest, bytes_of, matrix_digest, text_digest
 from ._folds import Folds
 from ._losses import Loss
 from ._matrix import Matrix
@@ -16,11 +18,6 @@ from ._plan import Plan
 from ._problem import Problem
 from ._request import Request
 from ._sparse import SparseMatrix
-
-# Bytes of X that are put into order at a time, and at least so many rows: where columns lie
-# together, rows share the lines of the cache.
-_CHUNK_BYTES = 1 << 20
-_CHUNK_ROWS = 8
 
 
 def identity_of(problem: Problem, plan: Plan, request: Request) -> Identity:
@@ -50,12 +47,13 @@ def identity_of(problem: Problem, plan: Plan, request: Request) -> Identity:
     }
 
     def fingerprint() -> Fingerprint:
-        names, weights = problem.feature_names, problem.weights
+        names = problem.feature_names
+        X, y, weights = _data_digests(problem)
         return {
-            "X": _matrix_digest(problem.X),
-            "y": _array_digest(problem.Y if not problem.single_target else problem.Y[:, 0]),
-            "sample_weight": None if weights is None else _array_digest(weights),
-            "feature_names": None if names is None else _text_digest(repr(names)),
+            "X": X,
+            "y": y,
+            "sample_weight": weights,
+            "feature_names": None if names is None else text_digest(repr(names)),
             "cv": _folds_digest(plan.folds),
             "alpha_cv": _folds_digest(request.outer),
         }
@@ -63,8 +61,20 @@ def identity_of(problem: Problem, plan: Plan, request: Request) -> Identity:
     return Identity(parameters, fingerprint, n, plan.loss.name)
 
 
-def _kind(X: Matrix) -> str:
-    return f"{'sparse ' if isinstance(X, SparseMatrix) else ''}{X.dtype}"
+def _data_digests(problem: Problem) -> tuple[str, str, str | None]:
+    """Of X, y and the weights; on a cluster of the digests of its pieces."""
+    X, weights = problem.X, problem.weights
+    if isinstance(X, ClusterMatrix):
+        found = list(zip(*X.crew.answers(ask("digest"), X.pieces), strict=True))
+        of_X, of_y, of_weights = (text_digest(repr((X.counts, each))) for each in found)
+        return of_X, of_y, None if weights is None else of_weights
+    y = problem.Y if not problem.single_target else problem.Y[:, 0]
+    return matrix_digest(X), array_digest(y), None if weights is None else array_digest(weights)
+
+
+def _kind(X: Matrix | ClusterMatrix) -> str:
+    is_sparse = isinstance(X, SparseMatrix) or (isinstance(X, ClusterMatrix) and X.is_sparse)
+    return f"{'sparse ' if is_sparse else ''}{X.dtype}"
 
 
 def _loss_name(loss: Loss) -> str:
@@ -76,51 +86,17 @@ def _loss_name(loss: Loss) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def _text_digest(text: str) -> str:
-    # Names may hold lone surrogates, which have no bytes of their own.
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _array_digest(values: NDArray[Any]) -> str:
-    digest = hashlib.sha256(str(values.shape).encode())
-    digest.update(_bytes(values))
-    return digest.hexdigest()
-
-
-def _matrix_digest(X: Matrix) -> str:
-    """Of the numbers row by row, however they lie in memory or in a file; of what is there."""
-    digest = hashlib.sha256()
-    if isinstance(X, SparseMatrix):
-        for part in X.arrays:
-            step = _CHUNK_BYTES // 8
-            for first in range(0, len(part), step):
-                some = part[first : first + step]
-                digest.update(_bytes(some.astype(np.int64) if some.dtype.kind == "i" else some))
-    elif isinstance(X, np.ndarray):
-        height = max(_CHUNK_ROWS, _CHUNK_BYTES // max(1, X.itemsize * X.shape[1]))
-        for top in range(0, X.shape[0], height):
-            digest.update(_bytes(X[top : top + height]))
-    else:
-        for _, chunk in X.chunks():
-            digest.update(_bytes(chunk))
-    return digest.hexdigest()
-
-
-def _bytes(values: NDArray[Any]) -> memoryview:
-    """As they lie in C order; no copy where they do."""
-    if values.dtype.itemsize > 8:  # between its numbers a long double has bytes of no meaning
-        values = values.astype(np.float64)
-    return np.ascontiguousarray(values).reshape(-1).view(np.uint8).data
-
-
-def _folds_digest(folds: Folds | None) -> str | None:
+def _folds_digest(folds: Folds | ClusterFolds | None) -> str | None:
     if folds is None:
         return None
+    if isinstance(folds, ClusterFolds):
+        # The fold of each row is not here; how many each has tells folds apart well enough.
+        return text_digest(repr((folds.description, folds.counts.tolist(), folds.n_untested)))
     digest = hashlib.sha256()
     for split in folds.splits:
         # Of all rows but those of a test there is no need to speak.
         parts = (split.test,) if split.is_complement else (split.test, split.train)
         digest.update(f"{[len(part) for part in parts]}".encode())
         for part in parts:
-            digest.update(_bytes(part.astype(np.int64)))
+            digest.update(bytes_of(part.astype(np.int64)))
     return digest.hexdigest()

@@ -48,7 +48,7 @@ def local_block(problem: Problem, folds: Folds) -> FoldBlock:
     direct = tuple(split.train for split in folds.splits if not split.is_complement)
     every = () if folds.is_partition else (None,)
     return FoldBlock.from_rows(
-        problem.X, problem.Y, problem.weights, (*tests, *direct, *every), trains
+        problem.here, problem.Y, problem.weights, (*tests, *direct, *every), trains
     )
 
 

@@ -8,6 +8,8 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
+from ._cluster import ClusterMatrix
+from ._cluster_folds import ClusterFolds
 from ._crew import ask
 from ._files import FileMatrix
 from ._fold_rows import FoldRows, local_block
@@ -29,15 +31,10 @@ _REFINED_PIVOT = 1e-3
 class FoldData:
     """What searches on the same rows and splits share: sums and Gram columns."""
 
-    def __init__(self, problem: Problem, folds: Folds) -> None:
+    def __init__(self, problem: Problem, folds: Folds | ClusterFolds) -> None:
         self.problem = problem
         self.folds = folds
-        self.rows = FoldRows(
-            problem,
-            [local_block(problem, folds)],
-            [split.is_complement for split in folds.splits],
-            folds.is_partition,
-        )
+        self.rows = _rows_of(problem, folds)
         self.train, self.test, self.total = self.rows.start()
         # A column has `sets` × n numbers; together they may be a quarter of X.
         waiting = problem.n_samples // (4 * self.rows.n_sets)
@@ -51,6 +48,18 @@ class FoldData:
     def passes(self) -> int:
         """Over the data, so far."""
         return self.rows.passes
+
+
+def _rows_of(problem: Problem, folds: Folds | ClusterFolds) -> FoldRows:
+    """The rows with their splits, here or on a cluster."""
+    is_partition = folds.is_partition
+    if isinstance(folds, Folds):
+        complements = [split.is_complement for split in folds.splits]
+        return FoldRows(problem, [local_block(problem, folds)], complements, is_partition)
+    assert isinstance(problem.X, ClusterMatrix)
+    crew, count = problem.X.crew, folds.n_splits
+    blocks = crew.each(ask("fold_block", count, is_partition), problem.X.pieces, folds.ids)
+    return FoldRows(problem, blocks, [True] * count, is_partition, crew)
 
 
 class FoldState:

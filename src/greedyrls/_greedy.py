@@ -14,12 +14,13 @@ from ._files import FileMatrix
 from ._outer import criterion_groups
 from ._path import SelectionPath
 from ._plan import Plan, make_plan
-from ._problem import FeatureList, Problem, check_n_features, make_problem
+from ._problem import FeatureList, Problem, check_n_features
 from ._request import check_options, make_request
 from ._run import Callback, Limits, Run, Watch, first_difference, make_path
 from ._search import forward
 from ._select import select, with_refit
 from ._size import SizeRule
+from ._source import problem_of
 from ._surface import AlphaRule
 
 
@@ -173,7 +174,7 @@ def greedy_path(
     >>> path.names(path.chosen_size)
     ['bmi', 's5', 'bp', 's3', 'sex']
     """
-    problem = make_problem(
+    problem = problem_of(
         X,
         y,
         fit_intercept=fit_intercept,
@@ -268,7 +269,7 @@ def extend_path(
     ['bmi', 's5', 'bp', 's1']
     """
     settings = path.settings
-    problem = make_problem(
+    problem = problem_of(
         X,
         y,
         fit_intercept=settings.fit_intercept,
@@ -343,7 +344,7 @@ def _check_same_data(path: SelectionPath, problem: Problem) -> None:
             f"The data are not those of the path: X is {problem.n_samples} × {problem.n_features}, "
             f"the path was selected from {settings.n_samples} × {settings.n_features_in}."
         )
-    if (problem.weights is not None) != settings.weighted:
+    if problem.is_weighted != settings.weighted:
         raise ValueError(
             "The path was selected "
             + ("with sample weights; pass the same." if settings.weighted else "without weights.")
@@ -351,9 +352,9 @@ def _check_same_data(path: SelectionPath, problem: Problem) -> None:
     names = settings.feature_names_in
     if names and problem.feature_names and names != problem.feature_names:
         raise ValueError("The columns of X have other names than those of the path.")
-    if problem.Y.shape[1] != len(path.moments.target_means):
+    if problem.n_targets != len(path.moments.target_means):
         raise ValueError(
-            f"y has {problem.Y.shape[1]} targets; the path has {len(path.moments.target_means)}."
+            f"y has {problem.n_targets} targets; the path has {len(path.moments.target_means)}."
         )
     if problem.single_target != settings.single_target:
         dimensions = 1 if settings.single_target else 2

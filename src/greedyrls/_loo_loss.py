@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ._answers import ColumnShapes
 from ._choice import TIE, Choice, choose_among
+from ._cluster import ClusterMatrix
 from ._curves import LossMoments, model_moments
 from ._features import Pivot
 from ._files import FileMatrix
@@ -123,8 +124,8 @@ class LossState(SelectionState):
         features = self.features
         name = self.criterion_loss.name.removeprefix("balanced_")
         two_classes = name == "zero_one" and len(rho) == 1
-        # A file is read once for every step, and looked at whole.
-        two_classes = two_classes and not isinstance(self.problem.X, FileMatrix)
+        # A file is read once for every step, and looked at whole; so are rows on a cluster.
+        two_classes = two_classes and not isinstance(self.problem.X, FileMatrix | ClusterMatrix)
         if two_classes and self._worth_keeping():
             if not self.samples.keeps_leftovers:
                 candidates = self.candidates

@@ -46,6 +46,8 @@ class Loss(Protocol):
 
     name: str
     is_additive: bool  # a weighted mean of losses of single samples
+    needs_labels: bool
+    needs_every_class: bool
 
     def check(
         self, Y: Float, weights: Float | None, groups_of_rows: Sequence[Rows], single_target: bool

@@ -10,19 +10,22 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from ._alphas import Refit, model_penalties
 from ._checkpoint import FoldLog
-from ._curves import Chosen, held_out_losses
-from ._folds import Folds, Split
+from ._cluster import ClusterMatrix, Elsewhere
+from ._cluster_folds import ClusterFolds
+from ._crew import ask
+from ._curves import Chosen, StratumSums, held_out_losses
+from ._folds import Folds
 from ._kernels import Float
 from ._losses import Loss
 from ._matrix import part
 from ._path import SelectionPath
-from ._plan import Data, Plan, positive_rows
+from ._plan import Data, Plan, check_loss, positive_rows
 from ._problem import Problem
 from ._progress import progress_bar
 from ._run import Limits, search_paths
@@ -58,7 +61,7 @@ def nested_surface(
     data: Data,
     alphas: Float,
     limits: Limits,
-    outer: Folds,
+    outer: Folds | ClusterFolds,
     refit: Refit,
     size: int | None,
     size_rule: SizeRule,
@@ -72,16 +75,14 @@ def nested_surface(
     the log knows are not made again.
     """
     problem = data.problem
-    plan.loss.check(
-        problem.Y, problem.weights, [split.test for split in outer.splits], problem.single_target
-    )
-    shape = (len(outer.splits), len(alphas), limits.size)
+    check_loss(plan.loss, problem, outer)
+    shape = (outer.n_splits, len(alphas), limits.size)
     fold_losses = np.full(shape, np.nan)
     measured = None if measure is None else np.full(shape, np.nan)
     counters, before = Counters(), data.passes
-    total = len(outer.splits) * len(alphas)
+    total = outer.n_splits * len(alphas)
     with closing(progress_bar(verbose, total, what="nested")) as bar:
-        for place, split in enumerate(outer.splits):
+        for place in range(outer.n_splits):
             known = None if log is None else log.known(place, shape[1:], measure is not None)
             if known is not None:
                 fold_losses[place] = known.losses
@@ -90,7 +91,7 @@ def nested_surface(
                 for _ in alphas:
                     bar.update(None)
                 continue
-            fold = _OuterFold(problem, plan, data, split, refit)
+            fold = _OuterFold(problem, plan, data, outer, place, refit)
             for row, path in enumerate(fold.paths(alphas, limits)):
                 losses = fold.losses(path)
                 fold_losses[place, row, : len(losses)] = losses
@@ -108,16 +109,19 @@ def nested_surface(
 
 def _outer_surface(
     problem: Problem,
-    outer: Folds,
+    outer: Folds | ClusterFolds,
     alphas: Float,
     fold_losses: Float,
     size: int | None,
     size_rule: SizeRule,
 ) -> AlphaSurface:
     """What the losses of outer folds (F × A × k) come to, and the pair chosen."""
-    weights = np.ones(problem.n_samples) if problem.weights is None else problem.weights
-    shares = np.array([weights[split.test].sum() for split in outer.splits])
-    shares /= shares.sum()
+    if isinstance(outer, ClusterFolds):
+        shares = outer.weights / outer.weights.sum()
+    else:
+        weights = np.ones(problem.n_samples) if problem.weights is None else problem.weights
+        shares = np.array([weights[split.test].sum() for split in outer.splits])
+        shares /= shares.sum()
     losses = np.einsum("f,fak->ak", shares, fold_losses)
     errors = np.full_like(losses, np.nan)
     for row in range(len(alphas)):
@@ -164,11 +168,18 @@ class _OuterFold:
     """The training rows of an outer fold: the others have lost their weight."""
 
     def __init__(
-        self, problem: Problem, plan: Plan, whole: Data, split: Split, refit: Refit
+        self,
+        problem: Problem,
+        plan: Plan,
+        whole: Data,
+        outer: Folds | ClusterFolds,
+        place: int,
+        refit: Refit,
     ) -> None:
-        weights = np.zeros(problem.n_samples)
-        weights[split.train] = 1.0 if problem.weights is None else problem.weights[split.train]
-        self._problem = replace(problem, weights=weights)
+        self._whole = problem
+        self._outer = outer
+        self._place = place
+        self._problem = _training_part(problem, outer, place)
         self._plan = plan.within(self._problem)
         self._data: Data = self._plan.data(self._problem, is_shared=True)
         if isinstance(whole, LooData) and isinstance(self._data, LooData):
@@ -179,9 +190,6 @@ class _OuterFold:
             self._loo_data = LooData(self._problem)
         self._known: dict[tuple[tuple[int, ...], float, bool], Float] = {}
         self._penalties: dict[tuple[tuple[int, ...], float], Float] = {}
-        self._test = positive_rows(problem.weights, split.test)
-        self._Y = problem.Y[self._test]
-        self._weights = None if problem.weights is None else problem.weights[self._test]
 
     def paths(self, alphas: Float, limits: Limits) -> Iterator[SelectionPath]:
         """The path of each penalty."""
@@ -202,7 +210,6 @@ class _OuterFold:
         same = path.settings.alpha if self._refit == "same" else 0.0
         key = (chosen.indices, same, measure is None)
         if key not in self._known:
-            columns = part(self._problem.X, self._test, path.indices)
             if (known := key[:2]) not in self._penalties:
                 self._penalties[known] = model_penalties(
                     self._refit,
@@ -213,10 +220,41 @@ class _OuterFold:
                     is_fine=False,
                 )
             penalties = self._penalties[known]
-            self._known[key] = held_out_losses(
-                chosen, penalties, columns, self._Y, self._weights, loss
-            )
+            self._known[key] = self._held_out(chosen, penalties, loss)
         return self._known[key]
+
+    def _held_out(self, chosen: Chosen, penalties: Float, loss: Loss) -> Float:
+        """Losses (k) on the rows held out, each size with its own penalty (k)."""
+        problem, outer = self._whole, self._outer
+        if isinstance(outer, ClusterFolds):
+            assert isinstance(problem.X, ClusterMatrix)
+            sums: StratumSums = problem.X.crew.total(
+                ask("held_out_sums", self._place, chosen, penalties, loss),
+                problem.X.pieces,
+                outer.ids,
+            )
+            return sums.mean()
+        test = positive_rows(problem.weights, outer.splits[self._place].test)
+        weights = None if problem.weights is None else problem.weights[test]
+        columns = part(problem.here, test, np.array(chosen.indices))
+        return held_out_losses(chosen, penalties, columns, problem.Y[test], weights, loss)
+
+
+def _training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> Problem:
+    """The problem whose rows of an outer fold have lost their weight."""
+    if isinstance(outer, ClusterFolds):
+        X = problem.X
+        assert isinstance(X, ClusterMatrix)
+        pieces = X.crew.each(ask("without", place), X.pieces, outer.ids)
+        weights = cast(Float, Elsewhere(problem.n_samples))
+        count = int(outer.train_counts[place])
+        return replace(
+            problem, X=replace(X, pieces=tuple(pieces), n_weighted=count), weights=weights
+        )
+    split = outer.splits[place]
+    weights = np.zeros(problem.n_samples)
+    weights[split.train] = 1.0 if problem.weights is None else problem.weights[split.train]
+    return replace(problem, weights=weights)
 
 
 def joint_surface(

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 
+from ._cluster import ClusterMatrix
+from ._cluster_folds import ClusterFolds, k_folds, merged_folds
 from ._folds import Folds, make_folds
-from ._plan import Plan, folds_of, splits_within
+from ._plan import Plan, folds_of, n_classes, splits_within
 from ._problem import Problem, is_whole
 
 # Where the criterion is leave-one-out.
@@ -44,18 +46,22 @@ def outer_folds(
     alpha_cv: Any,
     groups: ArrayLike | None,
     labels: NDArray[Any] | None,
-) -> Folds:
+) -> Folds | ClusterFolds:
     """The folds in which the selection is made anew."""
+    if isinstance(problem.X, ClusterMatrix):
+        return _cluster_outer_folds(problem, problem.X, plan, alpha_cv, groups)
     counted = problem.has_weight
     if counted.sum() < 4:
         raise ValueError(
             f"Choosing alpha in outer folds needs at least 4 samples, there are n_samples="
             f"{counted.sum()}; pass a number for alpha."
         )
+    folds: Folds | ClusterFolds
     if alpha_cv is None:
         folds = _default_outer_folds(problem, plan, groups, labels, counted)
     else:
         folds = _given_outer_folds(problem, alpha_cv, groups, labels)
+    assert isinstance(folds, Folds)
     for number, split in enumerate(folds.splits):
         if counted[split.train].sum() < 2:
             raise ValueError(
@@ -65,9 +71,35 @@ def outer_folds(
     return folds
 
 
+def _cluster_outer_folds(
+    problem: Problem, X: ClusterMatrix, plan: Plan, alpha_cv: Any, groups: ArrayLike | None
+) -> ClusterFolds:
+    """The same for rows on a cluster."""
+    if alpha_cv is not None:
+        folds = _given_outer_folds(problem, alpha_cv, groups, None)
+    elif isinstance(plan.folds, ClusterFolds):
+        folds = plan.folds
+        if folds.n_splits > _MANY_FOLDS:
+            folds = merged_folds(X, folds, OUTER_FOLDS, n_classes(problem))
+        elif folds.n_splits < 3 and folds.is_partition:
+            raise ValueError(
+                f"No split of cv ({folds.description}) has training and test rows within an outer "
+                "fold of the same; pass other outer folds as alpha_cv, or a number for alpha."
+            )
+    else:
+        folds = k_folds(X, OUTER_FOLDS, n_classes(problem), is_outer=True)
+    assert isinstance(folds, ClusterFolds)
+    if folds.train_counts.min() < 2:
+        raise ValueError(
+            f"alpha_cv ({folds.description}) trains on fewer than 2 samples; use other outer "
+            "folds, or a number for alpha."
+        )
+    return folds
+
+
 def _given_outer_folds(
     problem: Problem, alpha_cv: Any, groups: ArrayLike | None, labels: NDArray[Any] | None
-) -> Folds:
+) -> Folds | ClusterFolds:
     folds = None
     if not isinstance(alpha_cv, str):
         try:
@@ -91,7 +123,7 @@ def _default_outer_folds(
     counted: NDArray[np.bool_],
 ) -> Folds:
     """Those of the criterion, as far as it has splits within them; else a few folds."""
-    if plan.folds is not None:
+    if isinstance(plan.folds, Folds):
         usable = [
             split
             for split in plan.folds.splits
@@ -114,7 +146,7 @@ def _default_outer_folds(
             f"The penalty is chosen in {count} outer folds: {error} Or pass outer folds of your "
             "own as alpha_cv, or a number for alpha."
         ) from error
-    assert folds is not None
+    assert isinstance(folds, Folds)
     if labels is not None and groups is None:
         return replace(folds, description=f"{len(folds.splits)}-fold, stratified")
     return folds

@@ -10,7 +10,10 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from ._choice import Criterion
+from ._cluster import ClusterMatrix
+from ._cluster_folds import ClusterFolds, check_cluster_loss, cluster_folds, folds_within
 from ._criterion import LeaveOneOut, Strategy
+from ._dask import fold_ids
 from ._file_memory import Needs
 from ._files import FileMatrix
 from ._fold_criterion import FoldLoss
@@ -31,7 +34,7 @@ class Plan:
     """How candidates are judged."""
 
     loss: Loss
-    folds: Folds | None  # None: exact leave-one-out
+    folds: Folds | ClusterFolds | None  # None: exact leave-one-out
     strategy: Strategy = "auto"
     block_rows: int | None = None
     n_jobs: int = 1
@@ -51,8 +54,8 @@ class Plan:
         X = problem.X
         if not isinstance(X, FileMatrix):
             return
-        splits = 0 if self.folds is None else len(self.folds.splits)
-        needs = Needs(problem.Y.shape[1], size, splits, 2 * splits + 1 if splits else 1)
+        splits = 0 if self.folds is None else self.folds.n_splits
+        needs = Needs(problem.n_targets, size, splits, 2 * splits + 1 if splits else 1)
         X.make_room(needs, verbose, self.block_rows, self.n_jobs)
         X.take_along(problem.forced)
 
@@ -72,24 +75,31 @@ class Plan:
 
     def within(self, problem: Problem) -> Plan:
         """The plan for the training rows of an outer fold: the others have lost their weight."""
-        folds = self.folds
-        if folds is not None:
-            left = splits_within(folds, problem.has_weight)
-            if not left:
+        folds: Folds | ClusterFolds | None = None
+        if self.folds is not None:
+            folds = _folds_within(self.folds, problem)
+            if folds is None:
                 raise ValueError(
-                    f"No split of cv ({folds.description}) has training and test rows within an "
-                    "outer fold; use other folds for cv or for alpha_cv, or choose alpha otherwise "
-                    "(a number, or alpha_rule='joint')."
+                    f"No split of cv ({self.folds.description}) has training and test rows within "
+                    "an outer fold; use other folds for cv or for alpha_cv, or choose alpha "
+                    "otherwise (a number, or alpha_rule='joint')."
                 )
-            folds = replace(folds, splits=tuple(left))
         try:
-            tested = tested_rows(problem, folds)
-            self.loss.check(problem.Y, problem.weights, tested, problem.single_target)
+            check_loss(self.loss, problem, folds)
         except ValueError as error:
             raise ValueError(
                 f"Within the training rows of an outer fold (alpha_cv): {error}"
             ) from error
         return replace(self, folds=folds)
+
+
+def _folds_within(folds: Folds | ClusterFolds, problem: Problem) -> Folds | ClusterFolds | None:
+    """Splits that have training and test rows among those that have a weight, if there are any."""
+    if isinstance(folds, ClusterFolds):
+        assert isinstance(problem.X, ClusterMatrix)
+        return folds_within(problem.X, folds)
+    left = splits_within(folds, problem.has_weight)
+    return replace(folds, splits=tuple(left)) if left else None
 
 
 def splits_within(folds: Folds, counted: NDArray[np.bool_]) -> list[Split]:
@@ -113,7 +123,7 @@ def make_plan(
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
     folds = folds_of(problem, cv, groups, labels)
-    measure.check(problem.Y, problem.weights, tested_rows(problem, folds), problem.single_target)
+    check_loss(measure, problem, folds)
     return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs))
 
 
@@ -124,10 +134,29 @@ def check_jobs(n_jobs: Any) -> int:
     return int(effective_n_jobs(n_jobs))
 
 
+def check_loss(loss: Loss, problem: Problem, folds: Folds | ClusterFolds | None) -> None:
+    """Raise an error if the loss is not defined for the rows of a problem, in each of the folds."""
+    if isinstance(problem.X, ClusterMatrix):
+        assert not isinstance(folds, Folds)
+        check_cluster_loss(loss, problem.X, problem.n_targets, folds)
+        return
+    assert not isinstance(folds, ClusterFolds)
+    tested = tested_rows(problem, folds)
+    loss.check(problem.Y, problem.weights, tested, problem.single_target)
+
+
+def n_classes(problem: Problem) -> int:
+    """Of a classification on a cluster, else 0."""
+    has_labels = isinstance(problem.X, ClusterMatrix) and problem.X.has_labels
+    return max(2, problem.n_targets) if has_labels else 0
+
+
 def folds_of(
     problem: Problem, cv: Any, groups: ArrayLike | None, labels: NDArray[Any] | None
-) -> Folds | None:
+) -> Folds | ClusterFolds | None:
     """`cv` and `groups` for the rows of a problem; None means exact leave-one-out."""
+    if isinstance(problem.X, ClusterMatrix):
+        return cluster_folds(problem.X, fold_ids(problem.X, cv), groups, n_classes(problem))
     return make_folds(
         cv,
         problem.n_samples,

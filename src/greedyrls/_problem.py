@@ -14,6 +14,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
+from ._cluster import ClusterMatrix, is_dask
+from ._crew import ask
 from ._files import DataFile, FileMatrix, as_file
 from ._kernels import Float
 from ._matrix import Matrix, first_non_finite
@@ -28,8 +30,8 @@ FeatureList = Sequence[int] | Sequence[str] | NDArray[Any]
 class Problem:
     """Data as given (X is neither copied nor converted) and settings, checked."""
 
-    X: Matrix  # (m × n) in its own type and memory order
-    Y: Float  # (m × t), always two-dimensional
+    X: Matrix | ClusterMatrix  # (m × n) in its own type and memory order
+    Y: Float  # (m × t), always two-dimensional; rows on a cluster are not here (`Elsewhere`)
     weights: Float | None  # (m)
     fit_intercept: bool
     forced: tuple[int, ...]
@@ -48,6 +50,15 @@ class Problem:
         return int(self.X.shape[1])
 
     @property
+    def here(self) -> Matrix:
+        """X, where it is not on a cluster."""
+        if isinstance(self.X, ClusterMatrix):
+            raise TypeError(
+                "X is on a cluster, and this needs it here; load it into memory (X.compute())."
+            )
+        return self.X
+
+    @property
     def n_targets(self) -> int:
         """t."""
         return int(self.Y.shape[1])
@@ -56,6 +67,13 @@ class Problem:
     def is_weighted(self) -> bool:
         """Whether there are sample weights."""
         return self.weights is not None
+
+    @property
+    def n_weighted(self) -> int:
+        """How many samples have a weight."""
+        if isinstance(self.X, ClusterMatrix):
+            return self.X.n_weighted
+        return self.n_samples if self.weights is None else int(np.count_nonzero(self.weights))
 
     @property
     def has_weight(self) -> NDArray[np.bool_]:
@@ -91,9 +109,34 @@ def make_problem(
     Y, single_target = _check_targets(y, X.shape[0])
     weights = _check_weights(sample_weight, X.shape[0])
     n_effective = X.shape[0] if weights is None else int(np.count_nonzero(weights))
-    if n_effective < 2:
+    return finish_problem(
+        X,
+        Y,
+        weights,
+        n_effective,
+        single_target,
+        names,
+        fit_intercept,
+        forced_features,
+        excluded_features,
+    )
+
+
+def finish_problem(
+    X: Matrix | ClusterMatrix,
+    Y: Float,
+    weights: Float | None,
+    n_weighted: int,
+    single_target: bool,
+    names: tuple[str, ...] | None,
+    fit_intercept: bool,
+    forced_features: FeatureList | None,
+    excluded_features: FeatureList | None,
+) -> Problem:
+    """A problem of data that are checked, with the settings checked against them."""
+    if n_weighted < 2:
         raise ValueError(
-            f"n_samples=1 (n_samples with a positive weight: {n_effective}) is too few: leaving "
+            f"n_samples=1 (n_samples with a positive weight: {n_weighted}) is too few: leaving "
             "one sample out needs at least 2 samples."
         )
     forced = feature_indices(forced_features, X.shape[1], names, "forced_features")
@@ -227,6 +270,10 @@ def _check_data(
     """A two-dimensional numeric array, as it is if it is one; or a sparse matrix, or a file."""
     if isinstance(X, SparseMatrix | FileMatrix):
         return X
+    if is_dask(X):
+        raise TypeError(
+            "X is a Dask collection; this takes data in memory. Load it first (X.compute())."
+        )
     if isinstance(X, SparseFile) and memory_limit is None:
         return X.matrix()
     if (file := as_file(X, memory_limit)) is not None:
@@ -340,16 +387,30 @@ def _check_finite(values: Float, name: str) -> None:
         raise ValueError(f"Input {name} contains {kind}: row {place[0]}{column} is {value}.")
 
 
+def _non_finite(X: Matrix | ClusterMatrix) -> tuple[int, int, float] | None:
+    """Row, column and value of one that is not finite."""
+    if isinstance(X, ClusterMatrix):
+        top = 0
+        for rows, place in zip(
+            X.counts, X.crew.answers(ask("first_non_finite"), X.pieces), strict=True
+        ):
+            if place is not None:
+                return top + place[0], place[1], place[2]
+            top += rows
+        return None
+    place = first_non_finite(X)
+    return None if place is None else (*place, value_of(X, *place))
+
+
 def report_non_finite(problem: Problem) -> None:
     """Raise an error that names a value of X that is not finite, or too large to square."""
-    place = first_non_finite(problem.X)
-    if place is None:
+    found = _non_finite(problem.X)
+    if found is None:
         raise ValueError(
             "X has values so large that their squares overflow float64 (over about 1e154); "
             "rescale its columns."
         )
-    row, column = place
-    value = value_of(problem.X, row, column)
+    row, column, value = found
     name = f" ({problem.feature_names[column]!r})" if problem.feature_names else ""
     kind = "NaN" if math.isnan(value) else "infinity"
     raise ValueError(

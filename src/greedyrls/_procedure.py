@@ -96,20 +96,23 @@ class Procedure:
                 full = np.zeros(problem.n_samples)
                 full[rows] = 1.0 if weights is None else weights
                 problem = replace(problem, weights=full)
-                if request.outer is not None:
+                if isinstance(request.outer, Folds):
                     request = replace(request, outer=_lifted(request.outer, rows, len(full)))
             data = LooData(problem, is_shared=True)
             share_columns(whole, data)
         else:
             # Other losses look at the rows in every step, folds have sums of their own, and rows
             # that count several times are others: there is little to share, and fewer are faster.
-            problem = self._part(rows, counts, take(problem.X, rows))
+            problem = self._part(rows, counts, take(problem.here, rows))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # the curves say where a path ended
             try:
                 path = select(problem, plan, request, data)
             except ValueError:
-                if problem.X is not self.problem.X and first_non_finite(self.problem.X) is not None:
+                if (
+                    problem.X is not self.problem.X
+                    and first_non_finite(self.problem.here) is not None
+                ):
                     report_non_finite(self.problem)  # by its row in X, not among those copied
                 raise
         if path.interrupted:
@@ -229,7 +232,7 @@ def make_outer_folds(procedure: Procedure, cv: Any) -> Folds:
     except (TypeError, ValueError) as error:
         message = str(error).replace("'loo', a number", "a number").replace(", or 'loo'", "")
         raise type(error)(message) from error
-    if folds is None:
+    if not isinstance(folds, Folds):
         raise ValueError(
             f"cv={cv!r}: the whole selection is made anew for each outer fold; use a number of "
             "folds, a splitter or fold ids."

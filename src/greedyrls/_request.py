@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._alphas import Refit, check_alpha_rule, check_alphas, check_refit
 from ._checkpoint import check_file
+from ._cluster_folds import ClusterFolds
 from ._folds import Folds
 from ._kernels import Float
 from ._losses import Loss, make_loss
@@ -40,7 +41,7 @@ class Request:
     size_rule: SizeRule
     limits: Limits  # with the largest size that may be reached
     is_capped: bool  # whether the size ends at max_features, rather than for want of samples
-    outer: Folds | None  # for alpha_rule "nested"
+    outer: Folds | ClusterFolds | None  # for alpha_rule "nested"
     rival: Loss | None  # another loss to select by, if it is clearly better in the outer folds
     watch: Watch
     checkpoint: Path | None  # where to write what is known, and to go on from
@@ -133,17 +134,24 @@ def _largest_size(problem: Problem, max_features: int | None, rows: int) -> int:
     return max(1, len(problem.forced), min(problem.n_available, most, rows - 1))
 
 
-def _fewest_rows(problem: Problem, plan: Plan, outer: Folds | None) -> int:
+def _fewest_rows(problem: Problem, plan: Plan, outer: Folds | ClusterFolds | None) -> int:
     """About the fewest rows of positive weight that a model of the procedure is fitted to."""
-    counted = problem.has_weight
-    fewest = int(counted.sum())
+    counted = problem.n_weighted
+    fewest = counted
     if outer is not None:
-        fewest = min(int(counted[split.train].sum()) for split in outer.splits)
+        fewest = _fewest_trained_on(problem, outer)
     if plan.folds is not None:
         # The share that a split of the criterion leaves of the rows of an outer fold.
-        share = min(counted[split.train].sum() for split in plan.folds.splits) / counted.sum()
-        fewest = int(fewest * share)
+        fewest = int(fewest * (_fewest_trained_on(problem, plan.folds) / counted))
     return max(2, fewest)
+
+
+def _fewest_trained_on(problem: Problem, folds: Folds | ClusterFolds) -> int:
+    """Of the splits, rows of positive weight."""
+    if isinstance(folds, ClusterFolds):
+        return int(folds.train_counts.min())
+    counted = problem.has_weight
+    return min(int(counted[split.train].sum()) for split in folds.splits)
 
 
 def _check_tol(tol: Any) -> float:

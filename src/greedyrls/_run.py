@@ -13,6 +13,7 @@ import numpy as np
 
 from ._checkpoint import Checkpoint, SearchLog
 from ._choice import NumericalLimit
+from ._cluster import ClusterMatrix
 from ._files import FileMatrix
 from ._kernels import Float
 from ._lanes import LanePath, LooLanes
@@ -262,7 +263,8 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
         and not data.problem.forced
         and watch.n_runners_up == 0
         and watch.callback is None
-        and not isinstance(data.problem.X, FileMatrix)  # lanes take columns as they come
+        # Lanes take columns as they come, of rows that are here.
+        and not isinstance(data.problem.X, FileMatrix | ClusterMatrix)
         and data.problem.n_samples * data.problem.n_features > _WORTH_LANES
     )
 
@@ -335,7 +337,7 @@ def settings_of(problem: Problem, plan: Plan, alpha: float) -> Settings:
         n_features_in=problem.n_features,
         excluded_features=problem.excluded,
         feature_names_in=problem.feature_names,
-        weighted=problem.weights is not None,
+        weighted=problem.is_weighted,
         single_target=problem.single_target,
         loss=plan.loss.name,
         cv=plan.cv,

@@ -10,6 +10,7 @@ import numpy as np
 from ._all_features import all_features_losses
 from ._alphas import Refit, auto_grid, model_penalties, penalty_scale
 from ._checkpoint import Checkpoint
+from ._cluster import ClusterMatrix
 from ._curves import LooCurve
 from ._files import FileMatrix
 from ._fingerprint import identity_of
@@ -150,7 +151,7 @@ def _nested(
     other_plan = replace(plan, loss=request.rival)
     second = nested(other_plan, nearest, 1, first.surface.size)
     counters = first.counters + second.counters
-    count = int(np.count_nonzero(data.problem.has_weight))
+    count = data.problem.n_weighted
     is_better, told = _compare(first, second, request.rival.name, count)
     if is_better:
         return other_plan, second.surface, counters, told
@@ -227,9 +228,10 @@ def _all_features(
     problem: Problem, plan: Plan, data: Data, alphas: Float, checkpoint: Checkpoint | None
 ) -> tuple[AlphaSurface, Counters]:
     """The paper's rule."""
-    if isinstance(problem.X, FileMatrix):
+    if isinstance(problem.X, FileMatrix | ClusterMatrix):
+        where = "in a file" if isinstance(problem.X, FileMatrix) else "on a cluster"
         raise ValueError(
-            "alpha_rule='all_features' needs all features at once, and X is in a file; pass a "
+            f"alpha_rule='all_features' needs all features at once, and X is {where}; pass a "
             "number for alpha, or use alpha_rule='nested' or 'joint'."
         )
     if checkpoint is not None and checkpoint.all_features is not None:

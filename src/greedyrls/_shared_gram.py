@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ._cluster import ClusterMatrix
 from ._files import FileMatrix
 from ._kernels import Float
 from ._sparse import SparseMatrix
@@ -71,8 +72,8 @@ class TrainingColumns:
 
 def share_columns(whole: LooData, training: LooData) -> None:
     """Let a fold take its Gram columns from those of all rows, if it holds out few."""
-    if isinstance(whole.problem.X, FileMatrix):
-        return  # rows held out lie all over the file: as dear as a pass
+    if isinstance(whole.problem.X, FileMatrix | ClusterMatrix):
+        return  # rows held out lie all over the file, or the cluster: as dear as a pass
     left = training.problem.has_weight
     (held_out,) = (whole.problem.has_weight & ~left).nonzero()
     # Where the rows held out dwarf the others, the difference would lose their digits. A feature

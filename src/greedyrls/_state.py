@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from ._answers import SampleStatistics
 from ._blocks import RowBlock
 from ._choice import NumericalLimit, best_first
-from ._crew import Threads
+from ._cluster import ClusterMatrix
+from ._crew import Crew, Threads, ask
 from ._features import FeatureSpace, Pivot
 from ._files import FileMatrix
 from ._gram import GramColumns, Ranking
 from ._kernels import Float
-from ._matrix import take
+from ._matrix import Matrix, take
 from ._problem import Problem, report_non_finite
 from ._samples import SampleSpace, Scores
 from ._sparse import SparseMatrix
@@ -65,17 +66,23 @@ class LooData:
             n_jobs = 1  # it has threads of its own
         if n_jobs > 1 and block_rows is None:
             block_rows = -(-problem.n_samples // n_jobs)
-        blocks = _memory_blocks(problem, block_rows)
-        self.samples = SampleSpace(
-            blocks, problem.n_samples, Threads(n_jobs) if n_jobs > 1 else None
-        )
+        crew: Crew | None = Threads(n_jobs) if n_jobs > 1 else None
+        if isinstance(problem.X, ClusterMatrix):
+            crew = problem.X.crew
+            blocks = crew.each(ask("row_block"), problem.X.pieces)
+        else:
+            blocks = _memory_blocks(problem, problem.X, block_rows)
+        self.samples = SampleSpace(blocks, problem.n_samples, crew)
         with np.errstate(over="ignore", invalid="ignore"):
             self.start = self.samples.start(problem.fit_intercept, is_shared)
             if not np.isfinite(self.start.diagonal).all():
                 report_non_finite(problem)
         # A column has n numbers: a quarter of m of them are a quarter of X, and no more may wait.
         waiting = problem.n_samples // 4
-        if isinstance(problem.X, SparseMatrix):
+        is_sparse = isinstance(problem.X, SparseMatrix) or (
+            isinstance(problem.X, ClusterMatrix) and problem.X.is_sparse
+        )
+        if is_sparse:
             waiting = max(_WAITING, problem.X.nbytes // (32 * problem.n_features))
         if isinstance(problem.X, FileMatrix):
             waiting = problem.X.room.gram_columns
@@ -84,7 +91,7 @@ class LooData:
             self.gram.widen(problem.X.share_of_waiting)
         # Features that are 0 nearly everywhere have bounds of their own.
         self.is_rare: NDArray[np.bool_] | None = None
-        if isinstance(problem.X, SparseMatrix):
+        if is_sparse:
             self.is_rare = self.samples.entry_counts() <= _RARE_SHARE * problem.n_samples
         self.constant = np.flatnonzero(self.start.diagonal == 0.0)
         with np.errstate(all="ignore"):
@@ -287,10 +294,13 @@ def _check_start(problem: Problem, known: SampleStatistics) -> None:
     """Errors for numbers too large to compute a loss and its standard error from."""
     weights = problem.weights
     if weights is not None and known.smallest_d < _SMALLEST_D:
-        row = int(weights.argmax())
+        which = "one row"
+        if not isinstance(problem.X, ClusterMatrix):
+            row = int(weights.argmax())
+            which = f"row {row}, {float(weights[row])!r},"
         raise ValueError(
-            f"sample_weight of row {row}, {float(weights[row])!r}, dwarfs all others: nothing is "
-            "left of them when it is left out. Use weights closer to each other."
+            f"sample_weight of {which} dwarfs all others: nothing is left of them when it is left "
+            "out. Use weights closer to each other."
         )
     if not (math.isfinite(known.loss_squares) and np.isfinite(known.g_g).all()):
         raise ValueError(
@@ -299,15 +309,15 @@ def _check_start(problem: Problem, known: SampleStatistics) -> None:
         )
 
 
-def _memory_blocks(problem: Problem, block_rows: int | None) -> list[RowBlock]:
+def _memory_blocks(problem: Problem, X: Matrix, block_rows: int | None) -> list[RowBlock]:
     """X in memory, cut into row blocks (views, no copies)."""
     m = problem.n_samples
-    if isinstance(problem.X, FileMatrix):
+    if isinstance(X, FileMatrix):
         block_rows = None  # it has chunks of its own
     height = m if block_rows is None else max(1, min(m, block_rows))
     return [
         RowBlock.from_rows(
-            problem.X if height == m else take(problem.X, slice(top, top + height)),
+            X if height == m else take(X, slice(top, top + height)),
             problem.Y[top : top + height],
             None if problem.weights is None else problem.weights[top : top + height],
         )

@@ -58,7 +58,7 @@ class Trial:
         is_criterion = is_same_loss(measure, self._plan.loss)
         if is_criterion and self.path.refit_alphas is None:
             return self.path.losses
-        if self._plan.folds is not None:
+        if isinstance(self._plan.folds, Folds):
             return self._losses_in_folds(self._plan.folds, measure)
         curve = LooCurve(self.data.samples, self._problem, chosen_of(self.path), measure)
         return curve.own_losses(self.penalties)
@@ -73,7 +73,9 @@ class Trial:
         for split in folds.splits:
             train = positive_rows(problem.weights, split.train)
             weights = None if problem.weights is None else problem.weights[train]
-            part = replace(problem, X=take(problem.X, train), Y=problem.Y[train], weights=weights)
+            part = replace(
+                problem, X=take(problem.here, train), Y=problem.Y[train], weights=weights
+            )
             (chosen,) = random_sets(LooData(part), [self.path.indices])
             own = float(len(split.test))
             if problem.weights is not None:
@@ -135,6 +137,6 @@ class Trial:
         chosen: Chosen, penalties: Float, other: Problem, rows: Rows, measure: Loss
     ) -> Float:
         rows = positive_rows(other.weights, rows)
-        columns = part_of(other.X, rows, np.array(chosen.indices))
+        columns = part_of(other.here, rows, np.array(chosen.indices))
         weights = None if other.weights is None else other.weights[rows]
         return held_out_losses(chosen, penalties, columns, other.Y[rows], weights, measure)
