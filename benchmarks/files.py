@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ class Result:
     peak_bytes: int | None  # beyond what the process had before the search
     within_memory: bool | None
     found: int  # how many of the chosen features are informative
+    peer: str  # what scikit-learn's OMP says with the same memory
 
 
 def main() -> int:
@@ -70,6 +71,9 @@ def main() -> int:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, mp_context=context) as pool:
             result = pool.submit(_run, str(path), arguments.n_features).result()
+        with ProcessPoolExecutor(1, mp_context=context) as pool:
+            peer = pool.submit(_peer, str(path), arguments.n_features).result()
+        result = replace(result, peer=peer)
     content = {"environment": machine.environment(arguments.threads), "runs": [asdict(result)]}
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(content, indent=1) + "\n")
@@ -171,7 +175,25 @@ def _run(path: str, n_features: int) -> Result:
         peak_bytes=peak,
         within_memory=None if peak is None else peak <= limit,
         found=len(informative & set(found.indices.tolist())),
+        peer="",
     )
+
+
+def _peer(path: str, n_features: int) -> str:
+    """scikit-learn's OMP on the memory map, with the same memory beside what is there already."""
+    import resource
+
+    from sklearn.linear_model import OrthogonalMatchingPursuit
+
+    X = np.load(path, mmap_mode="r")
+    y = np.load(Path(path).with_name("y.npy"))
+    limit = machine.resident_bytes() + X.nbytes // 10
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    try:
+        OrthogonalMatchingPursuit(n_nonzero_coefs=n_features).fit(X, y)
+    except MemoryError as error:
+        return f"MemoryError: {error}"
+    return "fits"
 
 
 if __name__ == "__main__":

@@ -256,7 +256,7 @@ class LeaveOneOut:
         scored = _Scored(state)
         # A pass over X that tightens bounds is worth it if it may rule out so many.
         many = max(16, n // _COLUMNS_PER_SCORE)
-        width = max(wanted, min(16, _ROUND_ELEMENTS // (16 * m)), 1)
+        width = max(wanted, min(16, _ROUND_ELEMENTS // (16 * m)), state.samples.least)
         batch = smallest(open_bounds, width)
         is_first = True
         while len(batch):

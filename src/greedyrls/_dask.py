@@ -36,6 +36,8 @@ class Traffic:
     """What went between the client and the cluster."""
 
     questions: int = 0
+    totals: int = 0  # questions whose answers were added up
+    large: int = 0  # questions that were sent once, as a task of their own
     tasks: int = 0
     sent: int = 0  # bytes of questions
     received: int = 0  # bytes of answers
@@ -87,6 +89,7 @@ class DaskCrew:
         if size * count > _LARGE_QUESTION:
             asked = self._client.submit(_same, question, pure=False)
             self.traffic.tasks += 1
+            self.traffic.large += 1
             self.traffic.sent += size
         else:
             self.traffic.sent += size * count
@@ -104,6 +107,7 @@ class DaskCrew:
     def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
         """The answers, added up on the cluster in a tree that depends on their number alone."""
         level = self.each(question, *own)
+        self.traffic.totals += 1
         while len(level) > 1:
             groups = [level[first : first + _TREE] for first in range(0, len(level), _TREE)]
             level = [self._client.submit(_add_up, *group, pure=False) for group in groups]

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -175,9 +176,12 @@ class FileMatrix:
         squares = np.zeros(self.shape[1])
         for rows, chunk in self.chunks():
             own = None if weights is None else weights[rows]
-            some, square = kernels.start_sums(V[:, rows], chunk, own)
-            products += some
-            squares += square
+            question = partial(_start_sums, V[:, rows], chunk, own)
+            height = max(1, -(-len(chunk) // self.n_jobs))
+            pieces = [slice(top, top + height) for top in range(0, len(chunk), height)]
+            for some, square in self.each(question, pieces):
+                products += some
+                squares += square
         return products, squares
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
@@ -309,3 +313,11 @@ def as_file(X: Any, memory_limit: Any = None) -> FileMatrix | None:
             f"sparse one is mapped, not read). This X is of type {type(X).__name__}."
         )
     return FileMatrix(ArraySource(X), limit)
+
+
+def _start_sums(
+    V: Float, chunk: NDArray[Any], weights: Float | None, rows: slice
+) -> tuple[Float, Float]:
+    """`start_sums` of some rows of a chunk."""
+    own = None if weights is None else weights[rows]
+    return kernels.start_sums(V[:, rows], chunk[rows], own)

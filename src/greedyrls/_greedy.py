@@ -63,8 +63,9 @@ def greedy_path(
     ----------
     X : array-like of shape (m, n)
         Data: a NumPy array of any real type and memory order (read as it lies, never copied
-        whole), a pandas or polars data frame, a SciPy sparse matrix, or data in a file
-        (`greedyrls.files`).
+        whole), a pandas or polars data frame, a SciPy sparse matrix, data in a file
+        (`greedyrls.files`), or a Dask array or data frame, which is worked on where it lies: on
+        the cluster of the current `distributed.Client` (docs/scale.md says what works there).
     y : array-like of shape (m,) or (m, t)
         One target, or several that share one set of features. Classes are coded as −1 and +1; more
         than two as one column each, +1 in the column of the class (`GreedyRLSClassifier` does so).

@@ -76,8 +76,14 @@ class SampleSpace:
         self._kept: list[Leftovers] = []
         self.passes = 0
         self.exact_evaluations = 0
-        # How many candidates may be scored at a time.
+        # How many candidates may be scored at a time, and are at least.
         self.group = max(1, _SCORE_ELEMENTS // max(1, self._rows))
+        self.least = 1
+
+    def score_together(self, largest_block: int, least: int, most: int) -> None:
+        """Blocks are far away: what counts is how often they are asked, not for how many."""
+        self.group = max(least, min(most, _SCORE_ELEMENTS // max(1, largest_block)))
+        self.least = least
 
     def fork(self) -> SampleSpace:
         """The same rows for another search; blocks are values, and share their columns."""

@@ -33,6 +33,8 @@ _SPREAD_ROWS = 4096
 _RARE_SHARE = 1 / 16
 # Gram columns of a sparse X that may wait however small it is.
 _WAITING = 64
+# Candidates scored in the first round of a step where every round is a journey to a cluster.
+_SCORED_FAR_AWAY = 8
 # Columns of the likeliest candidates that a pass over a file brings along.
 _ALONG = 96
 # With 1 − h below this, r/(1 − h) has no more than four digits left.
@@ -73,6 +75,10 @@ class LooData:
         else:
             blocks = _memory_blocks(problem, problem.X, block_rows)
         self.samples = SampleSpace(blocks, problem.n_samples, crew)
+        if isinstance(problem.X, ClusterMatrix):
+            # z of so many candidates takes at most an eighth of a block of X in float64.
+            most = max(1, problem.n_features // 8)
+            self.samples.score_together(max(problem.X.counts), min(_SCORED_FAR_AWAY, most), most)
         with np.errstate(over="ignore", invalid="ignore"):
             self.start = self.samples.start(problem.fit_intercept, is_shared)
             if not np.isfinite(self.start.diagonal).all():

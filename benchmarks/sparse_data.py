@@ -1,6 +1,6 @@
 """Sparse data: time, passes, exact evaluations and peak memory; what the same data would be dense.
 
-    python benchmarks/sparse.py [--samples 20000 --features 100000 --density 0.001 --size 50]
+    python benchmarks/sparse_data.py [--samples 20000 --features 100000 --density 0.001 --size 50]
 
 Writes results/sparse.json. Peers that take no sparse X, or would make it dense, are asked and their
 answer is written down.

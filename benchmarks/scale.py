@@ -1,0 +1,104 @@
+"""One table of what is larger than memory, or sparse: `python benchmarks/scale.py`.
+
+Reads results/sparse.json, files.json and cluster.json, which sparse_data.py, files.py and
+cluster.py write, and writes results/scale.md.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+HEADER = (
+    "| problem | library | seconds | passes | exact evaluations | peak beyond X | note |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
+)
+
+
+def _read(name: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((RESULTS / name).read_text(encoding="utf-8"))
+    return document
+
+
+def _row(*cells: Any) -> str:
+    return "| " + " | ".join("-" if cell is None else str(cell) for cell in cells) + " |"
+
+
+def _megabytes(count: float | None) -> str | None:
+    return None if count is None else f"{max(0.0, count) / 1e6:,.0f} MB"
+
+
+def sparse_rows() -> list[str]:
+    """Ours on sparse data, and those who cannot."""
+    document = _read("sparse.json")
+    options, found = document["options"], []
+    for name, problem in document["problems"].items():
+        title = (
+            f"sparse {options['samples']:,} × {options['features']:,}, "
+            f"{100 * options['density']:g} %, {name}, k={options['size']}"
+        )
+        for row, told in problem["rows"].items():
+            is_peer = row.startswith("scikit-learn")
+            note = told.get("error") or f"{told.get('peak_over_X')} × the sparse X"
+            if is_peer:
+                note += f"; dense it would be {problem['dense_bytes'] / 1e9:.0f} GB"
+            found.append(
+                _row(
+                    title,
+                    row if is_peer else f"greedyrls, {row}",
+                    told.get("seconds"),
+                    told.get("passes"),
+                    told.get("exact_evaluations"),
+                    _megabytes(told.get("peak_bytes")),
+                    note,
+                )
+            )
+    return found
+
+
+def file_rows() -> list[str]:
+    """Ours on a file, within a tenth of its size."""
+    found = []
+    for run in _read("files.json")["runs"]:
+        title = f"file of {run['gigabytes']:g} GB, {run['shape'][0]:,} × {run['shape'][1]:,}, "
+        title += f"k={run['n_features']}"
+        note = f"{run['ratio']:.1f} × reading it so often; within {run['memory_limit'] / 1e9:g} GB"
+        peak = _megabytes(run["peak_bytes"])
+        seconds = round(run["seconds"], 1)
+        found.append(_row(title, "greedyrls", seconds, run["passes"], None, peak, note))
+        if run.get("peer"):
+            found.append(_row(title, "scikit-learn OMP", *[None] * 4, run["peer"]))
+    return found
+
+
+def cluster_rows() -> list[str]:
+    """Ours on Dask, and what a library that knows nothing of it does to the client."""
+    found = []
+    for run in _read("cluster.json")["runs"]:
+        title = f"Dask, {run['shape'][0]:,} × {run['shape'][1]:,}, {run['n_blocks']} blocks, "
+        title += f"k={run['n_features']}"
+        how = "leave-one-out" if run["cv"] == "loo" else f"{run['cv']} folds"
+        travelled = run["sent_per_step"] + run["received_per_step"]
+        note = f"{travelled / 1e3:.0f} kB a step to and from the client, whose peak this is"
+        cells = (run["seconds"], run["passes"], run["exact_evaluations"])
+        peak = _megabytes(run["client_peak_bytes"])
+        found.append(_row(title, f"greedyrls, {how}", *cells, peak, note))
+        if run["cv"] == "loo" and run.get("client_peak_bytes_of_omp"):
+            size = _megabytes(run["client_peak_bytes_of_omp"])
+            note = f"loads X ({run['X_bytes'] / 1e6:,.0f} MB) into the client"
+            found.append(_row(title, "scikit-learn OMP", None, None, None, size, note))
+    return found
+
+
+def main() -> None:
+    """Write the table."""
+    lines = [*HEADER, *sparse_rows(), *file_rows(), *cluster_rows()]
+    text = "# Sparse data, files and Dask\n\n" + "\n".join(lines) + "\n"
+    (RESULTS / "scale.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
