@@ -50,6 +50,7 @@ class Result:
     peak_bytes: int | None  # beyond what the process had before the search
     within_memory: bool | None
     found: int  # how many of the chosen features are informative
+    throttled: float | None  # GB/s that reading was held to, to see how a slower disk does
     peer: str  # what scikit-learn's OMP says with the same memory
 
 
@@ -58,6 +59,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gigabytes", type=float, default=2.0)
     parser.add_argument("--n-features", type=int, default=50, help="how many to select")
+    parser.add_argument("--throttle", type=float, action="append", help="GB/s of a slower disk")
     parser.add_argument("--folder", type=Path, help="where the file is made; by default a new one")
     parser.add_argument("--output", type=Path, default=RESULTS)
     # Beside the one that reads.
@@ -67,17 +69,19 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         path = Path(folder) / "X.npy"
         _make(path, arguments.gigabytes)
-        # A process of its own, so that its peak is that of the search.
+        # A process of its own each, so that its peak is that of the search.
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, mp_context=context) as pool:
-            result = pool.submit(_run, str(path), arguments.n_features).result()
-        with ProcessPoolExecutor(1, mp_context=context) as pool:
             peer = pool.submit(_peer, str(path), arguments.n_features).result()
-        result = replace(result, peer=peer)
-    content = {"environment": machine.environment(arguments.threads), "runs": [asdict(result)]}
+        results = []
+        for throttle in (None, *(arguments.throttle or ())):
+            with ProcessPoolExecutor(1, mp_context=context) as pool:
+                run = pool.submit(_run, str(path), arguments.n_features, throttle)
+                results.append(asdict(replace(run.result(), peer=peer)))
+            print(json.dumps(results[-1], indent=1), flush=True)
+    content = {"environment": machine.environment(arguments.threads), "runs": results}
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(content, indent=1) + "\n")
-    print(json.dumps(asdict(result), indent=1))
     return 0
 
 
@@ -117,8 +121,23 @@ def _drop(descriptor: int, start: int = 0, length: int = 0) -> None:
         os.posix_fadvise(descriptor, start, length, os.POSIX_FADV_DONTNEED)
 
 
-def _read(path: str) -> float:
+class _Disk:
+    """Holds reading to a speed (GB/s), as a slower disk would."""
+
+    def __init__(self, throttle: float | None) -> None:
+        self._throttle = throttle
+        self._free = 0.0
+
+    def read(self, count: int) -> None:
+        """Wait as long as so many bytes take."""
+        if self._throttle is not None:
+            self._free = max(self._free, time.perf_counter()) + count / (1e9 * self._throttle)
+            time.sleep(max(0.0, self._free - time.perf_counter()))
+
+
+def _read(path: str, throttle: float | None = None) -> float:
     """Seconds of one read from front to back."""
+    disk = _Disk(throttle)
     buffer = np.empty(READ_BYTES, dtype=np.uint8)
     began = time.perf_counter()
     with open(path, "rb", buffering=0) as file:
@@ -126,13 +145,16 @@ def _read(path: str) -> float:
         began = time.perf_counter()
         while count := file.readinto(memoryview(buffer)):
             _drop(file.fileno(), file.tell() - count, count)
+            disk.read(count)
     return time.perf_counter() - began
 
 
-def _run(path: str, n_features: int) -> Result:
+def _run(path: str, n_features: int, throttle: float | None = None) -> Result:
     from greedyrls import greedy_path
     from greedyrls._file_sources import ArraySource
     from greedyrls._files import DataFile
+
+    disk = _Disk(throttle)
 
     class ColdSource(ArraySource):
         """Drops what was read from the cache, as a file much larger than memory would."""
@@ -141,6 +163,7 @@ def _run(path: str, n_features: int) -> Result:
             super().fill(rows, start)
             with open(path, "rb", buffering=0) as file:
                 _drop(file.fileno(), self._offset + start * rows.strides[0], rows.nbytes)
+            disk.read(rows.nbytes)
 
     X = np.load(path, mmap_mode="r")
     y = np.load(Path(path).with_name("y.npy"))
@@ -148,7 +171,7 @@ def _run(path: str, n_features: int) -> Result:
     limit = X.nbytes // 10
     # Buffers of BLAS are not those of the search.
     np.ones((500, 500)) @ np.ones((500, 500))
-    before_read = _read(path)
+    before_read = _read(path, throttle)
     can_reset = machine.reset_peak()
     before = machine.resident_bytes()
     data = DataFile(ColdSource(X), limit)
@@ -157,7 +180,7 @@ def _run(path: str, n_features: int) -> Result:
     seconds, processor = time.perf_counter() - began, time.process_time() - processor
     load = os.getloadavg()[0]
     peak = machine.peak_bytes() - before if can_reset else None
-    after_read = _read(path)
+    after_read = _read(path, throttle)
     one = (before_read + after_read) / 2
     return Result(
         gigabytes=X.nbytes / 1e9,
@@ -175,6 +198,7 @@ def _run(path: str, n_features: int) -> Result:
         peak_bytes=peak,
         within_memory=None if peak is None else peak <= limit,
         found=len(informative & set(found.indices.tolist())),
+        throttled=throttle,
         peer="",
     )
 

@@ -64,6 +64,8 @@ def file_rows() -> list[str]:
     for run in _read("files.json")["runs"]:
         title = f"file of {run['gigabytes']:g} GB, {run['shape'][0]:,} × {run['shape'][1]:,}, "
         title += f"k={run['n_features']}"
+        if run.get("throttled"):
+            title += f", read at {run['throttled']:g} GB/s"
         note = f"{run['ratio']:.1f} × reading it so often; within {run['memory_limit'] / 1e9:g} GB"
         peak = _megabytes(run["peak_bytes"])
         seconds = round(run["seconds"], 1)

@@ -38,6 +38,7 @@ class GramColumns:
         self._width = _FIRST_WIDTH
         self._waiting: Callable[[], float] | None = None
         self._used = 0
+        self._places: dict[int, int] = {}  # in the ranking that was asked last
         self._limit = max(_SMALLEST_WIDTH, limit)
         self._retained = retained
 
@@ -79,11 +80,9 @@ class GramColumns:
         `remaining` is how many features are still to be chosen, the missing one included.
         """
         self._adapt()
-        likely = [
-            index
-            for index in ranking(len(self._columns) + _ALL_WIDTH + 2)
-            if index != missing and index not in self._columns
-        ]
+        ranked = ranking(len(self._columns) + _ALL_WIDTH + 2)
+        self._places = {index: place for place, index in enumerate(ranked)}
+        likely = [index for index in ranked if index != missing and index not in self._columns]
         if len(likely) < min(_ALL_WIDTH, 4 * remaining, self._limit):
             return [missing, *likely]  # all there are: never another pass for Gram columns
         # Past the last feature nothing is needed; a quarter more allows for wrong guesses.
@@ -91,12 +90,16 @@ class GramColumns:
         return [missing, *likely[: width - 1]]
 
     def keep(self, indices: Sequence[int], columns: Float) -> None:
-        """Remember fetched columns, dropping the oldest beyond the limit."""
+        """Remember fetched columns, dropping the least likely beyond the limit."""
         self._columns.update(zip(indices, columns, strict=True))
-        surplus = max(0, len(self._columns) - self._limit)
+        surplus = len(self._columns) - self._limit
+        if surplus <= 0:
+            return
         # The first of a batch is the one that is needed now.
-        for old in [index for index in self._columns if index not in indices[:1]][:surplus]:
-            del self._columns[old]
+        others = [index for index in self._columns if index not in indices[:1]]
+        others.sort(key=lambda index: -self._places.get(index, len(self._columns) + _ALL_WIDTH))
+        for unlikely in others[:surplus]:
+            del self._columns[unlikely]
 
     def _adapt(self) -> None:
         """Three times as wide as the last batch was of use: a wrong guess costs arithmetic only."""

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 from sklearn.utils import check_array
 
+from ._cluster import is_dask
+from ._dask import linear
 from ._kernels import Float
 from ._size import SizeChoice
 from ._steps import Counters, Moments, Settings, Step, StopReason
@@ -233,6 +235,7 @@ class SelectionPath:
         Returns
         -------
         ndarray of shape (m,), or (m, t) if y had two dimensions
+            Of a Dask array or data frame a Dask array, not computed yet.
         """
         size = self._size(k)
         given = getattr(X, "columns", None)
@@ -242,20 +245,26 @@ class SelectionPath:
                 "The columns of X are not those that the path was selected from, or are in "
                 f"another order; expected {', '.join(names[:5])}{', …' if len(names) > 5 else ''}."
             )
-        checked = check_array(X, accept_sparse="csc", dtype="numeric", ensure_all_finite=False)
+        checked: Any = X
+        if not is_dask(X):
+            checked = check_array(X, accept_sparse="csc", dtype="numeric", ensure_all_finite=False)
         if checked.shape[1] != self.settings.n_features_in:
             raise ValueError(
                 f"X has {checked.shape[1]} features; the path was selected from "
                 f"{self.settings.n_features_in}."
             )
+        solution = self._solve(size)
+        predictions: Float
+        if is_dask(X):
+            predictions = linear(X, self.indices[:size], solution.T, self._offset(solution))
+            return predictions[:, 0] if self.settings.single_target else predictions
         selected = checked[:, self.indices[:size]]
         columns = check_array(
             selected.toarray() if sparse.issparse(selected) else selected,
             dtype=np.float64,
             input_name="X (selected columns)",
         )
-        solution = self._solve(size)
-        predictions: Float = columns @ solution + self._offset(solution)
+        predictions = columns @ solution + self._offset(solution)
         return predictions[:, 0] if self.settings.single_target else predictions
 
     def truncated(self, k: int) -> SelectionPath:
