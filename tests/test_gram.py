@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from greedyrls._gram import GramColumns
 from numpy.typing import NDArray
+
+from greedyrls._gram import GramColumns
 
 
 class Source:

@@ -6,6 +6,7 @@ from how many rows (of each class) each piece has, without a look at all rows to
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -57,6 +58,13 @@ class ClusterFolds:
         return self.n_untested == 0
 
     @property
+    def has_splits_within(self) -> bool:
+        """Whether, with a fold left out, others have rows to train on and to test on."""
+        total = self.counts.sum() + self.n_untested
+        largest_two = np.sort(self.counts)[-2:].sum()
+        return self.n_splits > 1 and bool(total > largest_two)
+
+    @property
     def train_counts(self) -> Float:
         """Rows with a weight that each split trains on, (K)."""
         total: Float = self.counts.sum() + self.n_untested - self.counts
@@ -76,12 +84,11 @@ def cluster_folds(X: ClusterMatrix, cv: Any, groups: Any, n_classes: int) -> Clu
         return None
     if isinstance(cv, FoldIds):
         return _given_folds(X, cv, n_classes)
-    is_plain = type(cv) in (KFold, StratifiedKFold) and not cv.shuffle
-    if is_plain:
-        n_classes = n_classes if type(cv) is StratifiedKFold else 0
+    if type(cv) in (KFold, StratifiedKFold) and not cv.shuffle:
         if type(cv) is StratifiedKFold and not X.has_labels:
             raise ValueError("StratifiedKFold on a cluster needs GreedyRLSClassifier; use KFold.")
-        cv = cv.n_splits
+        n_classes = n_classes if type(cv) is StratifiedKFold else 0
+        return k_folds(X, cv.n_splits, n_classes, every=True)
     if not is_whole(cv):
         raise ValueError(f"On a cluster cv must be {_ALLOWED}; got {cv!r}.")
     return k_folds(X, int(cv), n_classes)
@@ -91,14 +98,18 @@ class FoldIds(tuple[Handle, ...]):
     """Handles of given fold ids, as they are, one for each piece."""
 
 
-def k_folds(X: ClusterMatrix, n_folds: int, n_classes: int, is_outer: bool = False) -> ClusterFolds:
+def k_folds(
+    X: ClusterMatrix, n_folds: int, n_classes: int, is_outer: bool = False, every: bool = False
+) -> ClusterFolds:
     """As KFold, or StratifiedKFold where classes are known, of the rows that have a weight.
 
-    Rows without one go with the first fold. `is_outer` leaves rows of classes that have a single
-    row out, since they must be trained on.
+    Rows without one go with the first fold; a splitter does not know of weights, and splits every
+    row. `is_outer` leaves rows of classes that have a single row out, since they must be trained
+    on.
     """
     count = max(1, n_classes)
-    table = np.array(list(X.crew.answers(ask("class_counts", n_classes), X.pieces)))  # (pieces × c)
+    # (pieces × classes)
+    table = np.array(list(X.crew.answers(ask("class_counts", n_classes, every), X.pieces)))
     sizes = table.sum(axis=0)
     n_rows = int(sizes.sum())
     if n_folds < 2:
@@ -112,12 +123,18 @@ def k_folds(X: ClusterMatrix, n_folds: int, n_classes: int, is_outer: bool = Fal
             shared = sizes > 1
             n_folds = max(2, min(n_folds, int(sizes[shared].min(initial=n_rows))))
             sizes = np.where(shared, sizes, 0)
+        elif sizes[sizes > 0].min() < n_folds <= sizes.max():
+            warnings.warn(
+                f"The least populated class in y has only {sizes[sizes > 0].min()} members, which "
+                f"is less than n_splits={n_folds}.",
+                stacklevel=2,
+            )
         if n_folds > sizes.max():
             raise ValueError(
                 f"cv={n_folds} is more folds than the members of any class: the largest has "
                 f"{sizes.max()}. Use at most {sizes.max()} folds, or 'loo'."
             )
-        order = _order_of_appearance(X, n_classes)
+        order = _order_of_appearance(X, n_classes, every)
         ends = _stratified_ends(sizes, order, n_folds)
         description = f"{n_folds}-fold, stratified"
     else:
@@ -126,22 +143,22 @@ def k_folds(X: ClusterMatrix, n_folds: int, n_classes: int, is_outer: bool = Fal
         ends = np.cumsum(each)[:, None]
         description = f"{n_folds}-fold"
     before = np.vstack([np.zeros((1, count), dtype=np.intp), np.cumsum(table, axis=0)[:-1]])
-    ids = X.crew.each(partial(_fold_ids, ends=ends), X.pieces, list(before))
+    ids = X.crew.each(partial(_fold_ids, ends=ends, every=every), X.pieces, list(before))
     return _counted(X, ids, n_folds, description, n_classes)
 
 
-def _order_of_appearance(X: ClusterMatrix, n_classes: int) -> NDArray[np.intp]:
+def _order_of_appearance(X: ClusterMatrix, n_classes: int, every: bool) -> NDArray[np.intp]:
     """Classes by the first row in which each is met: StratifiedKFold numbers them so."""
     found: list[int] = []
-    for some in X.crew.answers(_classes_as_met, X.pieces):
+    for some in X.crew.answers(partial(_classes_as_met, every=every), X.pieces):
         found += [number for number in some if number not in found]
     found += [number for number in range(n_classes) if number not in found]
     return np.array(found, dtype=np.intp)
 
 
-def _classes_as_met(piece: Piece) -> list[int]:
+def _classes_as_met(piece: Piece, every: bool) -> list[int]:
     assert piece.classes is not None
-    numbers, first = np.unique(piece.classes[piece.used()], return_index=True)
+    numbers, first = np.unique(piece.classes[piece.used(every)], return_index=True)
     order: list[int] = numbers[np.argsort(first)].tolist()
     return order
 
@@ -168,9 +185,11 @@ def _stratified_ends(
     return ends
 
 
-def _fold_ids(piece: Piece, before: NDArray[np.intp], ends: NDArray[np.intp]) -> NDArray[np.intp]:
+def _fold_ids(
+    piece: Piece, before: NDArray[np.intp], ends: NDArray[np.intp], every: bool
+) -> NDArray[np.intp]:
     """The fold of each row, from how many rows of its class came before the piece."""
-    used = piece.used()
+    used = piece.used(every)
     ids = np.zeros(len(used), dtype=np.intp)
     classes = np.zeros(len(used), dtype=np.intp)
     if ends.shape[1] > 1 and piece.classes is not None:

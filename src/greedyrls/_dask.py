@@ -19,7 +19,8 @@ from scipy import sparse
 from ._answers import add_up
 from ._cluster import ClusterMatrix, is_dask
 from ._cluster_folds import FoldIds
-from ._crew import Handle
+from ._crew import Handle, ask
+from ._folds import is_missing
 from ._kernels import Float
 from ._matrix import Matrix
 from ._pieces import Piece, PieceFacts, attached, detached
@@ -141,7 +142,7 @@ def as_matrix(chunk: Any) -> Matrix:
     """Some rows of X as they are worked on."""
     if sparse.issparse(chunk):
         return SparseMatrix.from_scipy(chunk)
-    values = chunk.to_numpy() if hasattr(chunk, "to_numpy") else np.asarray(chunk)
+    values = _frame_values(chunk) if hasattr(chunk, "columns") else np.asarray(chunk)
     if values.dtype.kind not in "biuf":
         raise ValueError(
             f"X must be numeric, got {values.dtype}. Encode text columns first, or drop them."
@@ -151,13 +152,39 @@ def as_matrix(chunk: Any) -> Matrix:
     return values
 
 
+def _frame_values(frame: Any) -> NDArray[Any]:
+    """The numbers of a data frame, NaN for what is missing."""
+    kinds = list(frame.dtypes)
+    for place, kind in enumerate(kinds):
+        if kind.kind not in "biuf":
+            value = f" ({frame.iloc[0, place]!r}, …)" if len(frame) else ""
+            raise ValueError(
+                f"X must be numeric: column {place} ({str(frame.columns[place])!r}) is {kind}"
+                f"{value}. Encode text columns first (dask_ml.preprocessing, or "
+                "pandas.get_dummies in map_partitions) or drop them."
+            )
+    if all(isinstance(kind, np.dtype) for kind in kinds):
+        values: NDArray[Any] = frame.to_numpy(dtype=np.result_type(*kinds))
+    else:
+        values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values
+
+
 def _facts_of(X: Matrix) -> tuple[int, int, str, int, bool]:
     return (*X.shape, str(X.dtype), X.nbytes, isinstance(X, SparseMatrix))
 
 
 def _column(chunk: Any) -> NDArray[Any]:
     """Values of some rows of y, of weights or of fold ids."""
-    return np.asarray(chunk.to_numpy() if hasattr(chunk, "to_numpy") else chunk)
+    if hasattr(chunk, "columns"):
+        is_single = len(chunk.columns) == 1
+        return _column(chunk.iloc[:, 0])[:, None] if is_single else _frame_values(chunk)
+    # Types that may have missing values have a plain one.
+    plain = getattr(getattr(chunk, "dtype", None), "numpy_dtype", None)
+    if plain is None or plain.kind not in "biuf":
+        return np.asarray(chunk)
+    values: NDArray[Any] = chunk.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values if np.isnan(values).any() else chunk.to_numpy(dtype=plain)
 
 
 def _make_piece(
@@ -313,9 +340,12 @@ def _labels(values: NDArray[Any]) -> NDArray[Any]:
         values = values[:, 0]
     if values.ndim != 1:
         raise ValueError(f"y of a classifier must have 1 dimension, got shape {values.shape}.")
+    is_text = values.dtype.kind in "OT"
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError("Input y contains NaN or infinity; every row needs a label.")
-    return np.array(values.tolist()) if values.dtype.kind == "O" else values
+    if is_text and any(is_missing(value) for value in values.tolist()):
+        raise ValueError("Input y contains NaN (a missing label); every row needs a label.")
+    return np.array(values.tolist()) if is_text else values
 
 
 def _distinct(values: NDArray[Any]) -> NDArray[Any]:
@@ -337,9 +367,22 @@ def _classes_of(client: Any, targets: Sequence[Handle]) -> NDArray[Any]:
     return classes
 
 
+def check_classes_on_cluster(rows: DaskRows) -> None:
+    """Samples of weight 0 are no samples: two classes must have weight."""
+    assert rows.classes is not None
+    X = rows.X
+    counts = sum(X.crew.answers(ask("class_counts", len(rows.classes)), X.pieces))
+    (present,) = np.nonzero(counts)
+    if len(present) < 2 and len(present):
+        raise ValueError(
+            "Classifier can't train when only one class is present: all samples of positive "
+            f"weight have the label {rows.classes.tolist()[int(present[0])]!r}."
+        )
+
+
 def fold_ids(X: ClusterMatrix, cv: Any) -> Any:
-    """`cv` as it is, or handles of the fold ids that a Dask array (or series) has."""
-    if not is_dask(cv):
+    """`cv` as it is, or handles of fold ids that are given for each row."""
+    if not is_dask(cv) and not (isinstance(cv, np.ndarray) and cv.ndim == 1):
         return cv
     return FoldIds(_aligned(_client_of(), cv, X.counts, "cv"))
 
@@ -347,9 +390,22 @@ def fold_ids(X: ClusterMatrix, cv: Any) -> Any:
 def linear(X: Any, selected: NDArray[np.intp], coef: Float, intercept: Float) -> Any:
     """X_S w + b of a Dask array or data frame, (m × t): a Dask array, not computed yet."""
     if not hasattr(X, "chunks"):
-        X = X[[X.columns[index] for index in selected]].to_dask_array()
-        return X @ coef.T + intercept
-    return X[:, selected] @ coef.T + intercept
+        chosen = X[[X.columns[index] for index in selected]]
+        parts = chosen.map_partitions(_linear_frame, coef, intercept, meta=np.empty((0, len(coef))))
+        return parts if hasattr(parts, "chunks") else parts.to_dask_array()
+    X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
+    chunks = (X.chunks[0], (len(coef),))
+    return X.map_blocks(_linear_block, selected, coef, intercept, dtype=np.float64, chunks=chunks)
+
+
+def _linear_block(block: Any, selected: NDArray[np.intp], coef: Float, intercept: Float) -> Float:
+    values: Float = np.asarray(block[:, selected] @ coef.T) + intercept
+    return values
+
+
+def _linear_frame(frame: Any, coef: Float, intercept: Float) -> Float:
+    values: Float = _frame_values(frame) @ coef.T + intercept
+    return values
 
 
 def labels_of(values: Any, classes: NDArray[Any]) -> Any:

@@ -142,6 +142,8 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
 
         For X in a file or on a cluster.
         """
+        if len(X.shape) != 2:
+            raise ValueError(f"X must have 2 dimensions, got an array of shape {X.shape}.")
         self.n_features_in_ = int(X.shape[1])
         names = feature_names_of(X)
         if names is not None:

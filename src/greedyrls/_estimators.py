@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from ._cluster import is_dask
-from ._dask import gather_rows, labels_of
+from ._dask import check_classes_on_cluster, gather_rows, labels_of
 from ._estimator_base import SPARSE, GreedyRLSBase
 from ._files import DataFile
 from ._kernels import Float
@@ -270,6 +270,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         if is_dask(X):
             self._take_shape(X)
             rows = gather_rows(X, y, sample_weight, is_classification=True)
+            check_classes_on_cluster(rows)
             self._select(rows, None, None, groups, labels=rows.classes)
             assert rows.classes is not None
             self.classes_ = rows.classes

@@ -286,7 +286,7 @@ def one_per_row(values: Any, n_samples: int, name: str) -> NDArray[Any]:
             f"{name} has {len(items)} values, but there are {n_samples} rows; give one for each."
         )
     is_object = items.dtype.kind in "OT"
-    missing = np.array([_is_missing(item) for item in items]) if is_object else items != items
+    missing = np.array([is_missing(item) for item in items]) if is_object else items != items
     if missing.any():
         row = int(np.argmax(missing))
         raise ValueError(
@@ -307,7 +307,8 @@ def one_per_row(values: Any, n_samples: int, name: str) -> NDArray[Any]:
     return items
 
 
-def _is_missing(item: Any) -> bool:
+def is_missing(item: Any) -> bool:
+    """None, NaN or the like."""
     try:
         return item is None or bool(item != item)
     except (TypeError, ValueError):  # pandas.NA refuses to be true or false

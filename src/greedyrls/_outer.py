@@ -52,10 +52,7 @@ def outer_folds(
         return _cluster_outer_folds(problem, problem.X, plan, alpha_cv, groups)
     counted = problem.has_weight
     if counted.sum() < 4:
-        raise ValueError(
-            f"Choosing alpha in outer folds needs at least 4 samples, there are n_samples="
-            f"{counted.sum()}; pass a number for alpha."
-        )
+        raise ValueError(_too_few(int(counted.sum())))
     folds: Folds | ClusterFolds
     if alpha_cv is None:
         folds = _default_outer_folds(problem, plan, groups, labels, counted)
@@ -71,23 +68,28 @@ def outer_folds(
     return folds
 
 
+def _too_few(count: int) -> str:
+    return (
+        f"Choosing alpha in outer folds needs at least 4 samples, there are n_samples={count}; "
+        "pass a number for alpha."
+    )
+
+
 def _cluster_outer_folds(
     problem: Problem, X: ClusterMatrix, plan: Plan, alpha_cv: Any, groups: ArrayLike | None
 ) -> ClusterFolds:
     """The same for rows on a cluster."""
+    if X.n_weighted < 4:
+        raise ValueError(_too_few(X.n_weighted))
     if alpha_cv is not None:
         folds = _given_outer_folds(problem, alpha_cv, groups, None)
-    elif isinstance(plan.folds, ClusterFolds):
+    elif isinstance(plan.folds, ClusterFolds) and plan.folds.has_splits_within:
         folds = plan.folds
-        if folds.n_splits > _MANY_FOLDS:
+        if folds.n_splits > _MANY_FOLDS and folds.is_partition:
             folds = merged_folds(X, folds, OUTER_FOLDS, n_classes(problem))
-        elif folds.n_splits < 3 and folds.is_partition:
-            raise ValueError(
-                f"No split of cv ({folds.description}) has training and test rows within an outer "
-                "fold of the same; pass other outer folds as alpha_cv, or a number for alpha."
-            )
     else:
-        folds = k_folds(X, OUTER_FOLDS, n_classes(problem), is_outer=True)
+        count = max(2, min(OUTER_FOLDS, X.n_weighted // 2))
+        folds = k_folds(X, count, n_classes(problem), is_outer=True)
     assert isinstance(folds, ClusterFolds)
     if folds.train_counts.min() < 2:
         raise ValueError(

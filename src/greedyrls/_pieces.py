@@ -122,9 +122,11 @@ class Piece:
         """w (rows), 1 where none are given."""
         return np.ones(len(self.Y)) if self.weights is None else self.weights
 
-    def used(self) -> NDArray[np.bool_]:
-        """Which rows have a weight."""
-        return np.ones(len(self.Y), dtype=bool) if self.weights is None else self.weights > 0.0
+    def used(self, every: bool = False) -> NDArray[np.bool_]:
+        """Which rows have a weight; or every row."""
+        if every or self.weights is None:
+            return np.ones(len(self.Y), dtype=bool)
+        return self.weights > 0.0
 
     def fold_counts(self, ids: NDArray[np.intp], n_folds: int, n_classes: int) -> FoldCounts:
         """Rows and weights of each fold; −1 is none."""
@@ -147,9 +149,9 @@ class Piece:
         np.add.at(table, (ids[tested], strata[tested]), weights[tested])
         return StratumTable(table)
 
-    def class_counts(self, n_classes: int) -> NDArray[np.intp]:
+    def class_counts(self, n_classes: int, every: bool = False) -> NDArray[np.intp]:
         """Rows of each class that have a weight; all in one where classes do not matter."""
-        used = self.used()
+        used = self.used(every)
         if n_classes == 0 or self.classes is None:
             return np.array([np.count_nonzero(used)])
         return np.bincount(self.classes[used], minlength=n_classes)

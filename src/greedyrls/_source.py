@@ -35,6 +35,11 @@ def problem_of(
             feature_names=feature_names,
             memory_limit=memory_limit,
         )
+    if memory_limit is not None:
+        raise ValueError(
+            f"memory_limit is for X in a file, got {memory_limit!r}; X is a Dask collection, and "
+            "Dask's workers have limits of their own."
+        )
     names = feature_names if isinstance(X, DaskRows) else feature_names_of(X) or feature_names
     rows = X if isinstance(X, DaskRows) else gather_rows(X, y, sample_weight, False)
     _check_facts(rows)

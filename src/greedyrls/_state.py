@@ -76,9 +76,9 @@ class LooData:
             blocks = _memory_blocks(problem, problem.X, block_rows)
         self.samples = SampleSpace(blocks, problem.n_samples, crew)
         if isinstance(problem.X, ClusterMatrix):
-            # z of so many candidates takes at most an eighth of a block of X in float64.
-            most = max(1, problem.n_features // 8)
-            self.samples.score_together(max(problem.X.counts), min(_SCORED_FAR_AWAY, most), most)
+            # z of so many candidates takes about an eighth of a block of X in float64.
+            most = max(_SCORED_FAR_AWAY, problem.n_features // 8)
+            self.samples.score_together(max(problem.X.counts), _SCORED_FAR_AWAY, most)
         with np.errstate(over="ignore", invalid="ignore"):
             self.start = self.samples.start(problem.fit_intercept, is_shared)
             if not np.isfinite(self.start.diagonal).all():
