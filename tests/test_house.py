@@ -21,6 +21,8 @@ PACKAGE = Path(greedyrls.__file__).parent
 ROOMS = [
     "_text",
     "_atomic",
+    "_namespace",
+    "_device",
     "_kernels",
     "_sparse",
     "_sparse_files",
@@ -42,6 +44,7 @@ ROOMS = [
     "_folds",
     "_columns",
     "_answers",
+    "_statistics",
     "_blocks",
     "_crew",
     "_samples",

@@ -37,6 +37,12 @@ class Moments(NamedTuple):
     correlations: Float  # (t × c) r·z
 
 
+class Along(NamedTuple):
+    """How far the anchor goes along a candidate."""
+
+    values: Float  # (t) a·z
+
+
 class ChosenProducts(NamedTuple):
     """X_S'z of a candidate."""
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from . import _kernels as kernels
 from . import _tiles as tiles
 from ._answers import (
+    Along,
     CandidateLosses,
     ChosenProducts,
     ColumnShapes,
@@ -32,11 +33,14 @@ from ._answers import (
     add_up,
 )
 from ._columns import ColumnStore
+from ._device import DeviceMatrix
 from ._files import FileMatrix
 from ._kernels import Float
 from ._leftovers import Leftovers
-from ._matrix import Matrix, entries_of, product, rows_and_columns, start_sums
+from ._matrix import Matrix, entries_of, place_of, product, rows_and_columns, start_sums, take
+from ._namespace import take_rows, to_device, contiguous, inner, namespace_of, numbers_on, stacked
 from ._sparse import SparseMatrix
+from ._statistics import statistics_of
 from ._zero_one import Support, wrong_sums
 
 # Rows multiplied at a time with gathered columns: enough for a matrix product to run at speed.
@@ -48,6 +52,8 @@ _COPIED_ROWS = 1 << 15
 # Elements of X that candidates' losses are made of at a time: temporaries stay in the cache.
 _LOSS_ELEMENTS = 1 << 17
 _LEAST_ROWS = 32
+# Elements of gathered columns at a time on a device: 1 GB.
+_DEVICE_ELEMENTS = 1 << 27
 # A feature is rare if it is not 0 in at most this share of the rows.
 _RARE_SHARE = 1 / 64
 
@@ -70,20 +76,28 @@ class RowBlock:
     @classmethod
     def from_rows(cls, X: Matrix, Y: Float, weights: Float | None) -> RowBlock:
         """A block before the start: r is still the raw targets, nothing is centred."""
-        root = None if weights is None else np.sqrt(weights)
-        y = np.ascontiguousarray(Y.T)
-        return cls(X, y, y, np.ones(len(X)), weights, root, None, ColumnStore(X, root, None, 0))
+        root = None if weights is None else namespace_of(weights).sqrt(weights)
+        y = contiguous(Y.T)
+        ones = place_of(X).ones(X.shape[0])
+        return cls(X, y, y, ones, weights, root, None, ColumnStore(X, root, None, 0))
+
+    @property
+    def n_rows(self) -> int:
+        """How many."""
+        return int(self.d.shape[0])
 
     def target_sums(self) -> TargetSums:
         """Σw and Σ w y."""
-        if self.weights is None:
-            return TargetSums(float(len(self.d)), self.r.sum(axis=1))
-        return TargetSums(float(self.weights.sum()), self.r @ self.weights)
+        place = place_of(self.X)
+        weights = place.ones(self.n_rows) if self.weights is None else self.weights
+        return TargetSums(place.xp.sum(weights), inner(self.r, weights[None, :])[:, 0])
 
     def start_sums(self, target_means: Float) -> RawSums:
         """Sums for the start of feature space: one pass."""
-        weights = np.ones(len(self.d)) if self.weights is None else self.weights
-        vectors = np.vstack([(self.r - target_means[:, None]) * weights, weights])
+        place = place_of(self.X)
+        weights = place.ones(self.n_rows) if self.weights is None else self.weights
+        (means,) = to_device(place, target_means)
+        vectors = stacked([(self.r - means[:, None]) * weights, weights[None, :]])
         return RawSums(*start_sums(vectors, self.X, self.weights))
 
     def begin(
@@ -98,8 +112,12 @@ class RowBlock:
 
         Spare bytes are those of a row.
         """
-        r = self.r - target_means[:, None]
-        d = np.ones(len(self.d))
+        place = place_of(self.X)
+        (centre,) = to_device(place, target_means)
+        r = self.r - centre[:, None]
+        d = place.ones(self.n_rows)
+        if means is not None and isinstance(means, np.ndarray):
+            (means,) = to_device(place, means)
         if total_weight is not None:
             d -= (1.0 if self.weights is None else self.weights) / total_weight
         if self.weights is not None:
@@ -109,7 +127,7 @@ class RowBlock:
         if self.root_weights is not None:
             r *= self.root_weights
         columns = ColumnStore(
-            self.X, self.root_weights, means, spare_bytes * len(self.d), is_shared
+            self.X, self.root_weights, means, spare_bytes * self.n_rows, is_shared
         )
         return replace(self, r=r, d=d, means=means, columns=columns)
 
@@ -128,9 +146,13 @@ class RowBlock:
             return self._sparse_products(self.X, order, with_anchor)
         if isinstance(self.X, FileMatrix):
             return self._file_products(self.X, order, with_anchor)
+        m, X, height = self.n_rows, self.X, _PRODUCT_ROWS
+        if isinstance(X, DeviceMatrix):
+            height = max(_PRODUCT_ROWS, _DEVICE_ELEMENTS // (len(order) + self.r.shape[0]))
+            order = numbers_on(X.place, order)
         return add_up(
-            self._row_products(self.X, order, with_anchor, slice(top, top + _PRODUCT_ROWS))
-            for top in range(0, len(self.d), _PRODUCT_ROWS)
+            self._row_products(X, order, with_anchor, slice(top, min(m, top + height)))
+            for top in range(0, m, height)
         )
 
     def _file_products(self, X: FileMatrix, order: NDArray[np.intp], with_anchor: bool) -> Products:
@@ -184,20 +206,28 @@ class RowBlock:
         sums.append(V.sum(axis=1))
 
     def _row_products(
-        self, X: NDArray[Any], order: NDArray[np.intp], with_anchor: bool, rows: slice
+        self,
+        X: NDArray[Any] | DeviceMatrix,
+        order: NDArray[np.intp],
+        with_anchor: bool,
+        rows: slice,
     ) -> Products:
         """`products` of some rows."""
-        vectors = [self.columns.fresh(order, rows)] if len(order) else []
+        vectors = [self.columns.fresh(order, rows)] if order.shape[0] else []
         if with_anchor and self.anchor is not None:
             vectors.append(self.anchor[:, rows])
-        V = vectors[0] if len(vectors) == 1 else np.concatenate(vectors)
+        V = stacked(vectors)
         if self.root_weights is not None:
             V = V * self.root_weights[rows]
-        return Products(product(V, X[rows]), V.sum(axis=1))
+        return Products(product(V, take(X, rows)), namespace_of(V).sum(V, axis=1))
 
     def residuals(self, indices: NDArray[np.intp], beta: Float) -> Float:
         """z_i = x_i − X_S β_i for the candidates, (c × rows)."""
         Z = self.columns.get(indices)
+        if not isinstance(self.X, FileMatrix):
+            for places, columns in self.columns.chosen(self.chosen):
+                Z -= beta[places, :].T @ columns
+            return Z
         for rows in self._row_tiles():
             for places, columns in self.columns.chosen(self.chosen, rows):
                 Z[:, rows] -= beta[places].T @ columns
@@ -216,8 +246,8 @@ class RowBlock:
         used = None if self.weights is None else self.weights > 0.0
         if isinstance(self.X, SparseMatrix):
             largest, count = self.X.distances(self.means, used), self.X.counts()
-        elif isinstance(self.X, FileMatrix):
-            raise TypeError("a file is not looked at for its shapes")
+        elif isinstance(self.X, FileMatrix | DeviceMatrix):
+            raise TypeError("a file or a device is not looked at for its shapes")
         else:
             largest, count = self._distances(self.X, used)
         (rare,) = (count <= _RARE_SHARE * len(self.d)).nonzero()
@@ -254,14 +284,14 @@ class RowBlock:
         return self.moments(self.columns.fresh(indices))
 
     @staticmethod
-    def row(Z: Float, place: int) -> Float:
-        """z of one of several candidates."""
-        z: Float = Z[place]
+    def row(Z: Float, place: Any) -> Float:
+        """z of one of several candidates, also for a place that only the device knows, (1)."""
+        z: Float = Z[place, :] if isinstance(place, int) else take_rows(Z, place)[0, :]
         return z
 
     def moments(self, Z: Float) -> Moments:
         """‖z‖² and r·z."""
-        return Moments(np.vecdot(Z, Z), self.r @ Z.T)
+        return Moments(namespace_of(Z).vecdot(Z, Z), inner(self.r, Z))
 
     def losses(self, Z: Float, delta: Float, rho: Float, with_spread: bool) -> Losses:
         """This block's share of the leave-one-out sums if each candidate were added."""
@@ -295,17 +325,20 @@ class RowBlock:
 
     def chosen_products(self, z: Float) -> ChosenProducts:
         """X_S'z."""
-        values = np.zeros(len(self.chosen))
+        values = place_of(self.X).zeros(len(self.chosen))
         for rows in self._row_tiles():
             for places, columns in self.columns.chosen(self.chosen, rows):
-                values[places] += columns @ z[rows]
+                values[places] += inner(columns, z[None, rows])[:, 0]
         return ChosenProducts(values)
 
     def advance(
         self, z: Float, index: int, delta: float, rho: Float, along: Float | None
     ) -> RowBlock:
-        """The block with the feature added: r ← r − z ρ, h ← h + z²/δ, a ← a − z (a·z)/‖z‖²."""
-        self.columns.keep(index)
+        """The block with the feature added."""
+        return self.moved(z, delta, rho, along).chose(index)
+
+    def moved(self, z: Float, delta: float, rho: Float, along: Float | None) -> RowBlock:
+        """r ← r − z ρ, h ← h + z²/δ, a ← a − z (a·z)/‖z‖²; `chose` is to follow."""
         anchor = self.anchor
         if anchor is not None and along is not None:
             anchor = anchor - along[:, None] * z
@@ -318,9 +351,19 @@ class RowBlock:
             self.root_weights,
             self.means,
             self.columns,
-            (*self.chosen, index),
+            self.chosen,
             anchor,
         )
+
+    def chose(self, index: int) -> RowBlock:
+        """The block with a feature noted, after it was moved along it."""
+        self.columns.keep(index)
+        return replace(self, chosen=(*self.chosen, index))
+
+    def along(self, z: Float) -> Along:
+        """a·z."""
+        assert self.anchor is not None
+        return Along(inner(self.anchor, z[None, :])[:, 0])
 
     def predictions(self) -> Float:
         """Leave-one-out predictions of the current model, (t × rows)."""
@@ -449,25 +492,4 @@ class RowBlock:
 
     def statistics(self) -> SampleStatistics:
         """This block's share of what the driver must know of r and h."""
-        r, d, a = self.r, self.d, self.anchor
-        error = r / d
-        g = error / d
-        g_r = np.vecdot(error, error)
-        losses = np.square(error[0]) if len(r) == 1 else np.vecdot(error.T, error.T) / len(r)
-        if self.weights is None:
-            weighted = float(g_r.sum()) / len(r)
-        else:
-            weighted = float(losses @ self.weights)
-        none = np.zeros(len(r))
-        return SampleStatistics(
-            np.vecdot(r, r),
-            g_r,
-            np.vecdot(g, g),
-            none if a is None else np.vecdot(a, r),
-            none if a is None else np.vecdot(a, g),
-            none if a is None else np.vecdot(a, a),
-            float(losses @ losses),
-            weighted,
-            float(d.max(initial=0.0)),
-            float(d.min(initial=1.0)),
-        )
+        return statistics_of(self.r, self.d, self.anchor, self.weights)

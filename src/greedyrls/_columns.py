@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._device import DeviceMatrix
 from ._files import FileMatrix
 from ._kernels import Float
-from ._matrix import Matrix
+from ._matrix import Matrix, place_of
 from ._matrix import columns as columns_of
+from ._namespace import as_float, numbers_on, take
 from ._sparse import SparseMatrix
 
 # Shares of the memory of X that kept columns may take.
@@ -56,12 +58,16 @@ class ColumnStore:
         if isinstance(X, SparseMatrix):
             self._limit = X.shape[1]  # k dense columns are little beside k rows of the factor
         recent = int(max(spare_bytes, RECENT_SHARE * X.nbytes)) // column_bytes
+        if isinstance(X, DeviceMatrix):  # gathering is as fast there as copying
+            self._is_short = True
+            recent = 0
         if isinstance(X, FileMatrix):  # it keeps its own
             self._is_short = True
             self._limit = recent = 0
         # Columns gathered lately, in a ring: which column a slot holds, and where a column is.
         most = _SHARED_RECENT_COLUMNS if is_shared else _RECENT_COLUMNS
-        self._recent = np.empty((min(max(1, recent), most), X.shape[0]))
+        length = 0 if isinstance(X, DeviceMatrix) else X.shape[0]
+        self._recent = np.empty((min(max(1, recent), most), length))
         self._owners: dict[int, int] = {}
         self._slots: dict[int, int] = {}
         self._next = 0
@@ -74,9 +80,11 @@ class ColumnStore:
         self, indices: NDArray[np.intp], rows: slice | NDArray[np.intp] = slice(None)
     ) -> Float:
         """Columns gathered from X, one per row of the result, all rows or some."""
+        if isinstance(self._X, DeviceMatrix):
+            indices = numbers_on(self._X.place, indices)
         columns = columns_of(self._X, indices, rows)
         if self._means is not None:
-            columns -= self._means.take(indices)[:, None]
+            columns -= take(self._means, indices)[:, None]
         if self._root_weights is not None:
             columns *= self._root_weights[rows]
         return columns
@@ -129,11 +137,20 @@ class ColumnStore:
             del self._owners[slot]
         if place % _BUFFER_COLUMNS == 0:
             size = min(_BUFFER_COLUMNS, self._limit - place)
-            self._buffers.append(np.empty((size, self._X.shape[0])))
-        column = self.fresh(np.array([index]))[0] if slot is None else self._recent[slot]
-        self._buffers[-1][place % _BUFFER_COLUMNS] = column
+            self._buffers.append(place_of(self._X).empty((size, self._X.shape[0])))
+        column = self._single(index) if slot is None else self._recent[slot]
+        self._buffers[-1][place % _BUFFER_COLUMNS, :] = column
         self._places[index] = place
         self._order = (*self._order, index)
+
+    def _single(self, index: int) -> Float:
+        """One column, (m)."""
+        if not isinstance(self._X, DeviceMatrix):
+            return self.fresh(np.array([index]))[0]
+        column = as_float(self._X.values[:, index])  # a view: no index has to travel
+        if self._means is not None:
+            column = column - self._means[index]
+        return column if self._root_weights is None else column * self._root_weights
 
     def chosen(
         self, features: tuple[int, ...], rows: slice | NDArray[np.intp] = slice(None)
@@ -142,7 +159,7 @@ class ColumnStore:
         first = 0
         if features[: len(self._order)] == self._order:  # a single search: no need to look around
             for buffer in self._buffers:
-                count = min(len(buffer), len(self._order) - first)
+                count = min(buffer.shape[0], len(self._order) - first)
                 yield slice(first, first + count), buffer[:count, rows]
                 first += count
         while first < len(features):

@@ -7,12 +7,24 @@ per row), δ_i, τ_i, and for each candidate ‖z_i‖² and r·z_i.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._kernels import Float
+from ._namespace import (
+    copy,
+    floor_at,
+    namespace_of,
+    numbers_on,
+    place_of,
+    put,
+    take,
+    to_device,
+    to_host,
+)
 
 # A pivot δ_i this much smaller than A_ii has lost so many digits to cancellation that bounds made
 # from it are not to be trusted: such a candidate is always looked at in the data.
@@ -41,29 +53,49 @@ class Pivot(NamedTuple):
     fourth: float  # Σ z⁴
 
 
+class Known(NamedTuple):
+    """What is known of some candidates, on the host."""
+
+    delta: Float  # (c)
+    norms: Float  # (c)
+    fourth_root: Float  # (c)
+    tau: Float  # (t × c)
+    inner: Float  # (t × c)
+    mixed_root: Float  # (t × c)
+    doubtful: Float  # (c) the pivot below which nothing is to be trusted
+
+
 class FeatureSpace:
-    """The state of the search that lives with the driver."""
+    """The state of the search that lives with the driver.
+
+    Vectors of n numbers live where `diagonal` does; what has |S| numbers lives on the host.
+    """
 
     def __init__(
         self, diagonal: Float, correlation: Float, penalty: Float, capacity: int = 16
     ) -> None:
         t, n = correlation.shape
+        self.place = place_of(diagonal)
         self.diagonal = diagonal
         self.correlation = correlation
         self.penalty = penalty
         self.selected: list[int] = []
-        self.delta = diagonal + penalty
-        self.tau = correlation.copy()
-        self.norms = diagonal.copy()  # ‖z_i‖²
-        self.inner = correlation.copy()  # r·z_i
+        (self._floor,) = to_device(self.place, penalty)
+        self.delta = diagonal + self._floor
+        (self._scales,) = to_host(self.delta)
+        if self.place.is_host:
+            self._scales = self.delta.copy()
+        self.tau = copy(correlation)
+        self.norms = copy(diagonal)  # ‖z_i‖²
+        self.inner = copy(correlation)  # r·z_i
         self.anchored: Float | None = None  # (t × n) a·z_i, once there is an anchor a
         # Bounds of how z_i is spread over the rows, known of candidates that were scored, if this
         # is followed at all:
         self.follows_spread = True
-        self.mixed_root = np.zeros((t, n))  # at most ‖r∘z_i‖
-        self.fourth_root = np.full(n, _UNKNOWN)  # at least (Σ z_i⁴)^¼
+        self.mixed_root = self.place.zeros((t, n))  # at most ‖r∘z_i‖
+        self.fourth_root = self.place.full(n, _UNKNOWN)  # at least (Σ z_i⁴)^¼
         self._doubtful = _TRUSTED_PIVOT * self.delta
-        self._L = np.empty((capacity, n))
+        self._L = self.place.empty((capacity, n))
         self._inverse = np.zeros((capacity, capacity))  # of the chosen rows and columns of L
         self._overlap = np.zeros((capacity, capacity))  # q_u·q_s
         self._gram = np.zeros((capacity, capacity))  # X_S'X_S, for the coefficients
@@ -78,7 +110,7 @@ class FeatureSpace:
     @property
     def L(self) -> Float:
         """The factor's rows so far, (|S| × n)."""
-        return self._L[: self.size]
+        return self._L[: self.size, :]
 
     @property
     def gram(self) -> Float:
@@ -88,7 +120,24 @@ class FeatureSpace:
     def coefficients(self, indices: NDArray[np.intp]) -> Coefficients:
         """β and the penalty terms of some candidates: O(|S|² c)."""
         s = self.size
-        return self.terms(indices, self._inverse[:s, :s].T @ self._L[:s, indices])
+        return self.terms(indices, self._inverse[:s, :s].T @ self.factor_of(indices))
+
+    def factor_of(self, indices: NDArray[np.intp]) -> Float:
+        """Columns of L, (|S| × c), on the host."""
+        L = self._L[: self.size, :]
+        if self.place.is_host or not self.size:
+            return np.empty((0, len(indices))) if not self.size else L[:, indices]
+        return to_host(take(L, numbers_on(self.place, indices)))[0]
+
+    def known(self, indices: NDArray[np.intp]) -> Known:
+        """What is known of some candidates."""
+        vectors = (self.delta, self.norms, self.fourth_root, self.tau, self.inner, self.mixed_root)
+        where = numbers_on(self.place, indices)
+        return Known(*to_host(*(take(values, where) for values in (*vectors, self._doubtful))))
+
+    def column(self, values: Float) -> Float:
+        """Numbers of the targets (t) as a column beside vectors of n."""
+        return to_device(self.place, values[:, None])[0]
 
     def terms(self, indices: NDArray[np.intp], beta: Float) -> Coefficients:
         """The penalty terms that belong to β (|S| × c)."""
@@ -103,7 +152,8 @@ class FeatureSpace:
     def beta(self, index: int) -> Float:
         """β (|S|) of one candidate."""
         s = self.size
-        return self._inverse[:s, :s].T @ self._L[:s, index]
+        on_chosen = to_host(self._L[:s, index])[0] if s else np.empty(0)
+        return self._inverse[:s, :s].T @ on_chosen
 
     def corrected(self, beta: Float, products: Float) -> Float:
         """β after a step of iterative refinement; products (|S|) are X_S'z, which should be Pβ."""
@@ -113,30 +163,37 @@ class FeatureSpace:
 
     def pivot_scale(self, index: int) -> float:
         """A_ii."""
-        return float(self.diagonal[index] + self.penalty[index])
+        return float(self._scales[index])
 
     def set_anchor(self, products: Float) -> None:
         """Take a·x_i for all i (t × n) and keep a·z_i: the part along the chosen ones removed."""
         s = self.size
-        on_pivots = products[:, self.selected] @ self._inverse[:s, :s].T
-        self.anchored = products - on_pivots @ self._L[:s]
+        on_pivots = self._of_chosen(products) @ self._inverse[:s, :s].T
+        self.anchored = products - to_device(self.place, on_pivots)[0] @ self._L[:s, :]
+
+    def _of_chosen(self, values: Float) -> Float:
+        """The chosen features' part of vectors of n, on the host."""
+        if self.place.is_host:
+            return values[..., self.selected]
+        chosen = numbers_on(self.place, np.array(self.selected, dtype=np.intp))
+        return to_host(take(values, chosen))[0]
 
     def anchor_along(self, index: int, norm: float) -> Float | None:
         """(a·z_b)/‖z_b‖² (t): what the anchor loses when b is added."""
         if self.anchored is None:
             return None
-        along: Float = self.anchored[:, index] / norm if norm > 0.0 else 0.0 * self.anchored[:, 0]
-        return along
+        (on_anchor,) = to_host(self.anchored[:, index])
+        return on_anchor / norm if norm > 0.0 else 0.0 * on_anchor
 
     def remember_spread(self, indices: NDArray[np.intp], mixed: Float, fourth: Float) -> None:
         """Take Σ r² z² (t × c) and Σ z⁴ (c) of candidates that were scored."""
-        self.mixed_root[:, indices] = np.sqrt(mixed)
-        self.fourth_root[indices] = np.sqrt(np.sqrt(fourth))
+        put(self.mixed_root, indices, np.sqrt(mixed))
+        put(self.fourth_root, indices, np.sqrt(np.sqrt(fourth)))
         if not (fourth.min() > _TINY_FOURTH and fourth.max() < np.inf):
             # Fourth powers that underflow or overflow tell nothing.
             lost = indices[~((fourth > _TINY_FOURTH) & (fourth < np.inf))]
-            self.mixed_root[:, lost] = 0.0
-            self.fourth_root[lost] = _UNKNOWN
+            put(self.mixed_root, lost, 0.0)
+            put(self.fourth_root, lost, _UNKNOWN)
 
     def untrusted(self) -> NDArray[np.bool_]:
         """Candidates whose pivot is mostly rounding."""
@@ -150,25 +207,26 @@ class FeatureSpace:
         """
         delta, rho, norm, inner, mixed, fourth = pivot
         s = self.size
-        if s == len(self._L):
+        if s == self._L.shape[0]:
             self._grow()
-        drift = abs(self.delta[index] - delta) / self.pivot_scale(index)
-        root = np.sqrt(delta)
+        drift = abs(float(self.delta[index]) - delta) / self.pivot_scale(index)
+        root = math.sqrt(delta)
         left = np.empty((2, s))
         on_chosen, overlap = left
-        on_chosen[:] = self._L[:s, index]
+        if s:
+            (on_chosen[:],) = to_host(self._L[:s, index])
         np.subtract(on_chosen, self._overlap[:s, :s] @ on_chosen, out=overlap)
         overlap /= root
-        both = left @ self._L[:s]
-        row = self._L[s]
-        np.subtract(column, both[0], out=row)
+        both = to_device(self.place, left)[0] @ self._L[:s, :]
+        row = column - both[0, :]
         row /= root
-        q_z = row - both[1]  # q·z_i, since x_i·q_s = l_is for every candidate i
+        q_z = row - both[1, :]  # q·z_i, since x_i·q_s = l_is for every candidate i
         row[index] = root
+        self._L[s, :] = row
         along = self.anchor_along(index, norm)
         if along is not None and self.anchored is not None:
             # Both a and z_i lose their part along z_b; z_b·z_i = √δ (q_b·z_i).
-            self.anchored -= (along * root)[:, None] * q_z
+            self.anchored -= self.column(along * root) * q_z
         self._update_candidates(row, q_z, norm / delta, rho * root, inner / root)
         if self.follows_spread:
             self._update_spread(row, rho * root, np.sqrt(mixed / delta), fourth**0.25 / root)
@@ -177,8 +235,8 @@ class FeatureSpace:
         self._inverse[s, s] = 1.0 / root
         self._overlap[s, :s] = self._overlap[:s, s] = overlap
         self._overlap[s, s] = norm / delta
-        self._gram[s, :s] = self._gram[:s, s] = column[self.selected]
-        self._gram[s, s] = self.diagonal[index]
+        self._gram[s, :s] = self._gram[:s, s] = self._of_chosen(column)
+        self._gram[s, s] = float(self.diagonal[index])
         self._weights[:s] -= beta[:, None] * rho
         self._weights[s] = rho
         self._penalties[s] = self.penalty[index]
@@ -191,32 +249,34 @@ class FeatureSpace:
         """δ, τ, ‖z‖² and r·z of all candidates after a pivot with factor row l."""
         squares = row * row
         self.delta -= squares
-        np.maximum(self.delta, self.penalty, out=self.delta)
+        self.delta = floor_at(self.delta, self._floor)
         squares *= q_q
         squares -= (2.0 * row) * q_z
         self.norms += squares
-        np.maximum(self.norms, 0.0, out=self.norms)
-        self.tau -= step[:, None] * row
-        self.inner += (step * q_q - q_r)[:, None] * row
-        self.inner -= step[:, None] * q_z
+        self.norms = floor_at(self.norms, 0.0)
+        lost = self.column(step)
+        self.tau -= lost * row
+        self.inner += self.column(step * q_q - q_r) * row
+        self.inner -= lost * q_z
 
     def _update_spread(self, row: Float, step: Float, r_q: Float, q_fourth: float) -> None:
         """‖r∘z_i‖ from below and ‖z_i‖₄ from above, as r ← r − t q and z_i ← z_i − l_i q.
 
         The first loses at most ‖t q∘z_i‖ ≤ |t| ‖q‖₄ ‖z_i‖₄ and ‖(r − t q)∘l_i q‖.
         """
-        size = np.abs(row)
+        size = namespace_of(row).abs(row)
         lost = np.abs(step) * q_fourth
-        self.mixed_root -= lost[:, None] * self.fourth_root
-        self.mixed_root -= (r_q + lost * q_fourth)[:, None] * size
-        np.maximum(self.mixed_root, 0.0, out=self.mixed_root)
-        self.fourth_root += q_fourth * size
+        self.mixed_root -= self.column(lost) * self.fourth_root
+        self.mixed_root -= self.column(r_q + lost * q_fourth) * size
+        self.mixed_root = floor_at(self.mixed_root, 0.0)
+        size *= q_fourth
+        self.fourth_root += size
 
     def rebuild(self, columns: Float) -> None:
         """Everything anew from the chosen features' Gram columns (|S| × n): drift is gone."""
         s = self.size
-        chosen = self.selected
-        A = columns[:, chosen]
+        xp = self.place.xp
+        A = self._of_chosen(columns)
         A = 0.5 * (A + A.T)
         self._gram[:s, :s] = A
         penalties = self._penalties[:s]
@@ -224,28 +284,29 @@ class FeatureSpace:
         inverse = np.linalg.inv(factor)
         inverse = np.tril(inverse)
         self._inverse[:s, :s] = inverse
-        self._L[:s] = inverse @ columns
-        self._L[:s, chosen] = factor.T
-        L = self._L[:s]
-        beta = inverse.T @ L
-        weighted = penalties[:, None] * beta
-        self._weights[:s] = inverse.T @ (inverse @ self.correlation[:, chosen].T)
+        correlation = self._of_chosen(self.correlation)
+        weights = self._weights[:s] = inverse.T @ (inverse @ correlation.T)
         self._overlap[:s, :s] = inverse @ A @ inverse.T
-        self.delta = np.maximum(
-            self.diagonal + self.penalty - np.einsum("sn,sn->n", L, L), self.penalty
+        there, on_pivots, back, shrunk = to_device(
+            self.place, inverse, correlation @ inverse.T, inverse.T, weights.T * penalties
         )
+        L = there @ columns
+        put(L, np.array(self.selected, dtype=np.intp), factor.T)
+        self._L[:s, :] = L
+        beta = back @ L
+        self.delta = xp.maximum(self.diagonal + self._floor - xp.sum(L * L, axis=0), self._floor)
         self.anchored = None
-        self.tau = self.correlation - (self.correlation[:, chosen] @ inverse.T) @ L
-        self.norms = np.maximum(
-            self.delta - self.penalty - np.einsum("sn,sn->n", beta, weighted), 0.0
-        )
-        self.inner = self.tau - self._weights[:s].T @ weighted
+        self.tau = self.correlation - on_pivots @ L
+        self.inner = self.tau - shrunk @ beta
+        (roots,) = to_device(self.place, np.sqrt(penalties)[:, None])
+        beta = beta * roots
+        self.norms = floor_at(self.delta - self._floor - xp.sum(beta * beta, axis=0), 0.0)
 
     def _grow(self) -> None:
         """Room for twice as many chosen features."""
-        old = len(self._L)
+        old, n = self._L.shape
         room = (0, max(16, old))
-        self._L = np.concatenate([self._L, np.empty((room[1], self._L.shape[1]))])
+        self._L = self.place.xp.concat([self._L, self.place.empty((room[1], n))])
         self._inverse = np.pad(self._inverse, room)
         self._overlap = np.pad(self._overlap, room)
         self._gram = np.pad(self._gram, room)

@@ -181,6 +181,7 @@ def greedy_path(
         forced_features=forced_features,
         excluded_features=excluded_features,
         memory_limit=memory_limit,
+        on_device=True,
     )
     check_options(n_runners_up, patience, search, block_rows, callback)
     plan = make_plan(
@@ -276,6 +277,7 @@ def extend_path(
         excluded_features=list(settings.excluded_features),
         feature_names=settings.feature_names_in,
         memory_limit=memory_limit,
+        on_device=True,
     )
     _check_same_data(path, problem)
     size = check_n_features(n_features, problem)

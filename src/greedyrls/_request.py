@@ -135,8 +135,10 @@ def _largest_size(problem: Problem, max_features: int | None, rows: int) -> int:
 
 def _fewest_rows(problem: Problem, plan: Plan, outer: Folds | None) -> int:
     """About the fewest rows of positive weight that a model of the procedure is fitted to."""
+    fewest = problem.n_weighted
+    if outer is None and plan.folds is None:
+        return max(2, fewest)
     counted = problem.has_weight
-    fewest = int(counted.sum())
     if outer is not None:
         fewest = min(int(counted[split.train].sum()) for split in outer.splits)
     if plan.folds is not None:

@@ -14,6 +14,18 @@ from ._blocks import RowBlock
 from ._crew import Alone, Crew, Handle, Question, ask, total
 from ._kernels import Float
 from ._leftovers import Leftovers
+from ._matrix import place_of
+from ._namespace import (
+    HOST,
+    floor_at,
+    namespace_of,
+    places_of,
+    put,
+    take,
+    to_device,
+    to_host,
+    whole_numbers,
+)
 from ._sparse import SparseMatrix
 
 # A mean is far out if its square is this many times the variance.
@@ -22,6 +34,18 @@ _FAR = 1e4
 _SCORE_ELEMENTS = 1 << 19
 # Bytes that kept columns of all blocks together may take however small X is.
 SPARE_BYTES = 1 << 22
+# Elements of Z made at a time on a device (512 MiB).
+_DEVICE_ELEMENTS = 1 << 26
+# Elements scored in a round at least: a smaller round costs the interpreter more than the rows.
+_ROUND_ELEMENTS = 1 << 17
+_DEVICE_ROUND_ELEMENTS = 1 << 26
+# Scoring a candidate costs about as much as a pass over this many columns of X: gathering it,
+# the product with the chosen columns, and a dozen operations on vectors of m. And the bounds of
+# later steps profit from the pass too. A device passes over X as fast as over these vectors.
+_COLUMNS_PER_SCORE = 100
+_DEVICE_COLUMNS_PER_SCORE = 16
+# With as many features their vectors live on the device; shorter ones are faster on the host.
+DEVICE_FEATURES = 1 << 14
 
 
 class StartSums(NamedTuple):
@@ -52,6 +76,8 @@ class _Latest(NamedTuple):
     feature: int
     loss: float
     pieces: list[Float]  # its z, a piece for each block
+    moved: list[RowBlock] | None = None  # the blocks with it, if they were moved at once
+    statistics: SampleStatistics | None = None  # of these
 
 
 class SampleSpace:
@@ -60,20 +86,30 @@ class SampleSpace:
     def __init__(self, blocks: Iterable[RowBlock], crew: Crew | None = None) -> None:
         self._blocks = list(blocks)
         self._crew: Crew = Alone() if crew is None else crew
-        self._rows = sum(len(block.d) for block in self._blocks)
+        self._rows = sum(block.n_rows for block in self._blocks)
+        # Where the rows are, and where vectors of n features are.
+        self.place = place_of(self._blocks[0].X)
+        n = self._blocks[0].X.shape[1]
+        self.feature_place = HOST if n < DEVICE_FEATURES else self.place
         self._means: Float | None = None
         self._has_far_means = False
         self._latest: _Latest | None = None
+        self._statistics: SampleStatistics | None = None  # of the blocks as they are, if known
         self._kept: list[Leftovers] = []
         self.passes = 0
         self.exact_evaluations = 0
         # How many candidates may be scored at a time.
-        self.group = max(1, _SCORE_ELEMENTS // max(1, self._rows))
+        elements = _SCORE_ELEMENTS if self.place.is_host else _DEVICE_ELEMENTS
+        self.group = max(1, elements // max(1, self._rows))
+        self.columns_per_score = (
+            _COLUMNS_PER_SCORE if self.place.is_host else _DEVICE_COLUMNS_PER_SCORE
+        )
+        self.round_elements = _ROUND_ELEMENTS if self.place.is_host else _DEVICE_ROUND_ELEMENTS
 
     def fork(self) -> SampleSpace:
         """The same rows for another search; blocks are values, and share their columns."""
         other = copy.copy(self)
-        other._latest = None
+        other._latest = other._statistics = None
         other._kept = []
         other.passes = other.exact_evaluations = 0
         return other
@@ -93,12 +129,13 @@ class SampleSpace:
 
     def start(self, fit_intercept: bool, is_shared: bool = False) -> StartSums:
         """One pass: what feature space starts from; blocks move to the empty model."""
-        weight, targets = self._total(ask("target_sums"))
+        weights, targets = to_host(*self._total(ask("target_sums")))
+        weight = float(weights)
         target_means = targets / weight if fit_intercept else np.zeros_like(targets)
         self.passes += 1
-        product, diagonal = self._total(ask("start_sums", target_means))
-        correlation, weighted = product[:-1], product[-1]
-        means = weighted / weight if fit_intercept else np.zeros_like(weighted)
+        product, diagonal = self._features(*self._total(ask("start_sums", target_means)))
+        correlation, weighted = product[:-1, :], product[-1, :]
+        means = weighted / weight if fit_intercept else 0.0 * weighted
         self._means = means if fit_intercept else None
         intercept_weight = weight if fit_intercept else None
         spare = SPARE_BYTES / self._rows
@@ -107,20 +144,27 @@ class SampleSpace:
         )
         if fit_intercept:
             diagonal = self._centre(diagonal, correlation, means, weight)
-            self._has_far_means = bool((weight * means**2 > _FAR * diagonal).any())
+            is_far = weight * means**2 > _FAR * diagonal
+            self._has_far_means = bool(namespace_of(is_far).any(is_far))
         return StartSums(weight, means, target_means, diagonal, correlation)
 
     def _centre(self, diagonal: Float, correlation: Float, means: Float, total: float) -> Float:
         """‖x_i‖² after centring; columns whose mean dwarfs their spread are summed anew."""
         centred = diagonal - total * means * means
         # Below this share of the raw sum, more than five digits have cancelled.
-        doubtful = np.flatnonzero(centred < 1e-5 * diagonal)
+        doubtful = places_of(centred < 1e-5 * diagonal)
         if len(doubtful):
             self._each(ask("fetch", doubtful))
         for first in range(0, len(doubtful), self.group):
             some = doubtful[first : first + self.group]
-            centred[some], correlation[:, some] = self._total(ask("fresh_moments", some))
-        return np.maximum(centred, 0.0)
+            norms, products = to_host(*self._total(ask("fresh_moments", some)))
+            put(centred, some, norms)
+            put(correlation, some, products)
+        return floor_at(centred, 0.0)
+
+    def _features(self, *values: Float) -> list[Float]:
+        """Vectors of n features, moved to where these are."""
+        return to_host(*values) if self.feature_place.is_host else list(values)
 
     def products(self, indices: Sequence[int], new_anchor: bool = False) -> Float:
         """Gram columns of the named features, then X'a of a new anchor: (c [+ t]) × n, one pass.
@@ -132,11 +176,14 @@ class SampleSpace:
         self.passes += 1
         if new_anchor:
             self._blocks = self._each(ask("anchored"))
+            if self._latest is not None:  # it was moved with the anchor of before
+                self._latest = self._latest._replace(moved=None)
         answer: Products = self._total(ask("products", indices, new_anchor))
-        values = answer.values
+        values, sums = self._features(*answer)
         if self._means is not None:
             first = 0 if self._has_far_means else len(indices)
-            values[first:] -= answer.sums[first:, None] * self._means
+            if first < values.shape[0]:
+                values[first:, :] -= sums[first:, None] * self._means
         return values
 
     def score(
@@ -156,19 +203,72 @@ class SampleSpace:
         Σ z⁴ are computed if asked for.
         """
         self.exact_evaluations += len(indices)
+        if not self.place.is_host:
+            return self._score_on_device(indices, beta, penalty, shrinkage, with_spread)
         if Z is None:
             Z = self._each(ask("residuals", indices, beta))
-        norms, correlations = self._total(ask("moments"), Z)
-        delta = norms + penalty
-        rho = (correlations + shrinkage) / delta
-        losses, mixed, fourth = self._total(ask("losses", delta, rho, with_spread), Z)
+        scores = self._scores(Z, penalty, shrinkage, with_spread)
+        losses = scores.losses
         sums = losses[0] if len(losses) == 1 else losses.sum(axis=0)
         row = int(sums.argmin())
         loss = float(sums[row])
         if self._latest is None or loss < self._latest.loss:
             # Very likely the one that will be added: spares making its z again.
             self._latest = _Latest(int(indices[row]), loss, self._each(ask("row", row), Z))
+        return scores
+
+    def _scores(self, Z: list[Float], penalty: Float, shrinkage: Float, spread: bool) -> Scores:
+        """Candidates from their z, all of it where the blocks are."""
+        norms, correlations = self._total(ask("moments"), Z)
+        delta = norms + penalty
+        rho = (correlations + shrinkage) / delta
+        losses, mixed, fourth = self._total(ask("losses", delta, rho, spread), Z)
         return Scores(losses, delta, rho, norms, correlations, mixed, fourth)
+
+    def _score_on_device(
+        self,
+        indices: NDArray[np.intp],
+        beta: Float,
+        penalty: Float,
+        shrinkage: Float,
+        with_spread: bool,
+    ) -> Scores:
+        """`score` in one transfer each way, with the step that will most likely follow.
+
+        The best of these candidates is added before anybody has asked: should another one be
+        chosen, blocks are values, and nothing is lost but a little time of the device.
+        """
+        numbers, *terms = to_device(
+            self.place, indices.astype(np.float64), beta, penalty, shrinkage
+        )
+        Z = self._each(ask("residuals", whole_numbers(numbers), terms[0]))
+        scores = self._scores(Z, terms[1], terms[2], with_spread)
+        xp = self.place.xp
+        best = xp.argmin(xp.sum(scores.losses, axis=0), keepdims=True)
+
+        def chosen(values: Float) -> Float:
+            return take(values, best)[..., 0]
+
+        pieces = self._each(ask("row", best), Z)
+        along = None
+        if self._blocks[0].anchor is not None:
+            norm = chosen(scores.norms)
+            along = self._total(ask("along"), pieces).values / xp.where(norm > 0.0, norm, 1.0)
+        moved = self._each(ask("moved", chosen(scores.delta), chosen(scores.rho), along), pieces)
+        answers: list[SampleStatistics] = self._crew.each(ask("statistics"), moved)
+        row, *values = to_host(
+            xp.astype(best, xp.float64), *scores, *(sums for answer in answers for sums in answer)
+        )
+        size = len(scores)
+        statistics = [
+            SampleStatistics(*values[first : first + len(answers[0])])
+            for first in range(size, len(values), len(answers[0]))
+        ]
+        feature, found = int(indices[int(row[0])]), Scores(*values[:size])
+        loss = float(found.losses[:, int(row[0])].sum())
+        if self._latest is None or loss < self._latest.loss:
+            self._latest = _Latest(feature, loss, pieces, moved, _overall(statistics))
+        return found
 
     def support_sums(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
@@ -191,13 +291,14 @@ class SampleSpace:
         """A candidate's z, a piece for each block."""
         if self._latest is not None and self._latest.feature == index:
             return self._latest.pieces
+        (beta,) = to_device(self.place, beta)
         Z = self._each(ask("residuals", np.array([index]), beta))
         return self._each(ask("row", 0), Z)
 
     def chosen_products(self, index: int, beta: Float) -> Float:
         """X_S'z of a candidate, (|S|): Pβ up to rounding, if β is right."""
         pieces = self._pieces(index, beta)
-        values: Float = self._total(ask("chosen_products"), pieces).values
+        (values,) = to_host(self._total(ask("chosen_products"), pieces).values)
         return values
 
     def advance(
@@ -207,8 +308,16 @@ class SampleSpace:
 
         along (t) is (a·z)/‖z‖² if there is an anchor a.
         """
+        latest, self._latest, self._statistics = self._latest, None, None
+        if latest is not None and latest.feature == index and latest.moved is not None:
+            self._blocks = self._crew.each(ask("chose", index), latest.moved)
+            self._statistics = latest.statistics
+            return
+        self._latest = latest
         pieces = self._pieces(index, beta)
         self._latest = None
+        (rho, *rest) = to_device(self.place, rho, *([] if along is None else [along]))
+        along = rest[0] if rest else None
         self._blocks = self._each(ask("advance", index, delta, rho, along), pieces)
 
     def predictions(self) -> Float:
@@ -289,8 +398,18 @@ class SampleSpace:
 
     def statistics(self) -> SampleStatistics:
         """Sums over all rows of what the bounds and the loss need."""
-        answers: list[SampleStatistics] = list(self._crew.answers(ask("statistics"), self._blocks))
-        return add_up(answers)._replace(
-            largest_d=max(answer.largest_d for answer in answers),
-            smallest_d=min(answer.smallest_d for answer in answers),
-        )
+        if self._statistics is not None:
+            return self._statistics
+        answers = [
+            SampleStatistics(*to_host(*answer))
+            for answer in self._crew.answers(ask("statistics"), self._blocks)
+        ]
+        return _overall(answers)
+
+
+def _overall(answers: list[SampleStatistics]) -> SampleStatistics:
+    """Of all blocks."""
+    return add_up(answers)._replace(
+        largest_d=max(answer.largest_d for answer in answers),
+        smallest_d=min(answer.smallest_d for answer in answers),
+    )

@@ -11,11 +11,13 @@ from ._answers import SampleStatistics
 from ._blocks import RowBlock
 from ._choice import NumericalLimit, best_first
 from ._crew import Threads
+from ._device import DeviceMatrix
 from ._features import FeatureSpace, Pivot
 from ._files import FileMatrix
 from ._gram import GramColumns, Ranking
 from ._kernels import Float
-from ._matrix import take
+from ._matrix import take as take_rows
+from ._namespace import numbers_on, namespace_of, places_of, put, take, to_host
 from ._problem import Problem, report_non_finite
 from ._samples import SampleSpace, Scores
 from ._sparse import SparseMatrix
@@ -61,7 +63,7 @@ class LooData:
         n_jobs: int = 1,
     ) -> None:
         self.problem = problem
-        if isinstance(problem.X, FileMatrix):
+        if isinstance(problem.X, FileMatrix | DeviceMatrix):
             n_jobs = 1  # it has threads of its own
         if n_jobs > 1 and block_rows is None:
             block_rows = -(-problem.n_samples // n_jobs)
@@ -69,7 +71,8 @@ class LooData:
         self.samples = SampleSpace(blocks, Threads(n_jobs) if n_jobs > 1 else None)
         with np.errstate(over="ignore", invalid="ignore"):
             self.start = self.samples.start(problem.fit_intercept, is_shared)
-            if not np.isfinite(self.start.diagonal).all():
+            xp = self.samples.feature_place.xp
+            if not bool(xp.all(xp.isfinite(self.start.diagonal))):
                 report_non_finite(problem)
         # A column has n numbers: a quarter of m of them are a quarter of X, and no more may wait.
         waiting = problem.n_samples // 4
@@ -77,13 +80,14 @@ class LooData:
             waiting = max(_WAITING, problem.X.nbytes // (32 * problem.n_features))
         if isinstance(problem.X, FileMatrix):
             waiting = problem.X.room.gram_columns
-        self.gram = GramColumns(self.samples.products, waiting, is_shared)
+        on_device = not self.samples.place.is_host
+        self.gram = GramColumns(self.samples.products, waiting, is_shared, on_device)
         if isinstance(problem.X, FileMatrix):
             self.gram.widen(problem.X.share_of_waiting)
         # Features that are 0 nearly everywhere have bounds of their own.
         counts = self.samples.entry_counts
         self.is_rare = None if counts is None else counts <= _RARE_SHARE * problem.n_samples
-        self.constant = np.flatnonzero(self.start.diagonal == 0.0)
+        self.constant = places_of(self.start.diagonal == 0.0)
         with np.errstate(all="ignore"):
             self.statistics = self.samples.statistics()
         _check_start(problem, self.statistics)
@@ -91,7 +95,7 @@ class LooData:
         self.weight_squares = (
             float(problem.n_samples) if weights is None else float(weights @ weights)
         )
-        self.n_weighted = problem.n_samples if weights is None else int(np.count_nonzero(weights))
+        self.n_weighted = problem.n_weighted
 
     @property
     def passes(self) -> int:
@@ -125,8 +129,8 @@ class SelectionState:
         self.features.follows_spread = problem.n_samples >= _SPREAD_ROWS
         self.gram = data.gram
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
-        self.barred = np.full(problem.n_features, -np.inf)
-        self.barred[list(problem.excluded)] = np.inf
+        self.barred = data.samples.feature_place.full(problem.n_features, -np.inf)
+        put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
         self.rebuilds = 0
         self.largest_drift = 0.0
         self._constant = data.constant
@@ -146,11 +150,13 @@ class SelectionState:
 
     def moments(self) -> tuple[Float, Float, Float, Float]:
         """Gram, correlation, means of the chosen features and of the targets."""
-        chosen, start = self.features.selected, self.start
+        start = self.start
+        chosen = numbers_on(self.features.place, np.array(self.features.selected, dtype=np.intp))
+        correlation, means = to_host(take(start.correlation, chosen), take(start.means, chosen))
         return (
             self.features.gram.copy(),
-            start.correlation[:, chosen].T.copy(),
-            start.means[chosen],
+            correlation.T.copy(),
+            means,
             start.target_means.copy(),
         )
 
@@ -162,7 +168,7 @@ class SelectionState:
     @property
     def candidates(self) -> NDArray[np.intp]:
         """Features that may be added."""
-        return np.flatnonzero(self.barred < 0.0)
+        return places_of(self.barred < 0.0)
 
     def mean_loss(self, total: float) -> float:
         """From a sum over rows and targets to the weighted mean over both."""
@@ -231,7 +237,7 @@ class SelectionState:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
         column = self.gram.take(index, ranking, remaining)
         if len(self._constant):
-            column[self._constant] = 0.0  # a constant column has no products, only rounding
+            put(column, self._constant, 0.0)  # a constant column has no products, only rounding
         beta = self.features.beta(index)
         if self.size and pivot.delta < _REFINED_PIVOT * self.features.pivot_scale(index):
             beta, pivot = self._refined(index, beta)
@@ -266,8 +272,8 @@ class SelectionState:
         The pass also fetches the Gram columns of some features.
         """
         products = self.samples.products(columns, new_anchor=True)
-        self.gram.keep(columns, products[: len(columns)])
-        self.features.set_anchor(products[len(columns) :])
+        self.gram.keep(columns, products[: len(columns), :])
+        self.features.set_anchor(products[len(columns) :, :])
         known = self.statistics
         self.statistics = known._replace(a_r=known.g_r, a_g=known.g_g, a_a=known.g_g)
 
@@ -276,7 +282,7 @@ class SelectionState:
         self.rebuilds += 1
         try:
             columns = self.samples.products(self.features.selected)
-            columns[:, self._constant] = 0.0
+            put(columns, self._constant, 0.0)
             self.features.rebuild(columns)
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
@@ -286,7 +292,7 @@ def _check_start(problem: Problem, known: SampleStatistics) -> None:
     """Errors for numbers too large to compute a loss and its standard error from."""
     weights = problem.weights
     if weights is not None and known.smallest_d < _SMALLEST_D:
-        row = int(weights.argmax())
+        row = int(namespace_of(weights).argmax(weights))
         raise ValueError(
             f"sample_weight of row {row}, {float(weights[row])!r}, dwarfs all others: nothing is "
             "left of them when it is left out. Use weights closer to each other."
@@ -304,11 +310,12 @@ def _memory_blocks(problem: Problem, block_rows: int | None) -> list[RowBlock]:
     if isinstance(problem.X, FileMatrix):
         block_rows = None  # it has chunks of its own
     height = m if block_rows is None else max(1, min(m, block_rows))
+    pieces = [slice(top, min(m, top + height)) for top in range(0, m, height)]
     return [
         RowBlock.from_rows(
-            problem.X if height == m else take(problem.X, slice(top, top + height)),
-            problem.Y[top : top + height],
-            None if problem.weights is None else problem.weights[top : top + height],
+            problem.X if height == m else take_rows(problem.X, rows),
+            problem.Y[rows, :],
+            None if problem.weights is None else problem.weights[rows],
         )
-        for top in range(0, m, height)
+        for rows in pieces
     ]
