@@ -72,6 +72,18 @@ class Losses(NamedTuple):
     fourth: Float  # (c) Σ z⁴
 
 
+class Scores(NamedTuple):
+    """Exact leave-one-out sums of some candidates, and what was measured on the way."""
+
+    losses: Float  # (t × c) Σ over rows of the squared LOO error
+    delta: Float  # (c)
+    rho: Float  # (t × c)
+    norms: Float  # (c) ‖z‖²
+    correlations: Float  # (t × c) r·z
+    mixed: Float  # (t × c) Σ r² z²
+    fourth: Float  # (c) Σ z⁴
+
+
 class SupportSums(NamedTuple):
     """Sums over the rows in which each of some candidates is not 0."""
 

@@ -38,7 +38,7 @@ from ._files import FileMatrix
 from ._kernels import Float
 from ._leftovers import Leftovers
 from ._matrix import Matrix, entries_of, place_of, product, rows_and_columns, start_sums, take
-from ._namespace import take_rows, to_device, contiguous, inner, namespace_of, numbers_on, stacked
+from ._namespace import take_rows, to_device, contiguous, inner, namespace_of, numbers_on, row_dots, stacked
 from ._sparse import SparseMatrix
 from ._statistics import statistics_of
 from ._zero_one import Support, wrong_sums
@@ -225,6 +225,9 @@ class RowBlock:
         """z_i = x_i − X_S β_i for the candidates, (c × rows)."""
         Z = self.columns.get(indices)
         if not isinstance(self.X, FileMatrix):
+            if beta.shape[0] > len(self.chosen) and self.columns.room is not None:
+                Z -= beta.T @ self.columns.room  # recorded work has coefficients for all of it
+                return Z
             for places, columns in self.columns.chosen(self.chosen):
                 Z -= beta[places, :].T @ columns
             return Z
@@ -291,7 +294,7 @@ class RowBlock:
 
     def moments(self, Z: Float) -> Moments:
         """‖z‖² and r·z."""
-        return Moments(namespace_of(Z).vecdot(Z, Z), inner(self.r, Z))
+        return Moments(row_dots(Z, Z), inner(self.r, Z))
 
     def losses(self, Z: Float, delta: Float, rho: Float, with_spread: bool) -> Losses:
         """This block's share of the leave-one-out sums if each candidate were added."""
@@ -355,9 +358,9 @@ class RowBlock:
             anchor,
         )
 
-    def chose(self, index: int) -> RowBlock:
-        """The block with a feature noted, after it was moved along it."""
-        self.columns.keep(index)
+    def chose(self, index: int, column: Float | None = None) -> RowBlock:
+        """The block with a feature noted, after it was moved along it; its column, if known."""
+        self.columns.keep(index, column)
         return replace(self, chosen=(*self.chosen, index))
 
     def along(self, z: Float) -> Along:

@@ -34,6 +34,7 @@ _RECENT_COLUMNS = 16
 _SHARED_RECENT_COLUMNS = 32
 # Chosen columns lie in buffers of this many: a buffer takes real memory only as it fills.
 _BUFFER_COLUMNS = 32
+_DEVICE_BUFFER_COLUMNS = 64
 # Chosen columns over the budget are gathered anew at each use, this many at a time.
 _OVERFLOW_COLUMNS = 8
 
@@ -75,6 +76,7 @@ class ColumnStore:
         self._places: dict[int, int] = {}
         self._order: tuple[int, ...] = ()
         self._buffers: list[Float] = []
+        self._buffer = _DEVICE_BUFFER_COLUMNS if isinstance(X, DeviceMatrix) else _BUFFER_COLUMNS
 
     def fresh(
         self, indices: NDArray[np.intp], rows: slice | NDArray[np.intp] = slice(None)
@@ -124,7 +126,14 @@ class ColumnStore:
             self._slots[index] = slot
             self._recent[slot] = column
 
-    def keep(self, index: int) -> None:
+    @property
+    def room(self) -> Float | None:
+        """On a device, the columns of chosen features and room for more, which is 0."""
+        if isinstance(self._X, DeviceMatrix) and len(self._buffers) == 1:
+            return self._buffers[0]
+        return None
+
+    def keep(self, index: int, column: Float | None = None) -> None:
         """A feature was chosen: keep its column, if the budget allows."""
         if isinstance(self._X, FileMatrix):
             self._X.pin(index)
@@ -135,13 +144,19 @@ class ColumnStore:
         slot = self._slots.pop(index, None)
         if slot is not None:
             del self._owners[slot]
-        if place % _BUFFER_COLUMNS == 0:
-            size = min(_BUFFER_COLUMNS, self._limit - place)
-            self._buffers.append(place_of(self._X).empty((size, self._X.shape[0])))
-        column = self._single(index) if slot is None else self._recent[slot]
-        self._buffers[-1][place % _BUFFER_COLUMNS, :] = column
+        if place % self._buffer == 0:
+            size = min(self._buffer, self._limit - place)
+            self._buffers.append(self._make_room(size))
+        if column is None:
+            column = self._single(index) if slot is None else self._recent[slot]
+        self._buffers[-1][place % self._buffer, :] = column
         self._places[index] = place
         self._order = (*self._order, index)
+
+    def _make_room(self, count: int) -> Float:
+        """Room for as many columns."""
+        where, shape = place_of(self._X), (count, self._X.shape[0])
+        return where.empty(shape) if where.is_host else where.zeros(shape)
 
     def _single(self, index: int) -> Float:
         """One column, (m)."""
@@ -201,8 +216,8 @@ class ColumnStore:
                 where, beta = where[~lost], beta[~lost]
             spread[rows, where] = beta.T
         for number, buffer in enumerate(self._buffers):
-            first = number * _BUFFER_COLUMNS
-            some = spread[:, first : first + _BUFFER_COLUMNS]
+            first = number * self._buffer
+            some = spread[:, first : first + self._buffer]
             if some.shape[1]:
                 Z -= some @ buffer[: some.shape[1]]
 
@@ -212,7 +227,7 @@ class ColumnStore:
         for feature in features[first:]:
             place = self._places.get(feature)
             if place is None or (
-                places and place // _BUFFER_COLUMNS != places[0] // _BUFFER_COLUMNS
+                places and place // self._buffer != places[0] // self._buffer
             ):
                 break
             places.append(place)
@@ -220,13 +235,13 @@ class ColumnStore:
 
     def _buffered(self, places: list[int], rows: slice | NDArray[np.intp]) -> Float:
         """Columns in places of one buffer: a view where they lie next to each other."""
-        buffer = self._buffers[places[0] // _BUFFER_COLUMNS]
-        start = places[0] % _BUFFER_COLUMNS
+        buffer = self._buffers[places[0] // self._buffer]
+        start = places[0] % self._buffer
         columns: Float
         if places == list(range(places[0], places[0] + len(places))):
             columns = buffer[start : start + len(places), rows]
         elif isinstance(rows, slice):
-            columns = buffer[:, rows][[place % _BUFFER_COLUMNS for place in places]]
+            columns = buffer[:, rows][[place % self._buffer for place in places]]
         else:
-            columns = buffer[np.ix_(np.array(places) % _BUFFER_COLUMNS, rows)]
+            columns = buffer[np.ix_(np.array(places) % self._buffer, rows)]
         return columns

@@ -9,6 +9,7 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _fused
 from ._namespace import (
     Array,
     Float,
@@ -19,7 +20,8 @@ from ._namespace import (
     numbers_on,
     place_of,
     places_of,
-    take,
+    stacked,
+    take_rows,
     to_host,
 )
 
@@ -29,6 +31,7 @@ _TILE_ELEMENTS = 1 << 26
 # is busy; but not into pieces of fewer rows.
 _BUSY = 1 << 16
 _LEAST_ROWS = 256
+_FLOAT_BYTES = 8
 
 Indices = NDArray[np.intp] | Array
 
@@ -75,6 +78,8 @@ class DeviceMatrix:
     def _sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
         """V X, and the weighted sums of squares if asked for, in one pass."""
         m, n = self.shape
+        if self._is_fused:
+            return self._fused_sums(V, weights, with_squares)
         is_ready = self.dtype == self.place.xp.float64 and not with_squares
         height = m if is_ready else max(1, _TILE_ELEMENTS // n)
         products = self.place.zeros((V.shape[0], n))
@@ -88,10 +93,33 @@ class DeviceMatrix:
                 squares += _split_product(ones[None, :], tile * tile)
         return products, squares[0, :]
 
+    @property
+    def _is_fused(self) -> bool:
+        """Whether a kernel reads X without converting it first."""
+        return (
+            array_api_compat.is_torch_namespace(self.place.xp)
+            and self.values.is_cuda
+            and self.values.dtype.itemsize < _FLOAT_BYTES
+            and _fused.is_there()
+        )
+
+    def _fused_sums(
+        self, V: Float, weights: Float | None, with_squares: bool
+    ) -> tuple[Float, Float]:
+        """The same by that kernel, which takes some vectors at a time."""
+        if with_squares and weights is None:
+            weights = self.place.ones(self.shape[0])
+        results = []
+        for first in range(0, V.shape[0], _fused.MOST_VECTORS):
+            some = V[first : first + _fused.MOST_VECTORS, :]
+            wanted = weights if with_squares and first == 0 else None
+            results.append(_fused.fused_sums(some, self.values, wanted))
+        return stacked([products for products, _ in results]), results[0][1]
+
     def columns(self, indices: Indices, rows: slice = slice(None)) -> Float:
         """Some columns as float64, one per row of the result; the caller may overwrite them."""
         indices = numbers_on(self.place, indices)
-        return contiguous(as_float(take(self.values[rows, :], indices)).T)
+        return contiguous(as_float(take_rows(self.values[rows, :].T, indices)))
 
     def first_non_finite(self) -> tuple[int, int] | None:
         """Row and column of a value that is NaN or infinite."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._namespace import Float as Float
-from ._namespace import inner, namespace_of
+from ._namespace import inner, namespace_of, row_dots
 
 # Elements of X converted at a time: 2 MiB in float64, about the second-level cache of a core.
 # Larger tiles go through main memory twice, smaller ones pay the interpreter more often.
@@ -122,7 +122,7 @@ def _tile_losses(
     xp = namespace_of(Z)
     shrunk = Z * Z
     if with_spread:
-        fourth, mixed = xp.vecdot(shrunk, shrunk), inner(r * r, shrunk)
+        fourth, mixed = row_dots(shrunk, shrunk), inner(r * r, shrunk)
     else:
         fourth, mixed = xp.zeros_like(shrink[:, 0]), xp.zeros_like(slopes)
     shrunk *= shrink
@@ -132,5 +132,5 @@ def _tile_losses(
         error = Z * slopes[target, :, None]
         error += r[target, :]
         error /= shrunk
-        losses.append(xp.vecdot(error, error))
+        losses.append(row_dots(error, error))
     return losses[0][None, :] if len(losses) == 1 else xp.stack(losses), mixed, fourth

@@ -18,10 +18,6 @@ Float = NDArray[np.float64]
 # Of any namespace.
 Array = Any
 
-# Vectors are multiplied this many numbers at a time, the pieces side by side: a matrix product with
-# a small result would leave most of a device idle.
-_PIECE = 4096
-
 
 class Place(NamedTuple):
     """Where arrays live."""
@@ -97,32 +93,42 @@ def to_host(*values: Array) -> list[Float]:
     """Arrays of float64 as NumPy arrays, in one transfer."""
     if all(isinstance(value, np.ndarray | float) for value in values):
         return list(values)
-    first = next(value for value in values if not isinstance(value, np.ndarray | float))
-    xp = namespace_of(first)
-    flat = [xp.reshape(value, (-1,)) for value in values]
-    packed = _fetch(flat[0] if len(flat) == 1 else xp.concat(flat))
-    result = []
-    begin = 0
-    for value in values:
-        shape = tuple(value.shape)
-        end = begin + _size(shape)
-        result.append(packed[begin:end].reshape(shape))
-        begin = end
-    return result
+    shapes = [tuple(value.shape) for value in values]
+    return split(_fetch(flattened(*values)), shapes)
 
 
 def to_device(place: Place, *values: Float) -> list[Array]:
     """NumPy arrays of float64 where the place says, in one transfer."""
     if place.is_host:
         return list(values)
-    packed = np.concatenate([np.ravel(value) for value in values])
-    moved = _send(place, packed)
+    packed = flattened(*values)
+    return split(_send(place, packed), [np.shape(value) for value in values])
+
+
+def send_into(target: Array, *values: Float) -> None:
+    """NumPy arrays of float64 into a vector of a device, one after the other."""
+    packed = flattened(*values)
+    if array_api_compat.is_torch_array(target):
+        target.copy_(namespace_of(target).from_numpy(packed), non_blocking=True)
+    else:
+        target[...] = _send(place_of(target), packed)
+
+
+def flattened(*values: Array) -> Array:
+    """All numbers of some arrays in a vector."""
+    xp = namespace_of(values[0])
+    flat = [xp.reshape(value, (-1,)) for value in values]
+    return flat[0] if len(flat) == 1 else xp.concat(flat)
+
+
+def split(vector: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """Arrays of some shapes from a vector that has them one after the other."""
+    xp = namespace_of(vector)
     result = []
     begin = 0
-    for value in values:
-        shape = np.shape(value)
+    for shape in shapes:
         end = begin + _size(shape)
-        result.append(place.xp.reshape(moved[begin:end], shape))
+        result.append(xp.reshape(vector[begin:end], shape))
         begin = end
     return result
 
@@ -135,9 +141,9 @@ def _size(shape: tuple[int, ...]) -> int:
 
 
 def _fetch(values: Array) -> Float:
-    """The only way from a device to the host."""
+    """The only way from a device to the host: always a copy."""
     if array_api_compat.is_torch_array(values):
-        fetched: Float = values.cpu().numpy()
+        fetched: Float = (values.cpu() if values.device.type != "cpu" else values.clone()).numpy()
     elif array_api_compat.is_cupy_array(values):
         fetched = values.get()
     else:
@@ -205,12 +211,17 @@ def take(values: Array, indices: Array) -> Array:
     if isinstance(values, np.ndarray):
         return values.take(indices, axis=-1)
     xp = namespace_of(values)
+    if array_api_compat.is_torch_namespace(xp):  # the compatible one looks for negative indices
+        return xp.index_select(values, values.ndim - 1, indices)
     return xp.take(values, indices, axis=values.ndim - 1)
 
 
 def take_rows(values: Array, indices: Array) -> Array:
     """Some of the first axis."""
-    return namespace_of(values).take(values, indices, axis=0)
+    xp = namespace_of(values)
+    if array_api_compat.is_torch_namespace(xp):
+        return xp.index_select(values, 0, indices)
+    return xp.take(values, indices, axis=0)
 
 
 def put(values: Array, indices: NDArray[np.intp], numbers: Float | float) -> None:
@@ -279,24 +290,16 @@ def smallest_places(values: Array, count: int) -> tuple[NDArray[np.intp], Float]
 
 def inner(first: Array, second: Array) -> Float:
     """First (p × m) times the transpose of second (q × m): sums over samples, (p × q)."""
-    product: Float
-    if isinstance(first, np.ndarray):
-        product = first @ second.T
-        return product
-    m = first.shape[1]
-    whole = m - m % _PIECE
-    if whole <= _PIECE:
-        product = first @ second.T
-        return product
-    xp = namespace_of(first)
-    pieces = [
-        xp.permute_dims(xp.reshape(rows[:, :whole], (rows.shape[0], -1, _PIECE)), order)
-        for rows, order in ((first, (1, 0, 2)), (second, (1, 2, 0)))
-    ]
-    product = xp.sum(pieces[0] @ pieces[1], axis=0)
-    if whole < m:
-        product += first[:, whole:] @ second[:, whole:].T
+    product: Float = first @ second.T
     return product
+
+
+def row_dots(first: Array, second: Array) -> Float:
+    """Inner products of the rows of two matrices, (rows)."""
+    if isinstance(first, np.ndarray):
+        return np.vecdot(first, second)
+    values: Float = namespace_of(first).sum(first * second, axis=-1)
+    return values
 
 
 def stacked(rows: Sequence[Array]) -> Float:
@@ -310,7 +313,7 @@ def dots(*pairs: tuple[Array, Array]) -> list[Float]:
     first = pairs[0][0]
     xp = namespace_of(first)
     if xp is np or first.shape[0] > 1:
-        return [xp.vecdot(one, other) for one, other in pairs]
+        return [row_dots(one, other) for one, other in pairs]
     # All of them in one product: on a device each would cost two calls.
     rows = list({id(one): one for pair in pairs for one in pair}.values())
     numbers = {id(one): number for number, one in enumerate(rows)}

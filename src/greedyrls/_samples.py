@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._answers import CandidateLosses, ColumnShapes, Products, SampleStatistics, SupportSums, add_up
+from ._answers import CandidateLosses, ColumnShapes, Products, SampleStatistics, SupportSums
+from ._answers import Scores as Scores
 from ._blocks import RowBlock
 from ._crew import Alone, Crew, Handle, Question, ask, total
 from ._kernels import Float
@@ -21,11 +22,10 @@ from ._namespace import (
     namespace_of,
     places_of,
     put,
-    take,
     to_device,
     to_host,
-    whole_numbers,
 )
+from ._rounds import Rounds, make_scores, overall
 from ._sparse import SparseMatrix
 
 # A mean is far out if its square is this many times the variance.
@@ -58,18 +58,6 @@ class StartSums(NamedTuple):
     correlation: Float  # (t × n) x_i · y
 
 
-class Scores(NamedTuple):
-    """Exact leave-one-out sums of some candidates, and what was measured on the way."""
-
-    losses: Float  # (t × c) Σ over rows of the squared LOO error
-    delta: Float  # (c)
-    rho: Float  # (t × c)
-    norms: Float  # (c) ‖z‖²
-    correlations: Float  # (t × c) r·z
-    mixed: Float  # (t × c) Σ r² z²
-    fourth: Float  # (c) Σ z⁴
-
-
 class _Latest(NamedTuple):
     """The best candidate scored since the last step."""
 
@@ -77,7 +65,8 @@ class _Latest(NamedTuple):
     loss: float
     pieces: list[Float]  # its z, a piece for each block
     moved: list[RowBlock] | None = None  # the blocks with it, if they were moved at once
-    statistics: SampleStatistics | None = None  # of these
+    column: Float | None = None  # its column of X, if there is one block
+    statistics: SampleStatistics | None = None  # of the blocks with it
 
 
 class SampleSpace:
@@ -94,6 +83,7 @@ class SampleSpace:
         self._means: Float | None = None
         self._has_far_means = False
         self._latest: _Latest | None = None
+        self._rounds = Rounds()
         self._statistics: SampleStatistics | None = None  # of the blocks as they are, if known
         self._kept: list[Leftovers] = []
         self.passes = 0
@@ -110,6 +100,7 @@ class SampleSpace:
         """The same rows for another search; blocks are values, and share their columns."""
         other = copy.copy(self)
         other._latest = other._statistics = None
+        other._rounds = Rounds()
         other._kept = []
         other.passes = other.exact_evaluations = 0
         return other
@@ -207,7 +198,7 @@ class SampleSpace:
             return self._score_on_device(indices, beta, penalty, shrinkage, with_spread)
         if Z is None:
             Z = self._each(ask("residuals", indices, beta))
-        scores = self._scores(Z, penalty, shrinkage, with_spread)
+        scores = make_scores(self._crew, self._blocks, Z, penalty, shrinkage, with_spread)
         losses = scores.losses
         sums = losses[0] if len(losses) == 1 else losses.sum(axis=0)
         row = int(sums.argmin())
@@ -217,14 +208,6 @@ class SampleSpace:
             self._latest = _Latest(int(indices[row]), loss, self._each(ask("row", row), Z))
         return scores
 
-    def _scores(self, Z: list[Float], penalty: Float, shrinkage: Float, spread: bool) -> Scores:
-        """Candidates from their z, all of it where the blocks are."""
-        norms, correlations = self._total(ask("moments"), Z)
-        delta = norms + penalty
-        rho = (correlations + shrinkage) / delta
-        losses, mixed, fourth = self._total(ask("losses", delta, rho, spread), Z)
-        return Scores(losses, delta, rho, norms, correlations, mixed, fourth)
-
     def _score_on_device(
         self,
         indices: NDArray[np.intp],
@@ -233,42 +216,21 @@ class SampleSpace:
         shrinkage: Float,
         with_spread: bool,
     ) -> Scores:
-        """`score` in one transfer each way, with the step that will most likely follow.
-
-        The best of these candidates is added before anybody has asked: should another one be
-        chosen, blocks are values, and nothing is lost but a little time of the device.
-        """
-        numbers, *terms = to_device(
-            self.place, indices.astype(np.float64), beta, penalty, shrinkage
+        """`score` in one transfer each way, with the step that will most likely follow."""
+        latest, self._latest = self._latest, None
+        if latest is not None and self._rounds.holds(latest.pieces):
+            latest = None  # is about to be overwritten
+        found, self._blocks = self._rounds.score(
+            self._crew, self._blocks, indices, beta, penalty, shrinkage, with_spread
         )
-        Z = self._each(ask("residuals", whole_numbers(numbers), terms[0]))
-        scores = self._scores(Z, terms[1], terms[2], with_spread)
-        xp = self.place.xp
-        best = xp.argmin(xp.sum(scores.losses, axis=0), keepdims=True)
-
-        def chosen(values: Float) -> Float:
-            return take(values, best)[..., 0]
-
-        pieces = self._each(ask("row", best), Z)
-        along = None
-        if self._blocks[0].anchor is not None:
-            norm = chosen(scores.norms)
-            along = self._total(ask("along"), pieces).values / xp.where(norm > 0.0, norm, 1.0)
-        moved = self._each(ask("moved", chosen(scores.delta), chosen(scores.rho), along), pieces)
-        answers: list[SampleStatistics] = self._crew.each(ask("statistics"), moved)
-        row, *values = to_host(
-            xp.astype(best, xp.float64), *scores, *(sums for answer in answers for sums in answer)
-        )
-        size = len(scores)
-        statistics = [
-            SampleStatistics(*values[first : first + len(answers[0])])
-            for first in range(size, len(values), len(answers[0]))
-        ]
-        feature, found = int(indices[int(row[0])]), Scores(*values[:size])
-        loss = float(found.losses[:, int(row[0])].sum())
-        if self._latest is None or loss < self._latest.loss:
-            self._latest = _Latest(feature, loss, pieces, moved, _overall(statistics))
-        return found
+        loss = float(found.scores.losses[:, found.place].sum())
+        if latest is None or loss < latest.loss:
+            feature = int(indices[found.place])
+            latest = _Latest(
+                feature, loss, found.pieces, found.moved, found.column, found.statistics
+            )
+        self._latest = latest
+        return found.scores
 
     def support_sums(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
@@ -310,7 +272,7 @@ class SampleSpace:
         """
         latest, self._latest, self._statistics = self._latest, None, None
         if latest is not None and latest.feature == index and latest.moved is not None:
-            self._blocks = self._crew.each(ask("chose", index), latest.moved)
+            self._blocks = self._crew.each(ask("chose", index, latest.column), latest.moved)
             self._statistics = latest.statistics
             return
         self._latest = latest
@@ -404,12 +366,4 @@ class SampleSpace:
             SampleStatistics(*to_host(*answer))
             for answer in self._crew.answers(ask("statistics"), self._blocks)
         ]
-        return _overall(answers)
-
-
-def _overall(answers: list[SampleStatistics]) -> SampleStatistics:
-    """Of all blocks."""
-    return add_up(answers)._replace(
-        largest_d=max(answer.largest_d for answer in answers),
-        smallest_d=min(answer.smallest_d for answer in answers),
-    )
+        return overall(answers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._answers import SampleStatistics
 from ._kernels import Float
-from ._namespace import dots, inner, namespace_of
+from ._namespace import dots, inner, namespace_of, row_dots
 
 
 def statistics_of(
@@ -24,7 +24,7 @@ def statistics_of(
     if t == 1:
         pairs.append((losses, losses))
     sums = dots(*pairs)
-    squares = sums.pop()[0] if t == 1 else xp.vecdot(losses[0, :], losses[0, :])
+    squares = sums.pop()[0] if t == 1 else row_dots(losses, losses)[0]
     if weights is None:
         weighted = xp.sum(sums[1]) / t
     else:
