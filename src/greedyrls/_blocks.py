@@ -224,16 +224,23 @@ class RowBlock:
     def residuals(self, indices: NDArray[np.intp], beta: Float) -> Float:
         """z_i = x_i − X_S β_i for the candidates, (c × rows)."""
         Z = self.columns.get(indices)
-        if not isinstance(self.X, FileMatrix):
-            if beta.shape[0] > len(self.chosen) and self.columns.room is not None:
-                Z -= beta.T @ self.columns.room  # recorded work has coefficients for all of it
-                return Z
-            for places, columns in self.columns.chosen(self.chosen):
-                Z -= beta[places, :].T @ columns
-            return Z
         for rows in self._row_tiles():
             for places, columns in self.columns.chosen(self.chosen, rows):
                 Z[:, rows] -= beta[places].T @ columns
+        return Z
+
+    def gathered(self, indices: NDArray[np.intp]) -> Float:
+        """x_i of some candidates, (c × rows)."""
+        return self.columns.fresh(indices)
+
+    def without_chosen(self, columns: Float, beta: Float) -> Float:
+        """x_i − X_S β_i; beta may have further rows of 0, for all that there is room for."""
+        Z = columns
+        room = self.columns.room
+        if room is not None and beta.shape[0] == room.shape[0]:
+            return Z - beta.T @ room
+        for places, chosen in self.columns.chosen(self.chosen):
+            Z = Z - beta[places, :].T @ chosen
         return Z
 
     def _row_tiles(self) -> Iterator[slice]:

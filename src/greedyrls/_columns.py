@@ -129,9 +129,11 @@ class ColumnStore:
     @property
     def room(self) -> Float | None:
         """On a device, the columns of chosen features and room for more, which is 0."""
-        if isinstance(self._X, DeviceMatrix) and len(self._buffers) == 1:
-            return self._buffers[0]
-        return None
+        if not isinstance(self._X, DeviceMatrix) or len(self._buffers) > 1 or not self._limit:
+            return None
+        if not self._buffers:
+            self._buffers.append(self._make_room(min(self._buffer, self._limit)))
+        return self._buffers[0]
 
     def keep(self, index: int, column: Float | None = None) -> None:
         """A feature was chosen: keep its column, if the budget allows."""
@@ -144,7 +146,7 @@ class ColumnStore:
         slot = self._slots.pop(index, None)
         if slot is not None:
             del self._owners[slot]
-        if place % self._buffer == 0:
+        if place % self._buffer == 0 and len(self._buffers) * self._buffer <= place:
             size = min(self._buffer, self._limit - place)
             self._buffers.append(self._make_room(size))
         if column is None:

@@ -302,6 +302,8 @@ class LeaveOneOut:
         It brings the columns of likely candidates, their Gram columns and a new anchor. Whether one
         was made.
         """
+        if not isinstance(state.problem.X, FileMatrix):
+            return False
         state.wish(bounds)
         best = best_first(bounds, 1)
         if not best or not state.lacks(np.array(best)):

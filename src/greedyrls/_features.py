@@ -8,7 +8,7 @@ per row), δ_i, τ_i, and for each candidate ‖z_i‖² and r·z_i.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,14 @@ class Known(NamedTuple):
     doubtful: Float  # (c) the pivot below which nothing is to be trusted
 
 
+class _Seen(NamedTuple):
+    """What adding a candidate takes, on the host."""
+
+    factor: Float  # (|S|) of L
+    delta: float
+    anchored: Float  # (t), if there is an anchor
+
+
 class FeatureSpace:
     """The state of the search that lives with the driver.
 
@@ -80,11 +88,12 @@ class FeatureSpace:
         self.correlation = correlation
         self.penalty = penalty
         self.selected: list[int] = []
+        self._seen: dict[int, _Seen] = {}  # since the last step
+        # On a device: entries of X_S'X_S that were not fetched yet, with their row.
+        self._waiting: list[tuple[int, Float]] = []
         (self._floor,) = to_device(self.place, penalty)
         self.delta = diagonal + self._floor
-        (self._scales,) = to_host(self.delta)
-        if self.place.is_host:
-            self._scales = self.delta.copy()
+        (self._squares,) = to_host(diagonal)
         self.tau = copy(correlation)
         self.norms = copy(diagonal)  # ‖z_i‖²
         self.inner = copy(correlation)  # r·z_i
@@ -115,6 +124,11 @@ class FeatureSpace:
     @property
     def gram(self) -> Float:
         """X_S'X_S without the penalty, in the order of choice."""
+        if self._waiting:
+            rows = to_host(*(row for _, row in self._waiting))
+            for (s, _), row in zip(self._waiting, rows, strict=True):
+                self._gram[s, :s] = self._gram[:s, s] = row
+            self._waiting = []
         return self._gram[: self.size, : self.size]
 
     def coefficients(self, indices: NDArray[np.intp]) -> Coefficients:
@@ -125,9 +139,28 @@ class FeatureSpace:
     def factor_of(self, indices: NDArray[np.intp]) -> Float:
         """Columns of L, (|S| × c), on the host."""
         L = self._L[: self.size, :]
-        if self.place.is_host or not self.size:
-            return np.empty((0, len(indices))) if not self.size else L[:, indices]
-        return to_host(take(L, numbers_on(self.place, indices)))[0]
+        if self.place.is_host:
+            return L[:, indices]
+        # One of them is likely added next: what that takes comes along.
+        where = numbers_on(self.place, indices)
+        vectors = [L, self.delta[None, :]] + ([] if self.anchored is None else [self.anchored])
+        factor, *rest = to_host(*(take(vector, where) for vector in vectors if vector.shape[0]))
+        if not self.size:
+            rest, factor = [factor, *rest], np.empty((0, len(indices)))
+        self._seen = {
+            index: _Seen(factor[:, place], float(rest[0][0, place]), rest[-1][:, place])
+            for place, index in enumerate(indices.tolist())
+        }
+        return factor
+
+    def _look(self, index: int) -> _Seen:
+        """One candidate, on the host."""
+        if self.place.is_host:
+            anchored = self.delta[:1] if self.anchored is None else self.anchored[:, index]
+            return _Seen(self._L[: self.size, index], self.delta[index], anchored)
+        if index not in self._seen:
+            self.factor_of(np.array([index]))
+        return self._seen[index]
 
     def known(self, indices: NDArray[np.intp]) -> Known:
         """What is known of some candidates."""
@@ -135,9 +168,12 @@ class FeatureSpace:
         where = numbers_on(self.place, indices)
         return Known(*to_host(*(take(values, where) for values in (*vectors, self._doubtful))))
 
-    def column(self, values: Float) -> Float:
+    def column(self, values: Float) -> Any:
         """Numbers of the targets (t) as a column beside vectors of n."""
-        return to_device(self.place, values[:, None])[0]
+        if self.place.is_host:
+            return values[:, None]
+        # A single number goes with the operation and needs no transfer.
+        return float(values[0]) if len(values) == 1 else to_device(self.place, values[:, None])[0]
 
     def terms(self, indices: NDArray[np.intp], beta: Float) -> Coefficients:
         """The penalty terms that belong to β (|S| × c)."""
@@ -152,8 +188,7 @@ class FeatureSpace:
     def beta(self, index: int) -> Float:
         """β (|S|) of one candidate."""
         s = self.size
-        on_chosen = to_host(self._L[:s, index])[0] if s else np.empty(0)
-        return self._inverse[:s, :s].T @ on_chosen
+        return self._inverse[:s, :s].T @ self._look(index).factor
 
     def corrected(self, beta: Float, products: Float) -> Float:
         """β after a step of iterative refinement; products (|S|) are X_S'z, which should be Pβ."""
@@ -163,13 +198,14 @@ class FeatureSpace:
 
     def pivot_scale(self, index: int) -> float:
         """A_ii."""
-        return float(self._scales[index])
+        return float(self._squares[index] + self.penalty[index])
 
     def set_anchor(self, products: Float) -> None:
         """Take a·x_i for all i (t × n) and keep a·z_i: the part along the chosen ones removed."""
         s = self.size
         on_pivots = self._of_chosen(products) @ self._inverse[:s, :s].T
         self.anchored = products - to_device(self.place, on_pivots)[0] @ self._L[:s, :]
+        self._seen = {}
 
     def _of_chosen(self, values: Float) -> Float:
         """The chosen features' part of vectors of n, on the host."""
@@ -182,7 +218,7 @@ class FeatureSpace:
         """(a·z_b)/‖z_b‖² (t): what the anchor loses when b is added."""
         if self.anchored is None:
             return None
-        (on_anchor,) = to_host(self.anchored[:, index])
+        on_anchor = self._look(index).anchored
         return on_anchor / norm if norm > 0.0 else 0.0 * on_anchor
 
     def remember_spread(self, indices: NDArray[np.intp], mixed: Float, fourth: Float) -> None:
@@ -209,12 +245,12 @@ class FeatureSpace:
         s = self.size
         if s == self._L.shape[0]:
             self._grow()
-        drift = abs(float(self.delta[index]) - delta) / self.pivot_scale(index)
+        seen = self._look(index)
+        drift = abs(seen.delta - delta) / self.pivot_scale(index)
         root = math.sqrt(delta)
         left = np.empty((2, s))
         on_chosen, overlap = left
-        if s:
-            (on_chosen[:],) = to_host(self._L[:s, index])
+        on_chosen[:] = seen.factor
         np.subtract(on_chosen, self._overlap[:s, :s] @ on_chosen, out=overlap)
         overlap /= root
         both = to_device(self.place, left)[0] @ self._L[:s, :]
@@ -235,13 +271,23 @@ class FeatureSpace:
         self._inverse[s, s] = 1.0 / root
         self._overlap[s, :s] = self._overlap[:s, s] = overlap
         self._overlap[s, s] = norm / delta
-        self._gram[s, :s] = self._gram[:s, s] = self._of_chosen(column)
-        self._gram[s, s] = float(self.diagonal[index])
+        self._keep_products(column)
+        self._gram[s, s] = self._squares[index]
         self._weights[:s] -= beta[:, None] * rho
         self._weights[s] = rho
         self._penalties[s] = self.penalty[index]
         self.selected.append(index)
+        self._seen = {}
         return float(drift)
+
+    def _keep_products(self, column: Float) -> None:
+        """Keep X_S'x_b of X'x_b; from a device it comes when somebody asks."""
+        s = self.size
+        if self.place.is_host:
+            self._gram[s, :s] = self._gram[:s, s] = column[self.selected]
+        elif s:
+            chosen = numbers_on(self.place, np.array(self.selected, dtype=np.intp))
+            self._waiting.append((s, take(column, chosen)))
 
     def _update_candidates(
         self, row: Float, q_z: Float, q_q: float, step: Float, q_r: Float
@@ -279,6 +325,8 @@ class FeatureSpace:
         A = self._of_chosen(columns)
         A = 0.5 * (A + A.T)
         self._gram[:s, :s] = A
+        self._waiting = []
+        self._seen = {}
         penalties = self._penalties[:s]
         factor = np.linalg.cholesky(A + np.diag(penalties))
         inverse = np.linalg.inv(factor)

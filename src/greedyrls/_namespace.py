@@ -105,15 +105,6 @@ def to_device(place: Place, *values: Float) -> list[Array]:
     return split(_send(place, packed), [np.shape(value) for value in values])
 
 
-def send_into(target: Array, *values: Float) -> None:
-    """NumPy arrays of float64 into a vector of a device, one after the other."""
-    packed = flattened(*values)
-    if array_api_compat.is_torch_array(target):
-        target.copy_(namespace_of(target).from_numpy(packed), non_blocking=True)
-    else:
-        target[...] = _send(place_of(target), packed)
-
-
 def flattened(*values: Array) -> Array:
     """All numbers of some arrays in a vector."""
     xp = namespace_of(values[0])
@@ -128,7 +119,10 @@ def split(vector: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
     begin = 0
     for shape in shapes:
         end = begin + _size(shape)
-        result.append(xp.reshape(vector[begin:end], shape))
+        piece = vector[begin:end]
+        if len(shape) != 1:
+            piece = piece.reshape(shape) if xp is np else xp.reshape(piece, shape)
+        result.append(piece)
         begin = end
     return result
 
@@ -140,8 +134,20 @@ def _size(shape: tuple[int, ...]) -> int:
     return size
 
 
+class Transfers:
+    """How often something came from a device so far: what a step waits for."""
+
+    count = 0
+
+
+def note_transfer() -> None:
+    """Something is about to come from a device."""
+    Transfers.count += 1
+
+
 def _fetch(values: Array) -> Float:
-    """The only way from a device to the host: always a copy."""
+    """From a device to the host: always a copy. Recorded work has its own way (`_replay`)."""
+    note_transfer()
     if array_api_compat.is_torch_array(values):
         fetched: Float = (values.cpu() if values.device.type != "cpu" else values.clone()).numpy()
     elif array_api_compat.is_cupy_array(values):
@@ -152,7 +158,7 @@ def _fetch(values: Array) -> Float:
 
 
 def _send(place: Place, values: NDArray[Any]) -> Array:
-    """The only way from the host to a device."""
+    """From the host to a device."""
     if array_api_compat.is_torch_namespace(place.xp):
         # Does not wait for what the device is doing; the numbers are taken before it returns.
         return place.xp.from_numpy(values).to(place.device, non_blocking=True)

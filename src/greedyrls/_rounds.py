@@ -23,10 +23,10 @@ from ._matrix import place_of
 from ._namespace import (
     Array,
     flattened,
-    send_into,
     split,
     stacked,
     take,
+    take_rows,
     to_device,
     to_host,
     whole_numbers,
@@ -36,8 +36,8 @@ from ._replay import Replay, recorder_of
 # Recorded work reads all of the room for chosen columns: with more numbers in it than this, reading
 # them takes longer than launching.
 _RECORDED_ELEMENTS = 1 << 27
-# Recording takes as long as some rounds.
-_WORTH_RECORDING = 3
+# What was done once in this process without recording, so that all kernels are loaded.
+_DONE: set[tuple[object, ...]] = set()
 
 
 class Round(NamedTuple):
@@ -63,7 +63,7 @@ class _Terms(NamedTuple):
 class _Found(NamedTuple):
     """What is left on the device."""
 
-    packed: Array  # all that the host asks for, in a row
+    packed: Array  # all that the host asks for, in a row; on the host after recorded work
     pieces: list[Float]
     moved: list[RowBlock]
     column: Float | None
@@ -73,7 +73,8 @@ def find(crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: boo
     """The round itself, all of it on the device."""
     xp = place_of(blocks[0].X).xp
     indices = whole_numbers(terms.numbers)
-    Z = crew.each(ask("residuals", indices, terms.beta), blocks)
+    columns = crew.each(ask("gathered", indices), blocks)
+    Z = crew.each(ask("without_chosen", terms.beta), blocks, columns)
     scores = make_scores(crew, blocks, Z, terms.penalty, terms.shrinkage, with_spread)
     losses = scores.losses
     best = xp.argmin(
@@ -93,7 +94,7 @@ def find(crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: boo
     statistics = crew.each(ask("statistics"), moved)
     column = None
     if len(blocks) == 1:
-        column = blocks[0].columns.fresh(take(indices, best))[0, :]
+        column = take_rows(columns[0], best)[0, :]
     packed = flattened(
         xp.astype(best, xp.float64), *scores, *(sums for answer in statistics for sums in answer)
     )
@@ -121,7 +122,6 @@ class Rounds:
 
     def __init__(self) -> None:
         self._key: tuple[object, ...] = ()
-        self._seen = 0
         self._recorded: _Recorded | None = None
 
     def score(
@@ -149,19 +149,22 @@ class Rounds:
     ) -> _Recorded | None:
         """The recorded round for such terms, if there is one or it is worth making."""
         block = blocks[0]
-        room = block.columns.room
         recorder = recorder_of(place_of(block.X)) if len(blocks) == 1 else None
-        if recorder is None or room is None or not room.shape[0] >= len(block.chosen) > 0:
+        room = None if recorder is None else block.columns.room
+        if recorder is None or room is None or room.shape[0] < len(block.chosen):
             return None
         if room.shape[0] * room.shape[1] > _RECORDED_ELEMENTS:
             return None
-        key = (id(room), len(terms.numbers), block.anchor is None, with_spread)
+        kind = (block.anchor is None, with_spread, block.weights is None, block.r.shape[0] == 1)
+        key = (id(room), len(terms.numbers), *kind)
         if key != self._key:
             if self._recorded is not None and len(terms.numbers) != self._key[1]:
                 return None  # a second round of a step: seldom enough
-            self._key, self._seen, self._recorded = key, 0, None
-        self._seen += 1
-        if self._recorded is None and self._seen >= _WORTH_RECORDING:
+            self._key, self._recorded = key, None
+        if kind not in _DONE:
+            _DONE.add(kind)
+            return None
+        if self._recorded is None:
             self._recorded = _Recorded(recorder, block, room, terms, with_spread)
         return self._recorded
 
@@ -182,8 +185,8 @@ class _Recorded:
         with_spread: bool,
     ) -> None:
         place = place_of(block.X)
-        self._shape = (room.shape[0], len(terms.numbers))
-        shapes = [term.shape for term in self._padded(terms)]
+        t, c = terms.shrinkage.shape
+        shapes = [(c,), (room.shape[0], c), (c,), (t, c)]
         sent = place.zeros(sum(int(np.prod(shape)) for shape in shapes))
         own = _state_of(block)
         self._current = _with_state(block, own)
@@ -196,29 +199,26 @@ class _Recorded:
             return found.packed, found.pieces[0], _state_of(found.moved[0]), found.column
 
         self._replay = recorder(work, (sent, own))
-        self._packed, z, state, self._column = self._replay.outputs
+        _, z, state, self._column = self._replay.outputs
+        self._given = _Terms(*split(self._replay.given, shapes))
         self.pieces = [z]
         self._moved = _with_state(block, state)
 
     def run(self, block: RowBlock, terms: _Terms) -> tuple[list[RowBlock], _Found]:
         """The round for a block; its r, d and anchor are copied to where the record has them."""
-        sent, own = self._replay.inputs
-        send_into(sent, *self._padded(terms))
+        for room, term in zip(self._given, terms, strict=True):
+            room[: len(term)] = term
+        self._given.beta[len(terms.beta) :] = 0.0
+        own = self._replay.inputs[1]
         if _is_same(block, self._moved):
             own[...] = self._replay.outputs[2]
         elif not _is_same(block, self._current):
             own[...] = _state_of(block)
-        self._replay.run()
+        packed = self._replay.run()
         chosen = block.chosen
         moved = replace(self._moved, chosen=chosen)
-        found = _Found(self._packed, self.pieces, [moved], self._column)
+        found = _Found(packed, self.pieces, [moved], self._column)
         return [replace(self._current, chosen=chosen)], found
-
-    def _padded(self, terms: _Terms) -> _Terms:
-        """With coefficients on all columns that there is room for."""
-        beta = np.zeros(self._shape)
-        beta[: len(terms.beta)] = terms.beta
-        return terms._replace(beta=beta)
 
 
 def _state_of(block: RowBlock) -> Float:

@@ -253,8 +253,12 @@ class SampleSpace:
         """A candidate's z, a piece for each block."""
         if self._latest is not None and self._latest.feature == index:
             return self._latest.pieces
-        (beta,) = to_device(self.place, beta)
-        Z = self._each(ask("residuals", np.array([index]), beta))
+        if self.place.is_host:
+            Z = self._each(ask("residuals", np.array([index]), beta))
+        else:
+            (beta,) = to_device(self.place, beta)
+            columns = self._each(ask("gathered", np.array([index])))
+            Z = self._each(ask("without_chosen", beta), columns)
         return self._each(ask("row", 0), Z)
 
     def chosen_products(self, index: int, beta: Float) -> Float:
