@@ -25,7 +25,7 @@ from ._features import Pivot
 from ._files import FileMatrix
 from ._gram import Ranking
 from ._kernels import Float
-from ._namespace import larger_number, numbers_on, places_of, put, take, to_host
+from ._namespace import larger_number, places_of, put
 from ._samples import Scores
 from ._state import SelectionState, pivot_of
 
@@ -99,11 +99,13 @@ def leverage_growth(state: SelectionState, indices: NDArray[np.intp]) -> Float:
     """
     if not state.features.follows_spread:
         return np.zeros(len(indices))
-    known = state.features.known(indices)
-    delta = known.delta
-    spread = np.abs(known.tau / delta)
-    spread *= -np.square(known.fourth_root)
-    spread += known.mixed_root
+    features = state.features
+    delta, tau, fourth_root, mixed_root = features.known(
+        indices, features.delta, features.tau, features.fourth_root, features.mixed_root
+    )
+    spread = np.abs(tau / delta)
+    spread *= -np.square(fourth_root)
+    spread += mixed_root
     spread = np.fmax(spread, 0.0)
     spread *= spread
     growth: Float = spread.sum(axis=0) * (2.0 / (state.statistics.largest_d**3 * delta))
@@ -112,10 +114,11 @@ def leverage_growth(state: SelectionState, indices: NDArray[np.intp]) -> Float:
 
 def bound_slack(state: SelectionState, indices: NDArray[np.intp]) -> Float:
     """How much higher the bounds of some candidates could be if α_i were known."""
-    known = state.features.known(indices)
+    features = state.features
+    delta, tau, norms = features.known(indices, features.delta, features.tau, features.norms)
     _, _, distance = _approximation(state)
-    size = np.abs(known.tau) * np.sqrt(known.norms)
-    slack: Float = 2.0 * (distance @ size) / known.delta
+    size = np.abs(tau) * np.sqrt(norms)
+    slack: Float = 2.0 * (distance @ size) / delta
     return slack
 
 
@@ -252,7 +255,7 @@ class LeaveOneOut:
         elements = state.samples.round_elements
         # A pass over X that tightens bounds is worth it if it may rule out so many.
         many = max(16, n // state.samples.columns_per_score)
-        width = max(wanted, min(16, elements // (16 * m)), 1)
+        width = max(wanted, min(state.samples.first_width, elements // (16 * m)), 1)
         batch = smallest(bounds, width)
         scored.score(batch)
         limit = min(scored.threshold(wanted) + margin, _LARGEST)
@@ -262,19 +265,19 @@ class LeaveOneOut:
         left = places_of(is_left)
         if not len(left):
             return scored.choice(n_runners_up, ranking)
-        (open_bounds,) = to_host(take(bounds, numbers_on(state.features.place, left)))
+        (open_bounds,) = state.features.known(left, bounds)
         if state.data.is_rare is not None:
             self._look_at_rare(state, left, open_bounds)
             bounds[left] = open_bounds  # what is fetched ahead goes by these, too
         growth = leverage_growth(state, left)
-        open_bounds = open_bounds + growth
+        open_bounds += growth
         reach = open_bounds + bound_slack(state, left)
         is_open = open_bounds <= limit
         doubtful = np.count_nonzero(is_open & (reach > limit))
         if (doubtful > many or (doubtful and state.lacks(left))) and not is_tight:
             self._tighten(state, ranking, remaining, scored.best)
-            tight = take(lower_bounds(state), numbers_on(state.features.place, left))
-            open_bounds = np.maximum(open_bounds, to_host(tight)[0] + growth)
+            (tight,) = state.features.known(left, lower_bounds(state))
+            open_bounds = np.maximum(open_bounds, tight + growth)
             is_open = open_bounds <= limit
         left, open_bounds = left[is_open], open_bounds[is_open]
         while len(left):

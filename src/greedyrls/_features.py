@@ -53,18 +53,6 @@ class Pivot(NamedTuple):
     fourth: float  # Σ z⁴
 
 
-class Known(NamedTuple):
-    """What is known of some candidates, on the host."""
-
-    delta: Float  # (c)
-    norms: Float  # (c)
-    fourth_root: Float  # (c)
-    tau: Float  # (t × c)
-    inner: Float  # (t × c)
-    mixed_root: Float  # (t × c)
-    doubtful: Float  # (c) the pivot below which nothing is to be trusted
-
-
 class _Seen(NamedTuple):
     """What adding a candidate takes, on the host."""
 
@@ -162,11 +150,12 @@ class FeatureSpace:
             self.factor_of(np.array([index]))
         return self._seen[index]
 
-    def known(self, indices: NDArray[np.intp]) -> Known:
-        """What is known of some candidates."""
-        vectors = (self.delta, self.norms, self.fourth_root, self.tau, self.inner, self.mixed_root)
+    def known(self, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
+        """Of some candidates, on the host, what vectors of n have."""
+        if self.place.is_host:
+            return [values.take(indices, axis=-1) for values in vectors]
         where = numbers_on(self.place, indices)
-        return Known(*to_host(*(take(values, where) for values in (*vectors, self._doubtful))))
+        return to_host(*(take(values, where) for values in vectors))
 
     def column(self, values: Float) -> Any:
         """Numbers of the targets (t) as a column beside vectors of n."""
@@ -253,7 +242,7 @@ class FeatureSpace:
         on_chosen[:] = seen.factor
         np.subtract(on_chosen, self._overlap[:s, :s] @ on_chosen, out=overlap)
         overlap /= root
-        both = to_device(self.place, left)[0] @ self._L[:s, :]
+        both = (left if self.place.is_host else to_device(self.place, left)[0]) @ self._L[:s, :]
         row = column - both[0, :]
         row /= root
         q_z = row - both[1, :]  # q·z_i, since x_i·q_s = l_is for every candidate i

@@ -38,7 +38,7 @@ def _kernel() -> Any:
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
     def sums(  # type: ignore[no-untyped-def]
         X, V, W, products, squares, m, n, height, by_row, by_column, by_vector,
-        count: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
+        given, count: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
         with_squares: tl.constexpr,
     ):  # fmt: skip
         part = tl.program_id(1)
@@ -58,7 +58,7 @@ def _kernel() -> Any:
             ).to(tl.float64)
             y = tl.load(
                 V + v[:, None].to(tl.int64) * by_vector + row[None, :],
-                mask=is_row[None, :],
+                mask=is_row[None, :] & (v < given)[:, None],
                 other=0.0,
             )
             total = tl.dot(y, x, total, out_dtype=tl.float64)
@@ -89,8 +89,6 @@ def fused_sums(V: Array, X: Array, weights: Array | None) -> tuple[Array, Array]
     count = _LEAST_VECTORS
     while count < c:
         count *= 2
-    if count > c:
-        V = torch.cat([V, V.new_zeros((count - c, m))])
     V = V.contiguous()
     across = -(-n // _COLUMNS)
     parts = max(1, min(m // _LEAST_ROWS, _PROGRAMS // across))
@@ -101,7 +99,7 @@ def fused_sums(V: Array, X: Array, weights: Array | None) -> tuple[Array, Array]
     with torch.cuda.device(X.device):
         _kernel()[(across, parts)](
             X, V, V if weights is None else weights, products, squares, m, n, height,
-            X.stride(0), X.stride(1), V.stride(0), count, _ROWS, _COLUMNS, weights is not None,
+            X.stride(0), X.stride(1), V.stride(0), c, count, _ROWS, _COLUMNS, weights is not None,
             num_warps=4, num_stages=3,
         )  # fmt: skip
     return products.sum(0)[:c], squares.sum(0)

@@ -101,7 +101,7 @@ def loo_losses(
     delta (c), rho (t × c). Result: Σ_j ((r_tj − z_j ρ_t) / (1 − h_j − z_j²/δ))² (t × c),
     Σ_j r_tj² z_j² (t × c) and Σ_j z_j⁴ (c); zeros for these without `with_spread`.
     """
-    shrink, slopes = (-1.0 / delta)[:, None], -rho
+    inverse = (1.0 / delta)[:, None]
     c, m = Z.shape
     # In the cache, or on a device what fits beside X.
     elements = TILE_ELEMENTS // 4 if isinstance(Z, np.ndarray) else _DEVICE_ELEMENTS
@@ -109,28 +109,29 @@ def loo_losses(
     total: tuple[Float, Float, Float] | None = None
     for top in range(0, m, height):
         rows = slice(top, min(m, top + height))
-        sums = _tile_losses(Z[:, rows], r[:, rows], d[rows], shrink, slopes, with_spread)
+        sums = _tile_losses(Z[:, rows], r[:, rows], d[rows], inverse, rho, with_spread)
         total = sums if total is None else tuple(map(add, total, sums))  # type: ignore[assignment]
     assert total is not None
     return total
 
 
 def _tile_losses(
-    Z: Float, r: Float, d: Float, shrink: Float, slopes: Float, with_spread: bool
+    Z: Float, r: Float, d: Float, inverse: Float, rho: Float, with_spread: bool
 ) -> tuple[Float, Float, Float]:
-    """`loo_losses` of some rows; shrink (c × 1) is −1/δ and slopes (t × c) are −ρ."""
+    """`loo_losses` of some rows; inverse (c × 1) is 1/δ."""
     xp = namespace_of(Z)
     shrunk = Z * Z
     if with_spread:
         fourth, mixed = row_dots(shrunk, shrunk), inner(r * r, shrunk)
     else:
-        fourth, mixed = xp.zeros_like(shrink[:, 0]), xp.zeros_like(slopes)
-    shrunk *= shrink
-    shrunk += d
+        fourth, mixed = 0.0 * inverse[:, 0], 0.0 * rho
+    # Numerator and denominator both with the other sign: in place, and the quotient is the same.
+    shrunk *= inverse
+    shrunk -= d
     losses = []
     for target in range(r.shape[0]):
-        error = Z * slopes[target, :, None]
-        error += r[target, :]
+        error = Z * rho[target, :, None]
+        error -= r[target, :]
         error /= shrunk
         losses.append(row_dots(error, error))
     return losses[0][None, :] if len(losses) == 1 else xp.stack(losses), mixed, fourth

@@ -308,21 +308,15 @@ def row_dots(first: Array, second: Array) -> Float:
     return values
 
 
+def extremes(values: Array) -> tuple[Array, Array]:
+    """The largest and the smallest."""
+    if isinstance(values, np.ndarray):
+        return values.max(), values.min()
+    xp = namespace_of(values)
+    return xp.max(values), xp.min(values)
+
+
 def stacked(rows: Sequence[Array]) -> Float:
     """Matrices with the same number of columns, one under the other."""
     values: Float = rows[0] if len(rows) == 1 else namespace_of(rows[0]).concat(rows)
     return values
-
-
-def dots(*pairs: tuple[Array, Array]) -> list[Float]:
-    """Row by row inner products of pairs of matrices (t × m): (t) each."""
-    first = pairs[0][0]
-    xp = namespace_of(first)
-    if xp is np or first.shape[0] > 1:
-        return [row_dots(one, other) for one, other in pairs]
-    # All of them in one product: on a device each would cost two calls.
-    rows = list({id(one): one for pair in pairs for one in pair}.values())
-    numbers = {id(one): number for number, one in enumerate(rows)}
-    values = stacked(rows)
-    products = inner(values, values)
-    return [products[numbers[id(one)], numbers[id(other)]][None] for one, other in pairs]

@@ -262,6 +262,8 @@ def _unpacked(found: _Found, n_blocks: int, t: int, c: int) -> Round:
 
 def overall(answers: list[SampleStatistics]) -> SampleStatistics:
     """Of all blocks."""
+    if len(answers) == 1:
+        return answers[0]
     return add_up(answers)._replace(
         largest_d=max(answer.largest_d for answer in answers),
         smallest_d=min(answer.smallest_d for answer in answers),

@@ -38,7 +38,11 @@ SPARE_BYTES = 1 << 22
 _DEVICE_ELEMENTS = 1 << 26
 # Elements scored in a round at least: a smaller round costs the interpreter more than the rows.
 _ROUND_ELEMENTS = 1 << 17
-_DEVICE_ROUND_ELEMENTS = 1 << 26
+_DEVICE_ROUND_ELEMENTS = 1 << 25
+# Candidates of the first round at most. On a device each costs less than a second round, but
+# the first is nearly always enough.
+_FIRST_WIDTH = 16
+_DEVICE_FIRST_WIDTH = 8
 # Scoring a candidate costs about as much as a pass over this many columns of X: gathering it,
 # the product with the chosen columns, and a dozen operations on vectors of m. And the bounds of
 # later steps profit from the pass too. A device passes over X as fast as over these vectors.
@@ -94,6 +98,7 @@ class SampleSpace:
         self.columns_per_score = (
             _COLUMNS_PER_SCORE if self.place.is_host else _DEVICE_COLUMNS_PER_SCORE
         )
+        self.first_width = _FIRST_WIDTH if self.place.is_host else _DEVICE_FIRST_WIDTH
         self.round_elements = _ROUND_ELEMENTS if self.place.is_host else _DEVICE_ROUND_ELEMENTS
 
     def fork(self) -> SampleSpace:
@@ -366,8 +371,7 @@ class SampleSpace:
         """Sums over all rows of what the bounds and the loss need."""
         if self._statistics is not None:
             return self._statistics
-        answers = [
-            SampleStatistics(*to_host(*answer))
-            for answer in self._crew.answers(ask("statistics"), self._blocks)
-        ]
+        answers: list[SampleStatistics] = list(self._crew.answers(ask("statistics"), self._blocks))
+        if not self.place.is_host:
+            answers = [SampleStatistics(*to_host(*answer)) for answer in answers]
         return overall(answers)

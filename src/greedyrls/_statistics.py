@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._answers import SampleStatistics
 from ._kernels import Float
-from ._namespace import dots, inner, namespace_of, row_dots
+from ._namespace import extremes, inner, namespace_of, row_dots
 
 
 def statistics_of(
@@ -18,17 +18,16 @@ def statistics_of(
     losses = error * error
     if t > 1:
         losses = xp.sum(losses, axis=0)[None, :] / t
-    pairs = [(r, r), (error, error), (g, g)]
+    sums = [row_dots(r, r), row_dots(error, error), row_dots(g, g)]
     if anchor is not None:
-        pairs += [(anchor, r), (anchor, g), (anchor, anchor)]
-    if t == 1:
-        pairs.append((losses, losses))
-    sums = dots(*pairs)
-    squares = sums.pop()[0] if t == 1 else row_dots(losses, losses)[0]
+        sums += [row_dots(anchor, r), row_dots(anchor, g), row_dots(anchor, anchor)]
+    squares = row_dots(losses, losses)[0]
     if weights is None:
-        weighted = xp.sum(sums[1]) / t
+        weighted = sums[1][0] if t == 1 else xp.sum(sums[1]) / t
     else:
         weighted = inner(losses, weights[None, :])[0, 0]
-    none = xp.zeros_like(sums[0])
-    of_anchor = [none, none, none] if anchor is None else sums[3:]
-    return SampleStatistics(*sums[:3], *of_anchor, squares, weighted, xp.max(d), xp.min(d))
+    of_anchor = sums[3:]
+    if anchor is None:
+        none = 0.0 * r[:, 0]
+        of_anchor = [none, none, none]
+    return SampleStatistics(*sums[:3], *of_anchor, squares, weighted, *extremes(d))
