@@ -2,8 +2,8 @@
 
 A block answers a few questions; answers of several blocks are added up (`add_up`). Only vectors of
 feature space pass between a block and the driver: z of a candidate stays where the block is, and
-the driver hands it back unseen. A block is a value: `begin`, `anchored` and `advance` return new
-ones.
+the driver hands it back unseen. A block is a value: `begin`, `anchored`, `moved` and `chose` return
+new ones.
 """
 
 from __future__ import annotations
@@ -38,7 +38,16 @@ from ._files import FileMatrix
 from ._kernels import Float
 from ._leftovers import Leftovers
 from ._matrix import Matrix, entries_of, place_of, product, rows_and_columns, start_sums, take
-from ._namespace import take_rows, to_device, contiguous, inner, namespace_of, numbers_on, row_dots, stacked
+from ._namespace import (
+    contiguous,
+    inner,
+    namespace_of,
+    numbers_on,
+    row_dots,
+    stacked,
+    take_rows,
+    to_device,
+)
 from ._sparse import SparseMatrix
 from ._statistics import statistics_of
 from ._zero_one import Support, wrong_sums
@@ -349,21 +358,10 @@ class RowBlock:
 
     def moved(self, z: Float, delta: float, rho: Float, along: Float | None) -> RowBlock:
         """r ← r − z ρ, h ← h + z²/δ, a ← a − z (a·z)/‖z‖²; `chose` is to follow."""
-        anchor = self.anchor
+        r, d, anchor = self.r - rho[:, None] * z, self.d - (z * z) / delta, self.anchor
         if anchor is not None and along is not None:
             anchor = anchor - along[:, None] * z
-        return RowBlock(
-            self.X,
-            self.y,
-            self.r - rho[:, None] * z,
-            self.d - (z * z) / delta,
-            self.weights,
-            self.root_weights,
-            self.means,
-            self.columns,
-            self.chosen,
-            anchor,
-        )
+        return replace(self, r=r, d=d, anchor=anchor)
 
     def chose(self, index: int, column: Float | None = None) -> RowBlock:
         """The block with a feature noted, after it was moved along it; its column, if known."""

@@ -167,7 +167,9 @@ class ColumnStore:
         column = as_float(self._X.values[:, index])  # a view: no index has to travel
         if self._means is not None:
             column = column - self._means[index]
-        return column if self._root_weights is None else column * self._root_weights
+        if self._root_weights is not None:
+            column = column * self._root_weights
+        return column
 
     def chosen(
         self, features: tuple[int, ...], rows: slice | NDArray[np.intp] = slice(None)
@@ -228,9 +230,7 @@ class ColumnStore:
         places: list[int] = []
         for feature in features[first:]:
             place = self._places.get(feature)
-            if place is None or (
-                places and place // self._buffer != places[0] // self._buffer
-            ):
+            if place is None or (places and place // self._buffer != places[0] // self._buffer):
                 break
             places.append(place)
         return places

@@ -111,7 +111,7 @@ class DeviceMatrix:
             weights = self.place.ones(self.shape[0])
         results = []
         for first in range(0, V.shape[0], _fused.MOST_VECTORS):
-            some = V[first : first + _fused.MOST_VECTORS, :]
+            some = V[first : min(first + _fused.MOST_VECTORS, V.shape[0]), :]
             wanted = weights if with_squares and first == 0 else None
             results.append(_fused.fused_sums(some, self.values, wanted))
         return stacked([products for products, _ in results]), results[0][1]
@@ -128,7 +128,7 @@ class DeviceMatrix:
             return None
         height = max(1, _TILE_ELEMENTS // self.shape[1])
         for top in range(0, self.shape[0], height):
-            bad = ~xp.isfinite(self.values[top : top + height, :])
+            bad = ~xp.isfinite(self.values[top : min(top + height, self.shape[0]), :])
             rows = places_of(xp.any(bad, axis=1))
             if len(rows):
                 return top + int(rows[0]), int(places_of(bad[int(rows[0]), :])[0])

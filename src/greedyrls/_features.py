@@ -222,7 +222,8 @@ class FeatureSpace:
 
     def untrusted(self) -> NDArray[np.bool_]:
         """Candidates whose pivot is mostly rounding."""
-        return self.delta < self._doubtful
+        is_lost: NDArray[np.bool_] = self.delta < self._doubtful
+        return is_lost
 
     def add(self, index: int, column: Float, beta: Float, pivot: Pivot) -> float:
         """Add a feature; returns the drift of its pivot, |δ − its value in the data| / A_bb.
@@ -317,9 +318,8 @@ class FeatureSpace:
         self._waiting = []
         self._seen = {}
         penalties = self._penalties[:s]
-        factor = np.linalg.cholesky(A + np.diag(penalties))
-        inverse = np.linalg.inv(factor)
-        inverse = np.tril(inverse)
+        factor: Any = np.linalg.cholesky(A + np.diag(penalties))
+        inverse: Any = np.tril(np.linalg.inv(factor))
         self._inverse[:s, :s] = inverse
         correlation = self._of_chosen(self.correlation)
         weights = self._weights[:s] = inverse.T @ (inverse @ correlation.T)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ._checkpoint import Fingerprint, Identity
 from ._folds import Folds
 from ._losses import Loss
-from ._matrix import Matrix
+from ._matrix import Matrix, on_host
 from ._plan import Plan
 from ._problem import Problem
 from ._request import Request
@@ -90,6 +90,7 @@ def _array_digest(values: NDArray[Any]) -> str:
 def _matrix_digest(X: Matrix) -> str:
     """Of the numbers row by row, however they lie in memory or in a file; of what is there."""
     digest = hashlib.sha256()
+    X = on_host(X)
     if isinstance(X, SparseMatrix):
         for part in X.arrays:
             step = _CHUNK_BYTES // 8

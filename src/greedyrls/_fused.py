@@ -6,6 +6,7 @@ numbers are converted on their way to the tensor cores. Without Triton nothing b
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from functools import cache
 from typing import Any
@@ -21,6 +22,8 @@ _COLUMNS = 128
 _PROGRAMS = 1056
 _LEAST_ROWS = 256
 
+tl: Any = None  # Triton's language, once the kernel is made
+
 
 @cache
 def is_there() -> bool:
@@ -32,10 +35,10 @@ def is_there() -> bool:
 def _kernel() -> Any:
     """The kernel; compiled by Triton when it is first used."""
     global tl  # names in a kernel are looked up in its module
-    import triton
-    import triton.language as tl
+    triton = importlib.import_module("triton")
+    tl = importlib.import_module("triton.language")
 
-    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+    @triton.jit  # type: ignore[untyped-decorator, misc, unused-ignore]
     def sums(  # type: ignore[no-untyped-def]
         X, V, W, products, squares, m, n, height, by_row, by_column, by_vector,
         given, count: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
@@ -67,9 +70,7 @@ def _kernel() -> Any:
                 first = tl.where((tl.arange(0, 16) == 0)[:, None], w[None, :], 0.0)
                 total_squares = tl.dot(first, x * x, total_squares, out_dtype=tl.float64)
         place = products + part.to(tl.int64) * count * n
-        tl.store(
-            place + v[:, None].to(tl.int64) * n + i[None, :], total, mask=(i < n)[None, :]
-        )
+        tl.store(place + v[:, None].to(tl.int64) * n + i[None, :], total, mask=(i < n)[None, :])
         if with_squares:
             own = tl.sum(total_squares, axis=0)
             tl.store(squares + part.to(tl.int64) * n + i, own, mask=i < n)

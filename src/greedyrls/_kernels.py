@@ -8,7 +8,6 @@ Sample vectors are stored one per *row*, shape ``(count, m)``, so each of them i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,9 +109,15 @@ def loo_losses(
     for top in range(0, m, height):
         rows = slice(top, min(m, top + height))
         sums = _tile_losses(Z[:, rows], r[:, rows], d[rows], inverse, rho, with_spread)
-        total = sums if total is None else tuple(map(add, total, sums))  # type: ignore[assignment]
+        total = sums if total is None else _added(total, sums)
     assert total is not None
     return total
+
+
+def _added(
+    one: tuple[Float, Float, Float], other: tuple[Float, Float, Float]
+) -> tuple[Float, Float, Float]:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
 
 def _tile_losses(

@@ -34,7 +34,8 @@ def not_on_device(what: str) -> ValueError:
     )
 
 
-def _on_host(X: Matrix) -> HostMatrix:
+def on_host(X: Matrix) -> HostMatrix:
+    """X where it must not be on a device."""
     if isinstance(X, DeviceMatrix):
         raise not_on_device("This")
     return X
@@ -68,7 +69,7 @@ def columns(X: Matrix, indices: NDArray[np.intp], rows: Rows = slice(None)) -> F
 
 def part(X: Matrix, rows: NDArray[np.intp], indices: NDArray[np.intp]) -> Float:
     """Some rows of some columns as float64, (rows × c)."""
-    X = _on_host(X)
+    X = on_host(X)
     if isinstance(X, SparseMatrix):
         return X.part(rows, indices)
     if isinstance(X, FileMatrix):
@@ -111,7 +112,7 @@ def rows_and_columns(
 
     Also whether rows lie together there.
     """
-    X = _on_host(X)
+    X = on_host(X)
     if isinstance(X, SparseMatrix):
         return X.part(rows, indices), True
     if isinstance(X, FileMatrix):
@@ -133,7 +134,7 @@ def entries_of(
     X: Matrix, indices: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], Float]:
     """Rows, columns and values of all that is not 0 in some columns."""
-    X = _on_host(X)
+    X = on_host(X)
     if isinstance(X, SparseMatrix):
         return X.entries(indices)
     if isinstance(X, FileMatrix):

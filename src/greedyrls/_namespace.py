@@ -183,14 +183,13 @@ def as_float(values: Array) -> Float:
 
 def contiguous(values: Array) -> Float:
     """A copy whose rows lie together, where a namespace knows of such things."""
-    result: Float
+    result: Any = values
     if array_api_compat.is_torch_array(values):
         result = values.contiguous()
     elif isinstance(values, np.ndarray) or array_api_compat.is_cupy_array(values):
         result = namespace_of(values).ascontiguousarray(values)
-    else:
-        result = values
-    return result
+    rows: Float = result
+    return rows
 
 
 def copy(values: Array) -> Float:
@@ -302,9 +301,11 @@ def inner(first: Array, second: Array) -> Float:
 
 def row_dots(first: Array, second: Array) -> Float:
     """Inner products of the rows of two matrices, (rows)."""
+    values: Float
     if isinstance(first, np.ndarray):
-        return np.vecdot(first, second)
-    values: Float = namespace_of(first).sum(first * second, axis=-1)
+        values = np.vecdot(first, second)
+    else:
+        values = namespace_of(first).sum(first * second, axis=-1)
     return values
 
 

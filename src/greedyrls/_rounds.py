@@ -81,7 +81,7 @@ def find(crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: boo
         losses[0, :] if losses.shape[0] == 1 else xp.sum(losses, axis=0), axis=0, keepdims=True
     )
 
-    def chosen(values: Float) -> Float:
+    def chosen(values: Float) -> Array:
         return take(values, best)[..., 0]
 
     pieces = crew.each(ask("row", best), blocks, Z)
@@ -247,7 +247,7 @@ def _unpacked(found: _Found, n_blocks: int, t: int, c: int) -> Round:
     place, *values = split(packed, [(1,), *score_shapes, *(sums * n_blocks)])
     count = len(score_shapes)
     answers = [
-        SampleStatistics(*values[first : first + len(sums)])
+        SampleStatistics._make(values[first : first + len(sums)])
         for first in range(count, len(values), len(sums))
     ]
     return Round(
@@ -258,6 +258,11 @@ def _unpacked(found: _Found, n_blocks: int, t: int, c: int) -> Round:
         found.column,
         overall(answers),
     )
+
+
+def fetched_statistics(answer: SampleStatistics) -> SampleStatistics:
+    """On the host, in one transfer."""
+    return SampleStatistics._make(to_host(*answer))
 
 
 def overall(answers: list[SampleStatistics]) -> SampleStatistics:

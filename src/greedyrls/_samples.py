@@ -25,7 +25,7 @@ from ._namespace import (
     to_device,
     to_host,
 )
-from ._rounds import Rounds, make_scores, overall
+from ._rounds import Rounds, fetched_statistics, make_scores, overall
 from ._sparse import SparseMatrix
 
 # A mean is far out if its square is this many times the variance.
@@ -156,7 +156,8 @@ class SampleSpace:
             norms, products = to_host(*self._total(ask("fresh_moments", some)))
             put(centred, some, norms)
             put(correlation, some, products)
-        return floor_at(centred, 0.0)
+        floored: Float = floor_at(centred, 0.0)
+        return floored
 
     def _features(self, *values: Float) -> list[Float]:
         """Vectors of n features, moved to where these are."""
@@ -373,5 +374,5 @@ class SampleSpace:
             return self._statistics
         answers: list[SampleStatistics] = list(self._crew.answers(ask("statistics"), self._blocks))
         if not self.place.is_host:
-            answers = [SampleStatistics(*to_host(*answer)) for answer in answers]
+            answers = [fetched_statistics(answer) for answer in answers]
         return overall(answers)

@@ -17,7 +17,7 @@ from ._files import FileMatrix
 from ._gram import GramColumns, Ranking
 from ._kernels import Float
 from ._matrix import take as take_rows
-from ._namespace import numbers_on, namespace_of, places_of, put, take, to_host
+from ._namespace import namespace_of, numbers_on, places_of, put, take, to_host
 from ._problem import Problem, report_non_finite
 from ._samples import SampleSpace, Scores
 from ._sparse import SparseMatrix
@@ -30,6 +30,8 @@ _REFINED_PIVOT = 1e-3
 # What is known of the spread of z over the rows loses about 6/√m of itself at every step: with
 # fewer rows than this it is of no use.
 _SPREAD_ROWS = 4096
+# On a device following it takes as long as scoring the candidates that it would have ruled out.
+_DEVICE_SPREAD_ROWS = 1 << 16
 # A feature is rare if it is not 0 in at most this share of the rows.
 _RARE_SHARE = 1 / 16
 # Gram columns of a sparse X that may wait however small it is.
@@ -126,7 +128,8 @@ class SelectionState:
             np.full(problem.n_features, alpha),
             capacity,
         )
-        self.features.follows_spread = problem.n_samples >= _SPREAD_ROWS
+        fewest = _SPREAD_ROWS if data.samples.place.is_host else _DEVICE_SPREAD_ROWS
+        self.features.follows_spread = problem.n_samples >= fewest
         self.gram = data.gram
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
         self.barred = data.samples.feature_place.full(problem.n_features, -np.inf)

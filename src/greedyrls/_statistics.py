@@ -30,4 +30,4 @@ def statistics_of(
     if anchor is None:
         none = 0.0 * r[:, 0]
         of_anchor = [none, none, none]
-    return SampleStatistics(*sums[:3], *of_anchor, squares, weighted, *extremes(d))
+    return SampleStatistics._make([*sums[:3], *of_anchor, squares, weighted, *extremes(d)])
