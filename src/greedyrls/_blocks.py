@@ -61,8 +61,6 @@ _COPIED_ROWS = 1 << 15
 # Elements of X that candidates' losses are made of at a time: temporaries stay in the cache.
 _LOSS_ELEMENTS = 1 << 17
 _LEAST_ROWS = 32
-# Elements of gathered columns at a time on a device: 1 GB.
-_DEVICE_ELEMENTS = 1 << 27
 # A feature is rare if it is not 0 in at most this share of the rows.
 _RARE_SHARE = 1 / 64
 
@@ -90,6 +88,10 @@ class RowBlock:
         ones = place_of(X).ones(X.shape[0])
         return cls(X, y, y, ones, weights, root, None, ColumnStore(X, root, None, 0))
 
+    def gathered(self, indices: NDArray[np.intp]) -> Float:
+        """x_i of some candidates, (c × rows)."""
+        return self.columns.fresh(indices)
+
     @property
     def n_rows(self) -> int:
         """How many."""
@@ -97,9 +99,10 @@ class RowBlock:
 
     def target_sums(self) -> TargetSums:
         """Σw and Σ w y."""
-        place = place_of(self.X)
-        weights = place.ones(self.n_rows) if self.weights is None else self.weights
-        return TargetSums(place.xp.sum(weights), inner(self.r, weights[None, :])[:, 0])
+        xp, weights = namespace_of(self.r), self.weights
+        if weights is None:  # exact for a target that does not vary, as a product would not be
+            return TargetSums(float(self.n_rows), xp.sum(self.r, axis=1))
+        return TargetSums(xp.sum(weights), inner(self.r, weights[None, :])[:, 0])
 
     def start_sums(self, target_means: Float) -> RawSums:
         """Sums for the start of feature space: one pass."""
@@ -157,7 +160,7 @@ class RowBlock:
             return self._file_products(self.X, order, with_anchor)
         m, X, height = self.n_rows, self.X, _PRODUCT_ROWS
         if isinstance(X, DeviceMatrix):
-            height = max(_PRODUCT_ROWS, _DEVICE_ELEMENTS // (len(order) + self.r.shape[0]))
+            height = max(_PRODUCT_ROWS, kernels.DEVICE_ELEMENTS // (len(order) + self.r.shape[0]))
             order = numbers_on(X.place, order)
         return add_up(
             self._row_products(X, order, with_anchor, slice(top, min(m, top + height)))
@@ -238,19 +241,14 @@ class RowBlock:
                 Z[:, rows] -= beta[places].T @ columns
         return Z
 
-    def gathered(self, indices: NDArray[np.intp]) -> Float:
-        """x_i of some candidates, (c × rows)."""
-        return self.columns.fresh(indices)
-
     def without_chosen(self, columns: Float, beta: Float) -> Float:
         """x_i − X_S β_i; beta may have further rows of 0, for all that there is room for."""
-        Z = columns
         room = self.columns.room
         if room is not None and beta.shape[0] == room.shape[0]:
-            return Z - beta.T @ room
+            return columns - beta.T @ room
         for places, chosen in self.columns.chosen(self.chosen):
-            Z = Z - beta[places, :].T @ chosen
-        return Z
+            columns = columns - beta[places, :].T @ chosen
+        return columns
 
     def _row_tiles(self) -> Iterator[slice]:
         """All rows at once; some at a time where columns of chosen features are copies."""
@@ -370,7 +368,6 @@ class RowBlock:
 
     def along(self, z: Float) -> Along:
         """a·z."""
-        assert self.anchor is not None
         return Along(inner(self.anchor, z[None, :])[:, 0])
 
     def predictions(self) -> Float:

@@ -163,8 +163,9 @@ class ColumnStore:
     def _single(self, index: int) -> Float:
         """One column, (m)."""
         if not isinstance(self._X, DeviceMatrix):
-            return self.fresh(np.array([index]))[0]
-        column = as_float(self._X.values[:, index])  # a view: no index has to travel
+            own: Float = self.fresh(np.array([index]))[0]
+            return own
+        column: Float = as_float(self._X.values[:, index])  # a view: no index has to travel
         if self._means is not None:
             column = column - self._means[index]
         if self._root_weights is not None:

@@ -20,8 +20,8 @@ from ._namespace import inner, namespace_of, row_dots
 TILE_ELEMENTS = 1 << 18
 # The start reads every tile twice with little arithmetic: a quarter of that cache is best.
 START_ELEMENTS = 1 << 16
-# Of candidates scored at a time on a device: temporaries of 1 GB.
-_DEVICE_ELEMENTS = 1 << 27
+# Of columns on a device at a time: temporaries of 1 GB.
+DEVICE_ELEMENTS = 1 << 27
 
 
 def tiles(X: NDArray[np.generic], elements: int) -> Iterator[tuple[slice, slice]]:
@@ -103,7 +103,7 @@ def loo_losses(
     inverse = (1.0 / delta)[:, None]
     c, m = Z.shape
     # In the cache, or on a device what fits beside X.
-    elements = TILE_ELEMENTS // 4 if isinstance(Z, np.ndarray) else _DEVICE_ELEMENTS
+    elements = TILE_ELEMENTS // 4 if isinstance(Z, np.ndarray) else DEVICE_ELEMENTS
     height = max(1024, elements // max(1, c))
     total: tuple[Float, Float, Float] | None = None
     for top in range(0, m, height):

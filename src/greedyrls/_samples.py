@@ -125,8 +125,9 @@ class SampleSpace:
 
     def start(self, fit_intercept: bool, is_shared: bool = False) -> StartSums:
         """One pass: what feature space starts from; blocks move to the empty model."""
-        weights, targets = to_host(*self._total(ask("target_sums")))
+        weights, targets = self._total(ask("target_sums"))
         weight = float(weights)
+        (targets,) = to_host(targets)
         target_means = targets / weight if fit_intercept else np.zeros_like(targets)
         self.passes += 1
         product, diagonal = self._features(*self._total(ask("start_sums", target_means)))
