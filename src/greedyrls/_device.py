@@ -31,7 +31,8 @@ _TILE_ELEMENTS = 1 << 26
 # is busy; but not into pieces of fewer rows.
 _BUSY = 1 << 16
 _LEAST_ROWS = 256
-_FLOAT_BYTES = 8
+# Of types that the kernel takes: Triton cannot convert narrower ones on the way to a product.
+_FUSED_BYTES = 4
 
 Indices = NDArray[np.intp] | Array
 
@@ -99,7 +100,7 @@ class DeviceMatrix:
         return (
             array_api_compat.is_torch_namespace(self.place.xp)
             and self.values.is_cuda
-            and self.values.dtype.itemsize < _FLOAT_BYTES
+            and self.values.dtype.itemsize == _FUSED_BYTES
             and _fused.is_there()
         )
 
