@@ -63,7 +63,8 @@ def greedy_path(
     X : array-like of shape (m, n)
         Data: a NumPy array of any real type and memory order (read as it lies, never copied
         whole), a pandas or polars data frame, a SciPy sparse matrix, or data in a file
-        (`greedyrls.files`).
+        (`greedyrls.files`). With a PyTorch tensor or CuPy array the search runs on its device
+        (docs/gpu.md), for leave-one-out with squared loss.
     y : array-like of shape (m,) or (m, t)
         One target, or several that share one set of features. Classes are coded as −1 and +1; more
         than two as one column each, +1 in the column of the class (`GreedyRLSClassifier` does so).
