@@ -4,7 +4,8 @@
     python3 dev.py test    run the tests (further arguments go to pytest)
     python3 dev.py lint    ruff and mypy
 
-Each task makes its own virtual environment under .venvs/ and installs what it needs there.
+Each task makes its own virtual environment under .venvs/ and installs what it needs there, and what
+GREEDYRLS_ALSO names: tests with PyTorch are skipped without it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ def environment(task: str) -> Path:
         venv.create(folder, with_pip=True, clear=True)
     print("Installing what is needed (a minute the first time) …", flush=True)
     install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    run([python, *install, "--editable", f"{ROOT}[{EXTRAS[task]}]"])
+    also = os.environ.get("GREEDYRLS_ALSO", "").split()
+    run([python, *install, "--editable", f"{ROOT}[{EXTRAS[task]}]", *also])
     return python
 
 

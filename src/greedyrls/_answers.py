@@ -15,7 +15,7 @@ class TargetSums(NamedTuple):
     weight: float  # Σ w
     targets: Float  # (t) Σ w y
     weight_squares: float  # Σ w²
-    n_weighted: int  # how many w are not 0
+    n_weighted: float  # how many w are not 0
     largest_weight: float
 
 
@@ -38,6 +38,12 @@ class Moments(NamedTuple):
 
     norms: Float  # (c) ‖z‖²
     correlations: Float  # (t × c) r·z
+
+
+class Along(NamedTuple):
+    """How far the anchor goes along a candidate."""
+
+    values: Float  # (t) a·z
 
 
 class FeatureSums(NamedTuple):
@@ -65,6 +71,18 @@ class Losses(NamedTuple):
     """Leave-one-out sums of some candidates, and how they are spread over the rows."""
 
     losses: Float  # (t × c) Σ of squared LOO errors
+    mixed: Float  # (t × c) Σ r² z²
+    fourth: Float  # (c) Σ z⁴
+
+
+class Scores(NamedTuple):
+    """Exact leave-one-out sums of some candidates, and what was measured on the way."""
+
+    losses: Float  # (t × c) Σ over rows of the squared LOO error
+    delta: Float  # (c)
+    rho: Float  # (t × c)
+    norms: Float  # (c) ‖z‖²
+    correlations: Float  # (t × c) r·z
     mixed: Float  # (t × c) Σ r² z²
     fourth: Float  # (c) Σ z⁴
 

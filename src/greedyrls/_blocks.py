@@ -2,8 +2,8 @@
 
 A block answers a few questions; answers of several blocks are added up (`add_up`). Only vectors of
 feature space pass between a block and the driver: z of a candidate stays where the block is, and
-the driver hands it back unseen. A block is a value: `begin`, `anchored` and `advance` return new
-ones.
+the driver hands it back unseen. A block is a value: `begin`, `anchored`, `moved` and `chose` return
+new ones.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from . import _kernels as kernels
 from . import _tiles as tiles
 from ._answers import (
+    Along,
     CandidateLosses,
     ColumnShapes,
     FeatureSums,
@@ -32,12 +33,26 @@ from ._answers import (
     add_up,
 )
 from ._columns import ColumnStore
+from ._device import DeviceMatrix
 from ._files import FileMatrix
 from ._kernels import Float
 from ._leftovers import Leftovers
 from ._losses import Loss
-from ._matrix import Matrix, entries_of, product, rows_and_columns, start_sums
+from ._matrix import Matrix, entries_of, place_of, product, rows_and_columns, start_sums, take
+from ._namespace import (
+    as_float,
+    contiguous,
+    inner,
+    namespace_of,
+    numbers_on,
+    row_dots,
+    stacked,
+    take_rows,
+    to_device,
+)
+from ._shapes import column_shapes
 from ._sparse import SparseMatrix
+from ._statistics import statistics_of
 from ._zero_one import Support, wrong_sums
 
 # Rows multiplied at a time with gathered columns: enough for a matrix product to run at speed.
@@ -49,8 +64,6 @@ _COPIED_ROWS = 1 << 15
 # Elements of X that candidates' losses are made of at a time: temporaries stay in the cache.
 _LOSS_ELEMENTS = 1 << 17
 _LEAST_ROWS = 32
-# A feature is rare if it is not 0 in at most this share of the rows.
-_RARE_SHARE = 1 / 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +84,35 @@ class RowBlock:
     @classmethod
     def from_rows(cls, X: Matrix, Y: Float, weights: Float | None) -> RowBlock:
         """A block before the start: r is still the raw targets, nothing is centred."""
-        root = None if weights is None else np.sqrt(weights)
-        y = np.ascontiguousarray(Y.T)
-        return cls(X, y, y, np.ones(len(X)), weights, root, None, ColumnStore(X, root, None, 0))
+        root = None if weights is None else namespace_of(weights).sqrt(weights)
+        y = contiguous(Y.T)
+        ones = place_of(X).ones(X.shape[0])
+        return cls(X, y, y, ones, weights, root, None, ColumnStore(X, root, None, 0))
+
+    def gathered(self, indices: NDArray[np.intp]) -> Float:
+        """x_i of some candidates, (c × rows)."""
+        return self.columns.fresh(indices)
+
+    @property
+    def n_rows(self) -> int:
+        """How many."""
+        return int(self.d.shape[0])
 
     def target_sums(self) -> TargetSums:
         """Σw, Σ w y and more of the weights."""
-        rows, w = len(self.d), self.weights
-        if w is None:
-            return TargetSums(float(rows), self.r.sum(axis=1), float(rows), rows, 1.0)
-        count, largest = int(np.count_nonzero(w)), float(w.max(initial=0.0))
-        return TargetSums(float(w.sum()), self.r @ w, float(w @ w), count, largest)
+        xp, rows, w = namespace_of(self.r), self.n_rows, self.weights
+        if w is None:  # exact for a target that does not vary, as a product would not be
+            return TargetSums(float(rows), xp.sum(self.r, axis=1), float(rows), float(rows), 1.0)
+        count = xp.sum(as_float(w > 0.0))
+        targets = inner(self.r, w[None, :])[:, 0]
+        return TargetSums(xp.sum(w), targets, xp.sum(w * w), count, xp.max(w))
 
     def start_sums(self, target_means: Float) -> RawSums:
         """Sums for the start of feature space: one pass."""
-        weights = np.ones(len(self.d)) if self.weights is None else self.weights
-        vectors = np.vstack([(self.r - target_means[:, None]) * weights, weights])
+        place = place_of(self.X)
+        weights = place.ones(self.n_rows) if self.weights is None else self.weights
+        (means,) = to_device(place, target_means)
+        vectors = stacked([(self.r - means[:, None]) * weights, weights[None, :]])
         return RawSums(*start_sums(vectors, self.X, self.weights))
 
     def begin(
@@ -101,8 +127,12 @@ class RowBlock:
 
         Spare bytes are those of a row.
         """
-        r = self.r - target_means[:, None]
-        d = np.ones(len(self.d))
+        place = place_of(self.X)
+        (centre,) = to_device(place, target_means)
+        r = self.r - centre[:, None]
+        d = place.ones(self.n_rows)
+        if means is not None and isinstance(means, np.ndarray):
+            (means,) = to_device(place, means)
         if total_weight is not None:
             d -= (1.0 if self.weights is None else self.weights) / total_weight
         if self.weights is not None:
@@ -112,7 +142,7 @@ class RowBlock:
         if self.root_weights is not None:
             r *= self.root_weights
         columns = ColumnStore(
-            self.X, self.root_weights, means, spare_bytes * len(self.d), is_shared
+            self.X, self.root_weights, means, spare_bytes * self.n_rows, is_shared
         )
         return replace(self, r=r, d=d, means=means, columns=columns)
 
@@ -131,9 +161,13 @@ class RowBlock:
             return self._sparse_products(self.X, order, with_anchor)
         if isinstance(self.X, FileMatrix):
             return self._file_products(self.X, order, with_anchor)
+        m, X, height = self.n_rows, self.X, _PRODUCT_ROWS
+        if isinstance(X, DeviceMatrix):
+            height = max(_PRODUCT_ROWS, kernels.DEVICE_ELEMENTS // (len(order) + self.r.shape[0]))
+            order = numbers_on(X.place, order)
         return add_up(
-            self._row_products(self.X, order, with_anchor, slice(top, top + _PRODUCT_ROWS))
-            for top in range(0, len(self.d), _PRODUCT_ROWS)
+            self._row_products(X, order, with_anchor, slice(top, min(m, top + height)))
+            for top in range(0, m, height)
         )
 
     def _file_products(self, X: FileMatrix, order: NDArray[np.intp], with_anchor: bool) -> Products:
@@ -187,16 +221,20 @@ class RowBlock:
         sums.append(V.sum(axis=1))
 
     def _row_products(
-        self, X: NDArray[Any], order: NDArray[np.intp], with_anchor: bool, rows: slice
+        self,
+        X: NDArray[Any] | DeviceMatrix,
+        order: NDArray[np.intp],
+        with_anchor: bool,
+        rows: slice,
     ) -> Products:
         """`products` of some rows."""
-        vectors = [self.columns.fresh(order, rows)] if len(order) else []
+        vectors = [self.columns.fresh(order, rows)] if order.shape[0] else []
         if with_anchor and self.anchor is not None:
             vectors.append(self.anchor[:, rows])
-        V = vectors[0] if len(vectors) == 1 else np.concatenate(vectors)
+        V = stacked(vectors)
         if self.root_weights is not None:
             V = V * self.root_weights[rows]
-        return Products(product(V, X[rows]), V.sum(axis=1))
+        return Products(product(V, take(X, rows)), namespace_of(V).sum(V, axis=1))
 
     def residuals(self, indices: NDArray[np.intp], beta: Float) -> Float:
         """z_i = x_i − X_S β_i for the candidates, (c × rows)."""
@@ -205,6 +243,15 @@ class RowBlock:
             for places, columns in self.columns.chosen(self.chosen, rows):
                 Z[:, rows] -= beta[places].T @ columns
         return Z
+
+    def without_chosen(self, columns: Float, beta: Float) -> Float:
+        """x_i − X_S β_i; beta may have further rows of 0, for all that there is room for."""
+        room = self.columns.room
+        if room is not None and beta.shape[0] == room.shape[0]:
+            return columns - beta.T @ room
+        for places, chosen in self.columns.chosen(self.chosen):
+            columns = columns - beta[places, :].T @ chosen
+        return columns
 
     def _row_tiles(self) -> Iterator[slice]:
         """All rows at once; some at a time where columns of chosen features are copies."""
@@ -216,36 +263,7 @@ class RowBlock:
 
     def shapes(self) -> ColumnShapes:
         """How large |x_i − mean_i| is, and where rare features are not 0: one pass."""
-        used = None if self.weights is None else self.weights > 0.0
-        if isinstance(self.X, SparseMatrix):
-            largest, count = self.X.distances(self.means, used), self.X.counts()
-        elif isinstance(self.X, FileMatrix):
-            raise TypeError("a file is not looked at for its shapes")
-        else:
-            largest, count = self._distances(self.X, used)
-        (rare,) = (count <= _RARE_SHARE * len(self.d)).nonzero()
-        where, owners, values = entries_of(self.X, rare)
-        outside = largest.copy()
-        outside[rare] = 0.0 if self.means is None else np.abs(self.means[rare])
-        if self.means is not None:
-            values -= self.means[owners]
-        if self.root_weights is not None:
-            values *= self.root_weights[where]
-        return ColumnShapes(largest, outside, Support(where, owners, values))
-
-    def _distances(self, X: NDArray[Any], used: NDArray[np.bool_] | None) -> tuple[Float, Float]:
-        """The largest |x_i − mean_i|, (n), and how many x_i are not 0, (n)."""
-        largest, count = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        for rows, columns in kernels.tiles(X, _LOSS_ELEMENTS):
-            tile = X[rows, columns].astype(np.float64)
-            count[columns] += tiles.weighted_count(tile != 0.0, None)
-            if self.means is not None:
-                tile -= self.means[columns]
-            if used is not None:
-                tile = tile[used[rows]]
-            np.abs(tile, out=tile)
-            largest[columns] = np.maximum(largest[columns], tile.max(axis=0, initial=0.0))
-        return largest, count
+        return column_shapes(self.X, self.means, self.weights, self.root_weights)
 
     def entry_counts(self) -> FeatureSums:
         """How many values of each column of a sparse X are not 0, (n)."""
@@ -262,14 +280,14 @@ class RowBlock:
         return self.moments(self.columns.fresh(indices))
 
     @staticmethod
-    def row(Z: Float, place: int) -> Float:
-        """z of one of several candidates."""
-        z: Float = Z[place]
+    def row(Z: Float, place: Any) -> Float:
+        """z of one of several candidates, also for a place that only the device knows, (1)."""
+        z: Float = Z[place, :] if isinstance(place, int) else take_rows(Z, place)[0, :]
         return z
 
     def moments(self, Z: Float) -> Moments:
         """‖z‖² and r·z."""
-        return Moments(np.vecdot(Z, Z), self.r @ Z.T)
+        return Moments(row_dots(Z, Z), inner(self.r, Z))
 
     def losses(self, Z: Float, delta: Float, rho: Float, with_spread: bool) -> Losses:
         """This block's share of the leave-one-out sums if each candidate were added."""
@@ -303,32 +321,33 @@ class RowBlock:
 
     def chosen_products(self, z: Float) -> FeatureSums:
         """X_S'z."""
-        values = np.zeros(len(self.chosen))
+        values = place_of(self.X).zeros(len(self.chosen))
         for rows in self._row_tiles():
             for places, columns in self.columns.chosen(self.chosen, rows):
-                values[places] += columns @ z[rows]
+                values[places] += inner(columns, z[None, rows])[:, 0]
         return FeatureSums(values)
 
     def advance(
         self, z: Float, index: int, delta: float, rho: Float, along: Float | None
     ) -> RowBlock:
-        """The block with the feature added: r ← r − z ρ, h ← h + z²/δ, a ← a − z (a·z)/‖z‖²."""
-        self.columns.keep(index)
-        anchor = self.anchor
+        """The block with the feature added."""
+        return self.moved(z, delta, rho, along).chose(index)
+
+    def moved(self, z: Float, delta: float, rho: Float, along: Float | None) -> RowBlock:
+        """r ← r − z ρ, h ← h + z²/δ, a ← a − z (a·z)/‖z‖²; `chose` is to follow."""
+        r, d, anchor = self.r - rho[:, None] * z, self.d - (z * z) / delta, self.anchor
         if anchor is not None and along is not None:
             anchor = anchor - along[:, None] * z
-        return RowBlock(
-            self.X,
-            self.y,
-            self.r - rho[:, None] * z,
-            self.d - (z * z) / delta,
-            self.weights,
-            self.root_weights,
-            self.means,
-            self.columns,
-            (*self.chosen, index),
-            anchor,
-        )
+        return replace(self, r=r, d=d, anchor=anchor)
+
+    def chose(self, index: int, column: Float | None = None) -> RowBlock:
+        """The block with a feature noted, after it was moved along it; its column, if known."""
+        self.columns.keep(index, column)
+        return replace(self, chosen=(*self.chosen, index))
+
+    def along(self, z: Float) -> Along:
+        """a·z."""
+        return Along(inner(self.anchor, z[None, :])[:, 0])
 
     def predictions(self) -> Float:
         """Leave-one-out predictions of the current model, (t × rows)."""
@@ -475,25 +494,4 @@ class RowBlock:
 
     def statistics(self) -> SampleStatistics:
         """This block's share of what the driver must know of r and h."""
-        r, d, a = self.r, self.d, self.anchor
-        error = r / d
-        g = error / d
-        g_r = np.vecdot(error, error)
-        losses = np.square(error[0]) if len(r) == 1 else np.vecdot(error.T, error.T) / len(r)
-        if self.weights is None:
-            weighted = float(g_r.sum()) / len(r)
-        else:
-            weighted = float(losses @ self.weights)
-        none = np.zeros(len(r))
-        return SampleStatistics(
-            np.vecdot(r, r),
-            g_r,
-            np.vecdot(g, g),
-            none if a is None else np.vecdot(a, r),
-            none if a is None else np.vecdot(a, g),
-            none if a is None else np.vecdot(a, a),
-            float(losses @ losses),
-            weighted,
-            float(d.max(initial=0.0)),
-            float(d.min(initial=1.0)),
-        )
+        return statistics_of(self.r, self.d, self.anchor, self.weights)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ._gram import Ranking
 from ._kernels import Float
+from ._namespace import smallest_places
 
 # Losses this close (relatively) are a tie, and the lowest index wins.
 TIE = 1e-10
@@ -128,15 +129,12 @@ def choose_among(
 
 def smallest(values: Float, count: int) -> NDArray[np.intp]:
     """Places of the smallest values below +inf, at most `count`, in no order."""
-    if count < len(values):
-        places = np.argpartition(values, count - 1)[:count]
-    else:
-        places = np.arange(len(values))
-    return places[values[places] < np.inf]
+    places, least = smallest_places(values, count)
+    return places[least < np.inf]
 
 
 def best_first(values: Float, count: int) -> list[int]:
     """Places of the smallest values below +inf, best first, lowest place first among equals."""
-    places = smallest(values, count)
-    ordered: list[int] = places[np.lexsort((places, values[places]))].tolist()
-    return ordered
+    places, least = smallest_places(values, count)
+    ordered: list[int] = places[np.lexsort((places, least))].tolist()
+    return ordered[: np.count_nonzero(least < np.inf)]

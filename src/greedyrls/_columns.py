@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._device import DeviceMatrix
 from ._files import FileMatrix
 from ._kernels import Float
-from ._matrix import Matrix
+from ._matrix import Matrix, place_of
 from ._matrix import columns as columns_of
+from ._namespace import as_float, numbers_on, take
 from ._sparse import SparseMatrix
 
 # Shares of the memory of X that kept columns may take.
@@ -33,6 +35,7 @@ _RECENT_COLUMNS = 16
 _SHARED_RECENT_COLUMNS = 32
 # Chosen columns lie in buffers of this many: a buffer takes real memory only as it fills.
 _BUFFER_COLUMNS = 32
+_DEVICE_BUFFER_COLUMNS = 64
 # Chosen columns over the budget are gathered anew at each use, this many at a time.
 _OVERFLOW_COLUMNS = 8
 
@@ -57,12 +60,16 @@ class ColumnStore:
         if isinstance(X, SparseMatrix):
             self._limit = X.shape[1]  # k dense columns are little beside k rows of the factor
         recent = int(max(spare_bytes, RECENT_SHARE * X.nbytes)) // column_bytes
+        if isinstance(X, DeviceMatrix):  # gathering is as fast there as copying
+            self._is_short = True
+            recent = 0
         if isinstance(X, FileMatrix):  # it keeps its own
             self._is_short = True
             self._limit = recent = 0
         # Columns gathered lately, in a ring: which column a slot holds, and where a column is.
         most = _SHARED_RECENT_COLUMNS if is_shared else _RECENT_COLUMNS
-        self._recent = np.empty((min(max(1, recent), most), X.shape[0]))
+        length = 0 if isinstance(X, DeviceMatrix) else X.shape[0]
+        self._recent = np.empty((min(max(1, recent), most), length))
         self._owners: dict[int, int] = {}
         self._slots: dict[int, int] = {}
         self._next = 0
@@ -70,14 +77,17 @@ class ColumnStore:
         self._places: dict[int, int] = {}
         self._order: tuple[int, ...] = ()
         self._buffers: list[Float] = []
+        self._buffer = _DEVICE_BUFFER_COLUMNS if isinstance(X, DeviceMatrix) else _BUFFER_COLUMNS
 
     def fresh(
         self, indices: NDArray[np.intp], rows: slice | NDArray[np.intp] = slice(None)
     ) -> Float:
         """Columns gathered from X, one per row of the result, all rows or some."""
+        if isinstance(self._X, DeviceMatrix):
+            indices = numbers_on(self._X.place, indices)
         columns = columns_of(self._X, indices, rows)
         if self._means is not None:
-            columns -= self._means.take(indices)[:, None]
+            columns -= take(self._means, indices)[:, None]
         if self._root_weights is not None:
             columns *= self._root_weights[rows]
         return columns
@@ -130,7 +140,16 @@ class ColumnStore:
             self._slots[index] = slot
             self._recent[slot] = column
 
-    def keep(self, index: int) -> None:
+    @property
+    def room(self) -> Float | None:
+        """On a device, the columns of chosen features and room for more, which is 0."""
+        if not isinstance(self._X, DeviceMatrix) or len(self._buffers) > 1 or not self._limit:
+            return None
+        if not self._buffers:
+            self._buffers.append(self._make_room(min(self._buffer, self._limit)))
+        return self._buffers[0]
+
+    def keep(self, index: int, column: Float | None = None) -> None:
         """A feature was chosen: keep its column, if the budget allows."""
         if isinstance(self._X, FileMatrix):
             self._X.pin(index)
@@ -141,13 +160,31 @@ class ColumnStore:
         slot = self._slots.pop(index, None)
         if slot is not None:
             del self._owners[slot]
-        if place % _BUFFER_COLUMNS == 0:
-            size = min(_BUFFER_COLUMNS, self._limit - place)
-            self._buffers.append(np.empty((size, self._X.shape[0])))
-        column = self.fresh(np.array([index]))[0] if slot is None else self._recent[slot]
-        self._buffers[-1][place % _BUFFER_COLUMNS] = column
+        if place % self._buffer == 0 and len(self._buffers) * self._buffer <= place:
+            size = min(self._buffer, self._limit - place)
+            self._buffers.append(self._make_room(size))
+        if column is None:
+            column = self._single(index) if slot is None else self._recent[slot]
+        self._buffers[-1][place % self._buffer, :] = column
         self._places[index] = place
         self._order = (*self._order, index)
+
+    def _make_room(self, count: int) -> Float:
+        """Room for as many columns."""
+        where, shape = place_of(self._X), (count, self._X.shape[0])
+        return where.empty(shape) if where.is_host else where.zeros(shape)
+
+    def _single(self, index: int) -> Float:
+        """One column, (m)."""
+        if not isinstance(self._X, DeviceMatrix):
+            own: Float = self.fresh(np.array([index]))[0]
+            return own
+        column: Float = as_float(self._X.values[:, index])  # a view: no index has to travel
+        if self._means is not None:
+            column = column - self._means[index]
+        if self._root_weights is not None:
+            column = column * self._root_weights
+        return column
 
     def chosen(
         self, features: tuple[int, ...], rows: slice | NDArray[np.intp] = slice(None)
@@ -156,7 +193,7 @@ class ColumnStore:
         first = 0
         if features[: len(self._order)] == self._order:  # a single search: no need to look around
             for buffer in self._buffers:
-                count = min(len(buffer), len(self._order) - first)
+                count = min(buffer.shape[0], len(self._order) - first)
                 yield slice(first, first + count), buffer[:count, rows]
                 first += count
         while first < len(features):
@@ -198,8 +235,8 @@ class ColumnStore:
                 where, beta = where[~lost], beta[~lost]
             spread[rows, where] = beta.T
         for number, buffer in enumerate(self._buffers):
-            first = number * _BUFFER_COLUMNS
-            some = spread[:, first : first + _BUFFER_COLUMNS]
+            first = number * self._buffer
+            some = spread[:, first : first + self._buffer]
             if some.shape[1]:
                 Z -= some @ buffer[: some.shape[1]]
 
@@ -208,22 +245,20 @@ class ColumnStore:
         places: list[int] = []
         for feature in features[first:]:
             place = self._places.get(feature)
-            if place is None or (
-                places and place // _BUFFER_COLUMNS != places[0] // _BUFFER_COLUMNS
-            ):
+            if place is None or (places and place // self._buffer != places[0] // self._buffer):
                 break
             places.append(place)
         return places
 
     def _buffered(self, places: list[int], rows: slice | NDArray[np.intp]) -> Float:
         """Columns in places of one buffer: a view where they lie next to each other."""
-        buffer = self._buffers[places[0] // _BUFFER_COLUMNS]
-        start = places[0] % _BUFFER_COLUMNS
+        buffer = self._buffers[places[0] // self._buffer]
+        start = places[0] % self._buffer
         columns: Float
         if places == list(range(places[0], places[0] + len(places))):
             columns = buffer[start : start + len(places), rows]
         elif isinstance(rows, slice):
-            columns = buffer[:, rows][[place % _BUFFER_COLUMNS for place in places]]
+            columns = buffer[:, rows][[place % self._buffer for place in places]]
         else:
-            columns = buffer[np.ix_(np.array(places) % _BUFFER_COLUMNS, rows)]
+            columns = buffer[np.ix_(np.array(places) % self._buffer, rows)]
         return columns

@@ -25,6 +25,7 @@ from ._features import Pivot
 from ._files import FileMatrix
 from ._gram import Ranking
 from ._kernels import Float
+from ._namespace import larger_number, places_of, put
 from ._samples import Scores
 from ._state import SelectionState, pivot_of
 
@@ -42,12 +43,6 @@ _SUPPORT_ROUNDING = 1e-9
 _RARE_GROUP = 1024
 # With fewer elements than this, m × candidates, scoring everything takes less time than bounding.
 _EXHAUSTIVE_ELEMENTS = 20_000
-# Elements scored in a round at least: a smaller round costs the interpreter more than the rows.
-_ROUND_ELEMENTS = 1 << 17
-# Scoring a candidate costs about as much as a pass over this many columns of X: gathering it,
-# the product with the chosen columns, and a dozen operations on vectors of m. And the bounds of
-# later steps profit from the pass too.
-_COLUMNS_PER_SCORE = 100
 
 
 def _approximation(state: SelectionState) -> tuple[Float, Float | None, Float]:
@@ -77,23 +72,24 @@ def lower_bounds(state: SelectionState) -> Float:
     ‖g − c₁r − c₂a‖·‖z_i‖, where a is the anchor (if there is one).
     """
     features = state.features
+    xp = features.place.xp
     c1, c2, distance = _approximation(state)
     rho = features.tau / features.delta
-    gain = features.inner * (2.0 * c1[:, None])
+    gain = features.inner * features.column(2.0 * c1)
     if c2 is not None and features.anchored is not None:
-        gain += features.anchored * (2.0 * c2[:, None])
+        gain += features.anchored * features.column(2.0 * c2)
     gain *= rho
-    size = np.abs(rho, out=rho)
-    size *= np.sqrt(features.norms)  # |ρ_i| ‖z_i‖
-    quadratic = size * (-1.0 / state.statistics.largest_d**2)
-    quadratic += 2.0 * distance[:, None]
+    size = xp.abs(rho)
+    size *= xp.sqrt(features.norms)  # |ρ_i| ‖z_i‖
+    quadratic = size * (-1.0 / float(state.statistics.largest_d) ** 2)
+    quadratic += features.column(2.0 * distance)
     quadratic *= size
     gain += quadratic
-    values: Float = state.loss_sum - (gain[0] if len(gain) == 1 else gain.sum(axis=0))
+    values = state.loss_sum - (gain[0, :] if gain.shape[0] == 1 else xp.sum(gain, axis=0))
     values[features.untrusted()] = -np.inf
-    # fmax takes its other argument for NaN, which numbers near the ends of float64 may give.
-    np.fmax(values, state.barred, out=values)
-    return values
+    # Numbers near the ends of float64 may give a NaN: nothing is known then.
+    bounds: Float = larger_number(values, state.barred)
+    return bounds
 
 
 def leverage_growth(state: SelectionState, indices: NDArray[np.intp]) -> Float:
@@ -101,13 +97,15 @@ def leverage_growth(state: SelectionState, indices: NDArray[np.intp]) -> Float:
 
     2 Σ_t (‖r∘z_i‖ − |ρ_i| ‖z_i‖₄²)² / (δ_i d_max³), where the bracket is positive.
     """
-    features = state.features
-    if not features.follows_spread:
+    if not state.features.follows_spread:
         return np.zeros(len(indices))
-    delta = features.delta[indices]
-    spread = np.abs(features.tau[:, indices] / delta)
-    spread *= -np.square(features.fourth_root[indices])
-    spread += features.mixed_root[:, indices]
+    features = state.features
+    delta, tau, fourth_root, mixed_root = features.known(
+        indices, features.delta, features.tau, features.fourth_root, features.mixed_root
+    )
+    spread = np.abs(tau / delta)
+    spread *= -np.square(fourth_root)
+    spread += mixed_root
     spread = np.fmax(spread, 0.0)
     spread *= spread
     growth: Float = spread.sum(axis=0) * (2.0 / (state.statistics.largest_d**3 * delta))
@@ -117,9 +115,10 @@ def leverage_growth(state: SelectionState, indices: NDArray[np.intp]) -> Float:
 def bound_slack(state: SelectionState, indices: NDArray[np.intp]) -> Float:
     """How much higher the bounds of some candidates could be if α_i were known."""
     features = state.features
+    delta, tau, norms = features.known(indices, features.delta, features.tau, features.norms)
     _, _, distance = _approximation(state)
-    size = np.abs(features.tau[:, indices]) * np.sqrt(features.norms[indices])
-    slack: Float = 2.0 * (distance @ size) / features.delta[indices]
+    size = np.abs(tau) * np.sqrt(norms)
+    slack: Float = 2.0 * (distance @ size) / delta
     return slack
 
 
@@ -252,46 +251,54 @@ class LeaveOneOut:
         def ranking(count: int) -> list[int]:
             return best_first(bounds, count)
 
-        open_bounds = bounds.copy()
         scored = _Scored(state)
+        elements = state.samples.round_elements
         # A pass over X that tightens bounds is worth it if it may rule out so many.
-        many = max(16, n // _COLUMNS_PER_SCORE)
-        width = max(wanted, min(16, _ROUND_ELEMENTS // (16 * m)), state.samples.least)
-        batch = smallest(open_bounds, width)
-        is_first = True
-        while len(batch):
-            scored.score(batch)
-            open_bounds[batch] = np.inf
+        many = max(16, n // state.samples.columns_per_score)
+        first = min(state.samples.first_width, elements // (16 * m))
+        width = max(wanted, first, state.samples.least)
+        batch = smallest(bounds, width)
+        scored.score(batch)
+        limit = min(scored.threshold(wanted) + margin, _LARGEST)
+        # From here on only those that are left count: few, and on the host.
+        is_left = bounds <= limit
+        put(is_left, batch, False)
+        left = places_of(is_left)
+        if not len(left):
+            return scored.choice(n_runners_up, ranking)
+        (open_bounds,) = state.features.known(left, bounds)
+        if state.data.is_rare is not None:
+            self._look_at_rare(state, left, open_bounds)
+            bounds[left] = open_bounds  # what is fetched ahead goes by these, too
+        growth = leverage_growth(state, left)
+        open_bounds += growth
+        reach = open_bounds + bound_slack(state, left)
+        is_open = open_bounds <= limit
+        doubtful = np.count_nonzero(is_open & (reach > limit))
+        if (doubtful > many or (doubtful and state.lacks(left))) and not is_tight:
+            self._tighten(state, ranking, remaining, scored.best)
+            (tight,) = state.features.known(left, lower_bounds(state))
+            open_bounds = np.maximum(open_bounds, tight + growth)
+            is_open = open_bounds <= limit
+        left, open_bounds = left[is_open], open_bounds[is_open]
+        while len(left):
+            width = max(4 * width, elements // m)
+            places = smallest(open_bounds, width)
+            scored.score(left[places])
+            open_bounds[places] = np.inf
             limit = min(scored.threshold(wanted) + margin, _LARGEST)
-            (left,) = (open_bounds <= limit).nonzero()
-            if is_first and len(left):
-                is_first = False
-                self._look_at_rare(state, left, open_bounds)
-                bounds[left] = open_bounds[left]  # what is fetched ahead goes by these, too
-                left = left[open_bounds[left] <= limit]
-                growth = leverage_growth(state, left)
-                open_bounds[left] += growth
-                reach = open_bounds[left] + bound_slack(state, left)
-                doubtful = np.count_nonzero((open_bounds[left] <= limit) & (reach > limit))
-                if (doubtful > many or (doubtful and state.lacks(left))) and not is_tight:
-                    self._tighten(state, ranking, remaining, scored.best)
-                    open_bounds[left] = np.maximum(
-                        open_bounds[left], lower_bounds(state)[left] + growth
-                    )
-                left = left[open_bounds[left] <= limit]
-            width = max(4 * width, _ROUND_ELEMENTS // m)
-            batch = left if len(left) <= width else left[smallest(open_bounds[left], width)]
+            is_open = open_bounds <= limit
+            left, open_bounds = left[is_open], open_bounds[is_open]
         return scored.choice(n_runners_up, ranking)
 
     @staticmethod
     def _look_at_rare(state: SelectionState, left: NDArray[np.intp], bounds: Float) -> None:
         """Raise the bounds of those of some candidates that are rare."""
-        if state.data.is_rare is None:
-            return
-        rare = left[state.data.is_rare[left]]
+        assert state.data.is_rare is not None
+        (rare,) = state.data.is_rare[left].nonzero()
         for first in range(0, len(rare), _RARE_GROUP):
             some = rare[first : first + _RARE_GROUP]
-            bounds[some] = np.maximum(bounds[some], support_bounds(state, some))
+            bounds[some] = np.maximum(bounds[some], support_bounds(state, left[some]))
 
     def _read_ahead(self, state: SelectionState, bounds: Float, remaining: int) -> bool:
         """Where columns cost a pass, and the best candidate's is missing: make a useful one.
@@ -299,6 +306,8 @@ class LeaveOneOut:
         It brings the columns of likely candidates, their Gram columns and a new anchor. Whether one
         was made.
         """
+        if not isinstance(state.problem.X, FileMatrix):
+            return False
         state.wish(bounds)
         best = best_first(bounds, 1)
         if not best or not state.lacks(np.array(best)):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._matrix import Matrix
+from ._matrix import Matrix, on_host
 from ._sparse import SparseMatrix
 
 # Bytes of X that are put into order at a time, and at least so many rows: where columns lie
@@ -33,6 +33,7 @@ def array_digest(values: NDArray[Any]) -> str:
 def matrix_digest(X: Matrix) -> str:
     """Of the numbers row by row, however they lie in memory or in a file; of what is there."""
     digest = hashlib.sha256()
+    X = on_host(X)
     if isinstance(X, SparseMatrix):
         for part in X.arrays:
             step = _CHUNK_BYTES // 8

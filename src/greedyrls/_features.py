@@ -7,12 +7,24 @@ per row), δ_i, τ_i, and for each candidate ‖z_i‖² and r·z_i.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._kernels import Float
+from ._namespace import (
+    copy,
+    floor_at,
+    namespace_of,
+    numbers_on,
+    place_of,
+    put,
+    take,
+    to_device,
+    to_host,
+)
 
 # A pivot δ_i this much smaller than A_ii has lost so many digits to cancellation that bounds made
 # from it are not to be trusted: such a candidate is always looked at in the data.
@@ -41,29 +53,46 @@ class Pivot(NamedTuple):
     fourth: float  # Σ z⁴
 
 
+class _Seen(NamedTuple):
+    """What adding a candidate takes, on the host."""
+
+    factor: Float  # (|S|) of L
+    delta: float
+    anchored: Float  # (t), if there is an anchor
+
+
 class FeatureSpace:
-    """The state of the search that lives with the driver."""
+    """The state of the search that lives with the driver.
+
+    Vectors of n numbers live where `diagonal` does; what has |S| numbers lives on the host.
+    """
 
     def __init__(
         self, diagonal: Float, correlation: Float, penalty: Float, capacity: int = 16
     ) -> None:
         t, n = correlation.shape
+        self.place = place_of(diagonal)
         self.diagonal = diagonal
         self.correlation = correlation
         self.penalty = penalty
         self.selected: list[int] = []
-        self.delta = diagonal + penalty
-        self.tau = correlation.copy()
-        self.norms = diagonal.copy()  # ‖z_i‖²
-        self.inner = correlation.copy()  # r·z_i
+        self._seen: dict[int, _Seen] = {}  # since the last step
+        # On a device: entries of X_S'X_S that were not fetched yet, with their row.
+        self._waiting: list[tuple[int, Float]] = []
+        (self._floor,) = to_device(self.place, penalty)
+        self.delta = diagonal + self._floor
+        (self._squares,) = to_host(diagonal)
+        self.tau = copy(correlation)
+        self.norms = copy(diagonal)  # ‖z_i‖²
+        self.inner = copy(correlation)  # r·z_i
         self.anchored: Float | None = None  # (t × n) a·z_i, once there is an anchor a
         # Bounds of how z_i is spread over the rows, known of candidates that were scored, if this
         # is followed at all:
         self.follows_spread = True
-        self.mixed_root = np.zeros((t, n))  # at most ‖r∘z_i‖
-        self.fourth_root = np.full(n, _UNKNOWN)  # at least (Σ z_i⁴)^¼
+        self.mixed_root = self.place.zeros((t, n))  # at most ‖r∘z_i‖
+        self.fourth_root = self.place.full(n, _UNKNOWN)  # at least (Σ z_i⁴)^¼
         self._doubtful = _TRUSTED_PIVOT * self.delta
-        self._L = np.empty((capacity, n))
+        self._L = self.place.empty((capacity, n))
         self._inverse = np.zeros((capacity, capacity))  # of the chosen rows and columns of L
         self._overlap = np.zeros((capacity, capacity))  # q_u·q_s
         self._gram = np.zeros((capacity, capacity))  # X_S'X_S, for the coefficients
@@ -78,17 +107,62 @@ class FeatureSpace:
     @property
     def L(self) -> Float:
         """The factor's rows so far, (|S| × n)."""
-        return self._L[: self.size]
+        return self._L[: self.size, :]
 
     @property
     def gram(self) -> Float:
         """X_S'X_S without the penalty, in the order of choice."""
+        if self._waiting:
+            rows = to_host(*(row for _, row in self._waiting))
+            for (s, _), row in zip(self._waiting, rows, strict=True):
+                self._gram[s, :s] = self._gram[:s, s] = row
+            self._waiting = []
         return self._gram[: self.size, : self.size]
 
     def coefficients(self, indices: NDArray[np.intp]) -> Coefficients:
         """β and the penalty terms of some candidates: O(|S|² c)."""
         s = self.size
-        return self.terms(indices, self._inverse[:s, :s].T @ self._L[:s, indices])
+        return self.terms(indices, self._inverse[:s, :s].T @ self.factor_of(indices))
+
+    def factor_of(self, indices: NDArray[np.intp]) -> Float:
+        """Columns of L, (|S| × c), on the host."""
+        L = self._L[: self.size, :]
+        if self.place.is_host:
+            return L[:, indices]
+        # One of them is likely added next: what that takes comes along.
+        where = numbers_on(self.place, indices)
+        vectors = [L, self.delta[None, :]] + ([] if self.anchored is None else [self.anchored])
+        factor, *rest = to_host(*(take(vector, where) for vector in vectors if vector.shape[0]))
+        if not self.size:
+            rest, factor = [factor, *rest], np.empty((0, len(indices)))
+        self._seen = {
+            index: _Seen(factor[:, place], float(rest[0][0, place]), rest[-1][:, place])
+            for place, index in enumerate(indices.tolist())
+        }
+        return factor
+
+    def _look(self, index: int) -> _Seen:
+        """One candidate, on the host."""
+        if self.place.is_host:
+            anchored = self.delta[:1] if self.anchored is None else self.anchored[:, index]
+            return _Seen(self._L[: self.size, index], self.delta[index], anchored)
+        if index not in self._seen:
+            self.factor_of(np.array([index]))
+        return self._seen[index]
+
+    def known(self, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
+        """Of some candidates, on the host, what vectors of n have."""
+        if self.place.is_host:
+            return [values.take(indices, axis=-1) for values in vectors]
+        where = numbers_on(self.place, indices)
+        return to_host(*(take(values, where) for values in vectors))
+
+    def column(self, values: Float) -> Any:
+        """Numbers of the targets (t) as a column beside vectors of n."""
+        if self.place.is_host:
+            return values[:, None]
+        # A single number goes with the operation and needs no transfer.
+        return float(values[0]) if len(values) == 1 else to_device(self.place, values[:, None])[0]
 
     def terms(self, indices: NDArray[np.intp], beta: Float) -> Coefficients:
         """The penalty terms that belong to β (|S| × c)."""
@@ -103,7 +177,7 @@ class FeatureSpace:
     def beta(self, index: int) -> Float:
         """β (|S|) of one candidate."""
         s = self.size
-        return self._inverse[:s, :s].T @ self._L[:s, index]
+        return self._inverse[:s, :s].T @ self._look(index).factor
 
     def corrected(self, beta: Float, products: Float) -> Float:
         """β after a step of iterative refinement; products (|S|) are X_S'z, which should be Pβ."""
@@ -113,34 +187,43 @@ class FeatureSpace:
 
     def pivot_scale(self, index: int) -> float:
         """A_ii."""
-        return float(self.diagonal[index] + self.penalty[index])
+        return float(self._squares[index] + self.penalty[index])
 
     def set_anchor(self, products: Float) -> None:
         """Take a·x_i for all i (t × n) and keep a·z_i: the part along the chosen ones removed."""
         s = self.size
-        on_pivots = products[:, self.selected] @ self._inverse[:s, :s].T
-        self.anchored = products - on_pivots @ self._L[:s]
+        on_pivots = self._of_chosen(products) @ self._inverse[:s, :s].T
+        self.anchored = products - to_device(self.place, on_pivots)[0] @ self._L[:s, :]
+        self._seen = {}
+
+    def _of_chosen(self, values: Float) -> Float:
+        """The chosen features' part of vectors of n, on the host."""
+        if self.place.is_host:
+            return values[..., self.selected]
+        chosen = numbers_on(self.place, np.array(self.selected, dtype=np.intp))
+        return to_host(take(values, chosen))[0]
 
     def anchor_along(self, index: int, norm: float) -> Float | None:
         """(a·z_b)/‖z_b‖² (t): what the anchor loses when b is added."""
         if self.anchored is None:
             return None
-        along: Float = self.anchored[:, index] / norm if norm > 0.0 else 0.0 * self.anchored[:, 0]
-        return along
+        on_anchor = self._look(index).anchored
+        return on_anchor / norm if norm > 0.0 else 0.0 * on_anchor
 
     def remember_spread(self, indices: NDArray[np.intp], mixed: Float, fourth: Float) -> None:
         """Take Σ r² z² (t × c) and Σ z⁴ (c) of candidates that were scored."""
-        self.mixed_root[:, indices] = np.sqrt(mixed)
-        self.fourth_root[indices] = np.sqrt(np.sqrt(fourth))
+        put(self.mixed_root, indices, np.sqrt(mixed))
+        put(self.fourth_root, indices, np.sqrt(np.sqrt(fourth)))
         if not (fourth.min() > _TINY_FOURTH and fourth.max() < np.inf):
             # Fourth powers that underflow or overflow tell nothing.
             lost = indices[~((fourth > _TINY_FOURTH) & (fourth < np.inf))]
-            self.mixed_root[:, lost] = 0.0
-            self.fourth_root[lost] = _UNKNOWN
+            put(self.mixed_root, lost, 0.0)
+            put(self.fourth_root, lost, _UNKNOWN)
 
     def untrusted(self) -> NDArray[np.bool_]:
         """Candidates whose pivot is mostly rounding."""
-        return self.delta < self._doubtful
+        is_lost: NDArray[np.bool_] = self.delta < self._doubtful
+        return is_lost
 
     def add(self, index: int, column: Float, beta: Float, pivot: Pivot) -> float:
         """Add a feature; returns the drift of its pivot, |δ − its value in the data| / A_bb.
@@ -150,25 +233,26 @@ class FeatureSpace:
         """
         delta, rho, norm, inner, mixed, fourth = pivot
         s = self.size
-        if s == len(self._L):
+        if s == self._L.shape[0]:
             self._grow()
-        drift = abs(self.delta[index] - delta) / self.pivot_scale(index)
-        root = np.sqrt(delta)
+        seen = self._look(index)
+        drift = abs(seen.delta - delta) / self.pivot_scale(index)
+        root = math.sqrt(delta)
         left = np.empty((2, s))
         on_chosen, overlap = left
-        on_chosen[:] = self._L[:s, index]
+        on_chosen[:] = seen.factor
         np.subtract(on_chosen, self._overlap[:s, :s] @ on_chosen, out=overlap)
         overlap /= root
-        both = left @ self._L[:s]
-        row = self._L[s]
-        np.subtract(column, both[0], out=row)
+        both = (left if self.place.is_host else to_device(self.place, left)[0]) @ self._L[:s, :]
+        row = column - both[0, :]
         row /= root
-        q_z = row - both[1]  # q·z_i, since x_i·q_s = l_is for every candidate i
+        q_z = row - both[1, :]  # q·z_i, since x_i·q_s = l_is for every candidate i
         row[index] = root
+        self._L[s, :] = row
         along = self.anchor_along(index, norm)
         if along is not None and self.anchored is not None:
             # Both a and z_i lose their part along z_b; z_b·z_i = √δ (q_b·z_i).
-            self.anchored -= (along * root)[:, None] * q_z
+            self.anchored -= self.column(along * root) * q_z
         self._update_candidates(row, q_z, norm / delta, rho * root, inner / root)
         if self.follows_spread:
             self._update_spread(row, rho * root, np.sqrt(mixed / delta), fourth**0.25 / root)
@@ -177,13 +261,23 @@ class FeatureSpace:
         self._inverse[s, s] = 1.0 / root
         self._overlap[s, :s] = self._overlap[:s, s] = overlap
         self._overlap[s, s] = norm / delta
-        self._gram[s, :s] = self._gram[:s, s] = column[self.selected]
-        self._gram[s, s] = self.diagonal[index]
+        self._keep_products(column)
+        self._gram[s, s] = self._squares[index]
         self._weights[:s] -= beta[:, None] * rho
         self._weights[s] = rho
         self._penalties[s] = self.penalty[index]
         self.selected.append(index)
+        self._seen = {}
         return float(drift)
+
+    def _keep_products(self, column: Float) -> None:
+        """Keep X_S'x_b of X'x_b; from a device it comes when somebody asks."""
+        s = self.size
+        if self.place.is_host:
+            self._gram[s, :s] = self._gram[:s, s] = column[self.selected]
+        elif s:
+            chosen = numbers_on(self.place, np.array(self.selected, dtype=np.intp))
+            self._waiting.append((s, take(column, chosen)))
 
     def _update_candidates(
         self, row: Float, q_z: Float, q_q: float, step: Float, q_r: Float
@@ -191,61 +285,65 @@ class FeatureSpace:
         """δ, τ, ‖z‖² and r·z of all candidates after a pivot with factor row l."""
         squares = row * row
         self.delta -= squares
-        np.maximum(self.delta, self.penalty, out=self.delta)
+        self.delta = floor_at(self.delta, self._floor)
         squares *= q_q
         squares -= (2.0 * row) * q_z
         self.norms += squares
-        np.maximum(self.norms, 0.0, out=self.norms)
-        self.tau -= step[:, None] * row
-        self.inner += (step * q_q - q_r)[:, None] * row
-        self.inner -= step[:, None] * q_z
+        self.norms = floor_at(self.norms, 0.0)
+        lost = self.column(step)
+        self.tau -= lost * row
+        self.inner += self.column(step * q_q - q_r) * row
+        self.inner -= lost * q_z
 
     def _update_spread(self, row: Float, step: Float, r_q: Float, q_fourth: float) -> None:
         """‖r∘z_i‖ from below and ‖z_i‖₄ from above, as r ← r − t q and z_i ← z_i − l_i q.
 
         The first loses at most ‖t q∘z_i‖ ≤ |t| ‖q‖₄ ‖z_i‖₄ and ‖(r − t q)∘l_i q‖.
         """
-        size = np.abs(row)
+        size = namespace_of(row).abs(row)
         lost = np.abs(step) * q_fourth
-        self.mixed_root -= lost[:, None] * self.fourth_root
-        self.mixed_root -= (r_q + lost * q_fourth)[:, None] * size
-        np.maximum(self.mixed_root, 0.0, out=self.mixed_root)
-        self.fourth_root += q_fourth * size
+        self.mixed_root -= self.column(lost) * self.fourth_root
+        self.mixed_root -= self.column(r_q + lost * q_fourth) * size
+        self.mixed_root = floor_at(self.mixed_root, 0.0)
+        size *= q_fourth
+        self.fourth_root += size
 
     def rebuild(self, columns: Float) -> None:
         """Everything anew from the chosen features' Gram columns (|S| × n): drift is gone."""
         s = self.size
-        chosen = self.selected
-        A = columns[:, chosen]
+        xp = self.place.xp
+        A = self._of_chosen(columns)
         A = 0.5 * (A + A.T)
         self._gram[:s, :s] = A
+        self._waiting = []
+        self._seen = {}
         penalties = self._penalties[:s]
-        factor = np.linalg.cholesky(A + np.diag(penalties))
-        inverse = np.linalg.inv(factor)
-        inverse = np.tril(inverse)
+        factor: Any = np.linalg.cholesky(A + np.diag(penalties))
+        inverse: Any = np.tril(np.linalg.inv(factor))
         self._inverse[:s, :s] = inverse
-        self._L[:s] = inverse @ columns
-        self._L[:s, chosen] = factor.T
-        L = self._L[:s]
-        beta = inverse.T @ L
-        weighted = penalties[:, None] * beta
-        self._weights[:s] = inverse.T @ (inverse @ self.correlation[:, chosen].T)
+        correlation = self._of_chosen(self.correlation)
+        weights = self._weights[:s] = inverse.T @ (inverse @ correlation.T)
         self._overlap[:s, :s] = inverse @ A @ inverse.T
-        self.delta = np.maximum(
-            self.diagonal + self.penalty - np.einsum("sn,sn->n", L, L), self.penalty
+        there, on_pivots, back, shrunk = to_device(
+            self.place, inverse, correlation @ inverse.T, inverse.T, weights.T * penalties
         )
+        L = there @ columns
+        put(L, np.array(self.selected, dtype=np.intp), factor.T)
+        self._L[:s, :] = L
+        beta = back @ L
+        self.delta = xp.maximum(self.diagonal + self._floor - xp.sum(L * L, axis=0), self._floor)
         self.anchored = None
-        self.tau = self.correlation - (self.correlation[:, chosen] @ inverse.T) @ L
-        self.norms = np.maximum(
-            self.delta - self.penalty - np.einsum("sn,sn->n", beta, weighted), 0.0
-        )
-        self.inner = self.tau - self._weights[:s].T @ weighted
+        self.tau = self.correlation - on_pivots @ L
+        self.inner = self.tau - shrunk @ beta
+        (roots,) = to_device(self.place, np.sqrt(penalties)[:, None])
+        beta = beta * roots
+        self.norms = floor_at(self.delta - self._floor - xp.sum(beta * beta, axis=0), 0.0)
 
     def _grow(self) -> None:
         """Room for twice as many chosen features."""
-        old = len(self._L)
+        old, n = self._L.shape
         room = (0, max(16, old))
-        self._L = np.concatenate([self._L, np.empty((room[1], self._L.shape[1]))])
+        self._L = self.place.xp.concat([self._L, self.place.empty((room[1], n))])
         self._inverse = np.pad(self._inverse, room)
         self._overlap = np.pad(self._overlap, room)
         self._gram = np.pad(self._gram, room)

@@ -131,7 +131,7 @@ class FoldBlock:
             rows = np.arange(len(some))
         else:
             (rows,) = self.weights.nonzero()
-            some, rows = self.X, rows[:: max(1, len(rows) // _SHIFT_ROWS)]
+            some, rows = self._array(), rows[:: max(1, len(rows) // _SHIFT_ROWS)]
         x, xx = np.zeros(n), np.zeros(n)
         if len(rows):
             with np.errstate(over="ignore", invalid="ignore"):
@@ -218,7 +218,7 @@ class FoldBlock:
         is_shifted = bool(self.shift.any())
         # Memory that is used again and again needs to be made only once.
         buffer = np.empty((0, X.shape[1]), dtype=X.dtype)
-        for top, end, tile in _row_tiles(X):
+        for top, end, tile in _row_tiles(X if isinstance(X, FileMatrix) else self._array()):
             for place, rows in enumerate(self.sets):
                 if rows is None:
                     some = np.arange(top, end)
@@ -233,6 +233,11 @@ class FoldBlock:
                     if is_shifted:
                         x -= self.shift
                     add(place, some, x)
+
+    def _array(self) -> NDArray[Any]:
+        """X, which is an array here."""
+        assert isinstance(self.X, np.ndarray)
+        return self.X
 
     def _part(self, X: SparseMatrix, place: int, rows: Rows | None) -> SparseMatrix:
         """A set's rows of a sparse X."""
@@ -398,9 +403,9 @@ class FoldBlock:
             elif isinstance(self.X, FileMatrix):
                 taken = self.X.columns(columns, rows[places]).T
             elif everything:
-                taken = self.X[rows[places]]
+                taken = self._array()[rows[places]]
             else:
-                taken = self.X[np.ix_(rows[places], columns)]
+                taken = self._array()[np.ix_(rows[places], columns)]
             x = taken.astype(np.float64, order="C", copy=False)
             x -= shift
             yield places, x

@@ -17,6 +17,8 @@ Ranking = Callable[[int], Sequence[int]]
 
 # A product with this many vectors takes about twice the time of one with a single vector.
 _FIRST_WIDTH = 16
+# On a device, where reading X takes longer than multiplying it with as many.
+_DEVICE_WIDTH = 64
 _SMALLEST_WIDTH = 4
 _LARGEST_WIDTH = 64
 # So few candidates, if a quarter of them are still to be chosen, are all fetched at once.
@@ -31,11 +33,16 @@ class GramColumns:
     """
 
     def __init__(
-        self, fetch: Callable[[Sequence[int]], Float], limit: int, retained: bool = False
+        self,
+        fetch: Callable[[Sequence[int]], Float],
+        limit: int,
+        retained: bool = False,
+        on_device: bool = False,
     ) -> None:
         self.fetch = fetch
         self._columns: dict[int, Float] = {}
-        self._width = _FIRST_WIDTH
+        self._width = _DEVICE_WIDTH if on_device else _FIRST_WIDTH
+        self._least = _DEVICE_WIDTH // 2 if on_device else _SMALLEST_WIDTH
         self._waiting: Callable[[], float] | None = None
         self._used = 0
         self._places: dict[int, int] = {}  # in the ranking that was asked last
@@ -91,7 +98,7 @@ class GramColumns:
 
     def keep(self, indices: Sequence[int], columns: Float) -> None:
         """Remember fetched columns, dropping the least likely beyond the limit."""
-        self._columns.update(zip(indices, columns, strict=True))
+        self._columns.update((index, columns[place, :]) for place, index in enumerate(indices))
         surplus = len(self._columns) - self._limit
         if surplus <= 0:
             return
@@ -103,7 +110,7 @@ class GramColumns:
 
     def _adapt(self) -> None:
         """Three times as wide as the last batch was of use: a wrong guess costs arithmetic only."""
-        least = _SMALLEST_WIDTH
+        least = self._least
         if self._waiting is not None:
             least = _FIRST_WIDTH + int((_LARGEST_WIDTH - _FIRST_WIDTH) * self._waiting())
             least = max(_SMALLEST_WIDTH, min(least, self._limit // 2))  # others wait as well

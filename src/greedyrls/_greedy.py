@@ -66,6 +66,7 @@ def greedy_path(
         whole), a pandas or polars data frame, a SciPy sparse matrix, data in a file
         (`greedyrls.files`), or a Dask array or data frame, which is worked on where it lies: on
         the cluster of the current `distributed.Client` (docs/scale.md says what works there).
+        With a PyTorch tensor or CuPy array the search runs on its device (docs/gpu.md).
     y : array-like of shape (m,) or (m, t)
         One target, or several that share one set of features. Classes are coded as −1 and +1; more
         than two as one column each, +1 in the column of the class (`GreedyRLSClassifier` does so).
@@ -183,6 +184,7 @@ def greedy_path(
         forced_features=forced_features,
         excluded_features=excluded_features,
         memory_limit=memory_limit,
+        on_device=True,
     )
     check_options(n_runners_up, patience, search, block_rows, callback)
     plan = make_plan(
@@ -278,6 +280,7 @@ def extend_path(
         excluded_features=list(settings.excluded_features),
         feature_names=settings.feature_names_in,
         memory_limit=memory_limit,
+        on_device=True,
     )
     _check_same_data(path, problem)
     size = check_n_features(n_features, problem)

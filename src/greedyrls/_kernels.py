@@ -12,13 +12,16 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-Float = NDArray[np.float64]
+from ._namespace import Float as Float
+from ._namespace import inner, namespace_of, row_dots
 
 # Elements of X converted at a time: 2 MiB in float64, about the second-level cache of a core.
 # Larger tiles go through main memory twice, smaller ones pay the interpreter more often.
 TILE_ELEMENTS = 1 << 18
 # The start reads every tile twice with little arithmetic: a quarter of that cache is best.
 START_ELEMENTS = 1 << 16
+# Of columns on a device at a time: temporaries of 1 GB.
+DEVICE_ELEMENTS = 1 << 27
 
 
 def tiles(X: NDArray[np.generic], elements: int) -> Iterator[tuple[slice, slice]]:
@@ -97,22 +100,43 @@ def loo_losses(
     delta (c), rho (t × c). Result: Σ_j ((r_tj − z_j ρ_t) / (1 − h_j − z_j²/δ))² (t × c),
     Σ_j r_tj² z_j² (t × c) and Σ_j z_j⁴ (c); zeros for these without `with_spread`.
     """
-    total, mixed, fourth = np.zeros(rho.shape), np.zeros(rho.shape), np.zeros(len(delta))
     inverse = (1.0 / delta)[:, None]
-    m = Z.shape[1]
-    height = max(1024, TILE_ELEMENTS // (4 * max(1, len(delta))))
+    c, m = Z.shape
+    # In the cache, or on a device what fits beside X.
+    elements = TILE_ELEMENTS // 4 if isinstance(Z, np.ndarray) else DEVICE_ELEMENTS
+    height = max(1024, elements // max(1, c))
+    total: tuple[Float, Float, Float] | None = None
     for top in range(0, m, height):
-        rows = slice(top, top + height)
-        z, residuals = Z[:, rows], r[:, rows]
-        shrunk = z * z
-        if with_spread:
-            fourth += np.vecdot(shrunk, shrunk)
-            mixed += (residuals * residuals) @ shrunk.T
-        shrunk *= inverse
-        np.subtract(d[rows], shrunk, out=shrunk)
-        for residual, slope, sums in zip(residuals, rho, total, strict=True):
-            error = z * slope[:, None]
-            np.subtract(residual, error, out=error)
-            error /= shrunk
-            sums += np.vecdot(error, error)
-    return total, mixed, fourth
+        rows = slice(top, min(m, top + height))
+        sums = _tile_losses(Z[:, rows], r[:, rows], d[rows], inverse, rho, with_spread)
+        total = sums if total is None else _added(total, sums)
+    assert total is not None
+    return total
+
+
+def _added(
+    one: tuple[Float, Float, Float], other: tuple[Float, Float, Float]
+) -> tuple[Float, Float, Float]:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+
+
+def _tile_losses(
+    Z: Float, r: Float, d: Float, inverse: Float, rho: Float, with_spread: bool
+) -> tuple[Float, Float, Float]:
+    """`loo_losses` of some rows; inverse (c × 1) is 1/δ."""
+    xp = namespace_of(Z)
+    shrunk = Z * Z
+    if with_spread:
+        fourth, mixed = row_dots(shrunk, shrunk), inner(r * r, shrunk)
+    else:
+        fourth, mixed = 0.0 * inverse[:, 0], 0.0 * rho
+    # Numerator and denominator both with the other sign: in place, and the quotient is the same.
+    shrunk *= inverse
+    shrunk -= d
+    losses = []
+    for target in range(r.shape[0]):
+        error = Z * rho[target, :, None]
+        error -= r[target, :]
+        error /= shrunk
+        losses.append(row_dots(error, error))
+    return losses[0][None, :] if len(losses) == 1 else xp.stack(losses), mixed, fourth

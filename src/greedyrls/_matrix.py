@@ -8,15 +8,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _kernels as kernels
+from ._device import DeviceMatrix
 from ._files import FileMatrix
 from ._kernels import Float
+from ._namespace import HOST, Place
 from ._sparse import SparseMatrix
 
-Matrix = NDArray[Any] | SparseMatrix | FileMatrix
+HostMatrix = NDArray[Any] | SparseMatrix | FileMatrix
+Matrix = HostMatrix | DeviceMatrix
 # Numbers in a line of the cache.
 _LINE = 8
 
 Rows = slice | NDArray[np.intp]
+
+
+def place_of(X: Matrix) -> Place:
+    """Where vectors live that go with X."""
+    return X.place if isinstance(X, DeviceMatrix) else HOST
+
+
+def not_on_device(what: str) -> ValueError:
+    """The error for what is not computed there."""
+    return ValueError(
+        f"{what} cannot be computed on a device yet; pass X, y and sample_weight as NumPy arrays."
+    )
+
+
+def on_host(X: Matrix) -> HostMatrix:
+    """X where it must not be on a device."""
+    if isinstance(X, DeviceMatrix):
+        raise not_on_device("This")
+    return X
 
 
 def product(V: Float, X: Matrix) -> Float:
@@ -30,7 +52,7 @@ def start_sums(V: Float, X: Matrix, weights: Float | None) -> tuple[Float, Float
     """V X and the weighted sums of squares of the columns of X, in one pass."""
     if isinstance(X, SparseMatrix):
         return X.product(V), X.squares(weights)
-    if isinstance(X, FileMatrix):
+    if isinstance(X, FileMatrix | DeviceMatrix):
         return X.start_sums(V, weights)
     return kernels.start_sums(V, X, weights)
 
@@ -39,11 +61,15 @@ def columns(X: Matrix, indices: NDArray[np.intp], rows: Rows = slice(None)) -> F
     """Some columns as float64, one per row of the result, all rows or some."""
     if isinstance(X, np.ndarray):
         return kernels.gather(X[rows], indices)
+    if isinstance(X, DeviceMatrix):
+        assert isinstance(rows, slice)
+        return X.columns(indices, rows)
     return X.columns(indices, rows)
 
 
 def part(X: Matrix, rows: NDArray[np.intp], indices: NDArray[np.intp]) -> Float:
     """Some rows of some columns as float64, (rows × c)."""
+    X = on_host(X)
     if isinstance(X, SparseMatrix):
         return X.part(rows, indices)
     if isinstance(X, FileMatrix):
@@ -54,6 +80,10 @@ def part(X: Matrix, rows: NDArray[np.intp], indices: NDArray[np.intp]) -> Float:
 
 def take(X: Matrix, rows: Rows) -> Matrix:
     """Some rows: a view where they are a slice of an array."""
+    if isinstance(X, DeviceMatrix):
+        if not isinstance(rows, slice):
+            raise not_on_device("selections on some of the rows")
+        return X.take(rows)
     return X[rows] if isinstance(X, np.ndarray) else X.take(rows)
 
 
@@ -70,6 +100,8 @@ def value(X: Matrix, row: int, column: int) -> float:
         return float(X.part(np.array([row]), np.array([column]))[0, 0])
     if isinstance(X, FileMatrix):
         return float(X.rows(row, row + 1)[0, column])
+    if isinstance(X, DeviceMatrix):
+        return X.value(row, column)
     return float(X[row, column])
 
 
@@ -80,6 +112,7 @@ def rows_and_columns(
 
     Also whether rows lie together there.
     """
+    X = on_host(X)
     if isinstance(X, SparseMatrix):
         return X.part(rows, indices), True
     if isinstance(X, FileMatrix):
@@ -101,6 +134,7 @@ def entries_of(
     X: Matrix, indices: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], Float]:
     """Rows, columns and values of all that is not 0 in some columns."""
+    X = on_host(X)
     if isinstance(X, SparseMatrix):
         return X.entries(indices)
     if isinstance(X, FileMatrix):

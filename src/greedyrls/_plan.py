@@ -14,6 +14,7 @@ from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds, check_cluster_loss, cluster_folds, folds_within
 from ._criterion import LeaveOneOut, Strategy
 from ._dask import fold_ids
+from ._device import DeviceMatrix
 from ._file_memory import Needs
 from ._files import FileMatrix
 from ._fold_criterion import FoldLoss
@@ -22,6 +23,7 @@ from ._folds import Folds, Split, make_folds
 from ._kernels import Float
 from ._loo_loss import LeaveOneOutLoss, LossState
 from ._losses import Loss, make_loss
+from ._matrix import not_on_device
 from ._problem import Problem, is_whole
 from ._state import LooData, SelectionState
 
@@ -122,6 +124,10 @@ def make_plan(
 ) -> Plan:
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
+    if isinstance(problem.X, DeviceMatrix):
+        if measure.name != "squared" or cv != "loo" or groups is not None:
+            raise not_on_device("Folds and losses other than the squared one")
+        return Plan(measure, None, strategy, block_rows)
     folds = folds_of(problem, cv, groups, labels)
     check_loss(measure, problem, folds)
     return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs))

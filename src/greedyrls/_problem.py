@@ -16,10 +16,12 @@ from sklearn.utils.validation import check_consistent_length
 
 from ._cluster import ClusterMatrix, is_dask
 from ._crew import ask
+from ._device import DeviceMatrix, as_device_matrix
 from ._files import DataFile, FileMatrix, as_file
 from ._kernels import Float
 from ._matrix import Matrix, first_non_finite
 from ._matrix import value as value_of
+from ._namespace import as_float, is_foreign, namespace_of, send, to_host
 from ._sparse import SparseMatrix
 from ._sparse_files import SparseFile
 
@@ -73,7 +75,9 @@ class Problem:
         """How many samples have a weight."""
         if isinstance(self.X, ClusterMatrix):
             return self.X.n_weighted
-        return self.n_samples if self.weights is None else int(np.count_nonzero(self.weights))
+        if self.weights is None:
+            return self.n_samples
+        return int(namespace_of(self.weights).count_nonzero(self.weights))
 
     @property
     def has_weight(self) -> NDArray[np.bool_]:
@@ -98,17 +102,27 @@ def make_problem(
     excluded_features: FeatureList | None = None,
     feature_names: tuple[str, ...] | None = None,
     memory_limit: int | str | None = None,
+    on_device: bool = False,
 ) -> Problem:
     """Check everything that can be checked without a pass over X.
+
+    With `on_device`, device arrays stay where they are and y and the weights follow X there.
 
     Names are those of X if it is a data frame or a file, else `feature_names`. Whether X is finite
     is seen on the first pass, which is made anyway (`report_non_finite`).
     """
     names = feature_names_of(X) or feature_names
-    X = _check_data(X, names, memory_limit)
-    Y, single_target = _check_targets(y, X.shape[0])
-    weights = _check_weights(sample_weight, X.shape[0])
-    n_effective = X.shape[0] if weights is None else int(np.count_nonzero(weights))
+    if on_device and (is_foreign(X) or isinstance(X, DeviceMatrix)):
+        X = X if isinstance(X, DeviceMatrix) else as_device_matrix(X)
+        Y, single_target = _targets_beside(X, y)
+        weights = None if sample_weight is None else _weights_beside(X, sample_weight)
+    else:
+        X = _check_data(X, names, memory_limit)
+        Y, single_target = _check_targets(y, X.shape[0])
+        weights = _check_weights(sample_weight, X.shape[0])
+    n_effective = X.shape[0]
+    if weights is not None:
+        n_effective = int(namespace_of(weights).count_nonzero(weights))
     return finish_problem(
         X,
         Y,
@@ -374,6 +388,37 @@ def _check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Float | N
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample; at least 2 must be positive.")
     return weights
+
+
+def _targets_beside(X: DeviceMatrix, y: Any) -> tuple[Float, bool]:
+    """The targets where X is; those that come from there are checked there."""
+    if not is_foreign(y):
+        Y, single = _check_targets(y, X.shape[0])
+        return send(X.place, Y), single
+    Y = as_float(send(X.place, y))
+    is_good = Y.ndim in (1, 2) and Y.shape[0] == X.shape[0] and 0 not in Y.shape
+    if not (is_good and _is_all_finite(Y)):
+        _check_targets(to_host(Y)[0], X.shape[0])  # says what is wrong
+    return (Y[:, None], True) if Y.ndim == 1 else (Y, False)
+
+
+def _weights_beside(X: DeviceMatrix, sample_weight: Any) -> Float:
+    """The weights where X is, in the same way."""
+    if is_foreign(sample_weight):
+        weights = as_float(send(X.place, sample_weight))
+        xp = X.place.xp
+        if weights.shape == (X.shape[0],) and _is_all_finite(weights):
+            total, least = to_host(xp.sum(weights), xp.min(weights))
+            if 0.0 < total < np.inf and least >= 0.0:
+                return weights
+        sample_weight = to_host(weights)[0]
+    moved: Float = send(X.place, _check_weights(sample_weight, X.shape[0]))
+    return moved
+
+
+def _is_all_finite(values: Float) -> bool:
+    xp = namespace_of(values)
+    return bool(xp.all(xp.isfinite(values)))
 
 
 def _check_finite(values: Float, name: str) -> None:

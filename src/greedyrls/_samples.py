@@ -16,12 +16,25 @@ from ._answers import (
     SampleStatistics,
     SupportSums,
     TargetSums,
+    add_up,
 )
+from ._answers import Scores as Scores
 from ._blocks import RowBlock
 from ._crew import Alone, Crew, Handle, ask
 from ._kernels import Float
 from ._leftovers import Leftovers
 from ._losses import Loss, stratum_factors
+from ._namespace import (
+    HOST,
+    Place,
+    floor_at,
+    namespace_of,
+    places_of,
+    put,
+    to_device,
+    to_host,
+)
+from ._rounds import Rounds, fetched_statistics, make_scores
 
 # A mean is far out if its square is this many times the variance.
 _FAR = 1e4
@@ -29,6 +42,22 @@ _FAR = 1e4
 _SCORE_ELEMENTS = 1 << 19
 # Bytes that kept columns of all blocks together may take however small X is.
 SPARE_BYTES = 1 << 22
+# Elements of Z made at a time on a device (512 MiB).
+_DEVICE_ELEMENTS = 1 << 26
+# Elements scored in a round at least: a smaller round costs the interpreter more than the rows.
+_ROUND_ELEMENTS = 1 << 17
+_DEVICE_ROUND_ELEMENTS = 1 << 25
+# Candidates of the first round at most. On a device each costs less than a second round, but
+# the first is nearly always enough.
+_FIRST_WIDTH = 16
+_DEVICE_FIRST_WIDTH = 8
+# Scoring a candidate costs about as much as a pass over this many columns of X: gathering it,
+# the product with the chosen columns, and a dozen operations on vectors of m. And the bounds of
+# later steps profit from the pass too. A device passes over X as fast as over these vectors.
+_COLUMNS_PER_SCORE = 100
+_DEVICE_COLUMNS_PER_SCORE = 16
+# With as many features their vectors live on the device; shorter ones are faster on the host.
+DEVICE_FEATURES = 1 << 14
 
 
 class StartSums(NamedTuple):
@@ -41,44 +70,62 @@ class StartSums(NamedTuple):
     correlation: Float  # (t × n) x_i · y
 
 
-class Scores(NamedTuple):
-    """Exact leave-one-out sums of some candidates, and what was measured on the way."""
-
-    losses: Float  # (t × c) Σ over rows of the squared LOO error
-    delta: Float  # (c)
-    rho: Float  # (t × c)
-    norms: Float  # (c) ‖z‖²
-    correlations: Float  # (t × c) r·z
-    mixed: Float  # (t × c) Σ r² z²
-    fourth: Float  # (c) Σ z⁴
-
-
 class _Latest(NamedTuple):
     """The best candidate scored since the last step."""
 
     feature: int
     loss: float
     pieces: list[Float]  # its z, a piece for each block
+    moved: list[RowBlock] | None = None  # the blocks with it, if they were moved at once
+    column: Float | None = None  # its column of X, if there is one block
+    statistics: SampleStatistics | None = None  # of the blocks with it
 
 
 class SampleSpace:
     """The driver's view of the rows."""
 
-    def __init__(self, blocks: Iterable[Handle], n_rows: int, crew: Crew | None = None) -> None:
+    def __init__(
+        self,
+        blocks: Iterable[Handle],
+        shape: tuple[int, int],
+        crew: Crew | None = None,
+        place: Place = HOST,
+    ) -> None:
         self._blocks = list(blocks)
         self._crew: Crew = Alone() if crew is None else crew
-        self._rows = n_rows
+        self._rows, n_features = shape
+        # Where the rows are, and where vectors of n features are.
+        self.place = place
+        self.feature_place = HOST if n_features < DEVICE_FEATURES else self.place
         # What is known of the weights; at the start.
-        self.weights: TargetSums = self.total(ask("target_sums"))
+        self.weights = self._weights()
         self._means: Float | None = None
         self._has_far_means = False
         self._latest: _Latest | None = None
+        self._rounds = Rounds()
+        self._statistics: SampleStatistics | None = None  # of the blocks as they are, if known
         self._kept: list[Leftovers] = []
         self.passes = 0
         self.exact_evaluations = 0
-        # How many candidates may be scored at a time, and are at least.
-        self.group = max(1, _SCORE_ELEMENTS // max(1, self._rows))
+        # How many candidates may be scored at a time, and are in the first round of a step.
+        elements = _SCORE_ELEMENTS if self.place.is_host else _DEVICE_ELEMENTS
+        self.group = max(1, elements // max(1, self._rows))
         self.least = 1
+        self.columns_per_score = (
+            _COLUMNS_PER_SCORE if self.place.is_host else _DEVICE_COLUMNS_PER_SCORE
+        )
+        self.first_width = _FIRST_WIDTH if self.place.is_host else _DEVICE_FIRST_WIDTH
+        self.round_elements = _ROUND_ELEMENTS if self.place.is_host else _DEVICE_ROUND_ELEMENTS
+
+    def _weights(self) -> TargetSums:
+        """Sums of the weights and targets, on the host."""
+        found: TargetSums = self.total(ask("target_sums"))
+        if self.place.is_host:
+            return found
+        if isinstance(found.weight, float):
+            return found._replace(targets=to_host(found.targets)[0])
+        weight, targets, *rest = to_host(*found)
+        return TargetSums(float(weight), targets, *map(float, rest))
 
     def score_together(self, largest_block: int, least: int, most: int) -> None:
         """Blocks are far away: what counts is how often they are asked, not for how many."""
@@ -88,7 +135,8 @@ class SampleSpace:
     def fork(self) -> SampleSpace:
         """The same rows for another search; blocks are values, and share their columns."""
         other = copy.copy(self)
-        other._latest = None
+        other._latest = other._statistics = None
+        other._rounds = Rounds()
         other._kept = []
         other.passes = other.exact_evaluations = 0
         return other
@@ -111,9 +159,9 @@ class SampleSpace:
         weight, targets, *_ = self.weights
         target_means = targets / weight if fit_intercept else np.zeros_like(targets)
         self.passes += 1
-        product, diagonal = self.total(ask("start_sums", target_means))
-        correlation, weighted = product[:-1], product[-1]
-        means = weighted / weight if fit_intercept else np.zeros_like(weighted)
+        product, diagonal = self._features(*self.total(ask("start_sums", target_means)))
+        correlation, weighted = product[:-1, :], product[-1, :]
+        means = weighted / weight if fit_intercept else 0.0 * weighted
         self._means = means if fit_intercept else None
         intercept_weight = weight if fit_intercept else None
         spare = SPARE_BYTES / self._rows
@@ -122,20 +170,28 @@ class SampleSpace:
         )
         if fit_intercept:
             diagonal = self._centre(diagonal, correlation, means, weight)
-            self._has_far_means = bool((weight * means**2 > _FAR * diagonal).any())
+            is_far = weight * means**2 > _FAR * diagonal
+            self._has_far_means = bool(namespace_of(is_far).any(is_far))
         return StartSums(weight, means, target_means, diagonal, correlation)
 
     def _centre(self, diagonal: Float, correlation: Float, means: Float, total: float) -> Float:
         """‖x_i‖² after centring; columns whose mean dwarfs their spread are summed anew."""
         centred = diagonal - total * means * means
         # Below this share of the raw sum, more than five digits have cancelled.
-        doubtful = np.flatnonzero(centred < 1e-5 * diagonal)
+        doubtful = places_of(centred < 1e-5 * diagonal)
         if len(doubtful):
             self.each(ask("fetch", doubtful))
         for first in range(0, len(doubtful), self.group):
             some = doubtful[first : first + self.group]
-            centred[some], correlation[:, some] = self.total(ask("fresh_moments", some))
-        return np.maximum(centred, 0.0)
+            norms, products = to_host(*self.total(ask("fresh_moments", some)))
+            put(centred, some, norms)
+            put(correlation, some, products)
+        floored: Float = floor_at(centred, 0.0)
+        return floored
+
+    def _features(self, *values: Float) -> list[Float]:
+        """Vectors of n features, moved to where these are."""
+        return to_host(*values) if self.feature_place.is_host else list(values)
 
     def products(self, indices: Sequence[int], new_anchor: bool = False) -> Float:
         """Gram columns of the named features, then X'a of a new anchor: (c [+ t]) × n, one pass.
@@ -147,11 +203,14 @@ class SampleSpace:
         self.passes += 1
         if new_anchor:
             self._blocks = self.each(ask("anchored"))
+            if self._latest is not None:  # it was moved with the anchor of before
+                self._latest = self._latest._replace(moved=None)
         answer: Products = self.total(ask("products", indices, new_anchor))
-        values = answer.values
+        values, sums = self._features(*answer)
         if self._means is not None:
             first = 0 if self._has_far_means else len(indices)
-            values[first:] -= answer.sums[first:, None] * self._means
+            if first < values.shape[0]:
+                values[first:, :] -= sums[first:, None] * self._means
         return values
 
     def score(
@@ -171,19 +230,43 @@ class SampleSpace:
         Σ z⁴ are computed if asked for.
         """
         self.exact_evaluations += len(indices)
+        if not self.place.is_host:
+            return self._score_on_device(indices, beta, penalty, shrinkage, with_spread)
         if Z is None:
             Z = self.each(ask("residuals", indices, beta))
-        norms, correlations = self.total(ask("moments"), Z)
-        delta = norms + penalty
-        rho = (correlations + shrinkage) / delta
-        losses, mixed, fourth = self.total(ask("losses", delta, rho, with_spread), Z)
+        scores = make_scores(self._crew, self._blocks, Z, penalty, shrinkage, with_spread)
+        losses = scores.losses
         sums = losses[0] if len(losses) == 1 else losses.sum(axis=0)
         row = int(sums.argmin())
         loss = float(sums[row])
         if self._latest is None or loss < self._latest.loss:
             # Very likely the one that will be added: spares making its z again.
             self._latest = _Latest(int(indices[row]), loss, self.each(ask("row", row), Z))
-        return Scores(losses, delta, rho, norms, correlations, mixed, fourth)
+        return scores
+
+    def _score_on_device(
+        self,
+        indices: NDArray[np.intp],
+        beta: Float,
+        penalty: Float,
+        shrinkage: Float,
+        with_spread: bool,
+    ) -> Scores:
+        """`score` in one transfer each way, with the step that will most likely follow."""
+        latest, self._latest = self._latest, None
+        if latest is not None and self._rounds.holds(latest.pieces):
+            latest = None  # is about to be overwritten
+        found, self._blocks = self._rounds.score(
+            self._crew, self._blocks, indices, beta, penalty, shrinkage, with_spread
+        )
+        loss = float(found.scores.losses[:, found.place].sum())
+        if latest is None or loss < latest.loss:
+            feature = int(indices[found.place])
+            latest = _Latest(
+                feature, loss, found.pieces, found.moved, found.column, found.statistics
+            )
+        self._latest = latest
+        return found.scores
 
     def support_sums(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
@@ -205,13 +288,18 @@ class SampleSpace:
         """A candidate's z, a piece for each block."""
         if self._latest is not None and self._latest.feature == index:
             return self._latest.pieces
-        Z = self.each(ask("residuals", np.array([index]), beta))
+        if self.place.is_host:
+            Z = self.each(ask("residuals", np.array([index]), beta))
+        else:
+            (beta,) = to_device(self.place, beta)
+            columns = self.each(ask("gathered", np.array([index])))
+            Z = self.each(ask("without_chosen", beta), columns)
         return self.each(ask("row", 0), Z)
 
     def chosen_products(self, index: int, beta: Float) -> Float:
         """X_S'z of a candidate, (|S|): Pβ up to rounding, if β is right."""
         pieces = self._pieces(index, beta)
-        values: Float = self.total(ask("chosen_products"), pieces).values
+        (values,) = to_host(self.total(ask("chosen_products"), pieces).values)
         return values
 
     def advance(
@@ -221,8 +309,16 @@ class SampleSpace:
 
         along (t) is (a·z)/‖z‖² if there is an anchor a.
         """
+        latest, self._latest, self._statistics = self._latest, None, None
+        if latest is not None and latest.feature == index and latest.moved is not None:
+            self._blocks = self._crew.each(ask("chose", index, latest.column), latest.moved)
+            self._statistics = latest.statistics
+            return
+        self._latest = latest
         pieces = self._pieces(index, beta)
         self._latest = None
+        (rho, *rest) = to_device(self.place, rho, *([] if along is None else [along]))
+        along = rest[0] if rest else None
         self._blocks = self.each(ask("advance", index, delta, rho, along), pieces)
 
     def predictions(self) -> Float:
@@ -298,5 +394,10 @@ class SampleSpace:
 
     def statistics(self) -> SampleStatistics:
         """Sums over all rows of what the bounds and the loss need."""
-        statistics: SampleStatistics = self.total(ask("statistics"))
-        return statistics
+        if self._statistics is not None:
+            return self._statistics
+        if self.place.is_host:
+            statistics: SampleStatistics = self.total(ask("statistics"))
+            return statistics
+        answers = self._crew.answers(ask("statistics"), self._blocks)
+        return add_up(fetched_statistics(answer) for answer in answers)

@@ -12,10 +12,12 @@ from ._alphas import Refit, auto_grid, model_penalties, penalty_scale
 from ._checkpoint import Checkpoint
 from ._cluster import ClusterMatrix
 from ._curves import LooCurve
+from ._device import DeviceMatrix
 from ._files import FileMatrix
 from ._fingerprint import identity_of
 from ._fold_state import FoldData
 from ._kernels import Float
+from ._matrix import not_on_device
 from ._nested import Nested, chosen_of, joint_surface, nested_surface
 from ._path import SelectionPath
 from ._plan import Data, Plan
@@ -41,6 +43,8 @@ def select(
 ) -> SelectionPath:
     """The whole procedure; `data` are those of the problem, if they are there already."""
     began = time.perf_counter()
+    if isinstance(problem.X, DeviceMatrix):
+        _check_device(request)
     plan.prepare(problem, request.limits.size, request.watch.verbose)
     before = problem.X.passes if isinstance(problem.X, FileMatrix) else 0
     checkpoint = None
@@ -78,6 +82,18 @@ def select(
     if checkpoint is not None:
         checkpoint.finish(path)
     return path
+
+
+def _check_device(request: Request) -> None:
+    """What is not computed on a device yet."""
+    if not isinstance(request.alpha, float):
+        raise not_on_device("A choice among several values of alpha")
+    if request.refit == "loo":
+        raise not_on_device("refit_alpha='loo'")
+    if request.size_rule != "min" and request.is_automatic:
+        raise not_on_device(f"size_rule={request.size_rule!r}")
+    if request.checkpoint is not None:
+        raise not_on_device("A checkpoint")
 
 
 def _search_with_chosen_penalty(

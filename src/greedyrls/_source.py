@@ -22,6 +22,7 @@ def problem_of(
     excluded_features: FeatureList | None = None,
     feature_names: tuple[str, ...] | None = None,
     memory_limit: int | str | None = None,
+    on_device: bool = False,
 ) -> Problem:
     """`make_problem`, also for Dask collections, or for rows of them that are gathered already."""
     if not is_dask(X) and not isinstance(X, DaskRows):
@@ -34,6 +35,7 @@ def problem_of(
             excluded_features=excluded_features,
             feature_names=feature_names,
             memory_limit=memory_limit,
+            on_device=on_device,
         )
     if memory_limit is not None:
         raise ValueError(

@@ -12,11 +12,14 @@ from ._blocks import RowBlock
 from ._choice import NumericalLimit, best_first
 from ._cluster import ClusterMatrix
 from ._crew import Crew, Threads, ask
+from ._device import DeviceMatrix
 from ._features import FeatureSpace, Pivot
 from ._files import FileMatrix
 from ._gram import GramColumns, Ranking
 from ._kernels import Float
-from ._matrix import Matrix, take
+from ._matrix import Matrix, place_of
+from ._matrix import take as take_rows
+from ._namespace import HOST, namespace_of, numbers_on, places_of, put, take, to_host
 from ._problem import Problem, report_non_finite
 from ._samples import SampleSpace, Scores
 from ._sparse import SparseMatrix
@@ -29,6 +32,8 @@ _REFINED_PIVOT = 1e-3
 # What is known of the spread of z over the rows loses about 6/√m of itself at every step: with
 # fewer rows than this it is of no use.
 _SPREAD_ROWS = 4096
+# On a device following it takes as long as scoring the candidates that it would have ruled out.
+_DEVICE_SPREAD_ROWS = 1 << 16
 # A feature is rare if it is not 0 in at most this share of the rows.
 _RARE_SHARE = 1 / 16
 # Gram columns of a sparse X that may wait however small it is.
@@ -64,7 +69,7 @@ class LooData:
         n_jobs: int = 1,
     ) -> None:
         self.problem = problem
-        if isinstance(problem.X, FileMatrix):
+        if isinstance(problem.X, FileMatrix | DeviceMatrix):
             n_jobs = 1  # it has threads of its own
         if n_jobs > 1 and block_rows is None:
             block_rows = -(-problem.n_samples // n_jobs)
@@ -74,14 +79,16 @@ class LooData:
             blocks = crew.each(ask("row_block"), problem.X.pieces)
         else:
             blocks = _memory_blocks(problem, problem.X, block_rows)
-        self.samples = SampleSpace(blocks, problem.n_samples, crew)
+        place = HOST if isinstance(problem.X, ClusterMatrix) else place_of(problem.X)
+        self.samples = SampleSpace(blocks, problem.X.shape, crew, place)
         if isinstance(problem.X, ClusterMatrix):
             # z of so many candidates takes about an eighth of a block of X in float64.
             most = max(_SCORED_FAR_AWAY, problem.n_features // 8)
             self.samples.score_together(max(problem.X.counts), _SCORED_FAR_AWAY, most)
         with np.errstate(over="ignore", invalid="ignore"):
             self.start = self.samples.start(problem.fit_intercept, is_shared)
-            if not np.isfinite(self.start.diagonal).all():
+            xp = self.samples.feature_place.xp
+            if not bool(xp.all(xp.isfinite(self.start.diagonal))):
                 report_non_finite(problem)
         # A column has n numbers: a quarter of m of them are a quarter of X, and no more may wait.
         waiting = problem.n_samples // 4
@@ -92,14 +99,15 @@ class LooData:
             waiting = max(_WAITING, problem.X.nbytes // (32 * problem.n_features))
         if isinstance(problem.X, FileMatrix):
             waiting = problem.X.room.gram_columns
-        self.gram = GramColumns(self.samples.products, waiting, is_shared)
+        on_device = not self.samples.place.is_host
+        self.gram = GramColumns(self.samples.products, waiting, is_shared, on_device)
         if isinstance(problem.X, FileMatrix):
             self.gram.widen(problem.X.share_of_waiting)
         # Features that are 0 nearly everywhere have bounds of their own.
         self.is_rare: NDArray[np.bool_] | None = None
         if is_sparse:
             self.is_rare = self.samples.entry_counts() <= _RARE_SHARE * problem.n_samples
-        self.constant = np.flatnonzero(self.start.diagonal == 0.0)
+        self.constant = places_of(self.start.diagonal == 0.0)
         with np.errstate(all="ignore"):
             self.statistics = self.samples.statistics()
         _check_start(problem, self.statistics)
@@ -136,11 +144,12 @@ class SelectionState:
             np.full(problem.n_features, alpha),
             capacity,
         )
-        self.features.follows_spread = problem.n_samples >= _SPREAD_ROWS
+        fewest = _SPREAD_ROWS if data.samples.place.is_host else _DEVICE_SPREAD_ROWS
+        self.features.follows_spread = problem.n_samples >= fewest
         self.gram = data.gram
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
-        self.barred = np.full(problem.n_features, -np.inf)
-        self.barred[list(problem.excluded)] = np.inf
+        self.barred = data.samples.feature_place.full(problem.n_features, -np.inf)
+        put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
         self.rebuilds = 0
         self.largest_drift = 0.0
         self._constant = data.constant
@@ -160,11 +169,13 @@ class SelectionState:
 
     def moments(self) -> tuple[Float, Float, Float, Float]:
         """Gram, correlation, means of the chosen features and of the targets."""
-        chosen, start = self.features.selected, self.start
+        start = self.start
+        chosen = numbers_on(self.features.place, np.array(self.features.selected, dtype=np.intp))
+        correlation, means = to_host(take(start.correlation, chosen), take(start.means, chosen))
         return (
             self.features.gram.copy(),
-            start.correlation[:, chosen].T.copy(),
-            start.means[chosen],
+            correlation.T.copy(),
+            means,
             start.target_means.copy(),
         )
 
@@ -176,7 +187,7 @@ class SelectionState:
     @property
     def candidates(self) -> NDArray[np.intp]:
         """Features that may be added."""
-        return np.flatnonzero(self.barred < 0.0)
+        return places_of(self.barred < 0.0)
 
     def mean_loss(self, total: float) -> float:
         """From a sum over rows and targets to the weighted mean over both."""
@@ -245,7 +256,7 @@ class SelectionState:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
         column = self.gram.take(index, ranking, remaining)
         if len(self._constant):
-            column[self._constant] = 0.0  # a constant column has no products, only rounding
+            put(column, self._constant, 0.0)  # a constant column has no products, only rounding
         beta = self.features.beta(index)
         if self.size and pivot.delta < _REFINED_PIVOT * self.features.pivot_scale(index):
             beta, pivot = self._refined(index, beta)
@@ -280,8 +291,8 @@ class SelectionState:
         The pass also fetches the Gram columns of some features.
         """
         products = self.samples.products(columns, new_anchor=True)
-        self.gram.keep(columns, products[: len(columns)])
-        self.features.set_anchor(products[len(columns) :])
+        self.gram.keep(columns, products[: len(columns), :])
+        self.features.set_anchor(products[len(columns) :, :])
         known = self.statistics
         self.statistics = known._replace(a_r=known.g_r, a_g=known.g_g, a_a=known.g_g)
 
@@ -290,7 +301,7 @@ class SelectionState:
         self.rebuilds += 1
         try:
             columns = self.samples.products(self.features.selected)
-            columns[:, self._constant] = 0.0
+            put(columns, self._constant, 0.0)
             self.features.rebuild(columns)
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
@@ -302,7 +313,7 @@ def _check_start(problem: Problem, known: SampleStatistics) -> None:
     if weights is not None and known.smallest_d < _SMALLEST_D:
         which = "one row"
         if not isinstance(problem.X, ClusterMatrix):
-            row = int(weights.argmax())
+            row = int(namespace_of(weights).argmax(weights))
             which = f"row {row}, {float(weights[row])!r},"
         raise ValueError(
             f"sample_weight of {which} dwarfs all others: nothing is left of them when it is left "
@@ -321,11 +332,12 @@ def _memory_blocks(problem: Problem, X: Matrix, block_rows: int | None) -> list[
     if isinstance(X, FileMatrix):
         block_rows = None  # it has chunks of its own
     height = m if block_rows is None else max(1, min(m, block_rows))
+    pieces = [slice(top, min(m, top + height)) for top in range(0, m, height)]
     return [
         RowBlock.from_rows(
-            X if height == m else take(X, slice(top, top + height)),
-            problem.Y[top : top + height],
-            None if problem.weights is None else problem.weights[top : top + height],
+            X if height == m else take_rows(X, rows),
+            problem.Y[rows, :],
+            None if problem.weights is None else problem.weights[rows],
         )
-        for top in range(0, m, height)
+        for rows in pieces
     ]

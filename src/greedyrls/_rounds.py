@@ -1,0 +1,265 @@
+"""A round of scores on a device, with the step that will most likely follow.
+
+One transfer takes the candidates and their coefficients to the device, another brings everything
+back that the driver decides by: losses, pivots, and the statistics of the model with the best of
+these candidates, which is added before anybody has asked. Should another one be chosen, blocks are
+values, and nothing is lost but a little time of the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._answers import SampleStatistics, Scores, add_up
+from ._blocks import RowBlock
+from ._crew import Alone, Crew, ask
+from ._kernels import Float
+from ._matrix import place_of
+from ._namespace import (
+    Array,
+    flattened,
+    split,
+    stacked,
+    take,
+    take_rows,
+    to_device,
+    to_host,
+    whole_numbers,
+)
+from ._replay import Replay, recorder_of
+
+# Recorded work reads all of the room for chosen columns: with more numbers in it than this, reading
+# them takes longer than launching.
+_RECORDED_ELEMENTS = 1 << 27
+# What was done once in this process without recording, so that all kernels are loaded.
+_DONE: set[tuple[object, ...]] = set()
+
+
+class Round(NamedTuple):
+    """What a round found."""
+
+    scores: Scores
+    place: int  # of the best candidate
+    pieces: list[Float]  # its z, a piece for each block
+    moved: list[RowBlock]  # the blocks with it
+    column: Float | None  # its column, if there is one block
+    statistics: SampleStatistics  # of these blocks
+
+
+class _Terms(NamedTuple):
+    """What is sent to the device, one after the other in a vector."""
+
+    numbers: Float  # (c) which features
+    beta: Float  # (|S| × c), or more rows that are 0
+    penalty: Float  # (c)
+    shrinkage: Float  # (t × c)
+
+
+class _Found(NamedTuple):
+    """What is left on the device."""
+
+    packed: Array  # all that the host asks for, in a row; on the host after recorded work
+    pieces: list[Float]
+    moved: list[RowBlock]
+    column: Float | None
+
+
+def find(crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool) -> _Found:
+    """The round itself, all of it on the device."""
+    xp = place_of(blocks[0].X).xp
+    indices = whole_numbers(terms.numbers)
+    columns = crew.each(ask("gathered", indices), blocks)
+    Z = crew.each(ask("without_chosen", terms.beta), blocks, columns)
+    scores = make_scores(crew, blocks, Z, terms.penalty, terms.shrinkage, with_spread)
+    losses = scores.losses
+    best = xp.argmin(
+        losses[0, :] if losses.shape[0] == 1 else xp.sum(losses, axis=0), axis=0, keepdims=True
+    )
+
+    def chosen(values: Float) -> Array:
+        return take(values, best)[..., 0]
+
+    pieces = crew.each(ask("row", best), blocks, Z)
+    along = None
+    if blocks[0].anchor is not None:
+        norm = chosen(scores.norms)
+        along = crew.total(ask("along"), blocks, pieces).values / (norm + (norm == 0.0))
+    question = ask("moved", chosen(scores.delta), chosen(scores.rho), along)
+    moved = crew.each(question, blocks, pieces)
+    statistics = crew.each(ask("statistics"), moved)
+    column = None
+    if len(blocks) == 1:
+        column = take_rows(columns[0], best)[0, :]
+    packed = flattened(
+        xp.astype(best, xp.float64), *scores, *(sums for answer in statistics for sums in answer)
+    )
+    return _Found(packed, pieces, moved, column)
+
+
+def make_scores(
+    crew: Crew,
+    blocks: Sequence[RowBlock],
+    Z: list[Float],
+    penalty: Float,
+    shrinkage: Float,
+    with_spread: bool,
+) -> Scores:
+    """Candidates from their z, where the blocks are."""
+    norms, correlations = crew.total(ask("moments"), blocks, Z)
+    delta = norms + penalty
+    rho = (correlations + shrinkage) / delta
+    losses, mixed, fourth = crew.total(ask("losses", delta, rho, with_spread), blocks, Z)
+    return Scores(losses, delta, rho, norms, correlations, mixed, fourth)
+
+
+class Rounds:
+    """Rounds of one search; those that are like many before are recorded."""
+
+    def __init__(self) -> None:
+        self._key: tuple[object, ...] = ()
+        self._recorded: _Recorded | None = None
+
+    def score(
+        self,
+        crew: Crew,
+        blocks: list[RowBlock],
+        indices: NDArray[np.intp],
+        beta: Float,
+        penalty: Float,
+        shrinkage: Float,
+        with_spread: bool,
+    ) -> tuple[Round, list[RowBlock]]:
+        """A round, and the blocks as they are, which may have been moved in memory."""
+        terms = _Terms(indices.astype(np.float64), beta, penalty, shrinkage)
+        recorded = self._recording(blocks, terms, with_spread)
+        if recorded is None:
+            moved = to_device(place_of(blocks[0].X), *terms)
+            found = find(crew, blocks, _Terms(*moved), with_spread)
+        else:
+            blocks, found = recorded.run(blocks[0], terms)
+        return _unpacked(found, len(blocks), *shrinkage.shape), blocks
+
+    def _recording(
+        self, blocks: list[RowBlock], terms: _Terms, with_spread: bool
+    ) -> _Recorded | None:
+        """The recorded round for such terms, if there is one or it is worth making."""
+        block = blocks[0]
+        recorder = recorder_of(place_of(block.X)) if len(blocks) == 1 else None
+        room = None if recorder is None else block.columns.room
+        if recorder is None or room is None or room.shape[0] < len(block.chosen):
+            return None
+        if room.shape[0] * room.shape[1] > _RECORDED_ELEMENTS:
+            return None
+        kind = (block.anchor is None, with_spread, block.weights is None, block.r.shape[0] == 1)
+        key = (id(room), len(terms.numbers), *kind)
+        if key != self._key:
+            if self._recorded is not None and len(terms.numbers) != self._key[1]:
+                return None  # a second round of a step: seldom enough
+            self._key, self._recorded = key, None
+        if kind not in _DONE:
+            _DONE.add(kind)
+            return None
+        if self._recorded is None:
+            self._recorded = _Recorded(recorder, block, room, terms, with_spread)
+        return self._recorded
+
+    def holds(self, pieces: list[Float]) -> bool:
+        """Whether the next recorded round overwrites these."""
+        return self._recorded is not None and pieces is self._recorded.pieces
+
+
+class _Recorded:
+    """A round of one block, recorded."""
+
+    def __init__(
+        self,
+        recorder: type[Replay],
+        block: RowBlock,
+        room: Float,
+        terms: _Terms,
+        with_spread: bool,
+    ) -> None:
+        place = place_of(block.X)
+        t, c = terms.shrinkage.shape
+        shapes = [(c,), (room.shape[0], c), (c,), (t, c)]
+        sent = place.zeros(sum(int(np.prod(shape)) for shape in shapes))
+        own = _state_of(block)
+        self._current = _with_state(block, own)
+
+        def work(sent: Array, own: Array) -> tuple[Array, ...]:
+            found = find(
+                Alone(), [_with_state(block, own)], _Terms(*split(sent, shapes)), with_spread
+            )
+            assert found.column is not None
+            return found.packed, found.pieces[0], _state_of(found.moved[0]), found.column
+
+        self._replay = recorder(work, (sent, own))
+        _, z, state, self._column = self._replay.outputs
+        self._given = _Terms(*split(self._replay.given, shapes))
+        self.pieces = [z]
+        self._moved = _with_state(block, state)
+
+    def run(self, block: RowBlock, terms: _Terms) -> tuple[list[RowBlock], _Found]:
+        """The round for a block; its r, d and anchor are copied to where the record has them."""
+        for room, term in zip(self._given, terms, strict=True):
+            room[: len(term)] = term
+        self._given.beta[len(terms.beta) :] = 0.0
+        own = self._replay.inputs[1]
+        if _is_same(block, self._moved):
+            own[...] = self._replay.outputs[2]
+        elif not _is_same(block, self._current):
+            own[...] = _state_of(block)
+        packed = self._replay.run()
+        chosen = block.chosen
+        moved = replace(self._moved, chosen=chosen)
+        found = _Found(packed, self.pieces, [moved], self._column)
+        return [replace(self._current, chosen=chosen)], found
+
+
+def _state_of(block: RowBlock) -> Float:
+    """All that changes in a block as one matrix, (t + 1 [+ t] × m)."""
+    parts = [block.r, block.d[None, :]]
+    return stacked(parts if block.anchor is None else [*parts, block.anchor])
+
+
+def _is_same(one: RowBlock, other: RowBlock) -> bool:
+    """Whether all that changes is the very same memory; a new anchor comes to r as it is."""
+    return one.r is other.r and one.d is other.d and one.anchor is other.anchor
+
+
+def _with_state(block: RowBlock, state: Float) -> RowBlock:
+    """The block with that matrix for its own."""
+    t = block.r.shape[0]
+    anchor = None if block.anchor is None else state[t + 1 :, :]
+    return replace(block, r=state[:t, :], d=state[t, :], anchor=anchor)
+
+
+def _unpacked(found: _Found, n_blocks: int, t: int, c: int) -> Round:
+    """On the host, from the one vector that is fetched."""
+    score_shapes: list[tuple[int, ...]] = [(t, c), (c,), (t, c), (c,), (t, c), (t, c), (c,)]
+    sums: list[tuple[int, ...]] = [*([(t,)] * 6), *([()] * 4)]
+    (packed,) = to_host(found.packed)
+    place, *values = split(packed, [(1,), *score_shapes, *(sums * n_blocks)])
+    count = len(score_shapes)
+    answers = [
+        SampleStatistics._make(values[first : first + len(sums)])
+        for first in range(count, len(values), len(sums))
+    ]
+    return Round(
+        Scores(*values[:count]),
+        int(place[0]),
+        found.pieces,
+        found.moved,
+        found.column,
+        add_up(answers),
+    )
+
+
+def fetched_statistics(answer: SampleStatistics) -> SampleStatistics:
+    """On the host, in one transfer."""
+    return SampleStatistics._make(to_host(*answer))

@@ -1,0 +1,286 @@
+"""Device arrays: the same path as NumPy's, on PyTorch tensors and on strict arrays of the standard.
+
+Neither needs a GPU: what runs on one is the same code. `test_gpu.py` has what needs one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import greedyrls._namespace as namespace
+import greedyrls._rounds as rounds
+import greedyrls._samples as samples
+from greedyrls import SelectionPath, extend_path, greedy_path
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+
+Array = NDArray[Any]
+MAKERS: dict[str, Callable[[Array], Any]] = {"torch": torch.tensor, "strict": strict.asarray}
+
+
+def random_problem(seed: int, m: int, n: int, targets: int = 1) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n)) + rng.standard_normal(n)
+    Y = X[:, :4] @ rng.standard_normal((4, targets)) + rng.standard_normal((m, targets))
+    return X, Y if targets > 1 else Y[:, 0]
+
+
+def assert_same_path(path: SelectionPath, other: SelectionPath) -> None:
+    np.testing.assert_array_equal(path.indices, other.indices)
+    np.testing.assert_allclose(path.losses, other.losses, rtol=1e-10)
+    np.testing.assert_allclose(path.standard_errors, other.standard_errors, rtol=1e-7)
+    np.testing.assert_allclose(path.moments.gram, other.moments.gram, rtol=1e-9, atol=1e-9)
+    k = len(path)
+    np.testing.assert_allclose(path.coef(k), other.coef(k), rtol=1e-7, atol=1e-10)
+    assert path.initial_loss == pytest.approx(other.initial_loss, rel=1e-12)
+    for step, again in zip(path.steps, other.steps, strict=True):
+        assert [index for index, _ in step.runners_up] == [index for index, _ in again.runners_up]
+        assert step.forced == again.forced
+
+
+@pytest.fixture(params=["host", "device"])
+def features(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where vectors of n features are: on the host if they are short."""
+    if request.param == "device":
+        monkeypatch.setattr(samples, "DEVICE_FEATURES", 1)
+    return str(request.param)
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"fit_intercept": False},
+    {"n_runners_up": 3},
+    {"forced_features": [7, 3], "excluded_features": [0, 9]},
+    {"block_rows": 23},
+    {"search": "bounded"},
+    {"search": "exhaustive", "n_runners_up": 1},
+    {"patience": 2},
+    {"alpha": 1e-6, "search": "bounded"},
+]
+
+
+@pytest.mark.usefixtures("features")
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("maker", MAKERS)
+def test_same_path_as_numpy(maker: str, options: dict[str, Any]) -> None:
+    make = MAKERS[maker]
+    X, y = random_problem(1, 70, 40)
+    assert_same_path(greedy_path(make(X), make(y), 10, **options), greedy_path(X, y, 10, **options))
+
+
+@pytest.mark.usefixtures("features")
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("targets", [1, 3])
+def test_weights_and_targets(maker: str, targets: int) -> None:
+    make = MAKERS[maker]
+    X, Y = random_problem(2, 90, 30, targets)
+    weights = np.random.default_rng(3).uniform(0.0, 2.0, 90)
+    weights[:4] = 0.0
+    for search in ("bounded", "exhaustive"):
+        path = greedy_path(make(X), make(Y), 8, sample_weight=make(weights), search=search)
+        assert_same_path(path, greedy_path(X, Y, 8, sample_weight=weights, search=search))
+
+
+@pytest.mark.usefixtures("features")
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("dtype", ["float32", "int16", "bool"])
+def test_other_types_are_summed_in_float64(maker: str, dtype: str) -> None:
+    X, y = random_problem(4, 300, 20)
+    X = X > 0.0 if dtype == "bool" else (10 * X).astype(dtype)
+    path = greedy_path(MAKERS[maker](X), MAKERS[maker](y), 6, search="bounded")
+    assert_same_path(path, greedy_path(X, y, 6, search="bounded"))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_columns_that_lie_together(dtype: str) -> None:
+    X, y = random_problem(5, 400, 30)
+    X = X.astype(dtype)
+    tensor = torch.tensor(np.ascontiguousarray(X.T)).T
+    assert not tensor.is_contiguous()
+    assert_same_path(greedy_path(tensor, y, 8), greedy_path(X, y, 8))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    m=st.integers(3, 60),
+    n=st.integers(2, 40),
+    targets=st.integers(1, 2),
+    alpha=st.sampled_from([1e-2, 1.0, 100.0]),
+    fit_intercept=st.booleans(),
+    weighted=st.booleans(),
+    search=st.sampled_from(["bounded", "exhaustive"]),
+    maker=st.sampled_from(sorted(MAKERS)),
+)
+def test_random_problems(
+    seed: int,
+    m: int,
+    n: int,
+    targets: int,
+    alpha: float,
+    fit_intercept: bool,
+    weighted: bool,
+    search: Any,
+    maker: str,
+) -> None:
+    make = MAKERS[maker]
+    rng = np.random.default_rng(seed)
+    X, Y = rng.standard_normal((m, n)), rng.standard_normal((m, targets))
+    options: dict[str, Any] = {"alpha": alpha, "fit_intercept": fit_intercept, "search": search}
+    weights = rng.uniform(0.5, 2.0, m) if weighted else None
+    k = min(n, 8, m - 1)
+    there = None if weights is None else make(weights)
+    path = greedy_path(make(X), make(Y), k, sample_weight=there, **options)
+    other = greedy_path(X, Y, k, sample_weight=weights, **options)
+    np.testing.assert_array_equal(path.indices, other.indices)
+    np.testing.assert_allclose(path.losses, other.losses, rtol=1e-8)
+
+
+@pytest.mark.usefixtures("features")
+@pytest.mark.parametrize("maker", MAKERS)
+def test_duplicate_and_constant_columns(maker: str) -> None:
+    X, y = random_problem(6, 80, 12)
+    X = np.column_stack([X, X[:, 2], np.full(80, 3.0), X[:, 0] + 1e5])
+    path = greedy_path(MAKERS[maker](X), y, 13, search="bounded")
+    np.testing.assert_array_equal(path.indices, greedy_path(X, y, 13, search="bounded").indices)
+
+
+@pytest.mark.usefixtures("features")
+def test_nearly_dependent_columns_are_refined() -> None:
+    X, y = random_problem(7, 200, 10)
+    X = np.column_stack([X, X[:, :3] + 1e-7 * np.random.default_rng(8).standard_normal((200, 3))])
+    options: dict[str, Any] = {"alpha": 1e-8, "search": "bounded"}
+    path = greedy_path(torch.tensor(X), y, 12, **options)
+    other = greedy_path(X, y, 12, **options)
+    np.testing.assert_array_equal(path.indices, other.indices)
+    np.testing.assert_allclose(path.losses, other.losses, rtol=1e-6)
+
+
+class Imitation:
+    """Recorded work without a GPU: fixed memory that the next run overwrites."""
+
+    made = 0
+
+    def __init__(self, work: Callable[..., Sequence[Any]], inputs: Sequence[Any]) -> None:
+        Imitation.made += 1
+        self.inputs = inputs
+        self.outputs = [values.clone() for values in work(*inputs)]
+        self.given = np.full(inputs[0].shape, np.nan)
+        self._work = work
+
+    def run(self) -> Array:
+        self.inputs[0].copy_(torch.from_numpy(self.given))
+        for own, new in zip(self.outputs, self._work(*self.inputs), strict=True):
+            own.copy_(new)
+        return np.array(self.outputs[0].numpy())
+
+
+@pytest.mark.usefixtures("features")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("m", "n", "k"), [(300, 200, 30), (2000, 150, 40), (200, 90, 80)])
+def test_recorded_rounds(
+    m: int, n: int, k: int, weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounds, "recorder_of", lambda place: Imitation)
+    Imitation.made = 0
+    rng = np.random.default_rng(m)
+    X, y = random_problem(m, m, n)
+    weights = rng.uniform(0.5, 2.0, m) if weighted else None
+    options: dict[str, Any] = {"sample_weight": weights, "search": "bounded"}
+    assert_same_path(greedy_path(torch.tensor(X), y, k, **options), greedy_path(X, y, k, **options))
+    assert Imitation.made
+
+
+def test_one_transfer_a_step() -> None:
+    rng = np.random.default_rng(9)
+    y = np.sign(rng.standard_normal(5000))
+    X = rng.standard_normal((5000, 300)) + 0.05 * y[:, None] * rng.standard_normal(300)
+    counts = []
+    for k in (10, 30):
+        before = namespace.Transfers.count
+        path = greedy_path(torch.tensor(X), y, k)
+        counts.append(namespace.Transfers.count - before)
+    # A transfer a step, one for each pass, and now and then a second round.
+    assert counts[1] - counts[0] <= 1.5 * 20 + path.counters.passes
+
+
+def test_the_path_goes_on() -> None:
+    X, y = random_problem(10, 100, 20)
+    tensor = torch.tensor(X)
+    path = greedy_path(tensor, y, 4)
+    assert_same_path(extend_path(path, tensor, y, 9), greedy_path(X, y, 9))
+
+
+def test_callback_and_automatic_size() -> None:
+    X, y = random_problem(11, 100, 20)
+    seen: list[int] = []
+    path = greedy_path(torch.tensor(X), y, 9, callback=lambda step: seen.append(step.index))
+    assert seen == path.indices.tolist()
+    sized = greedy_path(torch.tensor(X), y, "auto")
+    assert sized.chosen_size == greedy_path(X, y, "auto").chosen_size
+
+
+def test_inputs_are_not_changed() -> None:
+    X, y = random_problem(12, 100, 20)
+    tensor, target = torch.tensor(X, requires_grad=True), torch.tensor(y)
+    greedy_path(tensor, target, 5, search="bounded")
+    np.testing.assert_array_equal(tensor.detach().numpy(), X)
+    np.testing.assert_array_equal(target.numpy(), y)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_errors_name_the_value(maker: str) -> None:
+    make = MAKERS[maker]
+    X, y = random_problem(13, 30, 6)
+    bad = X.copy()
+    bad[17, 4] = np.nan
+    with pytest.raises(ValueError, match="NaN: row 17, column 4"):
+        greedy_path(make(bad), make(y), 2)
+    bad_y = y.copy()
+    bad_y[5] = np.inf
+    with pytest.raises(ValueError, match="y contains infinity: row 5"):
+        greedy_path(make(X), make(bad_y), 2)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        greedy_path(make(X), make(y[:-1]), 2)
+    weights = np.ones(30)
+    weights[3] = -1.0
+    with pytest.raises(ValueError, match=r"row 3 has -1\.0"):
+        greedy_path(make(X), make(y), 2, sample_weight=make(weights))
+    with pytest.raises(ValueError, match=r"2 dimensions .* shape \(30,\)"):
+        greedy_path(make(y), make(y), 2)
+    with pytest.raises(ValueError, match="X is empty"):
+        greedy_path(make(X[:, :0]), make(y), 2)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cv": 5},
+        {"loss": "absolute"},
+        {"alpha": [0.1, 1.0]},
+        {"alpha": "auto"},
+        {"refit_alpha": "loo"},
+        {"checkpoint": "path.json"},
+    ],
+    ids=str,
+)
+def test_what_is_not_there_yet(options: dict[str, Any]) -> None:
+    X, y = random_problem(14, 30, 6)
+    with pytest.raises(ValueError, match="cannot be computed on a device yet"):
+        greedy_path(torch.tensor(X), y, 2, **options)
+
+
+def test_sparse_and_complex_tensors_are_refused() -> None:
+    X, y = random_problem(15, 30, 6)
+    with pytest.raises(TypeError, match="sparse tensor"):
+        greedy_path(torch.tensor(X).to_sparse(), y, 2)
+    with pytest.raises(ValueError, match="real numbers"):
+        greedy_path(torch.tensor(X + 1j), y, 2)
