@@ -24,6 +24,7 @@ from ._kernels import Float
 from ._loo_loss import LeaveOneOutLoss, LossState
 from ._losses import Loss, make_loss
 from ._matrix import not_on_device
+from ._namespace import as_float, is_foreign, to_host
 from ._problem import Problem, is_whole
 from ._state import LooData, SelectionState
 
@@ -125,12 +126,24 @@ def make_plan(
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
     if isinstance(problem.X, DeviceMatrix):
-        if measure.name != "squared" or cv != "loo" or groups is not None:
-            raise not_on_device("Folds and losses other than the squared one")
-        return Plan(measure, None, strategy, block_rows)
+        if measure.name != "squared":
+            raise not_on_device(f"loss={measure.name!r}")
+        return Plan(measure, _device_folds(problem, cv, groups), strategy, block_rows)
     folds = folds_of(problem, cv, groups, labels)
     check_loss(measure, problem, folds)
     return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs))
+
+
+def _device_folds(problem: Problem, cv: Any, groups: ArrayLike | None) -> Folds | None:
+    """`folds_of` rows on a device: splitters are shown their targets and weights on the host."""
+    weights = None if problem.weights is None else to_host(problem.weights)[0]
+    target = None
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        (Y,) = to_host(problem.Y)
+        target = _split_target(replace(problem, Y=Y))
+    if is_foreign(cv):  # fold ids
+        cv = to_host(as_float(cv))[0].astype(np.intp)
+    return make_folds(cv, problem.n_samples, y=target, labels=None, groups=groups, weights=weights)
 
 
 def check_jobs(n_jobs: Any) -> int:
