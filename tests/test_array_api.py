@@ -306,6 +306,40 @@ def test_folds_of_hostile_data_as_in_numpy(maker: str, kind: str) -> None:
     np.testing.assert_allclose(path.losses, other.losses, rtol=1e-8)
 
 
+CHOSEN: list[tuple[Any, dict[str, Any]]] = [
+    (6, {"alpha": "auto"}),
+    (6, {"alpha": [0.1, 10.0], "cv": 4}),
+    (6, {"alpha": [0.1, 10.0], "alpha_rule": "joint"}),
+    (6, {"alpha": 1.0, "refit_alpha": "loo"}),
+    ("auto", {"alpha": 1.0, "size_rule": "1se"}),
+    ("auto", {"alpha": [1.0, 50.0], "size_rule": "1se", "alpha_cv": 3}),
+]
+
+
+@pytest.mark.usefixtures("features")
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize(("size", "options"), CHOSEN, ids=str)
+@pytest.mark.parametrize("maker", MAKERS)
+def test_penalties_and_sizes_are_chosen_as_in_numpy(
+    maker: str, size: Any, options: dict[str, Any], is_weighted: bool
+) -> None:
+    make = MAKERS[maker]
+    X, y = random_problem(24, 80, 14, 2)
+    weights = np.random.default_rng(5).choice([0.0, 1.0, 2.0], 80) if is_weighted else None
+    path = greedy_path(X, y, size, sample_weight=weights, **options)
+    there = None if weights is None else make(weights)
+    other = greedy_path(make(X), make(y), size, sample_weight=there, **options)
+    np.testing.assert_array_equal(path.indices, other.indices)
+    np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
+    assert path.chosen_size == other.chosen_size
+    assert path.settings.alpha == pytest.approx(other.settings.alpha, rel=1e-9)
+    k = path.chosen_size
+    np.testing.assert_allclose(path.coef(k), other.coef(k), rtol=1e-6, atol=1e-9)
+    if path.surface is not None:
+        assert other.surface is not None
+        np.testing.assert_allclose(path.surface.losses, other.surface.losses, rtol=1e-7)
+
+
 def test_fold_ids_may_be_on_the_device() -> None:
     X, y = random_problem(23, 60, 8)
     ids = np.arange(60) % 3
@@ -318,9 +352,7 @@ def test_fold_ids_may_be_on_the_device() -> None:
     [
         {"loss": "absolute"},
         {"loss": "absolute", "cv": 5},
-        {"alpha": [0.1, 1.0]},
-        {"alpha": "auto"},
-        {"refit_alpha": "loo"},
+        {"alpha": [0.1, 1.0], "alpha_rule": "all_features"},
         {"checkpoint": "path.json"},
     ],
     ids=str,

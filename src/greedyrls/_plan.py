@@ -125,25 +125,27 @@ def make_plan(
 ) -> Plan:
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
-    if isinstance(problem.X, DeviceMatrix):
-        if measure.name != "squared":
-            raise not_on_device(f"loss={measure.name!r}")
-        return Plan(measure, _device_folds(problem, cv, groups), strategy, block_rows)
+    if isinstance(problem.X, DeviceMatrix) and measure.name != "squared":
+        raise not_on_device(f"loss={measure.name!r}")
     folds = folds_of(problem, cv, groups, labels)
     check_loss(measure, problem, folds)
     return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs))
 
 
-def _device_folds(problem: Problem, cv: Any, groups: ArrayLike | None) -> Folds | None:
+def _device_folds(
+    problem: Problem, cv: Any, groups: ArrayLike | None, labels: NDArray[Any] | None
+) -> Folds | None:
     """`folds_of` rows on a device: splitters are shown their targets and weights on the host."""
-    weights = None if problem.weights is None else to_host(problem.weights)[0]
+    weights = problem.host_weights
     target = None
     if hasattr(cv, "split") and not isinstance(cv, str):
         (Y,) = to_host(problem.Y)
         target = _split_target(replace(problem, Y=Y))
     if is_foreign(cv):  # fold ids
         cv = to_host(as_float(cv))[0].astype(np.intp)
-    return make_folds(cv, problem.n_samples, y=target, labels=None, groups=groups, weights=weights)
+    return make_folds(
+        cv, problem.n_samples, y=target, labels=labels, groups=groups, weights=weights
+    )
 
 
 def check_jobs(n_jobs: Any) -> int:
@@ -176,6 +178,8 @@ def folds_of(
     """`cv` and `groups` for the rows of a problem; None means exact leave-one-out."""
     if isinstance(problem.X, ClusterMatrix):
         return cluster_folds(problem.X, fold_ids(problem.X, cv), groups, n_classes(problem))
+    if isinstance(problem.X, DeviceMatrix):
+        return _device_folds(problem, cv, groups, labels)
     return make_folds(
         cv,
         problem.n_samples,
