@@ -68,8 +68,9 @@ class FoldBlock:
     Y: Float  # (rows × t) less their shift
     shift: Float
     splits: tuple[HeldOutRows, ...] = ()
-    # Each set's rows of a sparse X: a cache, which is not sought again in every pass.
+    # Each set's rows of a sparse X, or their numbers on a device: caches.
     parts: dict[int, SparseMatrix] = field(default_factory=dict)
+    numbers: dict[int, Any] = field(default_factory=dict)
 
     @classmethod
     def from_rows(
@@ -217,8 +218,10 @@ class FoldBlock:
         """`_visit` with all rows of a set at once."""
         (shift,) = to_device(X.place, self.shift)
         for place, rows in enumerate(self.sets):
-            every = np.arange(X.shape[0]) if rows is None else rows
-            where = numbers_on(X.place, every)
+            if place not in self.numbers:
+                every = np.arange(X.shape[0]) if rows is None else rows
+                self.numbers[place] = numbers_on(X.place, every)
+            where = self.numbers[place]
             taken = X.values if rows is None else take_rows(X.values, where)
             if self.shift.any():
                 taken = as_float(taken) - shift

@@ -42,14 +42,14 @@ def _sums_of_others(parts: Float) -> tuple[Float, Float]:
     return others, total
 
 
-def local_block(problem: Problem, folds: Folds) -> FoldBlock:
+def local_block(problem: Problem, folds: Folds, is_partition: bool) -> FoldBlock:
     """All rows of a problem in memory (or in a file) as one block."""
     # Row sets that are summed: the test rows of each split, training rows that are not the
     # complement, and all rows unless these are the sum of the test sets.
     tests = tuple(split.test for split in folds.splits)
-    trains = tuple(split.train for split in folds.splits)
-    direct = tuple(split.train for split in folds.splits if not split.is_complement)
-    every = () if folds.is_partition else (None,)
+    direct = tuple(split.given for split in folds.splits if split.given is not None)
+    trains = tuple(split.train for split in folds.splits) if direct else ()
+    every = () if is_partition else (None,)
     return FoldBlock.from_rows(
         problem.here, problem.Y, problem.weights, (*tests, *direct, *every), trains
     )

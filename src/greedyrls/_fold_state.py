@@ -56,7 +56,9 @@ def _rows_of(problem: Problem, folds: Folds | ClusterFolds) -> FoldRows:
     is_partition = folds.is_partition
     if isinstance(folds, Folds):
         complements = [split.is_complement for split in folds.splits]
-        return FoldRows(problem, [local_block(problem, folds)], complements, is_partition)
+        return FoldRows(
+            problem, [local_block(problem, folds, is_partition)], complements, is_partition
+        )
     assert isinstance(problem.X, ClusterMatrix)
     crew, count = problem.X.crew, folds.n_splits
     blocks = crew.each(ask("fold_block", count, is_partition), problem.X.pieces, folds.ids)

@@ -60,7 +60,7 @@ def outer_folds(
         folds = _given_outer_folds(problem, alpha_cv, groups, labels)
     assert isinstance(folds, Folds)
     for number, split in enumerate(folds.splits):
-        if counted[split.train].sum() < 2:
+        if split.n_trained_on(counted) < 2:
             raise ValueError(
                 f"Split {number} of alpha_cv ({folds.description}) trains on fewer than 2 samples; "
                 "use other outer folds, or a number for alpha."

@@ -108,7 +108,9 @@ def _folds_within(folds: Folds | ClusterFolds, problem: Problem) -> Folds | Clus
 def splits_within(folds: Folds, counted: NDArray[np.bool_]) -> list[Split]:
     """Splits that have training and test rows among some."""
     return [
-        split for split in folds.splits if counted[split.train].any() and counted[split.test].any()
+        split
+        for split in folds.splits
+        if split.n_trained_on(counted) > 0 and counted[split.test].any()
     ]
 
 
