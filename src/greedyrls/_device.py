@@ -122,6 +122,10 @@ class DeviceMatrix:
         indices = numbers_on(self.place, indices)
         return contiguous(as_float(take_rows(self.values[rows, :].T, indices)))
 
+    def single(self, index: int) -> Float:
+        """One column as float64, (m); not to be overwritten. No index has to travel."""
+        return as_float(self.values[:, index])
+
     def first_non_finite(self) -> tuple[int, int] | None:
         """Row and column of a value that is NaN or infinite."""
         xp = self.place.xp

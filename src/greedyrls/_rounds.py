@@ -22,6 +22,7 @@ from ._kernels import Float
 from ._matrix import place_of
 from ._namespace import (
     Array,
+    as_float,
     flattened,
     split,
     stacked,
@@ -88,7 +89,7 @@ def find(crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: boo
     along = None
     if blocks[0].anchor is not None:
         norm = chosen(scores.norms)
-        along = crew.total(ask("along"), blocks, pieces).values / (norm + (norm == 0.0))
+        along = crew.total(ask("along"), blocks, pieces).values / (norm + as_float(norm == 0.0))
     question = ask("moved", chosen(scores.delta), chosen(scores.rho), along)
     moved = crew.each(question, blocks, pieces)
     statistics = crew.each(ask("statistics"), moved)
