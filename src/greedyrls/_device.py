@@ -22,6 +22,7 @@ from ._namespace import (
     places_of,
     stacked,
     take_rows,
+    to_device,
     to_host,
 )
 
@@ -143,6 +144,19 @@ class DeviceMatrix:
         """A single value."""
         (value,) = to_host(as_float(self.values[row : row + 1, column]))
         return float(value[0])
+
+
+def linear(X: Array, indices: NDArray[np.intp], coef: Float, intercept: Any) -> Array:
+    """A linear model (t × c) on some columns of a device array, there: (m × t)."""
+    matrix = as_device_matrix(X)
+    weights, offset = to_device(matrix.place, np.asarray(coef), np.asarray(intercept, dtype=float))
+    values = (weights @ matrix.columns(indices)).T + offset
+    xp = matrix.place.xp
+    good = xp.all(xp.isfinite(values), axis=1)
+    if not bool(xp.all(good)):
+        row = int(places_of(~good)[0])
+        raise ValueError(f"Input X contains NaN or infinity: a selected column, row {row}.")
+    return values
 
 
 def as_device_matrix(X: Array) -> DeviceMatrix:

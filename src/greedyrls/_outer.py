@@ -12,7 +12,9 @@ from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 
 from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds, k_folds, merged_folds
+from ._device import DeviceMatrix
 from ._folds import Folds, make_folds
+from ._matrix import not_on_device
 from ._plan import Plan, folds_of, n_classes, splits_within
 from ._problem import Problem, is_whole
 
@@ -48,6 +50,8 @@ def outer_folds(
     labels: NDArray[Any] | None,
 ) -> Folds | ClusterFolds:
     """The folds in which the selection is made anew."""
+    if isinstance(problem.X, DeviceMatrix):
+        raise not_on_device("A choice among several values of alpha")
     if isinstance(problem.X, ClusterMatrix):
         return _cluster_outer_folds(problem, problem.X, plan, alpha_cv, groups)
     counted = problem.has_weight

@@ -22,7 +22,7 @@ from ._files import DataFile, FileMatrix, as_file
 from ._kernels import Float
 from ._matrix import Matrix, first_non_finite
 from ._matrix import value as value_of
-from ._namespace import as_float, is_foreign, namespace_of, send, to_host
+from ._namespace import as_float, is_foreign, namespace_of, numpy_of, send, to_host
 from ._sparse import SparseMatrix
 from ._sparse_files import SparseFile
 
@@ -417,7 +417,7 @@ def _check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Float | N
 def _targets_beside(X: DeviceMatrix, y: Any) -> tuple[Float, bool]:
     """The targets where X is; those that come from there are checked there."""
     if is_foreign(y) and namespace_of(y) is not X.place.xp:
-        (y,) = to_host(y)  # there is no way from one namespace to another but through the host
+        y = numpy_of(y)  # there is no way from one namespace to another but through the host
     if not is_foreign(y):
         Y, single = _check_targets(y, X.shape[0])
         return send(X.place, Y), single
@@ -431,7 +431,7 @@ def _targets_beside(X: DeviceMatrix, y: Any) -> tuple[Float, bool]:
 def _weights_beside(X: DeviceMatrix, sample_weight: Any) -> Float:
     """The weights where X is, in the same way."""
     if is_foreign(sample_weight) and namespace_of(sample_weight) is not X.place.xp:
-        (sample_weight,) = to_host(sample_weight)
+        sample_weight = numpy_of(sample_weight)
     if is_foreign(sample_weight):
         weights = as_float(send(X.place, sample_weight))
         xp = X.place.xp
