@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 import greedyrls._estimator_base as estimator_base
+from device_paths import random_problem
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
 from greedyrls._namespace import numpy_of
-from test_array_api import random_problem
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 import greedyrls._devices as devices
 import greedyrls._samples as samples
 import greedyrls._stream as stream
+from device_paths import assert_same_path, random_problem
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, extend_path, greedy_path
 from greedyrls._namespace import Place, Transfers
-from test_array_api import assert_same_path, random_problem
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
