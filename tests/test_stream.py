@@ -131,6 +131,15 @@ def test_tensors_of_the_host(device: Any) -> None:
     assert_same_path(greedy_path(given, torch.tensor(y), 6, device=device), greedy_path(X, y, 6))
 
 
+@pytest.mark.usefixtures("little_memory")
+def test_data_frames() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    X, y = random_problem(16, 60, 5)
+    frame = pandas.DataFrame(X, columns=list("abcde"))
+    path = greedy_path(frame, y, 3, forced_features=["d"], device="cpu")
+    assert path.names() == greedy_path(frame, y, 3, forced_features=["d"]).names()
+
+
 @pytest.mark.usefixtures("little_memory", "columns")
 @pytest.mark.parametrize("room", [1, 3])
 def test_little_room_for_columns(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
