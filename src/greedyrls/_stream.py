@@ -38,8 +38,8 @@ _COLUMN_SHARE = 0.25
 # Gathering a line of the cache on the host takes as long as sending so many.
 _LINE_BYTES = 64
 _GATHERED_LINE = 10
-# Candidates scored in a round: what is gathered at a time.
-_GATHERED = 8
+# Columns that a search asks for at least, beside those that came along with a pass.
+_ASKED = 96
 
 
 class KeptColumns:
@@ -99,8 +99,10 @@ class StreamedMatrix(DeviceMatrix):
         self._likely: list[int] = []
         self._rows_sent = 0
         by_rows = abs(values.strides[0]) >= abs(values.strides[1])
-        # Where columns are whole, or few beside the others, they are gathered on the host.
-        self._gathers = not by_rows or width > _GATHERED * _LINE_BYTES * _GATHERED_LINE
+        # So many columns are gathered on the host in the time of a pass.
+        self._worth_a_pass = width / max(1e-9, _LINE_BYTES * _GATHERED_LINE)
+        self._gathered_since = 0
+        self._gathers = not by_rows or self._worth_a_pass > _ASKED
 
     @property
     def dtype(self) -> Any:
@@ -144,10 +146,14 @@ class StreamedMatrix(DeviceMatrix):
         self._likely = list(indices)
 
     def fetch(self, indices: Iterable[int]) -> None:
-        """Have some columns on the device: gathered, or by a pass if one of them is missing."""
+        """Have some columns on the device: gathered on the host, or by a pass.
+
+        Gathered until those since the last pass have taken as long as another one would.
+        """
         lacking = [int(index) for index in indices if index not in self.kept]
         lacking = lacking[: self.kept.room]
-        if lacking and self._gathers:
+        self._gathered_since += len(lacking)
+        if lacking and (self._gathers or self._gathered_since < self._worth_a_pass):
             self.kept.add(lacking, self._gathered(lacking, slice(None)))
         elif lacking:
             self.take_along(lacking)
@@ -165,6 +171,7 @@ class StreamedMatrix(DeviceMatrix):
             if index not in self.kept
         ][: self.kept.room]
         self._wanted, self._likely = {}, []
+        self._gathered_since = 0
         arrivals: Array = None
         if along:
             arrivals = self.place.xp.empty(
