@@ -53,6 +53,7 @@ from ._namespace import (
 from ._shapes import column_shapes
 from ._sparse import SparseMatrix
 from ._statistics import statistics_of
+from ._stream import StreamedMatrix
 from ._zero_one import Support, wrong_sums
 
 # Rows multiplied at a time with gathered columns: enough for a matrix product to run at speed.
@@ -158,7 +159,7 @@ class RowBlock:
         order = np.array(indices, dtype=np.intp)
         if isinstance(self.X, SparseMatrix):
             return self._sparse_products(self.X, order, with_anchor)
-        if isinstance(self.X, FileMatrix):
+        if isinstance(self.X, FileMatrix | StreamedMatrix):
             return self._file_products(self.X, order, with_anchor)
         m, X, height = self.n_rows, self.X, _PRODUCT_ROWS
         if isinstance(X, DeviceMatrix):
@@ -169,15 +170,16 @@ class RowBlock:
             for top in range(0, m, height)
         )
 
-    def _file_products(self, X: FileMatrix, order: NDArray[np.intp], with_anchor: bool) -> Products:
+    def _file_products(self, X: Any, order: NDArray[np.intp], with_anchor: bool) -> Products:
         """`products` chunk by chunk; the columns are kept, for they are likely scored next."""
         X.take_along(order.tolist())
 
         def answers() -> Iterator[Products]:
             for rows, chunk in X.chunks():
                 piece = self._piece(rows, chunk)
-                height = max(_LEAST_ROWS, min(_PRODUCT_ROWS, -(-len(chunk) // X.n_jobs)))
-                pieces = [slice(top, top + height) for top in range(0, len(chunk), height)]
+                count = len(chunk)
+                height = min(count, max(_LEAST_ROWS, min(X.piece_rows, -(-count // X.n_jobs))))
+                pieces = [slice(top, min(count, top + height)) for top in range(0, count, height)]
                 yield from X.each(partial(piece._row_products, chunk, order, with_anchor), pieces)
 
         return add_up(answers())
@@ -271,15 +273,15 @@ class RowBlock:
 
     def fetch(self, indices: NDArray[np.intp]) -> None:
         """Columns that will be asked for: where they cost a pass, one for all."""
-        if isinstance(self.X, FileMatrix):
+        if isinstance(self.X, FileMatrix | StreamedMatrix):
             self.X.fetch(indices.tolist())
 
     def gathered(self, indices: NDArray[np.intp]) -> Float:
-        """x_i of some candidates, (c × rows)."""
+        """x_i of some candidates, centred, (c × rows)."""
         return self.columns.fresh(indices)
 
     def fresh_moments(self, indices: NDArray[np.intp]) -> Moments:
-        """‖x‖² and r·x of centred columns."""
+        """‖x‖² and r·x."""
         return self.moments(self.gathered(indices))
 
     @staticmethod
@@ -409,8 +411,7 @@ class RowBlock:
 
         For one target of labels ±1.
         """
-        used = np.ones(len(self.d), dtype=bool) if self.weights is None else self.weights > 0.0
-        is_positive = self.y[0] > 0.0
+        used, is_positive = self.filled_weights() > 0.0, self.y[0] > 0.0
         (first,), (last,) = (used & is_positive).nonzero(), (used & ~is_positive).nonzero()
         rows = np.concatenate([first, last])
         Z = np.empty((len(candidates), len(rows)))
@@ -477,8 +478,7 @@ class RowBlock:
         support: Support,
     ) -> CandidateLosses:
         """The weight of the wrong predictions, looking only at rows that may change sides."""
-        codes = self.y[0] if self.root_weights is None else self.y[0] / self.positive_root()
-        r, d = self.r[0], self.d
+        codes, r, d = self.y[0] / self.positive_root(), self.r[0], self.d
 
         def look(rows: NDArray[np.intp], columns: NDArray[np.intp]) -> tiles.Flags:
             Z = self._tile(rows, columns, beta[:, columns])

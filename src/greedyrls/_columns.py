@@ -20,8 +20,9 @@ from ._files import FileMatrix
 from ._kernels import Float
 from ._matrix import Matrix, place_of
 from ._matrix import columns as columns_of
-from ._namespace import as_float, numbers_on, take
+from ._namespace import numbers_on, take
 from ._sparse import SparseMatrix
+from ._stream import StreamedMatrix
 
 # Shares of the memory of X that kept columns may take.
 CHOSEN_SHARE = 0.25
@@ -36,6 +37,8 @@ _SHARED_RECENT_COLUMNS = 32
 # Chosen columns lie in buffers of this many: a buffer takes real memory only as it fills.
 _BUFFER_COLUMNS = 32
 _DEVICE_BUFFER_COLUMNS = 64
+# The same where columns are so long that room for many of them may not be there.
+_STREAMED_BUFFER_COLUMNS = 16
 # Chosen columns over the budget are gathered anew at each use, this many at a time.
 _OVERFLOW_COLUMNS = 8
 
@@ -63,6 +66,8 @@ class ColumnStore:
         if isinstance(X, DeviceMatrix):  # gathering is as fast there as copying
             self._is_short = True
             recent = 0
+        if isinstance(X, StreamedMatrix):  # X says nothing about the memory of the device
+            self._limit = X.column_bytes // column_bytes
         if isinstance(X, FileMatrix):  # it keeps its own
             self._is_short = True
             self._limit = recent = 0
@@ -78,14 +83,20 @@ class ColumnStore:
         self._order: tuple[int, ...] = ()
         self._buffers: list[Float] = []
         self._buffer = _DEVICE_BUFFER_COLUMNS if isinstance(X, DeviceMatrix) else _BUFFER_COLUMNS
+        if isinstance(X, StreamedMatrix):
+            self._buffer = _STREAMED_BUFFER_COLUMNS
 
     def fresh(
         self, indices: NDArray[np.intp], rows: slice | NDArray[np.intp] = slice(None)
     ) -> Float:
         """Columns gathered from X, one per row of the result, all rows or some."""
+        given = indices
         if isinstance(self._X, DeviceMatrix):
             indices = numbers_on(self._X.place, indices)
-        columns = columns_of(self._X, indices, rows)
+        # Columns that may lie on the host are looked up by the numbers that are there.
+        columns = columns_of(
+            self._X, given if isinstance(self._X, StreamedMatrix) else indices, rows
+        )
         if self._means is not None:
             columns -= take(self._means, indices)[:, None]
         if self._root_weights is not None:
@@ -142,8 +153,13 @@ class ColumnStore:
 
     @property
     def room(self) -> Float | None:
-        """On a device, the columns of chosen features and room for more, which is 0."""
+        """On a device, the columns of chosen features and room for more, which is 0.
+
+        None where X is streamed: what comes from the host cannot be recorded.
+        """
         if not isinstance(self._X, DeviceMatrix) or len(self._buffers) > 1 or not self._limit:
+            return None
+        if isinstance(self._X, StreamedMatrix):
             return None
         if not self._buffers:
             self._buffers.append(self._make_room(min(self._buffer, self._limit)))
@@ -179,7 +195,7 @@ class ColumnStore:
         if not isinstance(self._X, DeviceMatrix):
             own: Float = self.fresh(np.array([index]))[0]
             return own
-        column: Float = as_float(self._X.values[:, index])  # a view: no index has to travel
+        column = self._X.single(index)
         if self._means is not None:
             column = column - self._means[index]
         if self._root_weights is not None:

@@ -22,9 +22,9 @@ from ._choice import (
     tie_tolerances,
 )
 from ._features import Pivot
-from ._files import FileMatrix
 from ._gram import Ranking
 from ._kernels import Float
+from ._matrix import PassedMatrix
 from ._namespace import larger_number, places_of, put
 from ._samples import Scores
 from ._state import SelectionState, pivot_of
@@ -221,7 +221,7 @@ class LeaveOneOut:
         if self._strategy == "exhaustive" or (
             self._strategy == "auto"
             and elements <= _EXHAUSTIVE_ELEMENTS
-            and not isinstance(state.problem.X, FileMatrix)
+            and not isinstance(state.problem.X, PassedMatrix)
         ):
             return self._exhaustive(state, n_runners_up)
         return self._bounded(state, n_runners_up, remaining)
@@ -306,7 +306,7 @@ class LeaveOneOut:
         It brings the columns of likely candidates, their Gram columns and a new anchor. Whether one
         was made.
         """
-        if not isinstance(state.problem.X, FileMatrix):
+        if not isinstance(state.problem.X, PassedMatrix):
             return False
         state.wish(bounds)
         best = best_first(bounds, 1)

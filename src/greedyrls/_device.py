@@ -22,6 +22,7 @@ from ._namespace import (
     places_of,
     stacked,
     take_rows,
+    to_device,
     to_host,
 )
 
@@ -122,6 +123,10 @@ class DeviceMatrix:
         indices = numbers_on(self.place, indices)
         return contiguous(as_float(take_rows(self.values[rows, :].T, indices)))
 
+    def single(self, index: int) -> Float:
+        """One column as float64, (m); not to be overwritten. No index has to travel."""
+        return as_float(self.values[:, index])
+
     def first_non_finite(self) -> tuple[int, int] | None:
         """Row and column of a value that is NaN or infinite."""
         xp = self.place.xp
@@ -139,6 +144,19 @@ class DeviceMatrix:
         """A single value."""
         (value,) = to_host(as_float(self.values[row : row + 1, column]))
         return float(value[0])
+
+
+def linear(X: Array, indices: NDArray[np.intp], coef: Float, intercept: Any) -> Array:
+    """A linear model (t × c) on some columns of a device array, there: (m × t)."""
+    matrix = as_device_matrix(X)
+    weights, offset = to_device(matrix.place, np.asarray(coef), np.asarray(intercept, dtype=float))
+    values = (weights @ matrix.columns(indices)).T + offset
+    xp = matrix.place.xp
+    good = xp.all(xp.isfinite(values), axis=1)
+    if not bool(xp.all(good)):
+        row = int(places_of(~good)[0])
+        raise ValueError(f"Input X contains NaN or infinity: a selected column, row {row}.")
+    return values
 
 
 def as_device_matrix(X: Array) -> DeviceMatrix:

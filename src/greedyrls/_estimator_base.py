@@ -17,8 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._cluster import ClusterMatrix, is_dask
 from ._dask import linear
+from ._device import DeviceMatrix, as_device_matrix
+from ._device import linear as linear_on_device
+from ._devices import is_in_host_memory
 from ._files import DataFile, FileMatrix
 from ._kernels import Float
+from ._matrix import NotOnDevice
+from ._namespace import is_foreign, numbers_on, numpy_of, place_of, take
 from ._outer import criterion_groups
 from ._path import SelectionPath
 from ._plan import make_plan
@@ -57,6 +62,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         patience: int | None = None,
         tol: float | None = None,
         n_runners_up: int = 0,
+        device: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         verbose: int = 0,
     ) -> None:
@@ -75,6 +81,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         self.patience = patience
         self.tol = tol
         self.n_runners_up = n_runners_up
+        self.device = device
         self.checkpoint = checkpoint
         self.verbose = verbose
 
@@ -86,7 +93,36 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         groups: ArrayLike | None,
         labels: NDArray[Any] | None = None,
     ) -> None:
-        """Search, and take the model of the size asked for."""
+        """Search, and take the model of the size asked for.
+
+        What cannot be computed on a device is computed by NumPy, if X is in host memory and no
+        device was asked for.
+        """
+        try:
+            self.path_ = self._search(X, Y, sample_weight, groups, labels)
+        except NotOnDevice:
+            if self.device is not None or not (is_foreign(X) and is_in_host_memory(X)):
+                raise
+            here = [numpy_of(values) for values in (X, Y, sample_weight, groups)]
+            self.path_ = self._search(here[0], here[1], here[2], here[3], labels)
+        if self.path_.interrupted:
+            warnings.warn(
+                f"The search was interrupted; the model has {self.path_.chosen_size} of the "
+                f"{len(self.path_)} features found so far.",
+                stacklevel=3,
+            )
+        self.alpha_ = self.path_.settings.alpha
+        self._use(self.path_.chosen_size)
+
+    def _search(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any,
+        groups: Any,
+        labels: NDArray[Any] | None,
+    ) -> SelectionPath:
+        """The path."""
         names = getattr(self, "feature_names_in_", None)
         problem = problem_of(
             X,
@@ -96,9 +132,11 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             forced_features=self.forced_features,
             excluded_features=self.excluded_features,
             feature_names=None if names is None else tuple(names),
+            on_device=True,
+            device=self.device,
         )
         loss, rival = open_loss(self.loss, labels)
-        if isinstance(problem.X, FileMatrix | ClusterMatrix):
+        if isinstance(problem.X, FileMatrix | ClusterMatrix | DeviceMatrix):
             rival = None  # a pass for every step of every fold
         plan = make_plan(
             problem,
@@ -127,23 +165,15 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             labels=labels,
             rival=rival,
         )
-        self.path_ = select(problem, plan, request)
-        if self.path_.interrupted:
-            warnings.warn(
-                f"The search was interrupted; the model has {self.path_.chosen_size} of the "
-                f"{len(self.path_)} features found so far.",
-                stacklevel=3,
-            )
-        self.alpha_ = self.path_.settings.alpha
-        self._use(self.path_.chosen_size)
+        return select(problem, plan, request)
 
     def _take_shape(self, X: Any) -> None:
         """What scikit-learn's `validate_data` remembers of X, without reading it.
 
-        For X in a file or on a cluster.
+        For X in a file, on a cluster or on a device.
         """
         if len(X.shape) != 2:
-            raise ValueError(f"X must have 2 dimensions, got an array of shape {X.shape}.")
+            raise ValueError(f"X must have 2 dimensions, got an array of shape {tuple(X.shape)}.")
         self.n_features_in_ = int(X.shape[1])
         names = feature_names_of(X)
         if names is not None:
@@ -210,10 +240,11 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         """Values of the linear model, (m × t)."""
         check_is_fitted(self)
         coef = np.atleast_2d(self.coef_)[:, self.selected_]
-        if is_dask(X):
-            self._check_columns(X)
-            lazy: Float = linear(X, self.selected_, coef, np.atleast_1d(self.intercept_))
-            return lazy
+        if is_dask(X) or is_foreign(X):
+            self._check_columns(X if is_dask(X) else as_device_matrix(X))
+            compute = linear if is_dask(X) else linear_on_device
+            there: Float = compute(X, self.selected_, coef, np.atleast_1d(self.intercept_))
+            return there
         if isinstance(X, DataFile | SparseFile):
             self._check_columns(X)
             if isinstance(X, DataFile):
@@ -223,6 +254,24 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             X = validate_data(self, X, accept_sparse=SPARSE, reset=False)
         values: Float = X[:, self.selected_] @ coef.T + self.intercept_
         return values
+
+    def transform(self, X: Any) -> Any:
+        """X with the selected features only.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+
+        Returns
+        -------
+        array of shape (m, k)
+            Columns in the order that they have in X. Of a device array one of the same kind.
+        """
+        if not is_foreign(X):
+            return super().transform(X)
+        self._check_columns(as_device_matrix(X))
+        (chosen,) = self._get_support_mask().nonzero()
+        return take(X, numbers_on(place_of(X), chosen))
 
     def with_n_features(self, k: int) -> Self:
         """The fitted estimator with another number of features, without a new fit.

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from ._cluster import is_dask
@@ -15,6 +16,7 @@ from ._estimator_base import SPARSE, GreedyRLSBase
 from ._files import DataFile
 from ._kernels import Float
 from ._labels import check_weighted_classes, code_classes
+from ._namespace import is_foreign, numpy_of, place_of, send, take
 from ._sparse_files import SparseFile
 
 
@@ -57,6 +59,9 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         the share `tol` is no improvement.
     n_runners_up : int, default=0
         How many next best features to record at each step on ``path_``.
+    device : str or device, optional
+        Where to select if X is in host memory: "cuda", for example. By default computation follows
+        X. See `greedy_path`, and docs/gpu.md for what is computed on a device.
     checkpoint : str or path, optional
         A file that is written after each step and outer fold; fitted again after a crash, with the
         same data and parameters, the estimator goes on from there. See `greedy_path`. A
@@ -120,6 +125,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n), data in a file (`greedyrls.files`), or a Dask collection
+            With a tensor of PyTorch or an array of CuPy the selection runs on its device.
         y : array-like of shape (m,) or (m, t)
         sample_weight : array-like of shape (m,), optional
         groups : array-like of shape (m,), optional
@@ -129,13 +135,13 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         -------
         self
         """
-        if isinstance(X, DataFile | SparseFile) or is_dask(X):
+        if isinstance(X, DataFile | SparseFile) or is_dask(X) or is_foreign(X):
             self._take_shape(X)
         else:
             X, y = validate_data(
                 self,
                 X,
-                y,
+                numpy_of(y),
                 accept_sparse=SPARSE,
                 multi_output=True,
                 y_numeric=True,
@@ -159,9 +165,26 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         Returns
         -------
         ndarray of shape (m,) or (m, t)
+            Of a device array one of the same kind, on its device.
         """
         values = self._predictions(X)
         return values[:, 0] if self.path_.settings.single_target else values
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """R² of the predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+        y : array-like of shape (m,) or (m, t)
+        sample_weight : array-like of shape (m,), optional
+
+        Returns
+        -------
+        float
+        """
+        predictions = numpy_of(self.predict(X))
+        return float(r2_score(numpy_of(y), predictions, sample_weight=numpy_of(sample_weight)))
 
 
 class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
@@ -209,6 +232,9 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         the share `tol` is no improvement.
     n_runners_up : int, default=0
         How many next best features to record at each step on ``path_``.
+    device : str or device, optional
+        Where to select if X is in host memory: "cuda", for example. By default computation follows
+        X. See `greedy_path`, and docs/gpu.md for what is computed on a device.
     checkpoint : str or path, optional
         A file that is written after each step and outer fold; fitted again after a crash, with the
         same data and parameters, the estimator goes on from there. See `greedy_path`. A
@@ -257,6 +283,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n), data in a file (`greedyrls.files`), or a Dask collection
+            With a tensor of PyTorch or an array of CuPy the selection runs on its device.
         y : array-like of shape (m,)
             Labels of any kind, at least two different ones.
         sample_weight : array-like of shape (m,), optional
@@ -275,10 +302,11 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
             assert rows.classes is not None
             self.classes_ = rows.classes
             return self
-        if isinstance(X, DataFile | SparseFile):
+        y, sample_weight = numpy_of(y), numpy_of(sample_weight)
+        if isinstance(X, DataFile | SparseFile) or is_foreign(X):
             self._take_shape(X)
             y = column_or_1d(y, warn=True)
-            check_consistent_length(np.broadcast_to(0, len(X)), y)
+            check_consistent_length(np.broadcast_to(0, X.shape[0]), y)
         else:
             X, y = validate_data(self, X, y, accept_sparse=SPARSE, ensure_all_finite=False)
         coded = code_classes(y)
@@ -298,6 +326,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         Returns
         -------
         ndarray of shape (m,) for two classes, (m, c) for c
+            Of a device array one of the same kind, on its device.
         """
         values = self._predictions(X)
         return values[:, 0] if values.shape[1] == 1 else values
@@ -312,11 +341,45 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         Returns
         -------
         ndarray of shape (m,)
+            Of a device array one of the same kind, on its device, if the labels are numbers.
         """
         values = self.decision_function(X)
         if is_dask(values):
             lazy: NDArray[Any] = labels_of(values, self.classes_)
             return lazy
+        if is_foreign(values):
+            return self._labels_on_device(values)
         places = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[places]
         return labels
+
+    def _labels_on_device(self, values: Any) -> NDArray[Any]:
+        """Labels where the values are; on the host if they are no numbers."""
+        place = place_of(values)
+        xp = place.xp
+        if values.ndim == 1:
+            places = xp.astype(values > 0.0, xp.int64)
+        else:
+            places = xp.argmax(values, axis=1)
+        labels: NDArray[Any]
+        if self.classes_.dtype.kind in "biuf":
+            labels = take(send(place, self.classes_), places)
+        else:
+            labels = self.classes_[numpy_of(places)]
+        return labels
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Share of correct labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+        y : array-like of shape (m,)
+        sample_weight : array-like of shape (m,), optional
+
+        Returns
+        -------
+        float
+        """
+        labels = numpy_of(self.predict(X))
+        return float(accuracy_score(numpy_of(y), labels, sample_weight=numpy_of(sample_weight)))

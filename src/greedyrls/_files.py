@@ -29,6 +29,9 @@ Rows = slice | NDArray[np.intp]
 class FileMatrix:
     """X (m × n) in a file for one search, within some bytes of memory."""
 
+    # Multiplied at a time with columns just gathered, which are in the cache then.
+    piece_rows = 4096
+
     def __init__(self, source: Source, memory_limit: int | None = None) -> None:
         self._source = source
         self._limit = default_limit() if memory_limit is None else memory_limit

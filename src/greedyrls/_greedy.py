@@ -10,7 +10,7 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from ._criterion import Strategy
-from ._files import FileMatrix
+from ._matrix import PassedMatrix
 from ._outer import criterion_groups
 from ._path import SelectionPath
 from ._plan import Plan, make_plan
@@ -49,6 +49,7 @@ def greedy_path(
     block_rows: int | None = None,
     n_jobs: int | None = None,
     memory_limit: int | str | None = None,
+    device: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
     verbose: int = 0,
@@ -66,7 +67,8 @@ def greedy_path(
         whole), a pandas or polars data frame, a SciPy sparse matrix, data in a file
         (`greedyrls.files`), or a Dask array or data frame, which is worked on where it lies: on
         the cluster of the current `distributed.Client` (docs/scale.md says what works there).
-        With a PyTorch tensor or CuPy array the search runs on its device (docs/gpu.md).
+        With a PyTorch tensor or CuPy array the search runs on its device (docs/gpu.md), with
+        other data in memory on the one that `device` names.
     y : array-like of shape (m,) or (m, t)
         One target, or several that share one set of features. Classes are coded as −1 and +1; more
         than two as one column each, +1 in the column of the class (`GreedyRLSClassifier` does so).
@@ -139,6 +141,12 @@ def greedy_path(
         beside the interpreter's own, or text such as "2GB". X is then read from front to back, and
         ``path.counters.passes`` says how often. The answer is the same. Without it a memory map of
         more than a quarter of the machine's memory is read so.
+    device : str or device, optional
+        Where to compute if X is in host memory (a NumPy array or memory map, a data frame, a
+        tensor on the processor): "cuda", "cuda:1" (PyTorch), "cupy", or a device of either. X is
+        copied there if it fits into 0.6 of the memory that is free, else its rows are streamed
+        there at every pass, and ``path.counters.passes`` says how often. The answer is the same.
+        By default computation follows X. docs/gpu.md says what works there.
     callback : callable, optional
         Called with each `Step`; stops the search when it returns True. Not called for steps that
         a checkpoint has.
@@ -185,6 +193,7 @@ def greedy_path(
         excluded_features=excluded_features,
         memory_limit=memory_limit,
         on_device=True,
+        device=device,
     )
     check_options(n_runners_up, patience, search, block_rows, callback)
     plan = make_plan(
@@ -233,6 +242,7 @@ def extend_path(
     block_rows: int | None = None,
     n_jobs: int | None = None,
     memory_limit: int | str | None = None,
+    device: Any = None,
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> SelectionPath:
@@ -250,7 +260,7 @@ def extend_path(
         The number of features of the longer path.
     cv, loss, groups
         Those that the path was selected with.
-    n_runners_up, patience, search, block_rows, n_jobs, memory_limit, callback, verbose
+    n_runners_up, patience, search, block_rows, n_jobs, memory_limit, device, callback, verbose
         As in `greedy_path`.
 
     Returns
@@ -281,6 +291,7 @@ def extend_path(
         feature_names=settings.feature_names_in,
         memory_limit=memory_limit,
         on_device=True,
+        device=device,
     )
     _check_same_data(path, problem)
     size = check_n_features(n_features, problem)
@@ -303,7 +314,7 @@ def extend_path(
     began = time.perf_counter()
     limits = Limits(size, patience)
     plan.prepare(problem, size, verbose)
-    if isinstance(problem.X, FileMatrix):
+    if isinstance(problem.X, PassedMatrix):
         problem.X.take_along(path.indices.tolist())
     data = plan.data(problem)
     state, criterion = plan.search(data, settings.alpha, limits.capacity)
@@ -319,7 +330,7 @@ def extend_path(
     spent = replace(path.counters, passes=path.counters.passes + 1)
     longer = make_path(plan, state, settings.alpha, run, path.initial_loss, began, spent)
     longer = replace(with_refit(longer, plan, data, settings.refit_alpha), surface=path.surface)
-    if isinstance(problem.X, FileMatrix):
+    if isinstance(problem.X, PassedMatrix):
         passes = path.counters.passes + problem.X.passes
         longer = replace(longer, counters=replace(longer.counters, passes=passes))
     return longer

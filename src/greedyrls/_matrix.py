@@ -13,9 +13,12 @@ from ._files import FileMatrix
 from ._kernels import Float
 from ._namespace import HOST, Place
 from ._sparse import SparseMatrix
+from ._stream import StreamedMatrix
 
 HostMatrix = NDArray[Any] | SparseMatrix | FileMatrix
 Matrix = HostMatrix | DeviceMatrix
+# Whose columns cost a pass: they are taken along in those that are made anyway.
+PassedMatrix = FileMatrix | StreamedMatrix
 # Numbers in a line of the cache.
 _LINE = 8
 
@@ -27,10 +30,15 @@ def place_of(X: Matrix) -> Place:
     return X.place if isinstance(X, DeviceMatrix) else HOST
 
 
+class NotOnDevice(ValueError):
+    """Something that is not computed on a device."""
+
+
 def not_on_device(what: str) -> ValueError:
     """The error for what is not computed there."""
-    return ValueError(
-        f"{what} cannot be computed on a device yet; pass X, y and sample_weight as NumPy arrays."
+    return NotOnDevice(
+        f"{what} cannot be computed on a device yet; pass X, y and sample_weight as NumPy arrays "
+        "(X.cpu().numpy() of a tensor, X.get() of a CuPy array), without device=."
     )
 
 

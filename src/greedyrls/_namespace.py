@@ -97,6 +97,15 @@ def to_host(*values: Array) -> list[Float]:
     return split(_fetch(flattened(*values)), shapes)
 
 
+def numpy_of(values: Any) -> Any:
+    """A device array of any type as a NumPy array; anything else as it is."""
+    if not is_foreign(values):
+        return values
+    if array_api_compat.is_torch_array(values):
+        values = values.detach()
+    return to_host(values)[0]
+
+
 def to_device(place: Place, *values: Float) -> list[Array]:
     """NumPy arrays of float64 where the place says, in one transfer."""
     if place.is_host:

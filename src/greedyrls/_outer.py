@@ -13,8 +13,10 @@ from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds, k_folds, merged_folds
 from ._folds import Folds, make_folds
+from ._matrix import not_on_device
 from ._plan import Plan, folds_of, n_classes, splits_within
 from ._problem import Problem, is_whole
+from ._stream import StreamedMatrix
 
 # Where the criterion is leave-one-out.
 OUTER_FOLDS = 5
@@ -48,6 +50,8 @@ def outer_folds(
     labels: NDArray[Any] | None,
 ) -> Folds | ClusterFolds:
     """The folds in which the selection is made anew."""
+    if isinstance(problem.X, StreamedMatrix):
+        raise not_on_device("A choice of alpha in outer folds of data that are streamed")
     if isinstance(problem.X, ClusterMatrix):
         return _cluster_outer_folds(problem, problem.X, plan, alpha_cv, groups)
     counted = problem.has_weight

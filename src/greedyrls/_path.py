@@ -12,7 +12,10 @@ from sklearn.utils import check_array
 
 from ._cluster import is_dask
 from ._dask import linear
+from ._device import as_device_matrix
+from ._device import linear as linear_on_device
 from ._kernels import Float
+from ._namespace import is_foreign
 from ._size import SizeChoice
 from ._steps import Counters, Moments, Settings, Step, StopReason
 from ._surface import AlphaSurface
@@ -235,7 +238,8 @@ class SelectionPath:
         Returns
         -------
         ndarray of shape (m,), or (m, t) if y had two dimensions
-            Of a Dask array or data frame a Dask array, not computed yet.
+            Of a Dask array or data frame a Dask array, not computed yet; of a device array (a
+            tensor of PyTorch, say) an array of the same kind, on its device.
         """
         size = self._size(k)
         given = getattr(X, "columns", None)
@@ -246,8 +250,10 @@ class SelectionPath:
                 f"another order; expected {', '.join(names[:5])}{', …' if len(names) > 5 else ''}."
             )
         checked: Any = X
-        if not is_dask(X):
+        if not is_dask(X) and not is_foreign(X):
             checked = check_array(X, accept_sparse="csc", dtype="numeric", ensure_all_finite=False)
+        if is_foreign(X):
+            as_device_matrix(X)
         if checked.shape[1] != self.settings.n_features_in:
             raise ValueError(
                 f"X has {checked.shape[1]} features; the path was selected from "
@@ -255,8 +261,9 @@ class SelectionPath:
             )
         solution = self._solve(size)
         predictions: Float
-        if is_dask(X):
-            predictions = linear(X, self.indices[:size], solution.T, self._offset(solution))
+        if is_dask(X) or is_foreign(X):
+            compute = linear if is_dask(X) else linear_on_device
+            predictions = compute(X, self.indices[:size], solution.T, self._offset(solution))
             return predictions[:, 0] if self.settings.single_target else predictions
         selected = checked[:, self.indices[:size]]
         columns = check_array(

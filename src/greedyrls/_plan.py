@@ -27,6 +27,7 @@ from ._matrix import not_on_device
 from ._namespace import as_float, is_foreign, to_host
 from ._problem import Problem, is_whole
 from ._state import LooData, SelectionState
+from ._stream import StreamedMatrix
 
 Data = LooData | FoldData
 AnyState = SelectionState | FoldState
@@ -130,6 +131,8 @@ def make_plan(
     if isinstance(problem.X, DeviceMatrix) and measure.name != "squared":
         raise not_on_device(f"loss={measure.name!r}")
     folds = folds_of(problem, cv, groups, labels)
+    if isinstance(problem.X, StreamedMatrix) and folds is not None:
+        raise not_on_device("Folds of data that are streamed")
     check_loss(measure, problem, folds)
     return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs))
 

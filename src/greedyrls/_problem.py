@@ -17,11 +17,12 @@ from sklearn.utils.validation import check_consistent_length
 from ._cluster import ClusterMatrix, is_dask
 from ._crew import ask
 from ._device import DeviceMatrix, as_device_matrix
+from ._devices import on_device as on_device_named
 from ._files import DataFile, FileMatrix, as_file
 from ._kernels import Float
 from ._matrix import Matrix, first_non_finite
 from ._matrix import value as value_of
-from ._namespace import as_float, is_foreign, namespace_of, send, to_host
+from ._namespace import as_float, is_foreign, namespace_of, numpy_of, send, to_host
 from ._sparse import SparseMatrix
 from ._sparse_files import SparseFile
 
@@ -107,15 +108,19 @@ def make_problem(
     feature_names: tuple[str, ...] | None = None,
     memory_limit: int | str | None = None,
     on_device: bool = False,
+    device: Any = None,
 ) -> Problem:
     """Check everything that can be checked without a pass over X.
 
-    With `on_device`, device arrays stay where they are and y and the weights follow X there.
+    With `on_device`, device arrays stay where they are; with a device, other data in memory are
+    computed with there. y and the weights follow X.
 
     Names are those of X if it is a data frame or a file, else `feature_names`. Whether X is finite
     is seen on the first pass, which is made anyway (`report_non_finite`).
     """
     names = feature_names_of(X) or feature_names
+    if device is not None:
+        X = _on_device(X, names, memory_limit, device)
     if on_device and (is_foreign(X) or isinstance(X, DeviceMatrix)):
         X = X if isinstance(X, DeviceMatrix) else as_device_matrix(X)
         Y, single_target = _targets_beside(X, y)
@@ -282,6 +287,23 @@ def _feature_index(value: Any, n: int, names: tuple[str, ...] | None, argument: 
     raise TypeError(f"{argument} must hold column numbers or names, got {value!r}.")
 
 
+def _on_device(
+    X: Any, names: tuple[str, ...] | None, memory_limit: int | str | None, device: Any
+) -> DeviceMatrix:
+    """Data in memory, for a search on a device."""
+    if memory_limit is not None:
+        raise ValueError(
+            f"Pass memory_limit={memory_limit!r} or device={device!r}, not both: X is read from a "
+            "file, or computed with on a device."
+        )
+    if isinstance(X, DataFile | SparseFile | FileMatrix | SparseMatrix) or sparse.issparse(X):
+        raise TypeError(
+            f"device={device!r} is for dense data in memory, got X of type {type(X).__name__}. Use "
+            "device=None, or for a .npy file numpy.load(file, mmap_mode='r')."
+        )
+    return on_device_named(X if is_foreign(X) else _check_array(X, names), device)
+
+
 def _check_data(
     X: Any, names: tuple[str, ...] | None, memory_limit: int | str | None = None
 ) -> Matrix:
@@ -296,8 +318,14 @@ def _check_data(
         return X.matrix()
     if (file := as_file(X, memory_limit)) is not None:
         return file
+    checked = _check_array(X, names)
+    return SparseMatrix.from_scipy(checked) if sparse.issparse(checked) else checked
+
+
+def _check_array(X: Any, names: tuple[str, ...] | None) -> Any:
+    """A two-dimensional numeric array, as it is if it is one, or a sparse matrix."""
     try:
-        checked = check_array(
+        return check_array(
             X,
             accept_sparse=True,
             dtype="numeric",
@@ -308,10 +336,6 @@ def _check_data(
         if "could not convert" not in str(error):
             raise
         raise ValueError(_text_column(X, names, error)) from error
-    if sparse.issparse(checked):
-        return SparseMatrix.from_scipy(checked)
-    array: NDArray[np.generic] = checked
-    return array
 
 
 def _text_column(X: Any, names: tuple[str, ...] | None, error: ValueError) -> str:
@@ -396,6 +420,8 @@ def _check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Float | N
 
 def _targets_beside(X: DeviceMatrix, y: Any) -> tuple[Float, bool]:
     """The targets where X is; those that come from there are checked there."""
+    if is_foreign(y) and namespace_of(y) is not X.place.xp:
+        y = numpy_of(y)  # there is no way from one namespace to another but through the host
     if not is_foreign(y):
         Y, single = _check_targets(y, X.shape[0])
         return send(X.place, Y), single
@@ -408,6 +434,8 @@ def _targets_beside(X: DeviceMatrix, y: Any) -> tuple[Float, bool]:
 
 def _weights_beside(X: DeviceMatrix, sample_weight: Any) -> Float:
     """The weights where X is, in the same way."""
+    if is_foreign(sample_weight) and namespace_of(sample_weight) is not X.place.xp:
+        sample_weight = numpy_of(sample_weight)
     if is_foreign(sample_weight):
         weights = as_float(send(X.place, sample_weight))
         xp = X.place.xp

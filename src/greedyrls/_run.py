@@ -18,6 +18,7 @@ from ._device import DeviceMatrix
 from ._files import FileMatrix
 from ._kernels import Float
 from ._lanes import LanePath, LooLanes
+from ._matrix import PassedMatrix
 from ._path import SelectionPath
 from ._plan import AnyState, Data, Plan
 from ._problem import Problem
@@ -198,7 +199,7 @@ def first_difference(
     """Make known steps again; the first whose loss is another one, as it was and as it is."""
     indices = [step.index for step in known]
     X = state.problem.X
-    if isinstance(X, FileMatrix):
+    if isinstance(X, PassedMatrix):
         X.fetch(indices)  # in one pass, rather than one for each
     for step, again in zip(known, replay(state, indices, False), strict=True):
         scale = max(abs(initial_loss), abs(step.loss))

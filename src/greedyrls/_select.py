@@ -17,7 +17,7 @@ from ._files import FileMatrix
 from ._fingerprint import identity_of
 from ._fold_state import FoldData
 from ._kernels import Float
-from ._matrix import not_on_device
+from ._matrix import PassedMatrix, not_on_device
 from ._namespace import to_host
 from ._nested import Nested, chosen_of, joint_surface, nested_surface
 from ._path import SelectionPath
@@ -47,7 +47,7 @@ def select(
     if isinstance(problem.X, DeviceMatrix):
         _check_device(request)
     plan.prepare(problem, request.limits.size, request.watch.verbose)
-    before = problem.X.passes if isinstance(problem.X, FileMatrix) else 0
+    before = problem.X.passes if isinstance(problem.X, PassedMatrix) else 0
     checkpoint = None
     if request.checkpoint is not None:
         checkpoint = Checkpoint(request.checkpoint, identity_of(problem, plan, request))
@@ -77,7 +77,7 @@ def select(
         sentence = f"{path.size_choice.sentence} {told}"
         path = replace(path, size_choice=replace(path.size_choice, sentence=sentence))
     counters = replace(path.counters, seconds=time.perf_counter() - began)
-    if isinstance(problem.X, FileMatrix):
+    if isinstance(problem.X, PassedMatrix):
         counters = replace(counters, passes=problem.X.passes - before)
     path = replace(path, counters=counters)
     if checkpoint is not None:

@@ -23,6 +23,7 @@ def problem_of(
     feature_names: tuple[str, ...] | None = None,
     memory_limit: int | str | None = None,
     on_device: bool = False,
+    device: Any = None,
 ) -> Problem:
     """`make_problem`, also for Dask collections, or for rows of them that are gathered already."""
     if not is_dask(X) and not isinstance(X, DaskRows):
@@ -36,11 +37,17 @@ def problem_of(
             feature_names=feature_names,
             memory_limit=memory_limit,
             on_device=on_device,
+            device=device,
         )
     if memory_limit is not None:
         raise ValueError(
             f"memory_limit is for X in a file, got {memory_limit!r}; X is a Dask collection, and "
             "Dask's workers have limits of their own."
+        )
+    if device is not None:
+        raise ValueError(
+            f"device is for X in memory, got {device!r}; X is a Dask collection. Load it "
+            "(X.compute()), or leave device out."
         )
     names = feature_names if isinstance(X, DaskRows) else feature_names_of(X) or feature_names
     rows = X if isinstance(X, DaskRows) else gather_rows(X, y, sample_weight, False)

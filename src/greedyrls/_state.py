@@ -17,12 +17,13 @@ from ._features import FeatureSpace, Pivot
 from ._files import FileMatrix
 from ._gram import GramColumns, Ranking
 from ._kernels import Float
-from ._matrix import Matrix, place_of
+from ._matrix import Matrix, PassedMatrix, place_of
 from ._matrix import take as take_rows
 from ._namespace import HOST, namespace_of, numbers_on, places_of, put, take, to_host
 from ._problem import Problem, report_non_finite
 from ._samples import SampleSpace, Scores
 from ._sparse import SparseMatrix
+from ._stream import StreamedMatrix
 
 # A pivot further than this (relative to A_bb) from its value in the data means that the
 # recurrences have drifted: feature space is then rebuilt from the chosen features.
@@ -220,7 +221,7 @@ class SelectionState:
         """Candidates scored exactly; what was seen of them sharpens their later bounds."""
         parts = []
         X = self.problem.X
-        if isinstance(X, FileMatrix):
+        if isinstance(X, PassedMatrix):
             X.fetch(indices.tolist())  # in one pass, rather than one for each group
         for first in range(0, len(indices), self.samples.group):
             some = indices[first : first + self.samples.group]
@@ -236,12 +237,12 @@ class SelectionState:
     def lacks(self, indices: NDArray[np.intp]) -> bool:
         """Whether the columns of some candidates would cost a pass."""
         X = self.problem.X
-        return isinstance(X, FileMatrix) and bool(X.missing(indices.tolist()))
+        return isinstance(X, PassedMatrix) and bool(X.missing(indices.tolist()))
 
     def fetch_ahead(self, indices: NDArray[np.intp], ranking: Ranking, remaining: int) -> None:
         """Where columns cost a pass: those of features that will be added, with their Gram."""
         X = self.problem.X
-        if isinstance(X, FileMatrix) and self.lacks(indices):
+        if isinstance(X, PassedMatrix) and self.lacks(indices):
             columns = self.gram.batch(ranking, remaining, int(indices[0]))
             X.take_along(indices.tolist())
             self.gram.keep(columns, self.samples.products(columns))
@@ -249,7 +250,7 @@ class SelectionState:
     def wish(self, bounds: Float) -> None:
         """Have the next pass bring the columns of the likeliest candidates for little more."""
         X = self.problem.X
-        if isinstance(X, FileMatrix):
+        if isinstance(X, PassedMatrix):
             X.wish(X.missing(best_first(bounds, X.kept.count + _ALONG))[:_ALONG])
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
@@ -331,6 +332,9 @@ def _memory_blocks(problem: Problem, X: Matrix, block_rows: int | None) -> list[
     m = problem.n_samples
     if isinstance(X, FileMatrix):
         block_rows = None  # it has chunks of its own
+    if isinstance(X, StreamedMatrix):
+        X.limit_chunks(block_rows)
+        block_rows = None
     height = m if block_rows is None else max(1, min(m, block_rows))
     pieces = [slice(top, min(m, top + height)) for top in range(0, m, height)]
     return [
