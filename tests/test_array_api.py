@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.model_selection import KFold
 
 import greedyrls._namespace as namespace
 import greedyrls._rounds as rounds
@@ -241,14 +242,98 @@ def test_errors_name_the_value(maker: str) -> None:
         greedy_path(make(X[:, :0]), make(y), 2)
 
 
+GIVEN_SPLITS = [(np.arange(40), np.arange(40, 55)), (np.arange(10, 60), np.arange(8))]
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"alpha": 1e-6}], ids=str)
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize(
+    "cv",
+    [3, KFold(4, shuffle=True, random_state=0), np.arange(70) % 5, GIVEN_SPLITS],
+    ids=["number", "shuffled", "ids", "given"],
+)
+@pytest.mark.parametrize("maker", MAKERS)
+def test_folds_as_in_numpy(
+    maker: str, cv: Any, is_weighted: bool, options: dict[str, Any], targets: int
+) -> None:
+    make = MAKERS[maker]
+    X, y = random_problem(21, 70, 20, targets)
+    X[:, 9] = X[:, 1] + 1e-4 * X[:, 9]  # nearly the same: β is refined on the training rows
+    weights = np.random.default_rng(3).choice([0.0, 1.0, 2.5], 70) if is_weighted else None
+    path = greedy_path(X, y, 12, cv=cv, sample_weight=weights, n_runners_up=1, **options)
+    there = None if weights is None else make(weights)
+    other = greedy_path(make(X), make(y), 12, cv=cv, sample_weight=there, n_runners_up=1, **options)
+    np.testing.assert_array_equal(path.indices, other.indices)
+    np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
+    np.testing.assert_allclose(path.fold_losses, other.fold_losses, rtol=1e-8)
+    np.testing.assert_allclose(path.coef(12), other.coef(12), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("kind", ["float32", "far means", "no noise"])
+def test_folds_of_hostile_data_as_in_numpy(maker: str, kind: str) -> None:
+    make = MAKERS[maker]
+    X, y = random_problem(22, 90, 15)
+    if kind == "float32":
+        X = X.astype(np.float32)
+    elif kind == "far means":
+        X, y = X + 1e5, y - 1e4
+    else:  # the losses become so small that the rows decide
+        y = X[:, :3] @ np.array([1.0, -2.0, 0.5])
+    path = greedy_path(X, y, 6, cv=4, alpha=1e-3)
+    other = greedy_path(make(X), make(y), 6, cv=4, alpha=1e-3)
+    np.testing.assert_array_equal(path.indices, other.indices)
+    np.testing.assert_allclose(path.losses, other.losses, rtol=1e-8)
+
+
+CHOSEN: list[tuple[Any, dict[str, Any]]] = [
+    (6, {"alpha": "auto"}),
+    (6, {"alpha": [0.1, 10.0], "cv": 4}),
+    (6, {"alpha": [0.1, 10.0], "alpha_rule": "joint"}),
+    (6, {"alpha": 1.0, "refit_alpha": "loo"}),
+    ("auto", {"alpha": 1.0, "size_rule": "1se"}),
+    ("auto", {"alpha": [1.0, 50.0], "size_rule": "1se", "alpha_cv": 3}),
+]
+
+
+@pytest.mark.usefixtures("features")
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize(("size", "options"), CHOSEN, ids=str)
+@pytest.mark.parametrize("maker", MAKERS)
+def test_penalties_and_sizes_are_chosen_as_in_numpy(
+    maker: str, size: Any, options: dict[str, Any], is_weighted: bool
+) -> None:
+    make = MAKERS[maker]
+    X, y = random_problem(24, 80, 14, 2)
+    weights = np.random.default_rng(5).choice([0.0, 1.0, 2.0], 80) if is_weighted else None
+    path = greedy_path(X, y, size, sample_weight=weights, **options)
+    there = None if weights is None else make(weights)
+    other = greedy_path(make(X), make(y), size, sample_weight=there, **options)
+    np.testing.assert_array_equal(path.indices, other.indices)
+    np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
+    assert path.chosen_size == other.chosen_size
+    assert path.settings.alpha == pytest.approx(other.settings.alpha, rel=1e-9)
+    k = path.chosen_size
+    np.testing.assert_allclose(path.coef(k), other.coef(k), rtol=1e-6, atol=1e-9)
+    if path.surface is not None:
+        assert other.surface is not None
+        np.testing.assert_allclose(path.surface.losses, other.surface.losses, rtol=1e-7)
+
+
+def test_fold_ids_may_be_on_the_device() -> None:
+    X, y = random_problem(23, 60, 8)
+    ids = np.arange(60) % 3
+    path = greedy_path(X, y, 4, cv=ids)
+    assert_same_path(path, greedy_path(torch.tensor(X), y, 4, cv=torch.tensor(ids)))
+
+
 @pytest.mark.parametrize(
     "options",
     [
-        {"cv": 5},
         {"loss": "absolute"},
-        {"alpha": [0.1, 1.0]},
-        {"alpha": "auto"},
-        {"refit_alpha": "loo"},
+        {"loss": "absolute", "cv": 5},
+        {"alpha": [0.1, 1.0], "alpha_rule": "all_features"},
         {"checkpoint": "path.json"},
     ],
     ids=str,

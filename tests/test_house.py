@@ -68,6 +68,7 @@ ROOMS = [
     "_lane_space",
     "_lanes",
     "_held_out",
+    "_fold_answers",
     "_fold_blocks",
     "_pieces",
     "_cluster_folds",

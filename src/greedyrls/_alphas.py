@@ -13,6 +13,7 @@ import numpy as np
 from ._curves import Chosen, LooCurve, best_penalties
 from ._kernels import Float
 from ._losses import Loss
+from ._namespace import to_host
 from ._problem import check_alpha
 from ._state import LooData
 from ._surface import AlphaRule
@@ -117,6 +118,7 @@ def model_penalties(
         return np.full(len(chosen.indices), alpha if refit == "same" else refit)
     assert data is not None
     problem = data.problem
-    grid = refit_grid(penalty_scale(data.start.diagonal, problem.excluded), is_fine)
+    (diagonal,) = to_host(data.start.diagonal)
+    grid = refit_grid(penalty_scale(diagonal, problem.excluded), is_fine)
     curve = LooCurve(data.samples, problem, chosen, loss)
     return grid[best_penalties(curve, grid)[0]]

@@ -86,13 +86,12 @@ class RowBlock:
     def from_rows(cls, X: Matrix, Y: Float, weights: Float | None) -> RowBlock:
         """A block before the start: r is still the raw targets, nothing is centred."""
         root = None if weights is None else namespace_of(weights).sqrt(weights)
-        y = contiguous(Y.T)
-        ones = place_of(X).ones(X.shape[0])
-        return cls(X, y, y, ones, weights, root, None, ColumnStore(X, root, None, 0))
+        y, d = contiguous(Y.T), place_of(X).ones(X.shape[0])
+        return cls(X, y, y, d, weights, root, None, ColumnStore(X, root, None, 0))
 
-    def gathered(self, indices: NDArray[np.intp]) -> Float:
-        """x_i of some candidates, (c × rows)."""
-        return self.columns.fresh(indices)
+    def separate(self) -> RowBlock:
+        """The block for a search that keeps the columns of its chosen features to itself."""
+        return replace(self, columns=self.columns.attached(self.X))
 
     @property
     def n_rows(self) -> int:
@@ -178,10 +177,8 @@ class RowBlock:
         def answers() -> Iterator[Products]:
             for rows, chunk in X.chunks():
                 piece = self._piece(rows, chunk)
-                count = len(chunk)
-                height = min(count, max(_LEAST_ROWS, min(X.piece_rows, -(-count // X.n_jobs))))
-                pieces = [slice(top, min(count, top + height)) for top in range(0, count, height)]
-                yield from X.each(partial(piece._row_products, chunk, order, with_anchor), pieces)
+                question = partial(piece._row_products, chunk, order, with_anchor)
+                yield from X.each(question, X.pieces(len(chunk)))
 
         return add_up(answers())
 
@@ -277,9 +274,13 @@ class RowBlock:
         if isinstance(self.X, FileMatrix | StreamedMatrix):
             self.X.fetch(indices.tolist())
 
+    def gathered(self, indices: NDArray[np.intp]) -> Float:
+        """x_i of some candidates, (c × rows)."""
+        return self.columns.fresh(indices)
+
     def fresh_moments(self, indices: NDArray[np.intp]) -> Moments:
         """‖x‖² and r·x of centred columns."""
-        return self.moments(self.columns.fresh(indices))
+        return self.moments(self.gathered(indices))
 
     @staticmethod
     def row(Z: Float, place: Any) -> Float:

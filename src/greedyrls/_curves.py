@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from ._blocks import RowBlock
 from ._kernels import Float
 from ._losses import Loss
+from ._namespace import as_float, namespace_of, place_of, row_dots, stacked, to_device, to_host
 from ._problem import Problem
 from ._samples import SampleSpace
 
 # Numbers of (sizes × rows) worked on at a time.
 _ELEMENTS = 1 << 16
+_DEVICE_ELEMENTS = 1 << 26
 
 
 class Chosen(NamedTuple):
@@ -57,11 +59,18 @@ def held_out_errors(chosen: Chosen, model: Pivots, columns: Float, Y: Float) -> 
 
     columns (rows × k) are the chosen features there, Y (rows × t) the targets.
     """
-    q = model.inverse @ (columns - chosen.means).T
-    errors = q[None] * model.steps.T[:, :, None]
-    for residual, error in zip((Y - chosen.target_means).T, errors, strict=True):
-        _less_running_sums(residual, error)
-    return errors
+    place = place_of(columns)
+    inverse, steps, means, target_means = to_device(
+        place, model.inverse, model.steps.T.copy(), chosen.means, chosen.target_means
+    )
+    q = inverse @ (columns - means).T
+    residuals = (Y - target_means).T
+    errors = [
+        _less_running_sums(residuals[target, :], q * steps[target, :, None])
+        for target in range(len(model.steps.T))
+    ]
+    stack: Float = place.xp.stack(errors)
+    return stack
 
 
 def held_out_losses(
@@ -90,11 +99,14 @@ def held_out_losses(
 
 def mean_squares(errors: Float, weights: Float | None) -> Float:
     """Mean over targets and weighted mean over rows of squared errors (t × k × rows): (k)."""
-    np.square(errors, out=errors)
+    errors *= errors
+    xp = namespace_of(errors)
+    result: Float
     if weights is None:
-        result: Float = errors.mean(axis=(0, 2))
+        result = xp.mean(errors, axis=(0, 2))
     else:
-        result = (errors @ weights).mean(axis=0) / weights.sum()
+        result = xp.mean(errors @ weights, axis=0) / xp.sum(weights)
+    (result,) = to_host(result)
     return result
 
 
@@ -106,33 +118,37 @@ def errors_by_size(
     Some rows of the block at a time, with the number of the model. The block is at the empty model.
     What is yielded may be overwritten, and is when the next is asked for.
     """
-    height = max(64, _ELEMENTS // max(1, len(chosen.indices)))
-    for first in range(0, len(block.d), height):
-        rows = slice(first, min(len(block.d), first + height))
-        parts = [part for _, part in block.columns.chosen(chosen.indices, rows)]
-        columns = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        shrunk = np.empty_like(columns)
-        errors = np.empty((len(block.r), *columns.shape))
-        for number, model in enumerate(models):
-            q = model.inverse @ columns
-            np.multiply(q, q, out=shrunk)
-            _less_running_sums(block.d[rows], shrunk)
-            for residual, steps, error in zip(block.r, model.steps.T, errors, strict=True):
-                np.multiply(q, steps[:, None], out=error)
-                _less_running_sums(residual[rows], error)
-                error /= shrunk
+    place = place_of(block.d)
+    elements = _ELEMENTS if place.is_host else _DEVICE_ELEMENTS
+    height = max(64, elements // max(1, len(chosen.indices)))
+    own = [to_device(place, model.inverse, model.steps.T.copy()) for model in models]
+    for first in range(0, block.n_rows, height):
+        rows = slice(first, min(block.n_rows, first + height))
+        columns = stacked([part for _, part in block.columns.chosen(chosen.indices, rows)])
+        errors = place.empty((block.r.shape[0], *columns.shape))
+        for number, (inverse, steps) in enumerate(own):
+            q = inverse @ columns
+            shrunk = _less_running_sums(block.d[rows], q * q)
+            for target in range(errors.shape[0]):
+                error = _less_running_sums(block.r[target, rows], q * steps[target, :, None])
+                errors[target, ...] = error / shrunk
             yield rows, number, errors
 
 
-def _less_running_sums(start: Float, values: Float) -> None:
-    """start (rows) less the sums of the first 1, 2, … of the values (k × rows), in place.
+def _less_running_sums(start: Float, values: Float) -> Float:
+    """start (rows) less the sums of the first 1, 2, … of the values (k × rows).
 
-    Row by row: several times as fast as `cumsum` along the first axis.
+    On the host in their place and row by row: several times as fast as `cumsum` along the first
+    axis.
     """
+    if not isinstance(values, np.ndarray):
+        less: Float = start - namespace_of(values).cumulative_sum(values, axis=0)
+        return less
     before = start
     for row in values:
         np.subtract(before, row, out=row)
         before = row
+    return values
 
 
 class CurveSums(NamedTuple):
@@ -227,9 +243,33 @@ def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Pivots]) -> 
     total = np.zeros((len(models), len(chosen.indices)))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for _, number, errors in errors_by_size(block, chosen, models):
-            for error in errors:
-                total[number] += np.vecdot(error, error)
+            for target in range(errors.shape[0]):
+                error = errors[target, ...]
+                total[number] += to_host(row_dots(error, error))[0]
     return CurveSums(total)
+
+
+def _squared_moments(block: RowBlock, chosen: Chosen, model: Pivots) -> LossMoments:
+    """Of squared loss: a single stratum."""
+    total = _no_moments(1, len(chosen.indices))
+    place = place_of(block.d)
+    for rows, _, errors in errors_by_size(block, chosen, [model]):
+        errors *= errors
+        weighted = place.xp.mean(errors, axis=0)  # w ℓ
+        count = rows.stop - rows.start
+        own = place.ones(count) if block.weights is None else block.weights[rows]
+        squares, firsts, zeroth, sums, weights, used = to_host(
+            weighted @ weighted.T,
+            weighted @ own,
+            (own @ own)[None],
+            place.xp.sum(weighted, axis=1),
+            place.xp.sum(own)[None],
+            place.xp.sum(as_float(own > 0.0))[None],
+        )
+        found = (squares[None], firsts[None], zeroth, sums[None], weights, used)
+        for known, more in zip(total, found, strict=True):
+            known += more
+    return total
 
 
 def _loss_sums(
@@ -316,9 +356,10 @@ class LooCurve:
             return None
         if not self._loss.is_additive:
             return self._loss.covariance(*self._as_a_whole(model))
-        moments: LossMoments = self._samples.total(
-            partial(_loss_moments, loss=self._loss, chosen=self._chosen, model=model)
-        )
+        question = partial(_loss_moments, loss=self._loss, chosen=self._chosen, model=model)
+        if self._loss.name == "squared":
+            question = partial(_squared_moments, chosen=self._chosen, model=model)
+        moments: LossMoments = self._samples.total(question)
         return moments.covariance()
 
     def own_losses(self, penalties: Float) -> Float:

@@ -61,8 +61,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         How many next best features to record at each step on ``path_``.
     device : str or device, optional
         Where to select if X is in host memory: "cuda", for example. By default computation follows
-        X. See `greedy_path`, and docs/gpu.md for what is computed on a device: a number for
-        `alpha`, leave-one-out and squared loss.
+        X. See `greedy_path`, and docs/gpu.md for what is computed on a device.
     checkpoint : str or path, optional
         A file that is written after each step and outer fold; fitted again after a crash, with the
         same data and parameters, the estimator goes on from there. See `greedy_path`. A
@@ -210,7 +209,8 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         "zero_one", "balanced_zero_one", "auc" (two classes) or a function
         ``(y_true, y_pred) -> float``, lower is better. See `greedy_path`. "auto" is "squared";
         where outer folds choose the penalty they also try "zero_one", which is taken if its
-        error rate there is lower by more than half a standard error and four samples.
+        error rate there is lower by more than half a standard error and four samples (not on a
+        device).
     fit_intercept : bool, default=True
         Whether there is an unpenalised intercept.
     forced_features, excluded_features : list of int or str, or mask, optional
@@ -235,8 +235,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         How many next best features to record at each step on ``path_``.
     device : str or device, optional
         Where to select if X is in host memory: "cuda", for example. By default computation follows
-        X. See `greedy_path`, and docs/gpu.md for what is computed on a device: a number for
-        `alpha`, leave-one-out and squared loss.
+        X. See `greedy_path`, and docs/gpu.md for what is computed on a device.
     checkpoint : str or path, optional
         A file that is written after each step and outer fold; fitted again after a crash, with the
         same data and parameters, the estimator goes on from there. See `greedy_path`. A

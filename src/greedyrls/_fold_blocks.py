@@ -8,18 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _tiles as tiles
+from ._device import DeviceMatrix
 from ._files import FileMatrix
-from ._held_out import HeldOutRows
+from ._fold_answers import (
+    Candidates,
+    RefinedSums,
+    RoughSums,
+    SetProducts,
+    SetSums,
+    SplitSums,
+    StepSums,
+)
+from ._held_out import HeldOutRows, padded
 from ._kernels import Float
 from ._losses import Loss
-from ._matrix import Matrix
+from ._matrix import Matrix, place_of
 from ._matrix import columns as columns_of
+from ._namespace import (
+    as_float,
+    namespace_of,
+    numbers_on,
+    stacked,
+    take,
+    take_rows,
+    to_device,
+    to_host,
+)
 from ._sparse import SparseMatrix
 
 # Elements of X sorted by set at a time: each set's share should still be a matrix product worth
@@ -32,64 +52,8 @@ _SHIFT_ROWS = 128
 _SHIFT_COLUMNS = 1024
 
 Rows = NDArray[np.intp]
-
-
-class RoughSums(NamedTuple):
-    """Of some rows of positive weight, to see which means are far out."""
-
-    rows: float
-    x: Float  # (n) Σ x
-    xx: Float  # (n) Σ (x − mean)², with the mean of the block
-    weight: float  # Σ w, of all rows
-    y: Float  # (t) Σ w y, of all rows
-
-
-class SetSums(NamedTuple):
-    """Weighted sums over each set of rows, of X and Y less their shifts; first axis: the sets."""
-
-    weight: Float  # (sets)
-    x: Float  # (sets × n)
-    xx: Float  # (sets × n)
-    xy: Float  # (sets × t × n)
-    y: Float  # (sets × t)
-    yy: Float  # (sets × t)
-
-
-class SetProducts(NamedTuple):
-    """Σ w x_b x_i over each set of rows."""
-
-    values: Float  # (B × sets × n)
-
-
-class StepSums(NamedTuple):
-    """A feature on the held-out rows of each split as it is added."""
-
-    norms: Float  # (K) ‖z‖²
-    inner: Float  # (K × t) r·z
-    energy: Float  # (K × t) ‖r‖² after the step
-
-
-class RefinedSums(NamedTuple):
-    """A feature that the chosen ones nearly span, on the training rows of one split."""
-
-    products: Float  # (|S|) X_S'z
-    norm: float  # ‖z‖²
-    inner: Float  # (t) z·(y − X_S w)
-
-
-class SplitSums(NamedTuple):
-    """Sums over the held-out rows of each split."""
-
-    values: Float  # (K × …)
-
-
-class Candidates(NamedTuple):
-    """Some candidates in the models of all splits."""
-
-    indices: NDArray[np.intp]
-    means: Float  # (K × c) over the training rows
-    beta: Float  # (K × |S| × c)
-    rho: Float  # (K × t × c)
+# Some rows of X, less the shift.
+Part = Float | SparseMatrix | DeviceMatrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +68,9 @@ class FoldBlock:
     Y: Float  # (rows × t) less their shift
     shift: Float
     splits: tuple[HeldOutRows, ...] = ()
-    # Each set's rows of a sparse X: a cache, which is not sought again in every pass.
+    # Each set's rows of a sparse X, or their numbers on a device: caches.
     parts: dict[int, SparseMatrix] = field(default_factory=dict)
+    numbers: dict[int, Any] = field(default_factory=dict)
 
     @classmethod
     def from_rows(
@@ -117,13 +82,20 @@ class FoldBlock:
         trains: tuple[Rows, ...],
     ) -> FoldBlock:
         """Before anything is shifted."""
-        weights = np.ones(len(Y)) if weights is None else weights
+        weights = place_of(X).ones(Y.shape[0]) if weights is None else weights
         return cls(X, Y, weights, sets, trains, Y, np.zeros(X.shape[1]))
 
     def rough_sums(self) -> RoughSums:
         """From a few rows what the means roughly are; 0 for a sparse X, which stays as it is."""
         n = self.X.shape[1]
-        weight, y = float(self.weights.sum()), self.weights @ self.raw
+        xp = namespace_of(self.weights)
+        weight, y = float(xp.sum(self.weights)), (self.weights[None, :] @ self.raw)[0, :]
+        if isinstance(self.X, DeviceMatrix):
+            every = max(1, self.X.shape[0] // _SHIFT_ROWS)
+            values = as_float(self.X.values[::every, :])
+            x, xx = xp.sum(values, axis=0), xp.var(values, axis=0) * values.shape[0]
+            x, xx, y = to_host(x, xx, y)
+            return RoughSums(float(values.shape[0]), x, xx, weight, y)
         if isinstance(self.X, SparseMatrix):
             return RoughSums(0.0, np.zeros(n), np.zeros(n), weight, y)
         if isinstance(self.X, FileMatrix):
@@ -144,7 +116,8 @@ class FoldBlock:
 
     def begin(self, shift: Float, target_shift: Float) -> FoldBlock:
         """The block whose X and Y are less their shifts in all sums."""
-        return replace(self, shift=shift, Y=self.raw - target_shift)
+        (own,) = to_device(place_of(self.X), target_shift)
+        return replace(self, shift=shift, Y=self.raw - own)
 
     def with_sets(self, sets: Sequence[int]) -> FoldBlock:
         """The block that also sums the training rows of some splits for themselves."""
@@ -154,38 +127,41 @@ class FoldBlock:
         """The training rows of a split."""
         if self.trains:
             return self.trains[split]
-        is_held_out = np.zeros(len(self.raw), dtype=bool)
-        is_held_out[self.splits[split].rows if self.splits else self.sets[split]] = True
+        is_held_out = np.zeros(self.raw.shape[0], dtype=bool)
+        is_held_out[self.sets[split]] = True
         return np.flatnonzero(~is_held_out)
 
     def set_sums(self) -> SetSums:
         """Sums over each set of rows: one pass."""
         sets, n, t = len(self.sets), self.X.shape[1], self.Y.shape[1]
+        zeros, xp = place_of(self.X).zeros, namespace_of(self.Y)
         sums = SetSums(
-            np.zeros(sets),
-            np.zeros((sets, n)),
-            np.zeros((sets, n)),
-            np.zeros((sets, t, n)),
-            np.zeros((sets, t)),
-            np.zeros((sets, t)),
+            zeros(sets),
+            zeros((sets, n)),
+            zeros((sets, n)),
+            zeros((sets, t, n)),
+            zeros((sets, t)),
+            zeros((sets, t)),
         )
 
-        def add(place: int, rows: Rows, x: Float | SparseMatrix) -> None:
-            w, y = self.weights[rows], self.Y[rows]
+        def add(place: int, rows: Rows, x: Part) -> None:
+            w, y = take_rows(self.weights, rows), take_rows(self.Y, rows)
             weighted = y * w[:, None]
-            sums.weight[place] += w.sum()
-            sums.y[place] += weighted.sum(axis=0)
-            sums.yy[place] += np.einsum("jt,jt->t", weighted, y)
-            vectors = np.concatenate((w[None, :], weighted.T))
+            sums.weight[place] += xp.sum(w)
+            sums.y[place, :] += xp.sum(weighted, axis=0)
+            sums.yy[place, :] += xp.sum(weighted * y, axis=0)
+            vectors = stacked([w[None, :], weighted.T])
             if isinstance(x, SparseMatrix):
                 products, squares = x.product(vectors), x.squares(w)
+            elif isinstance(x, DeviceMatrix):
+                products, squares = x.start_sums(vectors, w)
             else:
                 products = vectors @ x
                 x *= x
                 squares = w @ x
-            sums.x[place] += products[0]
-            sums.xy[place] += products[1:]
-            sums.xx[place] += squares
+            sums.x[place, :] += products[0, :]
+            sums.xy[place, :, :] += products[1:, :]
+            sums.xx[place, :] += squares
 
         with np.errstate(over="ignore", invalid="ignore"):
             self._visit(add)
@@ -193,11 +169,12 @@ class FoldBlock:
 
     def products(self, order: NDArray[np.intp]) -> SetProducts:
         """Σ w x_b x_i over each set of rows, X less its shift: one pass."""
-        values = np.zeros((len(order), len(self.sets), self.X.shape[1]))
+        values = place_of(self.X).zeros((len(order), len(self.sets), self.X.shape[1]))
 
-        def add(place: int, rows: Rows, x: Float | SparseMatrix) -> None:
-            if isinstance(x, SparseMatrix):
-                values[:, place] += x.product(x.columns(order) * self.weights[rows])
+        def add(place: int, rows: Rows, x: Part) -> None:
+            if isinstance(x, SparseMatrix | DeviceMatrix):
+                own = x.columns(order) * take_rows(self.weights, rows)
+                values[:, place, :] += x.product(own)
             else:
                 chosen = x[:, order] * self.weights[rows][:, None]
                 values[:, place] += chosen.T @ x
@@ -207,9 +184,12 @@ class FoldBlock:
         self._visit(add)
         return SetProducts(values)
 
-    def _visit(self, add: Callable[[int, Rows, Float | SparseMatrix], None]) -> None:
+    def _visit(self, add: Callable[[int, Rows, Part], None]) -> None:
         """One pass: `add` gets each set's rows of each tile, less the shift, to use as it likes."""
         X = self.X
+        if isinstance(X, DeviceMatrix):
+            self._visit_on_device(X, add)
+            return
         if isinstance(X, SparseMatrix):
             for place, rows in enumerate(self.sets):
                 every = np.arange(len(self.weights)) if rows is None else rows
@@ -234,6 +214,19 @@ class FoldBlock:
                         x -= self.shift
                     add(place, some, x)
 
+    def _visit_on_device(self, X: DeviceMatrix, add: Callable[[int, Rows, Part], None]) -> None:
+        """`_visit` with all rows of a set at once."""
+        (shift,) = to_device(X.place, self.shift)
+        for place, rows in enumerate(self.sets):
+            if place not in self.numbers:
+                every = np.arange(X.shape[0]) if rows is None else rows
+                self.numbers[place] = numbers_on(X.place, every)
+            where = self.numbers[place]
+            taken = X.values if rows is None else take_rows(X.values, where)
+            if self.shift.any():
+                taken = as_float(taken) - shift
+            add(place, where, DeviceMatrix(taken))
+
     def _array(self) -> NDArray[Any]:
         """X, which is an array here."""
         assert isinstance(self.X, np.ndarray)
@@ -247,9 +240,13 @@ class FoldBlock:
 
     def column(self, index: int, rows: Rows | slice = slice(None)) -> Float:
         """Some rows of a column less its shift."""
+        column: Float
+        if isinstance(self.X, DeviceMatrix):
+            column = self.X.columns(np.array([index]))[0, :] - float(self.shift[index])
+            return column if isinstance(rows, slice) else take_rows(column, rows)
         (values,) = columns_of(self.X, np.array([index]), rows)
         values -= self.shift[index]
-        column: Float = values
+        column = values
         return column
 
     def opened(self, target_means: Float, limit: int) -> FoldBlock:
@@ -257,44 +254,55 @@ class FoldBlock:
 
         Columns of at most `limit` chosen features are kept.
         """
-        splits = tuple(
-            HeldOutRows.at_the_start(rows, self.weights, self.raw, self.Y, means, limit)
-            for rows, means in zip(self.sets, target_means, strict=False)
-            if rows is not None
-        )
+        place = place_of(self.X)
+        tests = [rows for rows in self.sets[: len(target_means)] if rows is not None]
+        known = (self.weights, self.raw, self.Y)
+        if place.is_host:
+            splits = tuple(
+                HeldOutRows.at_the_start(place, rows[None], None, *known, means[None], limit)
+                for rows, means in zip(tests, target_means, strict=True)
+            )
+        else:
+            rows, has_row = padded(tests)
+            splits = (HeldOutRows.at_the_start(place, rows, has_row, *known, target_means, limit),)
         return replace(self, splits=splits)
 
+    def _shared_out(self, *values: Float) -> Iterator[tuple[HeldOutRows, list[Float]]]:
+        """The held-out rows, and their part of arrays for all splits (K × …), where they are."""
+        first = 0
+        own = to_device(place_of(self.X), *values)
+        for split in self.splits:
+            last = first + split.rows.shape[0]
+            yield split, [array[first:last, ...] for array in own]
+            first = last
+
     def leftovers(self, index: int, means: Float, beta: Float) -> list[tuple[Float, Float]]:
-        """Of each split the held-out rows of a feature less its mean (K), and z, (rows) each."""
+        """The held-out rows of a feature less its means (K), and z, (G × R) each."""
         whole = self.column(index)
         found = []
-        for split, mean, own in zip(self.splits, means, beta, strict=True):
-            column = whole[split.rows] - mean
-            z = column.copy()
-            for places, columns in split.chosen(self.column):
-                z -= own[places] @ columns
-            found.append((column, z))
+        for split, (mean, own) in self._shared_out(means, beta):
+            column = split.of(whole) - mean[:, None]
+            found.append((column, split.leftover(self.column, column, own)))
         return found
 
     def step_sums(self, leftovers: list[tuple[Float, Float]], rho: Float) -> StepSums:
         """What a feature with these leftovers does on the held-out rows; rho (K × t)."""
-        norms, inner, energy = [], [], []
-        for split, (_, z), own in zip(self.splits, leftovers, rho, strict=True):
-            weighted = split.weights * z
-            norms.append(float(weighted @ z))
-            inner.append(split.r @ weighted)
-            energy.append(np.square(split.r - own[:, None] * z) @ split.weights)
-        return StepSums(np.array(norms), np.array(inner), np.array(energy))
+        parts = [
+            split.sums(z, own)
+            for (split, (own,)), (_, z) in zip(self._shared_out(rho), leftovers, strict=True)
+        ]
+        if len(parts) == 1:
+            return StepSums(*parts[0])
+        return StepSums(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
     def advanced(
         self, leftovers: list[tuple[Float, Float]], index: int, means: Float, rho: Float
     ) -> FoldBlock:
         """The block with the feature added to the models of all splits."""
+        shared = zip(self._shared_out(means, rho), leftovers, strict=True)
         splits = tuple(
-            split.with_feature(index, column, float(mean), split.r - own[:, None] * z)
-            for split, (column, z), mean, own in zip(
-                self.splits, leftovers, means, rho, strict=True
-            )
+            split.with_feature(index, column, mean, z, own)
+            for (split, (mean, own)), (column, z) in shared
         )
         if isinstance(self.X, FileMatrix):
             self.X.pin(index)
@@ -314,6 +322,8 @@ class FoldBlock:
         beta (|S|) are its coefficients on these, w (|S| × t) those of the model.
         """
         rows = self._train(split)
+        if isinstance(self.X, DeviceMatrix):
+            return self._refined_on_device(self.X, rows, columns, means, target_means, beta, w)
         products, norm, inner = np.zeros(len(beta)), 0.0, np.zeros(w.shape[1])
         for places, x in self.tiles_of(rows, columns):
             x -= means
@@ -325,31 +335,72 @@ class FoldBlock:
             inner += weighted @ (residual - x[:, :-1] @ w)
         return RefinedSums(products, norm, inner)
 
+    def _refined_on_device(
+        self,
+        X: DeviceMatrix,
+        rows: Rows,
+        columns: NDArray[np.intp],
+        means: Float,
+        target_means: Float,
+        beta: Float,
+        w: Float,
+    ) -> RefinedSums:
+        """`refined_sums` with all rows at once."""
+        where = numbers_on(X.place, rows)
+        known = to_device(X.place, means + self.shift[columns], target_means, beta, w)
+        centre, targets, own, model = known
+        x = take(X.columns(columns), where) - centre[:, None]
+        z = x[-1, :] - (own[None, :] @ x[:-1, :])[0, :]
+        weighted = (z * take_rows(self.weights, where))[None, :]
+        residual = take_rows(self.Y, where).T - targets[:, None] - model.T @ x[:-1, :]
+        products, norm, inner = to_host(
+            (weighted @ x[:-1, :].T)[0, :], weighted @ z[:, None], (weighted @ residual.T)[0, :]
+        )
+        return RefinedSums(products, float(norm[0, 0]), inner)
+
     def stratum_weights(self, loss: Loss) -> SplitSums:
         """Weights of the held-out rows of each split in each stratum of a loss, (K × strata)."""
         count = loss.n_strata(self.raw.shape[1])
         sums = [
-            np.bincount(loss.strata(split.y.T), split.weights, minlength=count)
+            np.bincount(loss.strata(split.y[0].T), split.weights[0], minlength=count)
             for split in self.splits
         ]
-        return SplitSums(np.array(sums))
+        return SplitSums(np.array(sums, dtype=np.float64))
 
     def split_losses(self, loss: Loss) -> SplitSums:
         """Σ w ℓ of the current models on the held-out rows in each stratum, (K × strata)."""
         count = loss.n_strata(self.raw.shape[1])
         values = np.zeros((len(self.splits), count))
         for number, split in enumerate(self.splits):
-            (used,) = split.weights.nonzero()
-            Y, predictions = split.y[:, used].T, (split.y - split.r)[:, None, used]
-            weighted = loss.sample_losses(Y, predictions)[0] * split.weights[used]
+            (used,) = split.weights[0].nonzero()
+            Y, predictions = split.y[0, :, used], (split.y - split.r)[0][:, None, used]
+            weighted = loss.sample_losses(Y, predictions)[0] * split.weights[0, used]
             values[number] = np.bincount(loss.strata(Y), weighted, minlength=count)
         return SplitSums(values)
 
     @staticmethod
     def _shares(loss: Loss, split: HeldOutRows, factors: Float) -> Float:
         """e_j = w_j × the factor of its stratum (strata)."""
-        shares: Float = split.weights * factors[loss.strata(split.y.T)]
+        shares: Float = split.weights[0] * factors[loss.strata(split.y[0].T)]
         return shares
+
+    def squared_losses(self, candidates: Candidates) -> SplitSums:
+        """Σ w (r − z ρ)² of each split and target with each of some candidates added, (K × c).
+
+        On a device, where a few are looked at.
+        """
+        indices, *terms = candidates
+        columns = [self.column(index) for index in indices.tolist()]
+        parts = []
+        for split, (means, beta, rho) in self._shared_out(*terms):
+            xp = namespace_of(split.r)
+            x = xp.stack([split.of(column) for column in columns], axis=1) - means[:, :, None]
+            for places, chosen in split.chosen(self.column):
+                x = x - xp.permute_dims(beta[:, places, :], (0, 2, 1)) @ chosen
+            errors = split.r[:, :, None, :] - rho[..., None] * x[:, None, :, :]
+            weighted = errors * errors * split.weights[:, None, None, :]
+            parts.append(xp.sum(weighted, axis=(1, 3)) / self.raw.shape[1])
+        return SplitSums(stacked(parts))
 
     def candidate_losses(self, loss: Loss, factors: Float, candidates: Candidates) -> SplitSums:
         """Σ e ℓ of each split with each of some candidates added, (K × c), tile by tile."""
@@ -363,10 +414,10 @@ class FoldBlock:
             split = self.splits[number]
             x -= means[number]
             for some, columns in split.chosen(self.column, places):
-                x -= columns.T @ beta[number][some]
-            errors = tiles.fold_errors(x, split.r[:, places], rho[number])
+                x -= columns[0].T @ beta[number][some]
+            errors = tiles.fold_errors(x, split.r[0][:, places], rho[number])
             totals[number] += tiles.error_sums(
-                name, errors, split.y[:, places], shares[number][places]
+                name, errors, split.y[0][:, places], shares[number][places]
             )
         return SplitSums(totals)
 
@@ -377,17 +428,17 @@ class FoldBlock:
         """
         if not isinstance(self.X, FileMatrix) or not self.X.missing(columns.tolist()):
             for number, split in enumerate(self.splits):
-                for places, x in self.tiles_of(split.rows, columns):
+                for places, x in self.tiles_of(split.rows[0], columns):
                     yield number, places, x
             return
         shift = self.shift[columns]
         height = max(32, _ROW_ELEMENTS // len(columns))
         for inside, chunk in self.X.chunks():
             for number, split in enumerate(self.splits):
-                first, last = np.searchsorted(split.rows, (inside.start, inside.stop)).tolist()
+                first, last = np.searchsorted(split.rows[0], (inside.start, inside.stop)).tolist()
                 for top in range(first, last, height):
                     places = slice(top, min(last, top + height))
-                    taken = chunk[split.rows[places] - inside.start][:, columns]
+                    taken = chunk[split.rows[0][places] - inside.start][:, columns]
                     yield number, places, taken.astype(np.float64, order="C") - shift
 
     def tiles_of(self, rows: Rows, columns: NDArray[np.intp]) -> Iterator[tuple[slice, Float]]:

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from ._choice import TIE, Choice, choose_among, tie_tolerances
 from ._crew import ask
+from ._device import DeviceMatrix
 from ._files import FileMatrix
-from ._fold_blocks import Candidates, FoldBlock
+from ._fold_answers import Candidates
+from ._fold_blocks import FoldBlock
 from ._fold_state import FoldState
 from ._held_out import HeldOutRows
 from ._kernels import Float
@@ -68,6 +70,10 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
         state.rows.passes += 1
     some = Candidates(candidates, space.means[:, candidates], beta, rho)
     loss = state.criterion_loss
+    if isinstance(state.problem.X, DeviceMatrix):
+        squares = state.rows.total(ask("squared_losses", some)).values
+        means: Float = squares.sum(axis=0) / state.total_test_weight
+        return means
     if loss.is_additive:
         sums = state.rows.total(ask("candidate_losses", loss, state.factors, some)).values
         values: Float = state.shares @ sums
@@ -88,18 +94,18 @@ def _as_a_whole(
     """A loss of all rows together, some candidates at a time: (c)."""
     indices = candidates.indices
     means, beta, rho = (values[place] for values in candidates[1:])
-    (used,) = (split.weights > 0).nonzero()
-    Y, weights = split.y[:, used].T, split.weights[used]
-    width = max(1, _GROUP_ELEMENTS // (len(split.rows) * len(rho)))
+    rows, (used,) = split.rows[0], split.weights[0].nonzero()
+    Y, weights = split.y[0, :, used], split.weights[0, used]
+    width = max(1, _GROUP_ELEMENTS // (len(rows) * len(rho)))
     values = []
     for first in range(0, len(indices), width):
         some = slice(first, first + width)
-        Z = np.empty((len(indices[some]), len(split.rows)))
-        for places, x in block.tiles_of(split.rows, indices[some]):
+        Z = np.empty((len(indices[some]), len(rows)))
+        for places, x in block.tiles_of(rows, indices[some]):
             Z[:, places] = (x - means[some]).T
         for places, columns in split.chosen(block.column):
-            Z -= beta[places, some].T @ columns
+            Z -= beta[places, some].T @ columns[0]
         predictions = Z[None] * rho[:, some, None]
-        predictions += (split.y - split.r)[:, None, :]
+        predictions += (split.y - split.r)[0][:, None, :]
         values.append(state.criterion_loss.values(Y, predictions[:, :, used], weights))
     return np.concatenate(values)

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from ._crew import Alone, Crew, Handle, ask
-from ._fold_blocks import FoldBlock, SetSums
+from ._fold_answers import SetSums
+from ._fold_blocks import FoldBlock
 from ._folds import Folds
 from ._kernels import Float
+from ._namespace import to_host
 from ._problem import Problem, report_non_finite
 
 # Where the rows that a split leaves out have so many times the squares of those that it trains on,
@@ -24,6 +26,7 @@ from ._problem import Problem, report_non_finite
 _CANCELLED = 1e3
 # A mean is far out if its square is this many times the variance: it costs two digits.
 _FAR = 100.0
+_HERE = (np.ndarray, np.generic, float, int)
 
 
 def _sums_of_others(parts: Float) -> tuple[Float, Float]:
@@ -39,14 +42,14 @@ def _sums_of_others(parts: Float) -> tuple[Float, Float]:
     return others, total
 
 
-def local_block(problem: Problem, folds: Folds) -> FoldBlock:
+def local_block(problem: Problem, folds: Folds, is_partition: bool) -> FoldBlock:
     """All rows of a problem in memory (or in a file) as one block."""
     # Row sets that are summed: the test rows of each split, training rows that are not the
     # complement, and all rows unless these are the sum of the test sets.
     tests = tuple(split.test for split in folds.splits)
-    trains = tuple(split.train for split in folds.splits)
-    direct = tuple(split.train for split in folds.splits if not split.is_complement)
-    every = () if folds.is_partition else (None,)
+    direct = tuple(split.given for split in folds.splits if split.given is not None)
+    trains = tuple(split.train for split in folds.splits) if direct else ()
+    every = () if is_partition else (None,)
     return FoldBlock.from_rows(
         problem.here, problem.Y, problem.weights, (*tests, *direct, *every), trains
     )
@@ -95,8 +98,16 @@ class FoldRows:
         return tuple(self._blocks)
 
     def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
-        """The answers of all blocks, added up; `own` are things of theirs."""
-        return self._crew.total(question, self._blocks, *own)
+        """The answers of all blocks, added up, on the host; `own` are things of theirs."""
+        answer = self._crew.total(question, self._blocks, *own)
+        parts: list[Any] = list(answer)
+        there = [place for place, value in enumerate(parts) if not isinstance(value, _HERE)]
+        if there:  # on a device: in one transfer
+            for place, value in zip(
+                there, to_host(*(parts[place] for place in there)), strict=True
+            ):
+                parts[place] = value
+        return type(answer)(*parts)
 
     def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
         """What each block makes of a question."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._fold_blocks import SetSums
+from ._fold_answers import SetSums
 from ._kernels import Float
 
 

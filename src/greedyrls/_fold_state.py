@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds
 from ._crew import ask
+from ._device import DeviceMatrix
 from ._files import FileMatrix
 from ._fold_rows import FoldRows, local_block
 from ._fold_space import FoldSpace, HeldOut
@@ -55,7 +56,9 @@ def _rows_of(problem: Problem, folds: Folds | ClusterFolds) -> FoldRows:
     is_partition = folds.is_partition
     if isinstance(folds, Folds):
         complements = [split.is_complement for split in folds.splits]
-        return FoldRows(problem, [local_block(problem, folds)], complements, is_partition)
+        return FoldRows(
+            problem, [local_block(problem, folds, is_partition)], complements, is_partition
+        )
     assert isinstance(problem.X, ClusterMatrix)
     crew, count = problem.X.crew, folds.n_splits
     blocks = crew.each(ask("fold_block", count, is_partition), problem.X.pieces, folds.ids)
@@ -92,7 +95,7 @@ class FoldState:
         # For a loss that is a mean over rows: what the strata weigh, (K × strata), and the shares
         # of rows, which are their weights times these factors.
         self._strata = np.ones((len(self.shares), 1))
-        if loss.is_additive:
+        if loss.is_additive and not isinstance(problem.X, DeviceMatrix):
             self._strata = self.rows.total(ask("stratum_weights", loss)).values
         self.factors = stratum_factors(self._strata)
         self.fold_losses = self._fold_losses()
@@ -210,9 +213,9 @@ class FoldState:
 
 def _split_loss(loss: Loss, split: HeldOutRows) -> float:
     """The loss of the current model on a split's held-out rows."""
-    positive = split.weights > 0
-    predictions = (split.y - split.r)[:, None, positive]
-    return float(loss.values(split.y[:, positive].T, predictions, split.weights[positive])[0])
+    (used,) = split.weights[0].nonzero()
+    predictions = (split.y - split.r)[0][:, None, used]
+    return float(loss.values(split.y[0, :, used], predictions, split.weights[0, used])[0])
 
 
 def _physical_bytes() -> float:

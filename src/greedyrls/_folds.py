@@ -32,9 +32,29 @@ _ALLOWED = (
 class Split:
     """Rows to train on and rows to test on; none is in both."""
 
-    train: Rows  # sorted row numbers
     test: Rows  # sorted row numbers
-    is_complement: bool  # train is exactly all rows that are not in test
+    given: Rows | None  # to train on, sorted; None: exactly all rows that are not in test
+    n_samples: int
+
+    @property
+    def is_complement(self) -> bool:
+        """Whether it trains on all rows that it does not test."""
+        return self.given is None
+
+    @property
+    def train(self) -> Rows:
+        """Sorted row numbers."""
+        if self.given is not None:
+            return self.given
+        is_left = np.ones(self.n_samples, dtype=bool)
+        is_left[self.test] = False
+        return np.flatnonzero(is_left)
+
+    def n_trained_on(self, counted: NDArray[np.bool_]) -> int:
+        """How many rows it trains on of those that count."""
+        if self.given is not None:
+            return int(np.count_nonzero(counted[self.given]))
+        return int(np.count_nonzero(counted) - np.count_nonzero(counted[self.test]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +128,10 @@ def make_folds(
         pairs, description = _given_pairs(cv, n_samples, has_groups=groups is not None)
     if not pairs:
         raise ValueError(f"cv ({description}) gives no splits; at least 1 is needed.")
-    splits = tuple(_make_split(pair, n_samples, number) for number, pair in enumerate(pairs))
+    splits = tuple(
+        pair if isinstance(pair, Split) else _make_split(pair, n_samples, number)
+        for number, pair in enumerate(pairs)
+    )
     _check_parts(splits, np.ones(n_samples, dtype=bool) if weights is None else weights > 0, labels)
     return Folds(splits, n_samples, description)
 
@@ -128,6 +151,12 @@ def _k_fold_pairs(
         return None if values is None else values[used]
 
     splitter, description = _k_folds(n_folds, len(used), some(labels), some(groups))
+    if isinstance(splitter, KFold):
+        # Rows that follow each other: there is no need to write down all that are trained on.
+        tests = np.array_split(used, n_folds)
+        if len(used) < n_samples:
+            tests[0] = np.sort(np.concatenate([tests[0], np.flatnonzero(weights == 0.0)]))
+        return [Split(test, None, n_samples) for test in tests], description
     pairs = _splitter_pairs(splitter, len(used), some(target), some(groups))
     if len(used) == n_samples:
         return pairs, description
@@ -135,9 +164,7 @@ def _k_fold_pairs(
     for number, (_, test) in enumerate(pairs):
         fold_of[used[test]] = number
     folds = range(len(pairs))
-    return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in folds], (
-        description
-    )
+    return [Split(np.flatnonzero(fold_of == fold), None, n_samples) for fold in folds], description
 
 
 def _k_folds(
@@ -325,13 +352,15 @@ def _make_split(pair: Any, n_samples: int, number: int) -> Split:
         )
     train = _row_numbers(pair[0], n_samples, f"Split {number} of cv has in its training rows")
     test = _row_numbers(pair[1], n_samples, f"Split {number} of cv has in its test rows")
-    both = np.intersect1d(train, test, assume_unique=True)
+    is_trained_on = np.zeros(n_samples, dtype=bool)
+    is_trained_on[train] = True
+    both = test[is_trained_on[test]]
     if len(both):
         raise ValueError(
             f"Split {number} of cv has row {both[0]} both in its training rows and in its test "
             "rows; take it out of one of the two."
         )
-    return Split(train, test, len(train) + len(test) == n_samples)
+    return Split(test, None if len(train) + len(test) == n_samples else train, n_samples)
 
 
 def _row_numbers(part: Any, n_samples: int, where: str) -> Rows:
@@ -348,7 +377,10 @@ def _row_numbers(part: Any, n_samples: int, where: str) -> Rows:
     outside = (rows < 0) | (rows >= n_samples)
     if outside.any():
         raise ValueError(f"{where} row {rows[outside][0]}; rows are 0 to {n_samples - 1}.")
-    rows = np.sort(rows.astype(np.intp))
+    rows = rows.astype(np.intp)
+    if (rows[1:] > rows[:-1]).all():
+        return rows
+    rows = np.sort(rows)
     repeated = rows[1:][rows[1:] == rows[:-1]]
     if len(repeated):
         raise ValueError(
@@ -364,8 +396,11 @@ def _check_parts(
     """Each split has rows of positive weight to train on, of every class, and to test on."""
     note = "" if counted.all() else " with a positive weight"
     for number, split in enumerate(splits):
-        for rows, kind in ((split.train, "training"), (split.test, "test")):
-            if not counted[rows].any():
+        for count, kind in (
+            (split.n_trained_on(counted), "training"),
+            (np.count_nonzero(counted[split.test]), "test"),
+        ):
+            if count == 0:
                 raise ValueError(
                     f"Split {number} leaves no {kind} rows{note}; use fewer folds, or other ones."
                 )

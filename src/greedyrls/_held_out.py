@@ -1,21 +1,36 @@
-"""Held-out rows of one split within a block: targets, residuals, columns of chosen features."""
+"""Held-out rows of splits within a block: targets, residuals, columns of chosen features.
+
+Arrays have a leading axis for G splits of the same number of rows. On the host every split is by
+itself, G = 1; on a device all are together, padded with rows of no weight, because many small
+operations take longer to launch than to run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._kernels import Float
+from ._namespace import (
+    Place,
+    contiguous,
+    namespace_of,
+    numbers_on,
+    place_of,
+    take_rows,
+    to_device,
+)
 
 # Columns of chosen features are kept in buffers of this many, which take memory as they fill.
 _BUFFER_COLUMNS = 32
 
 Rows = NDArray[np.intp]
 # Some rows of a column by its number.
-Gather = Callable[[int, Rows], Float]
+Gather = Callable[[int, Any], Float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,47 +40,120 @@ class HeldOutRows:
     A search adds to the end only, so what this one reads of the buffers stays as it is.
     """
 
-    rows: Rows
-    weights: Float
-    y: Float  # (t × rows)
-    r: Float  # (t × rows)
+    rows: Any  # (G × R) their numbers in the block
+    weights: Float  # (G × R)
+    y: Float  # (G × t × R)
+    r: Float  # (G × t × R)
     limit: int  # of columns that are kept
     selected: tuple[int, ...] = ()
-    means: tuple[float, ...] = ()
-    buffers: tuple[Float, ...] = ()
+    means: tuple[Float, ...] = ()  # (G) of each of them
+    buffers: tuple[Float, ...] = ()  # (G × columns × R)
 
     @classmethod
     def at_the_start(
-        cls, rows: Rows, weights: Float, raw: Float, Y: Float, means: Float, limit: int
+        cls,
+        place: Place,
+        rows: Rows,
+        has_row: NDArray[np.bool_] | None,
+        weights: Float,
+        raw: Float,
+        Y: Float,
+        means: Float,
+        limit: int,
     ) -> HeldOutRows:
-        """Of some rows of a block; targets as given and shifted are (rows × t), means (t)."""
-        y = np.ascontiguousarray(raw[rows].T)
-        r = np.ascontiguousarray((Y[rows] - means).T)
-        return cls(rows, weights[rows], y, r, limit)
+        """Of some rows (G × R) of a block; some may be padding.
+
+        Targets as given and shifted are (rows × t), means over the training rows (G × t).
+        """
+        count, height = rows.shape
+        where = numbers_on(place, rows.reshape(-1))
+        (means,) = to_device(place, means)
+
+        def of_splits(values: Float) -> Float:
+            xp = namespace_of(values)
+            taken = xp.reshape(take_rows(values, where), (count, height, values.shape[1]))
+            return contiguous(xp.permute_dims(taken, (0, 2, 1)))
+
+        own = of_splits(weights[:, None])[:, 0, :]
+        if has_row is not None:
+            (keep,) = to_device(place, has_row.astype(np.float64))
+            own = own * keep
+        xp = namespace_of(own)
+        return cls(
+            xp.reshape(where, (count, height)),
+            own,
+            of_splits(raw),
+            of_splits(Y) - means[:, :, None],
+            limit,
+        )
+
+    def of(self, column: Float) -> Float:
+        """These rows (G × R) of a column of the block."""
+        xp = namespace_of(column)
+        taken = take_rows(column, xp.reshape(self.rows, (-1,)))
+        of_splits: Float = xp.reshape(taken, self.rows.shape)
+        return of_splits
 
     def chosen(self, gather: Gather, places: slice = slice(None)) -> Iterator[tuple[slice, Float]]:
-        """Columns of the chosen features (… × rows), some at a time, with their places in S."""
+        """Columns of the chosen features (G × … × R), some at a time, with their places in S."""
         size, known = len(self.selected), 0
         for buffer in self.buffers:
-            count = min(len(buffer), size - known)
-            yield slice(known, known + count), buffer[:count, places]
+            count = min(buffer.shape[1], size - known)
+            yield slice(known, known + count), buffer[:, :count, places]
             known += count
         for place in range(known, size):
-            column = gather(self.selected[place], self.rows[places]) - self.means[place]
-            yield slice(place, place + 1), column[None]
+            rows = self.rows[:, places]
+            xp = namespace_of(rows)
+            column = xp.reshape(gather(self.selected[place], xp.reshape(rows, (-1,))), rows.shape)
+            yield slice(place, place + 1), (column - self.means[place][:, None])[:, None, :]
 
-    def with_feature(self, index: int, column: Float, mean: float, r: Float) -> HeldOutRows:
+    def leftover(self, gather: Gather, column: Float, beta: Float) -> Float:
+        """z of a feature (G × R), whose column less its mean is given; beta is (G × |S|)."""
+        z = column
+        for places, columns in self.chosen(gather):
+            z = z - (beta[:, None, places] @ columns)[:, 0, :]
+        return z
+
+    def sums(self, z: Float, rho: Float) -> Sequence[Float]:
+        """‖z‖² (G), r·z (G × t), and ‖r‖² after the step (G × t), for rho (G × t)."""
+        xp = namespace_of(z)
+        weighted = self.weights * z
+        left = self.r - rho[:, :, None] * z[:, None, :]
+        left *= left
+        return (
+            xp.sum(weighted * z, axis=1),
+            (self.r @ weighted[:, :, None])[:, :, 0],
+            (left @ self.weights[:, :, None])[:, :, 0],
+        )
+
+    def with_feature(
+        self, index: int, column: Float, mean: Float, z: Float, rho: Float
+    ) -> HeldOutRows:
         """These rows with a feature added; its column is kept if the limit allows."""
         place, buffers = len(self.selected), self.buffers
         if place < self.limit:
             if place % _BUFFER_COLUMNS == 0:
                 size = min(_BUFFER_COLUMNS, self.limit - place)
-                buffers = (*buffers, np.empty((size, len(column))))
-            buffers[-1][place % _BUFFER_COLUMNS] = column
+                buffers = (
+                    *buffers,
+                    place_of(column).empty((column.shape[0], size, column.shape[1])),
+                )
+            buffers[-1][:, place % _BUFFER_COLUMNS, :] = column
         return replace(
             self,
-            r=r,
+            r=self.r - rho[:, :, None] * z[:, None, :],
             selected=(*self.selected, index),
             means=(*self.means, mean),
             buffers=buffers,
         )
+
+
+def padded(sets: Sequence[Rows]) -> tuple[Rows, NDArray[np.bool_]]:
+    """Sets of rows as one matrix (G × R), and which of its numbers are rows."""
+    height = max(len(rows) for rows in sets)
+    result = np.zeros((len(sets), height), dtype=np.intp)
+    has_row = np.zeros((len(sets), height), dtype=bool)
+    for number, rows in enumerate(sets):
+        result[number, : len(rows)] = rows
+        has_row[number, : len(rows)] = True
+    return result, has_row

@@ -20,10 +20,12 @@ from ._cluster import ClusterMatrix, Elsewhere
 from ._cluster_folds import ClusterFolds
 from ._crew import ask
 from ._curves import Chosen, StratumSums, held_out_losses
+from ._device import DeviceMatrix
 from ._folds import Folds
 from ._kernels import Float
 from ._losses import Loss
-from ._matrix import part
+from ._matrix import part, place_of
+from ._namespace import numbers_on, take, take_rows, to_device
 from ._path import SelectionPath
 from ._plan import Data, Plan, check_loss, positive_rows
 from ._problem import Problem
@@ -119,7 +121,8 @@ def _outer_surface(
     if isinstance(outer, ClusterFolds):
         shares = outer.weights / outer.weights.sum()
     else:
-        weights = np.ones(problem.n_samples) if problem.weights is None else problem.weights
+        weights = problem.host_weights
+        weights = np.ones(problem.n_samples) if weights is None else weights
         shares = np.array([weights[split.test].sum() for split in outer.splits])
         shares /= shares.sum()
     losses = np.einsum("f,fak->ak", shares, fold_losses)
@@ -234,10 +237,16 @@ class _OuterFold:
                 outer.ids,
             )
             return sums.mean()
-        test = positive_rows(problem.weights, outer.splits[self._place].test)
-        weights = None if problem.weights is None else problem.weights[test]
-        columns = part(problem.here, test, np.array(chosen.indices))
-        return held_out_losses(chosen, penalties, columns, problem.Y[test], weights, loss)
+        test = positive_rows(problem.host_weights, outer.splits[self._place].test)
+        X, indices = problem.here, np.array(chosen.indices)
+        rows = numbers_on(place_of(X), test)
+        weights = None if problem.weights is None else take_rows(problem.weights, rows)
+        if isinstance(X, DeviceMatrix):
+            columns = take(X.columns(indices), rows).T
+        else:
+            columns = part(X, test, indices)
+        Y = take_rows(problem.Y, rows)
+        return held_out_losses(chosen, penalties, columns, Y, weights, loss)
 
 
 def _training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> Problem:
@@ -252,9 +261,9 @@ def _training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) ->
             problem, X=replace(X, pieces=tuple(pieces), n_weighted=count), weights=weights
         )
     split = outer.splits[place]
-    weights = np.zeros(problem.n_samples)
-    weights[split.train] = 1.0 if problem.weights is None else problem.weights[split.train]
-    return replace(problem, weights=weights)
+    weights, given = np.zeros(problem.n_samples), problem.host_weights
+    weights[split.train] = 1.0 if given is None else given[split.train]
+    return replace(problem, weights=to_device(place_of(problem.here), weights)[0])
 
 
 def joint_surface(

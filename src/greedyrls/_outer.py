@@ -12,11 +12,11 @@ from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 
 from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds, k_folds, merged_folds
-from ._device import DeviceMatrix
 from ._folds import Folds, make_folds
 from ._matrix import not_on_device
 from ._plan import Plan, folds_of, n_classes, splits_within
 from ._problem import Problem, is_whole
+from ._stream import StreamedMatrix
 
 # Where the criterion is leave-one-out.
 OUTER_FOLDS = 5
@@ -50,8 +50,8 @@ def outer_folds(
     labels: NDArray[Any] | None,
 ) -> Folds | ClusterFolds:
     """The folds in which the selection is made anew."""
-    if isinstance(problem.X, DeviceMatrix):
-        raise not_on_device("A choice among several values of alpha")
+    if isinstance(problem.X, StreamedMatrix):
+        raise not_on_device("A choice of alpha by outer folds, of data larger than its memory,")
     if isinstance(problem.X, ClusterMatrix):
         return _cluster_outer_folds(problem, problem.X, plan, alpha_cv, groups)
     counted = problem.has_weight
@@ -64,7 +64,7 @@ def outer_folds(
         folds = _given_outer_folds(problem, alpha_cv, groups, labels)
     assert isinstance(folds, Folds)
     for number, split in enumerate(folds.splits):
-        if counted[split.train].sum() < 2:
+        if split.n_trained_on(counted) < 2:
             raise ValueError(
                 f"Split {number} of alpha_cv ({folds.description}) trains on fewer than 2 samples; "
                 "use other outer folds, or a number for alpha."

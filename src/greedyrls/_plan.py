@@ -24,8 +24,10 @@ from ._kernels import Float
 from ._loo_loss import LeaveOneOutLoss, LossState
 from ._losses import Loss, make_loss
 from ._matrix import not_on_device
+from ._namespace import as_float, is_foreign, to_host
 from ._problem import Problem, is_whole
 from ._state import LooData, SelectionState
+from ._stream import StreamedMatrix
 
 Data = LooData | FoldData
 AnyState = SelectionState | FoldState
@@ -107,7 +109,9 @@ def _folds_within(folds: Folds | ClusterFolds, problem: Problem) -> Folds | Clus
 def splits_within(folds: Folds, counted: NDArray[np.bool_]) -> list[Split]:
     """Splits that have training and test rows among some."""
     return [
-        split for split in folds.splits if counted[split.train].any() and counted[split.test].any()
+        split
+        for split in folds.splits
+        if split.n_trained_on(counted) > 0 and counted[split.test].any()
     ]
 
 
@@ -124,13 +128,29 @@ def make_plan(
 ) -> Plan:
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
-    if isinstance(problem.X, DeviceMatrix):
-        if measure.name != "squared" or cv != "loo" or groups is not None:
-            raise not_on_device("Folds and losses other than the squared one")
-        return Plan(measure, None, strategy, block_rows)
+    if isinstance(problem.X, DeviceMatrix) and measure.name != "squared":
+        raise not_on_device(f"loss={measure.name!r}")
     folds = folds_of(problem, cv, groups, labels)
+    if isinstance(problem.X, StreamedMatrix) and folds is not None:
+        raise not_on_device("Folds of data larger than its memory")
     check_loss(measure, problem, folds)
     return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs))
+
+
+def _device_folds(
+    problem: Problem, cv: Any, groups: ArrayLike | None, labels: NDArray[Any] | None
+) -> Folds | None:
+    """`folds_of` rows on a device: splitters are shown their targets and weights on the host."""
+    weights = problem.host_weights
+    target = None
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        (Y,) = to_host(problem.Y)
+        target = _split_target(replace(problem, Y=Y))
+    if is_foreign(cv):  # fold ids
+        cv = to_host(as_float(cv))[0].astype(np.intp)
+    return make_folds(
+        cv, problem.n_samples, y=target, labels=labels, groups=groups, weights=weights
+    )
 
 
 def check_jobs(n_jobs: Any) -> int:
@@ -163,6 +183,8 @@ def folds_of(
     """`cv` and `groups` for the rows of a problem; None means exact leave-one-out."""
     if isinstance(problem.X, ClusterMatrix):
         return cluster_folds(problem.X, fold_ids(problem.X, cv), groups, n_classes(problem))
+    if isinstance(problem.X, DeviceMatrix):
+        return _device_folds(problem, cv, groups, labels)
     return make_folds(
         cv,
         problem.n_samples,

@@ -82,10 +82,14 @@ class Problem:
 
     @property
     def has_weight(self) -> NDArray[np.bool_]:
-        """Which samples count, (m)."""
-        if self.weights is None:
-            return np.ones(self.n_samples, dtype=bool)
-        return self.weights > 0.0
+        """Which samples count, (m), on the host."""
+        weights = self.host_weights
+        return np.ones(self.n_samples, dtype=bool) if weights is None else weights > 0.0
+
+    @property
+    def host_weights(self) -> Float | None:
+        """The weights (m) on the host."""
+        return None if self.weights is None else to_host(self.weights)[0]
 
     @property
     def n_available(self) -> int:

@@ -277,5 +277,5 @@ def _lifted(folds: Folds, rows: Rows, count: int) -> Folds:
     splits = []
     for split in folds.splits:
         train = np.sort(np.concatenate([rows[split.train], others]))
-        splits.append(Split(train, rows[split.test], split.is_complement))
+        splits.append(Split(rows[split.test], None if split.is_complement else train, count))
     return replace(folds, splits=tuple(splits), n_samples=count)

@@ -151,7 +151,7 @@ def _fewest_trained_on(problem: Problem, folds: Folds | ClusterFolds) -> int:
     if isinstance(folds, ClusterFolds):
         return int(folds.train_counts.min())
     counted = problem.has_weight
-    return min(int(counted[split.train].sum()) for split in folds.splits)
+    return min(split.n_trained_on(counted) for split in folds.splits)
 
 
 def _check_tol(tol: Any) -> float:

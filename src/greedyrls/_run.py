@@ -14,6 +14,7 @@ import numpy as np
 from ._checkpoint import Checkpoint, SearchLog
 from ._choice import NumericalLimit
 from ._cluster import ClusterMatrix
+from ._device import DeviceMatrix
 from ._files import FileMatrix
 from ._kernels import Float
 from ._lanes import LanePath, LooLanes
@@ -265,7 +266,7 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
         and watch.n_runners_up == 0
         and watch.callback is None
         # Lanes take columns as they come, of rows that are here.
-        and not isinstance(data.problem.X, FileMatrix | ClusterMatrix)
+        and not isinstance(data.problem.X, FileMatrix | ClusterMatrix | DeviceMatrix)
         and data.problem.n_samples * data.problem.n_features > _WORTH_LANES
     )
 

@@ -139,6 +139,9 @@ class SampleSpace:
         other._rounds = Rounds()
         other._kept = []
         other.passes = other.exact_evaluations = 0
+        if not self.place.is_host:
+            # Recorded work reads all columns of chosen features that there are: those of its own.
+            other._blocks = other.each(ask("separate"))
         return other
 
     @property

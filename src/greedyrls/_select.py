@@ -18,6 +18,7 @@ from ._fingerprint import identity_of
 from ._fold_state import FoldData
 from ._kernels import Float
 from ._matrix import PassedMatrix, not_on_device
+from ._namespace import to_host
 from ._nested import Nested, chosen_of, joint_surface, nested_surface
 from ._path import SelectionPath
 from ._plan import Data, Plan
@@ -86,12 +87,10 @@ def select(
 
 def _check_device(request: Request) -> None:
     """What is not computed on a device yet."""
-    if not isinstance(request.alpha, float):
-        raise not_on_device("A choice among several values of alpha")
-    if request.refit == "loo":
-        raise not_on_device("refit_alpha='loo'")
-    if request.size_rule != "min" and request.is_automatic:
-        raise not_on_device(f"size_rule={request.size_rule!r}")
+    if request.alpha_rule == "all_features" and not isinstance(request.alpha, float):
+        raise not_on_device("alpha_rule='all_features'")
+    if request.rival is not None:
+        raise not_on_device(f"loss={request.rival.name!r}")
     if request.checkpoint is not None:
         raise not_on_device("A checkpoint")
 
@@ -212,7 +211,8 @@ def _grid(data: Data, alpha: float | Float | str, checkpoint: Checkpoint | None)
 def _diagonal(data: Data) -> Float:
     """‖x_i‖² about the means, of all rows, (n)."""
     if isinstance(data, LooData):
-        return data.start.diagonal
+        (diagonal,) = to_host(data.start.diagonal)
+        return diagonal
     total = data.total
     if not data.problem.fit_intercept:
         return total.xx

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._cluster import ClusterMatrix
+from ._device import DeviceMatrix
 from ._files import FileMatrix
 from ._kernels import Float
 from ._sparse import SparseMatrix
@@ -72,7 +73,7 @@ class TrainingColumns:
 
 def share_columns(whole: LooData, training: LooData) -> None:
     """Let a fold take its Gram columns from those of all rows, if it holds out few."""
-    if isinstance(whole.problem.X, FileMatrix | ClusterMatrix):
+    if isinstance(whole.problem.X, FileMatrix | ClusterMatrix | DeviceMatrix):
         return  # rows held out lie all over the file, or the cluster: as dear as a pass
     left = training.problem.has_weight
     (held_out,) = (whole.problem.has_weight & ~left).nonzero()
