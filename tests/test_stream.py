@@ -203,9 +203,7 @@ def test_estimators() -> None:
         classifier.predict(X), GreedyRLSClassifier(4, alpha=1.0).fit(X, labels).predict(X)
     )
     for options in ({}, {"alpha": 1.0, "cv": 3}):
-        with pytest.raises(
-            ValueError, match="larger than its memory"
-        ):
+        with pytest.raises(ValueError, match="larger than its memory"):
             GreedyRLSRegressor(4, device="cpu", **options).fit(X, y)
 
 
