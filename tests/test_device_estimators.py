@@ -167,6 +167,19 @@ def test_what_is_not_there_yet(options: dict[str, Any], monkeypatch: pytest.Monk
         GreedyRLSRegressor(3, **options).fit(given, torch.tensor(y))
 
 
+@every_maker
+@pytest.mark.parametrize("options", [{}, {"cv": 3}, {"alpha": 1.0, "cv": 3}], ids=str)
+def test_penalties_and_folds(make: Callable[[Array], Any], options: dict[str, Any]) -> None:
+    X, y = random_problem(7, 60, 10)
+    model = GreedyRLSRegressor(3, **options).fit(make(X), make(y))
+    other = GreedyRLSRegressor(3, **options).fit(X, y)
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-7, atol=1e-9)
+    labels = (y > 0.0).astype(np.int64)
+    classifier = GreedyRLSClassifier(3, **options).fit(make(X), make(labels))
+    expected = GreedyRLSClassifier(3, **options).fit(X, labels)
+    np.testing.assert_array_equal(classifier.selected_, expected.selected_)
+
+
 def test_a_target_elsewhere() -> None:
     X, y = random_problem(6, 60, 10)
     other = GreedyRLSRegressor(3, alpha=1.0).fit(X, y)

@@ -202,8 +202,28 @@ def test_estimators() -> None:
     np.testing.assert_array_equal(
         classifier.predict(X), GreedyRLSClassifier(4, alpha=1.0).fit(X, labels).predict(X)
     )
-    with pytest.raises(ValueError, match="cannot be computed on a device yet"):
-        GreedyRLSRegressor(4, device="cpu").fit(X, y)
+    for options in ({}, {"alpha": 1.0, "cv": 3}):
+        with pytest.raises(ValueError, match="that are streamed cannot"):
+            GreedyRLSRegressor(4, device="cpu", **options).fit(X, y)
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_features": 5, "alpha": [0.1, 10.0], "alpha_rule": "joint"},
+        {"n_features": 5, "alpha": "auto", "alpha_rule": "joint"},
+        {"n_features": 5, "refit_alpha": "loo"},
+        {"n_features": "auto", "size_rule": "1se"},
+    ],
+    ids=str,
+)
+def test_penalties_and_sizes(options: dict[str, Any]) -> None:
+    X, y = random_problem(17, 90, 12)
+    path, other = greedy_path(X, y, device="cpu", **options), greedy_path(X, y, **options)
+    assert_same_path(path, other)
+    assert path.chosen_size == other.chosen_size
+    np.testing.assert_allclose(path.coef(), other.coef(), rtol=1e-7)
 
 
 def test_what_is_refused(tmp_path: Path) -> None:

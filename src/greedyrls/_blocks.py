@@ -177,10 +177,8 @@ class RowBlock:
         def answers() -> Iterator[Products]:
             for rows, chunk in X.chunks():
                 piece = self._piece(rows, chunk)
-                count = len(chunk)
-                height = min(count, max(_LEAST_ROWS, min(X.piece_rows, -(-count // X.n_jobs))))
-                pieces = [slice(top, min(count, top + height)) for top in range(0, count, height)]
-                yield from X.each(partial(piece._row_products, chunk, order, with_anchor), pieces)
+                question = partial(piece._row_products, chunk, order, with_anchor)
+                yield from X.each(question, X.pieces(len(chunk)))
 
         return add_up(answers())
 

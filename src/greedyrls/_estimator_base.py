@@ -101,7 +101,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         try:
             self.path_ = self._search(X, Y, sample_weight, groups, labels)
         except NotOnDevice:
-            if self.device is not None or not (is_foreign(X) and is_in_host_memory(X)):
+            if not self._may_be_numpy(X):
                 raise
             here = [numpy_of(values) for values in (X, Y, sample_weight, groups)]
             self.path_ = self._search(here[0], here[1], here[2], here[3], labels)
@@ -136,8 +136,9 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             device=self.device,
         )
         loss, rival = open_loss(self.loss, labels)
-        if isinstance(problem.X, FileMatrix | ClusterMatrix | DeviceMatrix):
-            rival = None  # a pass for every step of every fold
+        is_elsewhere = isinstance(problem.X, DeviceMatrix) and not self._may_be_numpy(X)
+        if is_elsewhere or isinstance(problem.X, FileMatrix | ClusterMatrix):
+            rival = None  # a pass for every step of every fold, or not there
         plan = make_plan(
             problem,
             cv=self.cv,
@@ -166,6 +167,10 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             rival=rival,
         )
         return select(problem, plan, request)
+
+    def _may_be_numpy(self, X: Any) -> bool:
+        """Whether X is a device array that NumPy can read, and no device was asked for."""
+        return self.device is None and is_foreign(X) and is_in_host_memory(X)
 
     def _take_shape(self, X: Any) -> None:
         """What scikit-learn's `validate_data` remembers of X, without reading it.

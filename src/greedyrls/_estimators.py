@@ -209,7 +209,8 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         "zero_one", "balanced_zero_one", "auc" (two classes) or a function
         ``(y_true, y_pred) -> float``, lower is better. See `greedy_path`. "auto" is "squared";
         where outer folds choose the penalty they also try "zero_one", which is taken if its
-        error rate there is lower by more than half a standard error and four samples.
+        error rate there is lower by more than half a standard error and four samples (not on a
+        device).
     fit_intercept : bool, default=True
         Whether there is an unpenalised intercept.
     forced_features, excluded_features : list of int or str, or mask, optional

@@ -24,13 +24,13 @@ from ._kernels import Float
 from ._progress import progress_bar
 
 Rows = slice | NDArray[np.intp]
+# Rows multiplied at a time: enough for speed, and what was gathered is still in the cache.
+_PRODUCT_ROWS = 4096
+_LEAST_ROWS = 32
 
 
 class FileMatrix:
     """X (m × n) in a file for one search, within some bytes of memory."""
-
-    # Multiplied at a time with columns just gathered, which are in the cache then.
-    piece_rows = 4096
 
     def __init__(self, source: Source, memory_limit: int | None = None) -> None:
         self._source = source
@@ -83,6 +83,11 @@ class FileMatrix:
         if n_jobs > 1:
             self.n_jobs = n_jobs
             self._pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="greedyrls")
+
+    def pieces(self, count: int) -> list[slice]:
+        """The rows of a chunk that are multiplied at a time with columns gathered just before."""
+        height = max(_LEAST_ROWS, min(_PRODUCT_ROWS, -(-count // self.n_jobs)))
+        return [slice(top, min(count, top + height)) for top in range(0, count, height)]
 
     def each(self, question: Callable[[slice], Any], pieces: Iterable[slice]) -> Iterable[Any]:
         """Put a question to some pieces of a chunk, by the threads that there are."""

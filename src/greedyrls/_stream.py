@@ -8,7 +8,6 @@ made anyway, as from a file (`_files`), and kept on the device.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -78,10 +77,6 @@ class KeptColumns:
 class StreamedMatrix(DeviceMatrix):
     """X (m × n) in host memory for a search on a device that has so many bytes free."""
 
-    n_jobs = 1
-    # A chunk is multiplied whole: a device has no cache to keep pieces in.
-    piece_rows = sys.maxsize
-
     def __init__(self, values: NDArray[Any], place: Place, free: int) -> None:
         self.values = values
         self.place = place
@@ -128,6 +123,10 @@ class StreamedMatrix(DeviceMatrix):
     def take(self, rows: slice) -> StreamedMatrix:
         """Some rows, as a view."""
         return StreamedMatrix(self.values[rows], self.place, self._free)
+
+    def pieces(self, count: int) -> list[slice]:
+        """A chunk is multiplied whole: a device has no cache to keep pieces in."""
+        return [slice(0, count)]
 
     def each(self, question: Callable[[slice], Any], pieces: Iterable[slice]) -> Iterable[Any]:
         """Put a question to some pieces of a chunk."""
