@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ._answers import SampleStatistics, Scores, add_up
 from ._blocks import RowBlock
 from ._crew import Alone, Crew, ask
+from ._fused_round import FusedRound, FusedState, FusedTerms, can_fuse
 from ._kernels import Float
 from ._matrix import place_of
 from ._namespace import (
@@ -36,7 +37,7 @@ from ._replay import Replay, recorder_of
 # Recorded work reads all of the room for chosen columns: with more numbers in it than this, reading
 # them takes longer than launching.
 _RECORDED_ELEMENTS = 1 << 27
-# What was done once in this process without recording, so that all kernels are loaded.
+# What was done once in this process without recording, so that all kernels are compiled and loaded.
 _DONE: set[tuple[object, ...]] = set()
 
 
@@ -58,6 +59,7 @@ class _Terms(NamedTuple):
     beta: Float  # (|S| × c), or more rows that are 0
     penalty: Float  # (c)
     shrinkage: Float  # (t × c)
+    size: Float  # (1) |S|
 
 
 class _Found(NamedTuple):
@@ -71,6 +73,32 @@ class _Found(NamedTuple):
 
 def find(crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool) -> _Found:
     """The round itself, all of it on the device."""
+    room = _room_of(blocks, len(terms.numbers))
+    if room is not None:
+        fused = FusedRound(blocks[0], room, len(terms.numbers), with_spread)
+        return _launched(fused, blocks[0], terms)
+    return find_plainly(crew, blocks, terms, with_spread)
+
+
+def _room_of(blocks: Sequence[RowBlock], c: int) -> Float | None:
+    """The columns of the chosen features, where kernels can make such a round of them."""
+    block = blocks[0]
+    if len(blocks) > 1 or not can_fuse(block, c) or not block.columns.begins_with(block.chosen):
+        return None
+    return block.columns.room
+
+
+def _launched(fused: FusedRound, block: RowBlock, terms: _Terms) -> _Found:
+    """A round by kernels; what it found is in their memory."""
+    anchor = None if block.anchor is None else block.anchor[0, :]
+    fused.launch(FusedState(block.r[0, :], block.d, anchor), FusedTerms(*terms))
+    return _Found(fused.found, [fused.z], [_with_state(block, fused.state)], fused.column)
+
+
+def find_plainly(
+    crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool
+) -> _Found:
+    """The same, an operation at a time."""
     xp = place_of(blocks[0].X).xp
     indices = whole_numbers(terms.numbers)
     columns = crew.each(ask("gathered", indices), blocks)
@@ -135,7 +163,9 @@ class Rounds:
         with_spread: bool,
     ) -> tuple[Round, list[RowBlock]]:
         """A round, and the blocks as they are, which may have been moved in memory."""
-        terms = _Terms(indices.astype(np.float64), beta, penalty, shrinkage)
+        terms = _Terms(
+            indices.astype(np.float64), beta, penalty, shrinkage, np.array([float(len(beta))])
+        )
         recorded = self._recording(blocks, terms, with_spread)
         if recorded is None:
             moved = to_device(place_of(blocks[0].X), *terms)
@@ -151,7 +181,7 @@ class Rounds:
         block = blocks[0]
         recorder = recorder_of(place_of(block.X)) if len(blocks) == 1 else None
         room = None if recorder is None else block.columns.room
-        if recorder is None or room is None or room.shape[0] < len(block.chosen):
+        if recorder is None or room is None or not block.columns.begins_with(block.chosen):
             return None
         if room.shape[0] * room.shape[1] > _RECORDED_ELEMENTS:
             return None
@@ -161,9 +191,6 @@ class Rounds:
             if self._recorded is not None and len(terms.numbers) != self._key[1]:
                 return None  # a second round of a step: seldom enough
             self._key, self._recorded = key, None
-        if kind not in _DONE:
-            _DONE.add(kind)
-            return None
         if self._recorded is None:
             self._recorded = _Recorded(recorder, block, room, terms, with_spread)
         return self._recorded
@@ -184,20 +211,32 @@ class _Recorded:
         terms: _Terms,
         with_spread: bool,
     ) -> None:
-        place = place_of(block.X)
         t, c = terms.shrinkage.shape
-        shapes = [(c,), (room.shape[0], c), (c,), (t, c)]
-        sent = place.zeros(sum(int(np.prod(shape)) for shape in shapes))
+        shapes = [(c,), (room.shape[0], c), (c,), (t, c), (1,)]
+        sent = place_of(block.X).zeros(sum(int(np.prod(shape)) for shape in shapes))
         own = _state_of(block)
         self._current = _with_state(block, own)
+        # Memory is taken before recording: from then on it would come from a pool of its own.
+        fused = None
+        if can_fuse(block, c):
+            fused = FusedRound(block, room, c, with_spread)
 
         def work(sent: Array, own: Array) -> tuple[Array, ...]:
-            found = find(
-                Alone(), [_with_state(block, own)], _Terms(*split(sent, shapes)), with_spread
-            )
+            now, received = _with_state(block, own), _Terms(*split(sent, shapes))
+            if fused is not None:
+                found = _launched(fused, now, received)
+                state = fused.state
+            else:
+                found = find_plainly(Alone(), [now], received, with_spread)
+                state = _state_of(found.moved[0])
             assert found.column is not None
-            return found.packed, found.pieces[0], _state_of(found.moved[0]), found.column
+            return found.packed, found.pieces[0], state, found.column
 
+        kind = (*shapes, *block.X.shape, block.X.dtype, block.anchor is None, with_spread)
+        kind = (*kind, block.weights is None, block.means is None)
+        if kind not in _DONE:
+            _DONE.add(kind)
+            work(sent, own)
         self._replay = recorder(work, (sent, own))
         _, z, state, self._column = self._replay.outputs
         self._given = _Terms(*split(self._replay.given, shapes))
