@@ -73,9 +73,9 @@ class _Found(NamedTuple):
 
 def find(crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool) -> _Found:
     """The round itself, all of it on the device."""
-    room = _room_of(blocks, len(terms.numbers))
+    room = _room_of(blocks, terms.numbers.shape[0])
     if room is not None:
-        fused = FusedRound(blocks[0], room, len(terms.numbers), with_spread)
+        fused = FusedRound(blocks[0], room, terms.numbers.shape[0], with_spread)
         return _launched(fused, blocks[0], terms)
     return find_plainly(crew, blocks, terms, with_spread)
 
