@@ -1,7 +1,7 @@
 """The kernels of a round against the same round made an operation at a time.
 
-On a GPU where there is one. Elsewhere Triton's interpreter runs them, in a process of its own, since
-it has to be asked for before Triton is imported.
+On a GPU where there is one. Elsewhere Triton's interpreter runs them, in a process of its own,
+since it has to be asked for before Triton is imported.
 """
 
 from __future__ import annotations
@@ -50,17 +50,16 @@ def a_block(
 
 @pytest.mark.skipif(not (HAS_GPU or IS_INTERPRETED), reason="runs in a process of its own")
 @pytest.mark.parametrize("c", [1, 3, 8])
-@pytest.mark.parametrize("m", [40, 1500])
-@pytest.mark.parametrize("with_spread", [False, True])
+@pytest.mark.parametrize("m", [40, 700])
 @pytest.mark.parametrize(
-    ("dtype", "weighted", "anchored", "centred"),
-    [("float64", False, False, True), ("float32", True, True, True), ("float64", True, False, False)],
+    ("dtype", "weighted", "anchored", "centred", "with_spread"),
+    [("float64", False, False, True, False), ("float32", True, True, False, True)],
 )
 def test_kernels_find_the_same(
-    c: int, m: int, with_spread: bool, dtype: str, weighted: bool, anchored: bool, centred: bool
+    c: int, m: int, dtype: str, weighted: bool, anchored: bool, centred: bool, with_spread: bool
 ) -> None:
     n = 30
-    for chosen in ([], [4, 2, 7], list(range(10, 21))):
+    for chosen in ([], list(range(10, 21))):
         block = a_block(m, n, dtype, weighted, anchored, centred, chosen)
         rng = np.random.default_rng(c)
         beta = rng.standard_normal((len(chosen), c))
@@ -79,9 +78,9 @@ def test_kernels_find_the_same(
         plain = find_plainly(Alone(), [block], terms, with_spread)
         close = {"rtol": 1e-12, "atol": 1e-12}
         torch.testing.assert_close(fused.found, plain.packed, **close)
-        torch.testing.assert_close(fused.z, plain.pieces[0], **close)
+        torch.testing.assert_close(fused.Z, plain.Z[0], **close)
         torch.testing.assert_close(fused.state, _state_of(plain.moved[0]), **close)
-        torch.testing.assert_close(fused.column, plain.column, **close)
+        torch.testing.assert_close(fused.columns, plain.columns[0], **close)
 
 
 @pytest.mark.skipif(HAS_GPU or IS_INTERPRETED, reason="the kernels are run here")
@@ -90,4 +89,4 @@ def test_kernels_in_the_interpreter() -> None:
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "36 passed" in done.stdout
+    assert "12 passed" in done.stdout

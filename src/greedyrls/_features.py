@@ -168,7 +168,7 @@ class FeatureSpace:
         return to_host(*(take(values, where) for values in vectors))
 
     def column(self, values: Float | float) -> Any:
-        """Numbers of the targets (t) as a column beside vectors of n; a single one stays as it is."""
+        """Numbers of the targets (t) as a column beside vectors of n; one alone stays as it is."""
         if isinstance(values, float):
             return values
         if self.place.is_host:
@@ -257,7 +257,9 @@ class FeatureSpace:
         np.divide(seen.factor, root, out=on_chosen)
         overlap = on_chosen - self._overlap[:s, :s] @ on_chosen
         np.add(on_chosen, overlap, out=both)
-        slopes = self._slopes(norm / delta, step, inner / root, self.anchor_along(index, norm), root)
+        slopes = self._slopes(
+            norm / delta, step, inner / root, self.anchor_along(index, norm), root
+        )
         left, slopes = to_device(self.place, left, slopes)
         # l, and q·z_i = l_i − Σ_s (q·q_s) l_is, since x_i·q_s = l_is for every candidate i.
         products = left @ self._L[:s, :]
@@ -297,6 +299,9 @@ class FeatureSpace:
     ) -> Float:
         """How δ, ‖z‖² (for each unit of l), τ, r·z and a·z go with −l and −q·z: (rows × 2)."""
         t = len(step)
+        if t == 1 and along is None:
+            lost, r = float(step[0]), float(q_r[0])
+            return np.array([(1.0, 0.0), (-q_q, 2.0), (lost, 0.0), (r - lost * q_q, lost)])
         slopes = np.zeros((self._rows.shape[0], 2))
         slopes[0, 0] = 1.0  # −l² is −l times l
         slopes[1] = -q_q, 2.0

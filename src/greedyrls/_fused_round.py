@@ -1,10 +1,12 @@
 """A round of scores by kernels of Triton's: every vector over samples is read once or twice.
 
-`_rounds.find` says what is computed, an operation at a time, and reads and writes some twenty
-vectors of m for every candidate. Here z is made, with its moments, in one kernel; losses in a second
-one; the step that will most likely follow, with its sums, in a third. Each is followed by a small
-one that adds up the pieces, in a fixed order. For one target.
+`_rounds.find_plainly` says what is computed, an operation at a time, and moves some twenty vectors
+of m for every candidate. Here z is made, with its moments, in one kernel; losses in a second; the
+step that will most likely follow, with its sums, in a third. Each is followed by a small one that
+adds up the pieces, in a fixed order. For one target.
 """
+
+# mypy: disable-error-code="untyped-decorator, no-untyped-def, unused-ignore"
 
 from __future__ import annotations
 
@@ -28,6 +30,7 @@ _PROGRAMS = 1056
 _AHEAD = 8
 # Pieces added up at a time.
 _PIECES = 128
+_SUMMED = 1024
 # Candidates of a round at most: more would not fit into the registers.
 _MOST = 16
 _SUMS = 10  # of the statistics
@@ -60,14 +63,13 @@ def _kernels() -> tuple[Any, ...]:
     triton = importlib.import_module("triton")
     tl = importlib.import_module("triton.language")
 
-    # mypy: disable-error-code="untyped-decorator, no-untyped-def"
     @triton.jit
     def leave(
-        X, by_row, by_column, means, roots, room, r, anchor, numbers, beta, size, Z, pieces, m,
-        tiles, c, candidates: tl.constexpr, rows: tl.constexpr, ahead: tl.constexpr,
+        X, by_row, by_column, means, roots, room, r, anchor, numbers, beta, size, columns, Z,
+        pieces, m, tiles, c, candidates: tl.constexpr, rows: tl.constexpr, ahead: tl.constexpr,
         has_means: tl.constexpr, has_roots: tl.constexpr, has_anchor: tl.constexpr,
     ):  # fmt: skip
-        """z of all candidates; pieces of ‖z‖², r·z and a·z."""
+        """x and z of all candidates; pieces of ‖z‖², r·z and a·z."""
         part = tl.program_id(0)
         v = tl.arange(0, candidates)
         is_v = v < c
@@ -86,6 +88,8 @@ def _kernels() -> tuple[Any, ...]:
                 z -= tl.load(means + index, mask=is_v, other=0.0)[:, None]
             if has_roots:
                 z *= tl.load(roots + j, mask=is_j, other=0.0)[None, :]
+            out = v[:, None].to(tl.int64) * m + j[None, :]
+            tl.store(columns + out, z, mask=is_there)
             for first in range(0, chosen, ahead):
                 for s in tl.static_range(ahead):
                     place = first + s
@@ -95,7 +99,7 @@ def _kernels() -> tuple[Any, ...]:
                     column = tl.load(room + place * m + j, mask=is_x, other=0.0)
                     z -= b[:, None] * column[None, :]
             z = tl.where(is_there, z, 0.0)
-            tl.store(Z + v[:, None].to(tl.int64) * m + j[None, :], z, mask=is_there)
+            tl.store(Z + out, z, mask=is_there)
             norms += tl.sum(z * z, axis=1)
             inner += tl.sum(z * tl.load(r + j, mask=is_j, other=0.0)[None, :], axis=1)
             if has_anchor:
@@ -193,14 +197,12 @@ def _kernels() -> tuple[Any, ...]:
 
     @triton.jit
     def advance(
-        X, by_row, by_column, means, weights, roots, r, d, anchor, numbers, Z, found, along,
-        z_out, state, column_out, pieces, m, tiles, c, rows: tl.constexpr,
-        has_means: tl.constexpr, has_weights: tl.constexpr, has_anchor: tl.constexpr,
+        weights, r, d, anchor, Z, found, along, state, pieces, parts, m, tiles, c,
+        rows: tl.constexpr, has_weights: tl.constexpr, has_anchor: tl.constexpr,
     ):  # fmt: skip
-        """The block with the best candidate, its column and z, and pieces of the statistics."""
+        """The block with the best candidate, and pieces of the statistics."""
         part = tl.program_id(0)
         best = tl.load(found).to(tl.int32)
-        index = tl.load(numbers + best).to(tl.int64)
         delta = tl.load(found + 1 + c + best)
         rho = tl.load(found + 1 + 2 * c + best)
         share = tl.load(along + best)
@@ -217,15 +219,7 @@ def _kernels() -> tuple[Any, ...]:
         for tile in range(0, tiles):
             j = (part * tiles + tile) * rows + tl.arange(0, rows)
             is_j = j < m
-            x = tl.load(X + index * by_column + j.to(tl.int64) * by_row, mask=is_j, other=0)
-            x = x.to(tl.float64)
-            if has_means:
-                x -= tl.load(means + index)
-            if has_weights:
-                x *= tl.load(roots + j, mask=is_j, other=0.0)
-            tl.store(column_out + j, x, mask=is_j)
             z = tl.load(Z + best.to(tl.int64) * m + j, mask=is_j, other=0.0)
-            tl.store(z_out + j, z, mask=is_j)
             own = tl.load(r + j, mask=is_j, other=0.0) - rho * z
             rest = tl.load(d + j, mask=is_j, other=1.0) - (z * z) / delta
             tl.store(state + j, own, mask=is_j)
@@ -249,36 +243,34 @@ def _kernels() -> tuple[Any, ...]:
                 a_a += a * a
             largest = tl.maximum(largest, tl.where(is_j, rest, float("-inf")))
             smallest = tl.minimum(smallest, tl.where(is_j, rest, float("inf")))
-        place = pieces + part * 10
+        place = pieces + part
         tl.store(place, tl.sum(r_r, axis=0))
-        tl.store(place + 1, tl.sum(g_r, axis=0))
-        tl.store(place + 2, tl.sum(g_g, axis=0))
-        tl.store(place + 3, tl.sum(a_r, axis=0))
-        tl.store(place + 4, tl.sum(a_g, axis=0))
-        tl.store(place + 5, tl.sum(a_a, axis=0))
-        tl.store(place + 6, tl.sum(squares, axis=0))
-        tl.store(place + 7, tl.sum(weighted, axis=0))
-        tl.store(place + 8, tl.max(largest, axis=0))
-        tl.store(place + 9, tl.min(smallest, axis=0))
+        tl.store(place + parts, tl.sum(g_r, axis=0))
+        tl.store(place + 2 * parts, tl.sum(g_g, axis=0))
+        tl.store(place + 3 * parts, tl.sum(a_r, axis=0))
+        tl.store(place + 4 * parts, tl.sum(a_g, axis=0))
+        tl.store(place + 5 * parts, tl.sum(a_a, axis=0))
+        tl.store(place + 6 * parts, tl.sum(squares, axis=0))
+        tl.store(place + 7 * parts, tl.sum(weighted, axis=0))
+        tl.store(place + 8 * parts, tl.max(largest, axis=0))
+        tl.store(place + 9 * parts, tl.min(smallest, axis=0))
 
     @triton.jit
     def add_up(pieces, parts, sums, some: tl.constexpr):
-        """The statistics of their pieces: eight sums, a maximum and a minimum, in 16 columns."""
-        v = tl.arange(0, 16)
+        """One of the statistics of its pieces: eight sums, a maximum and a minimum."""
+        number = tl.program_id(0)
         p = tl.arange(0, some)
-        totals = tl.zeros((some, 16), tl.float64)
-        most = tl.full((some, 16), float("-inf"), tl.float64)
-        least = tl.full((some, 16), float("inf"), tl.float64)
+        totals = tl.zeros((some,), tl.float64)
+        most = tl.full((some,), float("-inf"), tl.float64)
+        least = tl.full((some,), float("inf"), tl.float64)
         for first in range(0, parts, some):
-            is_there = (first + p < parts)[:, None] & (v < 10)[None, :]
-            place = pieces + (first + p)[:, None] * 10 + v[None, :]
-            values = tl.load(place, mask=is_there, other=0.0)
+            is_p = first + p < parts
+            values = tl.load(pieces + number * parts + first + p, mask=is_p, other=0.0)
             totals += values
-            most = tl.maximum(most, tl.where(is_there, values, float("-inf")))
-            least = tl.minimum(least, tl.where(is_there, values, float("inf")))
-        result = tl.where(v == 8, tl.max(most, axis=0), tl.sum(totals, axis=0))
-        result = tl.where(v == 9, tl.min(least, axis=0), result)
-        tl.store(sums + v, result, mask=v < 10)
+            most = tl.maximum(most, tl.where(is_p, values, float("-inf")))
+            least = tl.minimum(least, tl.where(is_p, values, float("inf")))
+        result = tl.where(number == 8, tl.max(most, axis=0), tl.sum(totals, axis=0))
+        tl.store(sums + number, tl.where(number == 9, tl.min(least, axis=0), result))
 
     return leave, measure, lose, rank, advance, add_up
 
@@ -300,19 +292,18 @@ class FusedRound:
         self._parts = -(-tiles // self._tiles)
         new = room.new_empty
         has_anchor = block.anchor is not None
-        self._Z = new((c, self._m))
+        self.columns = new((c, self._m))
+        self.Z = new((c, self._m))
         self._pieces = new((self._parts, max(_SUMS, 3 * self._candidates)))
         self._along = new((c,))
         self.found = new((1 + 7 * c + _SUMS,))
-        self.z = new((self._m,))
         self.state = new((3 if has_anchor else 2, self._m))
-        self.column = new((self._m,))
 
     def launch(self, state: FusedState, terms: FusedTerms) -> None:
-        """Fill `found`, `z`, `state` and `column`; `found` is laid out as `_rounds` packs it."""
+        """Fill `found`, laid out as `_rounds` packs it, `state`, `Z` and `columns`."""
         import torch
 
-        X, block, Z, m, c = self._X, self._block, self._Z, self._m, self._c
+        X, block, Z, m, c = self._X, self._block, self.Z, self._m, self._c
         pieces, parts, tiles, found = self._pieces, self._parts, self._tiles, self.found
         candidates, rows = self._candidates, self._rows
         nothing = self._along
@@ -325,8 +316,8 @@ class FusedRound:
         with torch.cuda.device(X.device) if X.is_cuda else nullcontext():
             leave[(parts,)](
                 X, X.stride(0), X.stride(1), means, roots, self._room, state.r, anchor,
-                terms.numbers, terms.beta, terms.size, Z, pieces, m, tiles, c, candidates, rows,
-                _AHEAD, *flags,
+                terms.numbers, terms.beta, terms.size, self.columns, Z, pieces, m, tiles, c,
+                candidates, rows, _AHEAD, *flags,
             )  # fmt: skip
             measure[(1,)](
                 pieces, parts, terms.penalty, terms.shrinkage, found, self._along, c, candidates,
@@ -338,11 +329,10 @@ class FusedRound:
             )  # fmt: skip
             rank[(1,)](pieces, parts, found, c, candidates, _PIECES)
             advance[(parts,)](
-                X, X.stride(0), X.stride(1), means, weights, roots, state.r, state.d, anchor,
-                terms.numbers, Z, found, self._along, self.z, self.state, self.column, pieces, m,
-                tiles, c, rows, *flags,
+                weights, state.r, state.d, anchor, Z, found, self._along, self.state, pieces,
+                parts, m, tiles, c, rows, *flags[1:],
             )  # fmt: skip
-            add_up[(1,)](pieces, parts, found[1 + 7 * c :], _PIECES)
+            add_up[(_SUMS,)](pieces, parts, found[1 + 7 * c :], _SUMMED)
 
 
 def can_fuse(block: RowBlock, c: int) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,6 @@ from ._namespace import (
     split,
     stacked,
     take,
-    take_rows,
     to_device,
     to_host,
     whole_numbers,
@@ -66,9 +65,9 @@ class _Found(NamedTuple):
     """What is left on the device."""
 
     packed: Array  # all that the host asks for, in a row; on the host after recorded work
-    pieces: list[Float]
+    columns: list[Any]  # of all candidates, (c × rows) for each block
+    Z: list[Any]  # what is left of them
     moved: list[RowBlock]
-    column: Float | None
 
 
 def find(crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool) -> _Found:
@@ -92,7 +91,8 @@ def _launched(fused: FusedRound, block: RowBlock, terms: _Terms) -> _Found:
     """A round by kernels; what it found is in their memory."""
     anchor = None if block.anchor is None else block.anchor[0, :]
     fused.launch(FusedState(block.r[0, :], block.d, anchor), FusedTerms(*terms))
-    return _Found(fused.found, [fused.z], [_with_state(block, fused.state)], fused.column)
+    moved = [_with_state(block, fused.state)]
+    return _Found(fused.found, [fused.columns], [fused.Z], moved)
 
 
 def find_plainly(
@@ -120,13 +120,10 @@ def find_plainly(
     question = ask("moved", chosen(scores.delta), chosen(scores.rho), along)
     moved = crew.each(question, blocks, pieces)
     statistics = crew.each(ask("statistics"), moved)
-    column = None
-    if len(blocks) == 1:
-        column = take_rows(columns[0], best)[0, :]
     packed = flattened(
         xp.astype(best, xp.float64), *scores, *(sums for answer in statistics for sums in answer)
     )
-    return _Found(packed, pieces, moved, column)
+    return _Found(packed, columns, Z, moved)
 
 
 def make_scores(
@@ -151,6 +148,7 @@ class Rounds:
     def __init__(self) -> None:
         self._key: tuple[object, ...] = ()
         self._recorded: _Recorded | None = None
+        self._held: list[Float] | None = None  # what the last recorded round found
 
     def score(
         self,
@@ -172,7 +170,9 @@ class Rounds:
             found = find(crew, blocks, _Terms(*moved), with_spread)
         else:
             blocks, found = recorded.run(blocks[0], terms)
-        return _unpacked(found, len(blocks), *shrinkage.shape), blocks
+        answer = _unpacked(found, len(blocks), *shrinkage.shape)
+        self._held = None if recorded is None else answer.pieces
+        return answer, blocks
 
     def _recording(
         self, blocks: list[RowBlock], terms: _Terms, with_spread: bool
@@ -197,7 +197,7 @@ class Rounds:
 
     def holds(self, pieces: list[Float]) -> bool:
         """Whether the next recorded round overwrites these."""
-        return self._recorded is not None and pieces is self._recorded.pieces
+        return pieces is self._held
 
 
 class _Recorded:
@@ -229,8 +229,7 @@ class _Recorded:
             else:
                 found = find_plainly(Alone(), [now], received, with_spread)
                 state = _state_of(found.moved[0])
-            assert found.column is not None
-            return found.packed, found.pieces[0], state, found.column
+            return found.packed, state, found.columns[0], found.Z[0]
 
         kind = (*shapes, *block.X.shape, block.X.dtype, block.anchor is None, with_spread)
         kind = (*kind, block.weights is None, block.means is None)
@@ -238,9 +237,11 @@ class _Recorded:
             _DONE.add(kind)
             work(sent, own)
         self._replay = recorder(work, (sent, own))
-        _, z, state, self._column = self._replay.outputs
+        _, state, columns, Z = self._replay.outputs
         self._given = _Terms(*split(self._replay.given, shapes))
-        self.pieces = [z]
+        # A row for each candidate, made once.
+        self._columns = [[columns[place, :] for place in range(c)]]
+        self._Z = [[Z[place, :] for place in range(c)]]
         self._moved = _with_state(block, state)
 
     def run(self, block: RowBlock, terms: _Terms) -> tuple[list[RowBlock], _Found]:
@@ -250,13 +251,13 @@ class _Recorded:
         self._given.beta[len(terms.beta) :] = 0.0
         own = self._replay.inputs[1]
         if _is_same(block, self._moved):
-            own[...] = self._replay.outputs[2]
+            own[...] = self._replay.outputs[1]
         elif not _is_same(block, self._current):
             own[...] = _state_of(block)
         packed = self._replay.run()
         chosen = block.chosen
         moved = replace(self._moved, chosen=chosen)
-        found = _Found(packed, self.pieces, [moved], self._column)
+        found = _Found(packed, self._columns, self._Z, [moved])
         return [replace(self._current, chosen=chosen)], found
 
 
@@ -280,23 +281,31 @@ def _with_state(block: RowBlock, state: Float) -> RowBlock:
 
 def _unpacked(found: _Found, n_blocks: int, t: int, c: int) -> Round:
     """On the host, from the one vector that is fetched."""
-    score_shapes: list[tuple[int, ...]] = [(t, c), (c,), (t, c), (c,), (t, c), (t, c), (c,)]
-    sums: list[tuple[int, ...]] = [*([(t,)] * 6), *([()] * 4)]
     (packed,) = to_host(found.packed)
-    place, *values = split(packed, [(1,), *score_shapes, *(sums * n_blocks)])
-    count = len(score_shapes)
-    answers = [
-        SampleStatistics._make(values[first : first + len(sums)])
-        for first in range(count, len(values), len(sums))
-    ]
-    return Round(
-        Scores(*values[:count]),
-        int(place[0]),
-        found.pieces,
-        found.moved,
-        found.column,
-        add_up(answers),
-    )
+    if t == 1:
+        # losses, δ, ρ, ‖z‖², r·z, Σ r² z², Σ z⁴
+        end = 1 + 7 * c
+        table = packed[1:end].reshape(7, c)
+        scores = Scores(table[:1], table[1], table[2:3], table[3], table[4:5], table[5:6], table[6])
+    else:
+        shapes = [(t, c), (c,), (t, c), (c,), (t, c), (t, c), (c,)]
+        end = 1 + (4 * t + 3) * c
+        scores = Scores(*split(packed[1:end], shapes))
+    answers = []
+    for _ in range(n_blocks):
+        sums = packed[end : end + 6 * t].reshape(6, t)
+        answers.append(SampleStatistics(*sums, *packed[end + 6 * t : end + 6 * t + 4].tolist()))
+        end += 6 * t + 4
+    place = int(packed[0])
+    pieces = [_row(Z, place) for Z in found.Z]
+    column = _row(found.columns[0], place) if n_blocks == 1 else None
+    return Round(scores, place, pieces, found.moved, column, add_up(answers))
+
+
+def _row(rows: Any, place: int) -> Float:
+    """One of the rows of a matrix, or of a list of them."""
+    row: Float = rows[place] if isinstance(rows, list) else rows[place, :]
+    return row
 
 
 def fetched_statistics(answer: SampleStatistics) -> SampleStatistics:
