@@ -55,6 +55,7 @@ ROOMS = [
     "_statistics",
     "_shapes",
     "_blocks",
+    "_fused_round",
     "_rounds",
     "_samples",
     "_features",

@@ -165,6 +165,10 @@ class ColumnStore:
             self._buffers.append(self._make_room(min(self._buffer, self._limit)))
         return self._buffers[0]
 
+    def begins_with(self, features: tuple[int, ...]) -> bool:
+        """Whether the columns of these features are all kept, before any other and in order."""
+        return self._order[: len(features)] == features
+
     def keep(self, index: int, column: Float | None = None) -> None:
         """A feature was chosen: keep its column, if the budget allows."""
         if isinstance(self._X, FileMatrix):

@@ -8,7 +8,8 @@ scoring every candidate.
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,24 +46,34 @@ _RARE_GROUP = 1024
 _EXHAUSTIVE_ELEMENTS = 20_000
 
 
-def _approximation(state: SelectionState) -> tuple[Float, Float | None, Float]:
-    """g = ω∘r as near as c₁ r + c₂ a comes to it: c₁, c₂ and the distance, (t) each."""
-    known = state.statistics
-    r_r = known.r_r + _TINY
-    c1 = known.g_r / r_r
+def _approximation(state: SelectionState) -> tuple[Any, Any, Any]:
+    """g = ω∘r as near as c₁ r + c₂ a comes to it: c₁, c₂ and the distance.
+
+    (t) each, or numbers for one target; c₂ is None without an anchor.
+    """
+    known: Any = state.statistics[:6]
+    is_single = len(known[0]) == 1
+    if is_single:
+        known = [float(values[0]) for values in known]
+    r_r, g_r, g_g, a_r, a_g, a_a = known
+    r_r = r_r + _TINY
+    c1 = g_r / r_r
     # Sums of squares know a distance only down to their own rounding.
-    square = (1.0 + _ROUNDING) * known.g_g - c1 * known.g_r
+    square = (1.0 + _ROUNDING) * g_g - c1 * g_r
     c2 = None
     if state.features.anchored is not None:
         # What of the anchor is not along r, and how much of g lies along that. Where the two are
         # parallel up to rounding, the second summand of the divisor keeps c₂ small.
-        slope = known.a_r / r_r
-        a_a = known.a_a - slope * known.a_r
-        a_g = known.a_g - slope * known.g_r
-        c2 = a_g / (np.abs(a_a) + 1e-10 * known.a_a + _TINY)
-        c1 -= c2 * slope
-        square += c2 * (c2 * a_a - 2.0 * a_g)
-    return c1, c2, np.sqrt(np.maximum(square, _ROUNDING * known.g_g))
+        slope = a_r / r_r
+        across = a_a - slope * a_r
+        a_g = a_g - slope * g_r
+        c2 = a_g / (abs(across) + 1e-10 * a_a + _TINY)
+        c1 = c1 - c2 * slope
+        square = square + c2 * (c2 * across - 2.0 * a_g)
+    least = _ROUNDING * g_g
+    if is_single:
+        return c1, c2, math.sqrt(max(square, least))
+    return c1, c2, np.sqrt(np.maximum(square, least))
 
 
 def lower_bounds(state: SelectionState) -> Float:
@@ -76,7 +87,7 @@ def lower_bounds(state: SelectionState) -> Float:
     c1, c2, distance = _approximation(state)
     rho = features.tau / features.delta
     gain = features.inner * features.column(2.0 * c1)
-    if c2 is not None and features.anchored is not None:
+    if features.anchored is not None:
         gain += features.anchored * features.column(2.0 * c2)
     gain *= rho
     size = xp.abs(rho)
@@ -118,7 +129,7 @@ def bound_slack(state: SelectionState, indices: NDArray[np.intp]) -> Float:
     delta, tau, norms = features.known(indices, features.delta, features.tau, features.norms)
     _, _, distance = _approximation(state)
     size = np.abs(tau) * np.sqrt(norms)
-    slack: Float = 2.0 * (distance @ size) / delta
+    slack: Float = 2.0 * (np.atleast_1d(distance) @ size) / delta
     return slack
 
 

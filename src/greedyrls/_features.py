@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from ._kernels import Float
 from ._namespace import (
-    copy,
     floor_at,
     namespace_of,
     numbers_on,
     place_of,
     put,
+    stacked,
     take,
     to_device,
     to_host,
@@ -80,24 +80,34 @@ class FeatureSpace:
         # On a device: entries of X_S'X_S that were not fetched yet, with their row.
         self._waiting: list[tuple[int, Float]] = []
         (self._floor,) = to_device(self.place, penalty)
-        self.delta = diagonal + self._floor
         (self._squares,) = to_host(diagonal)
-        self.tau = copy(correlation)
-        self.norms = copy(diagonal)  # ‖z_i‖²
-        self.inner = copy(correlation)  # r·z_i
-        self.anchored: Float | None = None  # (t × n) a·z_i, once there is an anchor a
+        # δ, ‖z‖², τ, r·z and a·z, one under the other: a step changes them all alike.
+        delta = diagonal + self._floor
+        rows = [delta[None, :], diagonal[None, :], correlation, correlation]
+        self._set_rows(stacked(rows))
+        # Neither δ nor ‖z‖² is smaller than this.
+        self._floors = stacked([self._floor[None, :], 0.0 * self._floor[None, :]])
         # Bounds of how z_i is spread over the rows, known of candidates that were scored, if this
         # is followed at all:
         self.follows_spread = True
         self.mixed_root = self.place.zeros((t, n))  # at most ‖r∘z_i‖
         self.fourth_root = self.place.full(n, _UNKNOWN)  # at least (Σ z_i⁴)^¼
-        self._doubtful = _TRUSTED_PIVOT * self.delta
+        self._doubtful = _TRUSTED_PIVOT * delta
         self._L = self.place.empty((capacity, n))
         self._inverse = np.zeros((capacity, capacity))  # of the chosen rows and columns of L
         self._overlap = np.zeros((capacity, capacity))  # q_u·q_s
         self._gram = np.zeros((capacity, capacity))  # X_S'X_S, for the coefficients
         self._weights = np.zeros((capacity, t))  # w of the current model
         self._penalties = np.zeros(capacity)
+        self._chosen = np.zeros(capacity, dtype=np.intp)
+
+    def _set_rows(self, rows: Float) -> None:
+        """Take all that a step changes: δ, ‖z_i‖², τ, r·z_i, and a·z_i if there is an anchor a."""
+        t = self.correlation.shape[0]
+        self._rows = rows
+        self.delta, self.norms = rows[0, :], rows[1, :]
+        self.tau, self.inner = rows[2 : 2 + t, :], rows[2 + t : 2 + 2 * t, :]
+        self.anchored: Float | None = rows[2 + 2 * t :, :] if rows.shape[0] > 2 + 2 * t else None
 
     @property
     def size(self) -> int:
@@ -157,8 +167,10 @@ class FeatureSpace:
         where = numbers_on(self.place, indices)
         return to_host(*(take(values, where) for values in vectors))
 
-    def column(self, values: Float) -> Any:
-        """Numbers of the targets (t) as a column beside vectors of n."""
+    def column(self, values: Float | float) -> Any:
+        """Numbers of the targets (t) as a column beside vectors of n; one alone stays as it is."""
+        if isinstance(values, float):
+            return values
         if self.place.is_host:
             return values[:, None]
         # A single number goes with the operation and needs no transfer.
@@ -193,7 +205,8 @@ class FeatureSpace:
         """Take a·x_i for all i (t × n) and keep a·z_i: the part along the chosen ones removed."""
         s = self.size
         on_pivots = self._of_chosen(products) @ self._inverse[:s, :s].T
-        self.anchored = products - to_device(self.place, on_pivots)[0] @ self._L[:s, :]
+        anchored = products - to_device(self.place, on_pivots)[0] @ self._L[:s, :]
+        self._set_rows(stacked([self._rows[: 2 + 2 * len(on_pivots), :], anchored]))
         self._seen = {}
 
     def _of_chosen(self, values: Float) -> Float:
@@ -238,24 +251,25 @@ class FeatureSpace:
         seen = self._look(index)
         drift = abs(seen.delta - delta) / self.pivot_scale(index)
         root = math.sqrt(delta)
+        step = rho * root
         left = np.empty((2, s))
-        on_chosen, overlap = left
-        on_chosen[:] = seen.factor
-        np.subtract(on_chosen, self._overlap[:s, :s] @ on_chosen, out=overlap)
-        overlap /= root
-        both = (left if self.place.is_host else to_device(self.place, left)[0]) @ self._L[:s, :]
-        row = column - both[0, :]
-        row /= root
-        q_z = row - both[1, :]  # q·z_i, since x_i·q_s = l_is for every candidate i
-        row[index] = root
-        self._L[s, :] = row
-        along = self.anchor_along(index, norm)
-        if along is not None and self.anchored is not None:
-            # Both a and z_i lose their part along z_b; z_b·z_i = √δ (q_b·z_i).
-            self.anchored -= self.column(along * root) * q_z
-        self._update_candidates(row, q_z, norm / delta, rho * root, inner / root)
+        on_chosen, both = left
+        np.divide(seen.factor, root, out=on_chosen)
+        overlap = on_chosen - self._overlap[:s, :s] @ on_chosen
+        np.add(on_chosen, overlap, out=both)
+        slopes = self._slopes(
+            norm / delta, step, inner / root, self.anchor_along(index, norm), root
+        )
+        left, slopes = to_device(self.place, left, slopes)
+        # l, and q·z_i = l_i − Σ_s (q·q_s) l_is, since x_i·q_s = l_is for every candidate i.
+        products = left @ self._L[:s, :]
+        products -= column / root
+        row = products[0, :]
+        row[index] = -root
+        self._L[s, :] = -row
+        self._update_candidates(products, slopes)
         if self.follows_spread:
-            self._update_spread(row, rho * root, np.sqrt(mixed / delta), fourth**0.25 / root)
+            self._update_spread(row, step, np.sqrt(mixed / delta), fourth**0.25 / root)
 
         self._inverse[s, :s] = beta / -root
         self._inverse[s, s] = 1.0 / root
@@ -266,6 +280,7 @@ class FeatureSpace:
         self._weights[:s] -= beta[:, None] * rho
         self._weights[s] = rho
         self._penalties[s] = self.penalty[index]
+        self._chosen[s] = index
         self.selected.append(index)
         self._seen = {}
         return float(drift)
@@ -274,26 +289,40 @@ class FeatureSpace:
         """Keep X_S'x_b of X'x_b; from a device it comes when somebody asks."""
         s = self.size
         if self.place.is_host:
-            self._gram[s, :s] = self._gram[:s, s] = column[self.selected]
+            self._gram[s, :s] = self._gram[:s, s] = column[self._chosen[:s]]
         elif s:
-            chosen = numbers_on(self.place, np.array(self.selected, dtype=np.intp))
+            chosen = numbers_on(self.place, self._chosen[:s])
             self._waiting.append((s, take(column, chosen)))
 
-    def _update_candidates(
-        self, row: Float, q_z: Float, q_q: float, step: Float, q_r: Float
-    ) -> None:
-        """δ, τ, ‖z‖² and r·z of all candidates after a pivot with factor row l."""
-        squares = row * row
-        self.delta -= squares
-        self.delta = floor_at(self.delta, self._floor)
-        squares *= q_q
-        squares -= (2.0 * row) * q_z
-        self.norms += squares
-        self.norms = floor_at(self.norms, 0.0)
-        lost = self.column(step)
-        self.tau -= lost * row
-        self.inner += self.column(step * q_q - q_r) * row
-        self.inner -= lost * q_z
+    def _slopes(
+        self, q_q: float, step: Float, q_r: Float, along: Float | None, root: float
+    ) -> Float:
+        """How δ, ‖z‖² (for each unit of l), τ, r·z and a·z go with −l and −q·z: (rows × 2)."""
+        t = len(step)
+        if t == 1 and along is None:
+            lost, r = float(step[0]), float(q_r[0])
+            return np.array([(1.0, 0.0), (-q_q, 2.0), (lost, 0.0), (r - lost * q_q, lost)])
+        slopes = np.zeros((self._rows.shape[0], 2))
+        slopes[0, 0] = 1.0  # −l² is −l times l
+        slopes[1] = -q_q, 2.0
+        slopes[2 : 2 + t, 0] = step
+        slopes[2 + t : 2 + 2 * t, 0] = q_r - step * q_q
+        slopes[2 + t : 2 + 2 * t, 1] = step
+        if along is not None:
+            # Both a and z_i lose their part along z_b; z_b·z_i = √δ (q_b·z_i).
+            slopes[2 + 2 * t :, 1] = along * root
+        return slopes
+
+    def _update_candidates(self, products: Float, slopes: Float) -> None:
+        """All rows after a pivot with −l and −q·z in `products`."""
+        change = slopes @ products
+        change[:2, :] *= -products[0, :]
+        self._rows += change
+        both = self._rows[:2, :]
+        if self.place.is_host:
+            np.maximum(both, self._floors, out=both)
+        else:
+            self._rows[:2, :] = floor_at(both, self._floors)
 
     def _update_spread(self, row: Float, step: Float, r_q: Float, q_fourth: float) -> None:
         """‖r∘z_i‖ from below and ‖z_i‖₄ from above, as r ← r − t q and z_i ← z_i − l_i q.
@@ -331,13 +360,13 @@ class FeatureSpace:
         put(L, np.array(self.selected, dtype=np.intp), factor.T)
         self._L[:s, :] = L
         beta = back @ L
-        self.delta = xp.maximum(self.diagonal + self._floor - xp.sum(L * L, axis=0), self._floor)
-        self.anchored = None
-        self.tau = self.correlation - on_pivots @ L
-        self.inner = self.tau - shrunk @ beta
+        delta = xp.maximum(self.diagonal + self._floor - xp.sum(L * L, axis=0), self._floor)
+        tau = self.correlation - on_pivots @ L
+        inner = tau - shrunk @ beta
         (roots,) = to_device(self.place, np.sqrt(penalties)[:, None])
         beta = beta * roots
-        self.norms = floor_at(self.delta - self._floor - xp.sum(beta * beta, axis=0), 0.0)
+        norms = floor_at(delta - self._floor - xp.sum(beta * beta, axis=0), 0.0)
+        self._set_rows(stacked([delta[None, :], norms[None, :], tau, inner]))
 
     def _grow(self) -> None:
         """Room for twice as many chosen features."""
@@ -349,3 +378,4 @@ class FeatureSpace:
         self._gram = np.pad(self._gram, room)
         self._weights = np.pad(self._weights, (room, (0, 0)))
         self._penalties = np.pad(self._penalties, room)
+        self._chosen = np.pad(self._chosen, room)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ._answers import SampleStatistics, Scores, add_up
 from ._blocks import RowBlock
 from ._crew import Alone, Crew, ask
+from ._fused_round import FusedRound, FusedState, FusedTerms, can_fuse
 from ._kernels import Float
 from ._matrix import place_of
 from ._namespace import (
@@ -27,17 +28,17 @@ from ._namespace import (
     split,
     stacked,
     take,
-    take_rows,
     to_device,
     to_host,
     whole_numbers,
 )
 from ._replay import Replay, recorder_of
+from ._stream import StreamedMatrix
 
 # Recorded work reads all of the room for chosen columns: with more numbers in it than this, reading
 # them takes longer than launching.
 _RECORDED_ELEMENTS = 1 << 27
-# What was done once in this process without recording, so that all kernels are loaded.
+# What was done once in this process without recording, so that all kernels are compiled and loaded.
 _DONE: set[tuple[object, ...]] = set()
 
 
@@ -59,19 +60,49 @@ class _Terms(NamedTuple):
     beta: Float  # (|S| × c), or more rows that are 0
     penalty: Float  # (c)
     shrinkage: Float  # (t × c)
+    size: Float  # (1) |S|
 
 
 class _Found(NamedTuple):
     """What is left on the device."""
 
     packed: Array  # all that the host asks for, in a row; on the host after recorded work
-    pieces: list[Float]
+    columns: list[Any]  # of all candidates, (c × rows) for each block
+    Z: list[Any]  # what is left of them
     moved: list[RowBlock]
-    column: Float | None
 
 
 def find(crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool) -> _Found:
     """The round itself, all of it on the device."""
+    room = _room_of(blocks, terms.numbers.shape[0])
+    if room is not None:
+        fused = FusedRound(blocks[0], room, terms.numbers.shape[0], with_spread)
+        return _launched(fused, blocks[0], terms)
+    return find_plainly(crew, blocks, terms, with_spread)
+
+
+def _room_of(blocks: Sequence[RowBlock], c: int) -> Float | None:
+    """The columns of the chosen features, where kernels can make such a round of them."""
+    block = blocks[0]
+    if len(blocks) > 1 or isinstance(block.X, StreamedMatrix):
+        return None
+    if not can_fuse(block, c) or not block.columns.begins_with(block.chosen):
+        return None
+    return block.columns.room
+
+
+def _launched(fused: FusedRound, block: RowBlock, terms: _Terms) -> _Found:
+    """A round by kernels; what it found is in their memory."""
+    anchor = None if block.anchor is None else block.anchor[0, :]
+    fused.launch(FusedState(block.r[0, :], block.d, anchor), FusedTerms(*terms))
+    moved = [_with_state(block, fused.state)]
+    return _Found(fused.found, [fused.columns], [fused.Z], moved)
+
+
+def find_plainly(
+    crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool
+) -> _Found:
+    """The same, an operation at a time."""
     xp = place_of(blocks[0].X).xp
     indices = whole_numbers(terms.numbers)
     columns = crew.each(ask("gathered", indices), blocks)
@@ -93,13 +124,10 @@ def find(crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: boo
     question = ask("moved", chosen(scores.delta), chosen(scores.rho), along)
     moved = crew.each(question, blocks, pieces)
     statistics = crew.each(ask("statistics"), moved)
-    column = None
-    if len(blocks) == 1:
-        column = take_rows(columns[0], best)[0, :]
     packed = flattened(
         xp.astype(best, xp.float64), *scores, *(sums for answer in statistics for sums in answer)
     )
-    return _Found(packed, pieces, moved, column)
+    return _Found(packed, columns, Z, moved)
 
 
 def make_scores(
@@ -124,6 +152,7 @@ class Rounds:
     def __init__(self) -> None:
         self._key: tuple[object, ...] = ()
         self._recorded: _Recorded | None = None
+        self._held: list[Float] | None = None  # what the last recorded round found
 
     def score(
         self,
@@ -136,14 +165,18 @@ class Rounds:
         with_spread: bool,
     ) -> tuple[Round, list[RowBlock]]:
         """A round, and the blocks as they are, which may have been moved in memory."""
-        terms = _Terms(indices.astype(np.float64), beta, penalty, shrinkage)
+        terms = _Terms(
+            indices.astype(np.float64), beta, penalty, shrinkage, np.array([float(len(beta))])
+        )
         recorded = self._recording(blocks, terms, with_spread)
         if recorded is None:
             moved = to_device(place_of(blocks[0].X), *terms)
             found = find(crew, blocks, _Terms(*moved), with_spread)
         else:
             blocks, found = recorded.run(blocks[0], terms)
-        return _unpacked(found, len(blocks), *shrinkage.shape), blocks
+        answer = _unpacked(found, len(blocks), *shrinkage.shape)
+        self._held = None if recorded is None else answer.pieces
+        return answer, blocks
 
     def _recording(
         self, blocks: list[RowBlock], terms: _Terms, with_spread: bool
@@ -152,7 +185,7 @@ class Rounds:
         block = blocks[0]
         recorder = recorder_of(place_of(block.X)) if len(blocks) == 1 else None
         room = None if recorder is None else block.columns.room
-        if recorder is None or room is None or room.shape[0] < len(block.chosen):
+        if recorder is None or room is None or not block.columns.begins_with(block.chosen):
             return None
         if room.shape[0] * room.shape[1] > _RECORDED_ELEMENTS:
             return None
@@ -162,16 +195,13 @@ class Rounds:
             if self._recorded is not None and len(terms.numbers) != self._key[1]:
                 return None  # a second round of a step: seldom enough
             self._key, self._recorded = key, None
-        if kind not in _DONE:
-            _DONE.add(kind)
-            return None
         if self._recorded is None:
             self._recorded = _Recorded(recorder, block, room, terms, with_spread)
         return self._recorded
 
     def holds(self, pieces: list[Float]) -> bool:
         """Whether the next recorded round overwrites these."""
-        return self._recorded is not None and pieces is self._recorded.pieces
+        return pieces is self._held
 
 
 class _Recorded:
@@ -185,24 +215,37 @@ class _Recorded:
         terms: _Terms,
         with_spread: bool,
     ) -> None:
-        place = place_of(block.X)
         t, c = terms.shrinkage.shape
-        shapes = [(c,), (room.shape[0], c), (c,), (t, c)]
-        sent = place.zeros(sum(int(np.prod(shape)) for shape in shapes))
+        shapes = [(c,), (room.shape[0], c), (c,), (t, c), (1,)]
+        sent = place_of(block.X).zeros(sum(int(np.prod(shape)) for shape in shapes))
         own = _state_of(block)
         self._current = _with_state(block, own)
+        # Memory is taken before recording: from then on it would come from a pool of its own.
+        fused = None
+        if can_fuse(block, c):
+            fused = FusedRound(block, room, c, with_spread)
 
         def work(sent: Array, own: Array) -> tuple[Array, ...]:
-            found = find(
-                Alone(), [_with_state(block, own)], _Terms(*split(sent, shapes)), with_spread
-            )
-            assert found.column is not None
-            return found.packed, found.pieces[0], _state_of(found.moved[0]), found.column
+            now, received = _with_state(block, own), _Terms(*split(sent, shapes))
+            if fused is not None:
+                found = _launched(fused, now, received)
+                state = fused.state
+            else:
+                found = find_plainly(Alone(), [now], received, with_spread)
+                state = _state_of(found.moved[0])
+            return found.packed, state, found.columns[0], found.Z[0]
 
+        kind = (*shapes, *block.X.shape, block.X.dtype, block.anchor is None, with_spread)
+        kind = (*kind, block.weights is None, block.means is None)
+        if kind not in _DONE:
+            _DONE.add(kind)
+            work(sent, own)
         self._replay = recorder(work, (sent, own))
-        _, z, state, self._column = self._replay.outputs
+        _, state, columns, Z = self._replay.outputs
         self._given = _Terms(*split(self._replay.given, shapes))
-        self.pieces = [z]
+        # A row for each candidate, made once.
+        self._columns = [[columns[place, :] for place in range(c)]]
+        self._Z = [[Z[place, :] for place in range(c)]]
         self._moved = _with_state(block, state)
 
     def run(self, block: RowBlock, terms: _Terms) -> tuple[list[RowBlock], _Found]:
@@ -212,13 +255,13 @@ class _Recorded:
         self._given.beta[len(terms.beta) :] = 0.0
         own = self._replay.inputs[1]
         if _is_same(block, self._moved):
-            own[...] = self._replay.outputs[2]
+            own[...] = self._replay.outputs[1]
         elif not _is_same(block, self._current):
             own[...] = _state_of(block)
         packed = self._replay.run()
         chosen = block.chosen
         moved = replace(self._moved, chosen=chosen)
-        found = _Found(packed, self.pieces, [moved], self._column)
+        found = _Found(packed, self._columns, self._Z, [moved])
         return [replace(self._current, chosen=chosen)], found
 
 
@@ -242,23 +285,31 @@ def _with_state(block: RowBlock, state: Float) -> RowBlock:
 
 def _unpacked(found: _Found, n_blocks: int, t: int, c: int) -> Round:
     """On the host, from the one vector that is fetched."""
-    score_shapes: list[tuple[int, ...]] = [(t, c), (c,), (t, c), (c,), (t, c), (t, c), (c,)]
-    sums: list[tuple[int, ...]] = [*([(t,)] * 6), *([()] * 4)]
     (packed,) = to_host(found.packed)
-    place, *values = split(packed, [(1,), *score_shapes, *(sums * n_blocks)])
-    count = len(score_shapes)
-    answers = [
-        SampleStatistics._make(values[first : first + len(sums)])
-        for first in range(count, len(values), len(sums))
-    ]
-    return Round(
-        Scores(*values[:count]),
-        int(place[0]),
-        found.pieces,
-        found.moved,
-        found.column,
-        add_up(answers),
-    )
+    if t == 1:
+        # losses, δ, ρ, ‖z‖², r·z, Σ r² z², Σ z⁴
+        end = 1 + 7 * c
+        table = packed[1:end].reshape(7, c)
+        scores = Scores(table[:1], table[1], table[2:3], table[3], table[4:5], table[5:6], table[6])
+    else:
+        shapes = [(t, c), (c,), (t, c), (c,), (t, c), (t, c), (c,)]
+        end = 1 + (4 * t + 3) * c
+        scores = Scores(*split(packed[1:end], shapes))
+    answers = []
+    for _ in range(n_blocks):
+        sums = packed[end : end + 6 * t].reshape(6, t)
+        answers.append(SampleStatistics(*sums, *packed[end + 6 * t : end + 6 * t + 4].tolist()))
+        end += 6 * t + 4
+    place = int(packed[0])
+    pieces = [_row(Z, place) for Z in found.Z]
+    column = _row(found.columns[0], place) if n_blocks == 1 else None
+    return Round(scores, place, pieces, found.moved, column, add_up(answers))
+
+
+def _row(rows: Any, place: int) -> Float:
+    """One of the rows of a matrix, or of a list of them."""
+    row: Float = rows[place] if isinstance(rows, list) else rows[place, :]
+    return row
 
 
 def fetched_statistics(answer: SampleStatistics) -> SampleStatistics:

@@ -59,6 +59,11 @@ def pivot_of(scores: Scores, place: int) -> Pivot:
     )
 
 
+def _total(values: Float) -> float:
+    """The sum of numbers of the targets, of which there is nearly always one."""
+    return float(values[0] if len(values) == 1 else values.sum())
+
+
 class LooData:
     """What searches on the same rows share, whatever their penalty: sums, columns, Gram columns."""
 
@@ -122,7 +127,7 @@ class LooData:
         """The leave-one-out loss, a weighted mean over samples and targets, and its error."""
         weights, weight = self.samples.weights, self.start.total_weight
         n = weights.n_weighted
-        mean = float(known.g_r.sum()) / (weight * len(known.g_r))
+        mean = _total(known.g_r) / (weight * len(known.g_r))
         squares = (
             known.loss_squares
             - 2.0 * mean * known.loss_weights
@@ -202,7 +207,7 @@ class SelectionState:
     @property
     def loss_sum(self) -> float:
         """The same as a sum over rows and targets."""
-        return float(self.statistics.g_r.sum())
+        return _total(self.statistics.g_r)
 
     @property
     def standard_error(self) -> float:

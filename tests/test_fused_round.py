@@ -1,0 +1,92 @@
+"""The kernels of a round against the same round made an operation at a time.
+
+On a GPU where there is one. Elsewhere Triton's interpreter runs them, in a process of its own,
+since it has to be asked for before Triton is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from greedyrls._blocks import RowBlock
+from greedyrls._crew import Alone
+from greedyrls._device import DeviceMatrix
+from greedyrls._fused_round import FusedRound, FusedState, FusedTerms
+from greedyrls._rounds import _state_of, _Terms, find_plainly
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+pytest.importorskip("triton", reason="Triton is not installed")
+
+HAS_GPU = torch.cuda.is_available()
+IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+
+
+def a_block(
+    m: int, n: int, dtype: str, weighted: bool, anchored: bool, centred: bool, chosen: list[int]
+) -> RowBlock:
+    """Rows some steps after the start."""
+    rng = np.random.default_rng(m)
+    device = "cuda" if HAS_GPU else "cpu"
+    X = torch.tensor((rng.standard_normal((m, n)) + 0.5).astype(dtype), device=device)
+    Y = torch.tensor(rng.standard_normal((m, 1)), device=device)
+    weights = torch.tensor(rng.uniform(0.5, 2.0, m), device=device) if weighted else None
+    block = RowBlock.from_rows(DeviceMatrix(X), Y, weights)
+    means = rng.standard_normal(n) if centred else None
+    block = block.begin(np.zeros(1), means, float(m) if centred else None, 1e6)
+    block = replace(block, d=torch.tensor(rng.uniform(0.5, 0.9, m), device=device))
+    if anchored:
+        block = block.anchored()
+    for index in chosen:
+        block = block.chose(index)
+    return block
+
+
+@pytest.mark.skipif(not (HAS_GPU or IS_INTERPRETED), reason="runs in a process of its own")
+@pytest.mark.parametrize("c", [1, 3, 8])
+@pytest.mark.parametrize("m", [40, 700])
+@pytest.mark.parametrize(
+    ("dtype", "weighted", "anchored", "centred", "with_spread"),
+    [("float64", False, False, True, False), ("float32", True, True, False, True)],
+)
+def test_kernels_find_the_same(
+    c: int, m: int, dtype: str, weighted: bool, anchored: bool, centred: bool, with_spread: bool
+) -> None:
+    n = 30
+    for chosen in ([], list(range(10, 21))):
+        block = a_block(m, n, dtype, weighted, anchored, centred, chosen)
+        rng = np.random.default_rng(c)
+        beta = rng.standard_normal((len(chosen), c))
+        values = (
+            rng.permutation(10)[:c].astype(float),
+            beta,
+            rng.uniform(m, 2 * m, c),
+            rng.standard_normal((1, c)),
+            np.array([float(len(chosen))]),
+        )
+        terms = _Terms(*(torch.tensor(value, device=block.r.device) for value in values))
+        room: Any = block.columns.room
+        fused = FusedRound(block, room, c, with_spread)
+        anchor = None if block.anchor is None else block.anchor[0, :]
+        fused.launch(FusedState(block.r[0, :], block.d, anchor), FusedTerms(*terms))
+        plain = find_plainly(Alone(), [block], terms, with_spread)
+        close = {"rtol": 1e-12, "atol": 1e-12}
+        torch.testing.assert_close(fused.found, plain.packed, **close)
+        torch.testing.assert_close(fused.Z, plain.Z[0], **close)
+        torch.testing.assert_close(fused.state, _state_of(plain.moved[0]), **close)
+        torch.testing.assert_close(fused.columns, plain.columns[0], **close)
+
+
+@pytest.mark.skipif(HAS_GPU or IS_INTERPRETED, reason="the kernels are run here")
+def test_kernels_in_the_interpreter() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", __file__]
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "12 passed" in done.stdout
