@@ -25,7 +25,7 @@ from ._namespace import Array, Float
 # Numbers of z made at a time by a program, and programs that keep a large device busy.
 _ELEMENTS = 1024
 _LEAST_ROWS = 128
-_PROGRAMS = 1056
+_PROGRAMS = 2112
 # Chosen columns under way at a time.
 _AHEAD = 8
 # Pieces added up at a time.
