@@ -38,7 +38,7 @@ def _kernel() -> Any:
     triton = importlib.import_module("triton")
     tl = importlib.import_module("triton.language")
 
-    @triton.jit  # type: ignore[untyped-decorator, misc, unused-ignore]
+    @triton.jit  # type: ignore[untyped-decorator, misc, unused-ignore]  # where Triton is installed
     def sums(  # type: ignore[no-untyped-def]
         X, V, W, products, squares, m, n, height, by_row, by_column, by_vector,
         given, count: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
