@@ -14,9 +14,10 @@ from agreement import assert_follows, fold_shares, literal_fold_losses
 from conftest import EXAMPLES
 from greedyrls import _fold_blocks, _fold_criterion, _loo_loss, _zero_one, extend_path, greedy_path
 from greedyrls._loo_loss import LossState
+from greedyrls._losses import make_loss
 from greedyrls._plan import make_plan
 from greedyrls._problem import make_problem
-from literal import criterion, literal_path
+from literal import criterion, held_out_predictions, literal_path
 from problems import FOLD_KINDS, Case, fold_cases, two_classes
 
 SAME = 1e-9
@@ -97,6 +98,26 @@ def labelled_problem(m: int = 90, n: int = 12) -> tuple[Any, Any, Any]:
     X[:, 4] = X[:, 1]
     weights = rng.integers(0, 3, m).astype(float)
     return X, y, weights
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("name", ["absolute", "zero_one", "balanced_zero_one"])
+def test_standard_errors_are_those_of_all_predictions_together(
+    name: str, is_weighted: bool
+) -> None:
+    X, y, weights = labelled_problem(60, 8)
+    w = weights if is_weighted else np.ones(60)
+    used = np.flatnonzero(w)
+    path = greedy_path(X, y, 4, loss=name, alpha=0.5, sample_weight=w, block_rows=7)
+    splits = [(np.delete(np.arange(60), row), [row]) for row in used]
+    loss = make_loss(name)
+    for k in range(1, 5):
+        chosen = path.indices[:k].tolist()
+        found = held_out_predictions(X, y[:, None], splits, chosen, 0.5, True, w)
+        P = np.vstack(found).T[:, None, :]
+        covariance = loss.covariance(y[used, None], P, w[used])
+        assert covariance is not None
+        assert path.standard_errors[k - 1] == pytest.approx(covariance[0, 0] ** 0.5, rel=1e-9)
 
 
 @pytest.mark.parametrize("cv", ["loo", 3])
