@@ -280,6 +280,16 @@ def test_a_checkpoint_of_other_folds_is_refused(tmp_path: Path) -> None:
         greedy_path(cut(X), cut(y), 3, cv=cut(np.sort(ids)), checkpoint=file)
 
 
+def test_a_finished_checkpoint_of_other_folds_is_refused(tmp_path: Path) -> None:
+    X, y, _ = problem()
+    file = tmp_path / "search.checkpoint"
+    ids = np.arange(len(y)) % 3
+    greedy_path(cut(X), cut(y), 2, cv=cut(ids), checkpoint=file)
+    # As many rows in each fold, but other ones.
+    with pytest.raises(ValueError, match=r"search\.checkpoint.* cv"):
+        greedy_path(cut(X), cut(y), 2, cv=cut(ids[::-1].copy()), checkpoint=file)
+
+
 def test_a_checkpoint_of_penalties(tmp_path: Path) -> None:
     X, y, _ = problem()
     file = tmp_path / "search.checkpoint"

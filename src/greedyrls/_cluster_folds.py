@@ -18,6 +18,7 @@ from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
 from ._cluster import ClusterMatrix
 from ._crew import Handle, ask
+from ._digests import array_digest
 from ._kernels import Float
 from ._losses import Loss
 from ._pieces import FoldCounts, LabelSums, Piece, StratumTable
@@ -331,6 +332,11 @@ def _mapped(piece: Piece, ids: NDArray[np.intp], names: NDArray[np.intp]) -> NDA
     """Other numbers for folds; the last is that of none."""
     mapped: NDArray[np.intp] = names[ids]  # −1 is the last
     return mapped
+
+
+def ids_digest(piece: Piece, ids: NDArray[np.intp]) -> str:
+    """Of the folds of the rows of a piece."""
+    return array_digest(ids.astype(np.int64))
 
 
 def merged_folds(X: ClusterMatrix, folds: ClusterFolds, count: int, n_classes: int) -> ClusterFolds:

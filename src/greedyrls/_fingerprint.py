@@ -8,7 +8,7 @@ import numpy as np
 
 from ._checkpoint import Fingerprint, Identity
 from ._cluster import ClusterMatrix
-from ._cluster_folds import ClusterFolds
+from ._cluster_folds import ClusterFolds, ids_digest
 from ._crew import ask
 from ._digests import array_digest, bytes_of, matrix_digest, text_digest
 from ._folds import Folds
@@ -54,8 +54,8 @@ def identity_of(problem: Problem, plan: Plan, request: Request) -> Identity:
             "y": y,
             "sample_weight": weights,
             "feature_names": None if names is None else text_digest(repr(names)),
-            "cv": _folds_digest(plan.folds),
-            "alpha_cv": _folds_digest(request.outer),
+            "cv": _folds_digest(plan.folds, problem),
+            "alpha_cv": _folds_digest(request.outer, problem),
         }
 
     return Identity(parameters, fingerprint, n, plan.loss.name)
@@ -86,12 +86,13 @@ def _loss_name(loss: Loss) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def _folds_digest(folds: Folds | ClusterFolds | None) -> str | None:
+def _folds_digest(folds: Folds | ClusterFolds | None, problem: Problem) -> str | None:
     if folds is None:
         return None
     if isinstance(folds, ClusterFolds):
-        # The fold of each row is not here; how many each has tells folds apart well enough.
-        return text_digest(repr((folds.description, folds.counts.tolist(), folds.n_untested)))
+        assert isinstance(problem.X, ClusterMatrix)
+        own = problem.X.crew.answers(ids_digest, problem.X.pieces, folds.ids)
+        return text_digest(repr(list(own)))
     digest = hashlib.sha256()
     for split in folds.splits:
         # Of all rows but those of a test there is no need to speak.
