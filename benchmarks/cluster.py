@@ -238,7 +238,7 @@ def main() -> None:
                 print(json.dumps(asdict(results[-1])), flush=True)
             models[str(cv)] = {"latency": latency, "seconds_per_task": each, "per_row": rate}
     document = {
-        "options": {name: str(value) for name, value in vars(options).items()},
+        "options": {name: value for name, value in vars(options).items() if name != "output"},
         "environment": machine.environment(1),
         "models": models,
         "runs": [asdict(result) for result in results],

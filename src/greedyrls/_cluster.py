@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._crew import Crew, Handle
 
@@ -25,12 +26,34 @@ class ClusterMatrix:
     dtype: np.dtype[Any]
     nbytes: int
     is_sparse: bool
-    has_labels: bool  # whether the pieces know the class of each row
+    n_targets: int
+    single_target: bool  # whether y has one dimension
+    is_weighted: bool
     n_weighted: int  # rows that have a weight
+    classes: NDArray[Any] | None  # of a classification: the pieces know that of each row
+    feature_names: tuple[str, ...] | None
     shape: tuple[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", (sum(self.counts), self.n_features))
+
+    def stand_ins(self) -> tuple[Any, Any]:
+        """For y and the weights, which are not here."""
+        m, _ = self.shape
+        return Elsewhere(m, self.n_targets), Elsewhere(m) if self.is_weighted else None
+
+    def check_options(self, memory_limit: Any, device: Any) -> None:
+        """Errors for options of data that are here."""
+        if memory_limit is not None:
+            raise ValueError(
+                f"memory_limit is for X in a file, got {memory_limit!r}; X is a Dask collection, "
+                "and Dask's workers have limits of their own."
+            )
+        if device is not None:
+            raise ValueError(
+                f"device is for X in memory, got {device!r}; X is a Dask collection. Load it "
+                "(X.compute()), or leave device out."
+            )
 
 
 class Elsewhere:

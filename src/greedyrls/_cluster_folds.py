@@ -86,7 +86,7 @@ def cluster_folds(X: ClusterMatrix, cv: Any, groups: Any, n_classes: int) -> Clu
     if isinstance(cv, FoldIds):
         return _given_folds(X, cv, n_classes)
     if type(cv) in (KFold, StratifiedKFold) and not cv.shuffle:
-        if type(cv) is StratifiedKFold and not X.has_labels:
+        if type(cv) is StratifiedKFold and X.classes is None:
             raise ValueError("StratifiedKFold on a cluster needs GreedyRLSClassifier; use KFold.")
         n_classes = n_classes if type(cv) is StratifiedKFold else 0
         return k_folds(X, cv.n_splits, n_classes, every=True)

@@ -20,6 +20,7 @@ from ._answers import add_up
 from ._cluster import ClusterMatrix, is_dask
 from ._cluster_folds import FoldIds
 from ._crew import Handle, ask
+from ._feature_names import feature_names_of
 from ._folds import is_missing
 from ._kernels import Float
 from ._matrix import Matrix
@@ -216,19 +217,12 @@ def _make_piece(
     return Piece(np.empty((0, 0)), Y, own, codes)
 
 
-@dataclass(frozen=True, slots=True)
-class DaskRows:
-    """What is made of Dask collections: X, and what is known of its y."""
-
-    X: ClusterMatrix
-    facts: tuple[PieceFacts, ...]
-    n_targets: int
-    single_target: bool
-    is_weighted: bool
-    classes: NDArray[Any] | None
+def on_cluster(X: Any, y: Any, sample_weight: Any) -> Any:
+    """X with its y and weights on the cluster, if it is a Dask collection; else as it is."""
+    return gather_rows(X, y, sample_weight, False) if is_dask(X) else X
 
 
-def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> DaskRows:
+def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> ClusterMatrix:
     """Dask collections as pieces of rows, which are computed and stay on the cluster."""
     client = _client_of()
     if y is None:
@@ -253,28 +247,46 @@ def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> 
     crew = DaskCrew(client, [matrices[place] for place in kept])
     own = tuple(pieces[place] for place in kept)
     known = tuple(crew.answers(Piece.facts, own))
-    matrix = ClusterMatrix(
-        crew,
-        own,
-        tuple(counts[place] for place in kept),
-        columns.pop(),
-        np.result_type(*(np.dtype(kind) for _, _, kind, *_ in facts)),
-        sum(size for *_, size, _ in facts),
-        all(is_sparse for *_, is_sparse in facts),
-        is_classification,
-        sum(each.n_weighted for each in known),
-    )
-    n_targets = 1 if len(shape) == 1 else shape[1]
+    single_target = len(shape) == 1
+    n_targets = 1 if single_target else shape[1]
     if classes is not None:
-        n_targets = 1 if len(classes) == 2 else len(classes)
-    return DaskRows(
-        matrix,
-        known,
-        n_targets,
-        n_targets == 1 if classes is not None else len(shape) == 1,
-        sample_weight is not None,
-        classes,
+        single_target = len(classes) == 2
+        n_targets = 1 if single_target else len(classes)
+    rows = tuple(counts[place] for place in kept)
+    _check_facts(rows, known, single_target)
+    return ClusterMatrix(
+        crew=crew,
+        pieces=own,
+        counts=rows,
+        n_features=columns.pop(),
+        dtype=np.result_type(*(np.dtype(kind) for _, _, kind, *_ in facts)),
+        nbytes=sum(size for *_, size, _ in facts),
+        is_sparse=all(is_sparse for *_, is_sparse in facts),
+        n_targets=n_targets,
+        single_target=single_target,
+        is_weighted=sample_weight is not None,
+        n_weighted=sum(each.n_weighted for each in known),
+        classes=classes,
+        feature_names=feature_names_of(X),
     )
+
+
+def _check_facts(counts: Sequence[int], known: Sequence[PieceFacts], single_target: bool) -> None:
+    """Errors for values of y and weights that cannot be worked with."""
+    top = 0
+    for count, facts in zip(counts, known, strict=True):
+        if facts.bad_target is not None:
+            row, column, value = facts.bad_target
+            where = f"row {top + row}" + ("" if single_target else f", column {column}")
+            kind = "NaN" if value != value else "infinity"
+            raise ValueError(f"Input y contains {kind}: {where} is {value}.")
+        if facts.bad_weight is not None:
+            row, value = facts.bad_weight
+            raise ValueError(
+                f"sample_weight must be finite and not negative; row {top + row} has {value!r}. "
+                "Use 0 to leave a sample out."
+            )
+        top += count
 
 
 def _chunks(client: Any, values: Any, name: str) -> list[Handle]:
@@ -367,16 +379,15 @@ def _classes_of(client: Any, targets: Sequence[Handle]) -> NDArray[Any]:
     return classes
 
 
-def check_classes_on_cluster(rows: DaskRows) -> None:
+def check_classes_on_cluster(X: ClusterMatrix) -> None:
     """Samples of weight 0 are no samples: two classes must have weight."""
-    assert rows.classes is not None
-    X = rows.X
-    counts = sum(X.crew.answers(ask("class_counts", len(rows.classes)), X.pieces))
+    assert X.classes is not None
+    counts = sum(X.crew.answers(ask("class_counts", len(X.classes)), X.pieces))
     (present,) = np.nonzero(counts)
     if len(present) < 2 and len(present):
         raise ValueError(
             "Classifier can't train when only one class is present: all samples of positive "
-            f"weight have the label {rows.classes.tolist()[int(present[0])]!r}."
+            f"weight have the label {X.classes.tolist()[int(present[0])]!r}."
         )
 
 

@@ -16,10 +16,11 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._cluster import ClusterMatrix, is_dask
-from ._dask import linear
+from ._dask import gather_rows, linear
 from ._device import DeviceMatrix, as_device_matrix
 from ._device import linear as linear_on_device
 from ._devices import is_in_host_memory
+from ._feature_names import FeatureList, feature_names_of
 from ._files import DataFile, FileMatrix
 from ._kernels import Float
 from ._matrix import NotOnDevice
@@ -27,11 +28,10 @@ from ._namespace import is_foreign, numbers_on, numpy_of, place_of, take
 from ._outer import criterion_groups
 from ._path import SelectionPath
 from ._plan import make_plan
-from ._problem import FeatureList, Problem, feature_names_of
+from ._problem import Problem, make_problem
 from ._request import make_request, open_loss
 from ._select import select
 from ._size import SizeRule
-from ._source import problem_of
 from ._sparse_files import SparseFile
 from ._surface import AlphaRule
 
@@ -124,7 +124,9 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
     ) -> SelectionPath:
         """The path."""
         names = getattr(self, "feature_names_in_", None)
-        problem = problem_of(
+        if is_dask(X):
+            X = gather_rows(X, Y, sample_weight, is_classification=False)
+        problem = make_problem(
             X,
             Y,
             fit_intercept=self.fit_intercept,

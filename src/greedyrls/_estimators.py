@@ -299,8 +299,8 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
             self._take_shape(X)
             rows = gather_rows(X, y, sample_weight, is_classification=True)
             check_classes_on_cluster(rows)
-            self._select(rows, None, None, groups, labels=rows.classes)
             assert rows.classes is not None
+            self._select(rows, None, None, groups, labels=rows.classes)
             self.classes_ = rows.classes
             return self
         y, sample_weight = numpy_of(y), numpy_of(sample_weight)

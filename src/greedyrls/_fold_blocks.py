@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _tiles as tiles
+from ._answers import add_up
 from ._device import DeviceMatrix
 from ._files import FileMatrix
 from ._fold_answers import (
@@ -321,42 +322,18 @@ class FoldBlock:
 
         beta (|S|) are its coefficients on these, w (|S| × t) those of the model.
         """
-        rows = self._train(split)
-        if isinstance(self.X, DeviceMatrix):
-            return self._refined_on_device(self.X, rows, columns, means, target_means, beta, w)
-        products, norm, inner = np.zeros(len(beta)), 0.0, np.zeros(w.shape[1])
+        place = place_of(self.X)
+        rows = numbers_on(place, self._train(split))
+        means, target_means, beta, w = to_device(place, means, target_means, beta, w)
+        parts = []
         for places, x in self.tiles_of(rows, columns):
-            x -= means
+            x = x - means
             z = x[:, -1] - x[:, :-1] @ beta
-            weighted = z * self.weights[rows[places]]
-            residual = self.Y[rows[places]] - target_means
-            products += weighted @ x[:, :-1]
-            norm += float(weighted @ z)
-            inner += weighted @ (residual - x[:, :-1] @ w)
-        return RefinedSums(products, norm, inner)
-
-    def _refined_on_device(
-        self,
-        X: DeviceMatrix,
-        rows: Rows,
-        columns: NDArray[np.intp],
-        means: Float,
-        target_means: Float,
-        beta: Float,
-        w: Float,
-    ) -> RefinedSums:
-        """`refined_sums` with all rows at once."""
-        where = numbers_on(X.place, rows)
-        known = to_device(X.place, means + self.shift[columns], target_means, beta, w)
-        centre, targets, own, model = known
-        x = take(X.columns(columns), where) - centre[:, None]
-        z = x[-1, :] - (own[None, :] @ x[:-1, :])[0, :]
-        weighted = (z * take_rows(self.weights, where))[None, :]
-        residual = take_rows(self.Y, where).T - targets[:, None] - model.T @ x[:-1, :]
-        products, norm, inner = to_host(
-            (weighted @ x[:-1, :].T)[0, :], weighted @ z[:, None], (weighted @ residual.T)[0, :]
-        )
-        return RefinedSums(products, float(norm[0, 0]), inner)
+            weighted = z * take_rows(self.weights, rows[places])
+            residual = take_rows(self.Y, rows[places]) - target_means
+            inner = weighted[None, :] @ (residual - x[:, :-1] @ w)
+            parts.append(RefinedSums(weighted @ x[:, :-1], weighted @ z, inner[0, :]))
+        return add_up(parts)
 
     def stratum_weights(self, loss: Loss) -> SplitSums:
         """Weights of the held-out rows of each split in each stratum of a loss, (K × strata)."""
@@ -443,6 +420,10 @@ class FoldBlock:
 
     def tiles_of(self, rows: Rows, columns: NDArray[np.intp]) -> Iterator[tuple[slice, Float]]:
         """Some rows and columns of X less the shift, in tiles, with their places among `rows`."""
+        if isinstance(self.X, DeviceMatrix):  # all at once
+            (own,) = to_device(self.X.place, self.shift[columns])
+            yield slice(None), take(self.X.columns(columns), rows).T - own
+            return
         everything = np.array_equal(columns, np.arange(self.X.shape[1]))
         shift = self.shift[columns]
         height = max(32, _ROW_ELEMENTS // len(columns))

@@ -4,6 +4,9 @@ Converting X a tile at a time moves five times its bytes through the memory of t
 numbers are converted on their way to the tensor cores. Without Triton nothing but time is lost.
 """
 
+# Annotations of a kernel are Triton's own: they say what is compiled in.
+# mypy: disable-error-code="untyped-decorator, no-untyped-def"
+
 from __future__ import annotations
 
 import importlib
@@ -38,8 +41,8 @@ def _kernel() -> Any:
     triton = importlib.import_module("triton")
     tl = importlib.import_module("triton.language")
 
-    @triton.jit  # type: ignore[untyped-decorator, misc, unused-ignore]  # where Triton is installed
-    def sums(  # type: ignore[no-untyped-def]
+    @triton.jit
+    def sums(
         X, V, W, products, squares, m, n, height, by_row, by_column, by_vector,
         given, count: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
         with_squares: tl.constexpr,

@@ -10,17 +10,18 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from ._criterion import Strategy
+from ._dask import on_cluster
+from ._feature_names import FeatureList
 from ._matrix import PassedMatrix
 from ._outer import criterion_groups
 from ._path import SelectionPath
 from ._plan import Plan, make_plan
-from ._problem import FeatureList, Problem, check_n_features
+from ._problem import Problem, check_n_features, make_problem
 from ._request import check_options, make_request
 from ._run import Callback, Limits, Run, Watch, first_difference, make_path
 from ._search import forward
 from ._select import select, with_refit
 from ._size import SizeRule
-from ._source import problem_of
 from ._surface import AlphaRule
 
 
@@ -184,7 +185,8 @@ def greedy_path(
     >>> path.names(path.chosen_size)
     ['bmi', 's5', 'bp', 's3', 'sex']
     """
-    problem = problem_of(
+    X = on_cluster(X, y, sample_weight)
+    problem = make_problem(
         X,
         y,
         fit_intercept=fit_intercept,
@@ -282,7 +284,8 @@ def extend_path(
     ['bmi', 's5', 'bp', 's1']
     """
     settings = path.settings
-    problem = problem_of(
+    X = on_cluster(X, y, sample_weight)
+    problem = make_problem(
         X,
         y,
         fit_intercept=settings.fit_intercept,

@@ -10,13 +10,13 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from ._alphas import Refit, model_penalties
 from ._checkpoint import FoldLog
-from ._cluster import ClusterMatrix, Elsewhere
+from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds
 from ._crew import ask
 from ._curves import Chosen, StratumSums, held_out_losses
@@ -255,11 +255,9 @@ def _training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) ->
         X = problem.X
         assert isinstance(X, ClusterMatrix)
         pieces = X.crew.each(ask("without", place), X.pieces, outer.ids)
-        weights = cast(Float, Elsewhere(problem.n_samples))
         count = int(outer.train_counts[place])
-        return replace(
-            problem, X=replace(X, pieces=tuple(pieces), n_weighted=count), weights=weights
-        )
+        part = replace(X, pieces=tuple(pieces), is_weighted=True, n_weighted=count)
+        return replace(problem, X=part, weights=part.stand_ins()[1])
     split = outer.splits[place]
     weights, given = np.zeros(problem.n_samples), problem.host_weights
     weights[split.train] = 1.0 if given is None else given[split.train]

@@ -171,7 +171,7 @@ def _types(schema: Any, names: Sequence[str], path: Path) -> list[np.dtype[Any]]
         kind = schema.field(name).type
         try:
             dtype = np.dtype(kind.to_pandas_dtype())
-        except (NotImplementedError, TypeError):  # Arrow's types that NumPy has none for
+        except (NotImplementedError, TypeError):  # lists, maps and others that NumPy does not have
             dtype = np.dtype(object)
         if dtype.kind not in NUMERIC:
             raise ValueError(

@@ -173,8 +173,8 @@ def check_loss(loss: Loss, problem: Problem, folds: Folds | ClusterFolds | None)
 
 def n_classes(problem: Problem) -> int:
     """Of a classification on a cluster, else 0."""
-    has_labels = isinstance(problem.X, ClusterMatrix) and problem.X.has_labels
-    return max(2, problem.n_targets) if has_labels else 0
+    X = problem.X
+    return len(X.classes) if isinstance(X, ClusterMatrix) and X.classes is not None else 0
 
 
 def folds_of(

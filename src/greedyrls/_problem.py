@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -18,6 +17,7 @@ from ._cluster import ClusterMatrix, is_dask
 from ._crew import ask
 from ._device import DeviceMatrix, as_device_matrix
 from ._devices import on_device as on_device_named
+from ._feature_names import FeatureList, feature_indices, feature_names_of
 from ._files import DataFile, FileMatrix, as_file
 from ._kernels import Float
 from ._matrix import Matrix, first_non_finite
@@ -25,8 +25,6 @@ from ._matrix import value as value_of
 from ._namespace import as_float, is_foreign, namespace_of, numpy_of, send, to_host
 from ._sparse import SparseMatrix
 from ._sparse_files import SparseFile
-
-FeatureList = Sequence[int] | Sequence[str] | NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +117,15 @@ def make_problem(
     is seen on the first pass, which is made anyway (`report_non_finite`).
     """
     names = feature_names_of(X) or feature_names
-    if device is not None:
+    if device is not None and not isinstance(X, ClusterMatrix):
         X = _on_device(X, names, memory_limit, device)
-    if on_device and (is_foreign(X) or isinstance(X, DeviceMatrix)):
+    Y: Float
+    weights: Float | None
+    if isinstance(X, ClusterMatrix):
+        X.check_options(memory_limit, device)
+        Y, weights = X.stand_ins()
+        single_target, n_effective = X.single_target, X.n_weighted
+    elif on_device and (is_foreign(X) or isinstance(X, DeviceMatrix)):
         X = X if isinstance(X, DeviceMatrix) else as_device_matrix(X)
         Y, single_target = _targets_beside(X, y)
         weights = None if sample_weight is None else _weights_beside(X, sample_weight)
@@ -129,37 +133,13 @@ def make_problem(
         X = _check_data(X, names, memory_limit)
         Y, single_target = _check_targets(y, X.shape[0])
         weights = _check_weights(sample_weight, X.shape[0])
-    n_effective = X.shape[0]
-    if weights is not None:
-        n_effective = int(namespace_of(weights).count_nonzero(weights))
-    return finish_problem(
-        X,
-        Y,
-        weights,
-        n_effective,
-        single_target,
-        names,
-        fit_intercept,
-        forced_features,
-        excluded_features,
-    )
-
-
-def finish_problem(
-    X: Matrix | ClusterMatrix,
-    Y: Float,
-    weights: Float | None,
-    n_weighted: int,
-    single_target: bool,
-    names: tuple[str, ...] | None,
-    fit_intercept: bool,
-    forced_features: FeatureList | None,
-    excluded_features: FeatureList | None,
-) -> Problem:
-    """A problem of data that are checked, with the settings checked against them."""
-    if n_weighted < 2:
+    if not isinstance(X, ClusterMatrix):
+        n_effective = X.shape[0]
+        if weights is not None:
+            n_effective = int(namespace_of(weights).count_nonzero(weights))
+    if n_effective < 2:
         raise ValueError(
-            f"n_samples=1 (n_samples with a positive weight: {n_weighted}) is too few: leaving "
+            f"n_samples=1 (n_samples with a positive weight: {n_effective}) is too few: leaving "
             "one sample out needs at least 2 samples."
         )
     forced = feature_indices(forced_features, X.shape[1], names, "forced_features")
@@ -231,60 +211,6 @@ def check_n_features(n_features: Any, problem: Problem, name: str = "n_features"
             f"ask for at least {len(problem.forced)}, or force fewer."
         )
     return value
-
-
-def feature_names_of(X: Any) -> tuple[str, ...] | None:
-    """Column names of a data frame whose names are all strings."""
-    if isinstance(X, DataFile | SparseFile):
-        return X.feature_names
-    columns = getattr(X, "columns", None)
-    if columns is None or callable(columns):
-        return None
-    names = tuple(columns)
-    return names if names and all(isinstance(name, str) for name in names) else None
-
-
-def feature_indices(
-    features: FeatureList | None, n: int, names: tuple[str, ...] | None, argument: str
-) -> tuple[int, ...]:
-    """Column numbers from numbers, names or a mask, in the order given."""
-    if features is None:
-        return ()
-    if isinstance(features, str):
-        raise TypeError(f"{argument} must be a list of features, got the string {features!r}.")
-    if not isinstance(features, Iterable):
-        raise TypeError(f"{argument} must be a list of features, got {features!r}.")
-    values = list(features)
-    if values and all(isinstance(value, bool | np.bool_) for value in values):
-        if len(values) != n:
-            raise ValueError(f"{argument} is a mask of length {len(values)}; X has {n} features.")
-        return tuple(int(index) for index in np.flatnonzero(values))
-    indices = [_feature_index(value, n, names, argument) for value in values]
-    repeated = sorted({index for index in indices if indices.count(index) > 1})
-    if repeated:
-        raise ValueError(f"{argument} names feature {repeated[0]} more than once.")
-    return tuple(indices)
-
-
-def _feature_index(value: Any, n: int, names: tuple[str, ...] | None, argument: str) -> int:
-    if isinstance(value, str):
-        if names is None:
-            raise ValueError(
-                f"{argument} has the name {value!r}, but X has no column names; "
-                "use column numbers, or pass a data frame (in a pipeline, "
-                "set_output(transform='pandas') on the step before keeps them)."
-            )
-        if value not in names:
-            raise ValueError(f"{argument} has {value!r}, which is not a column of X.")
-        if names.count(value) > 1:
-            raise ValueError(f"{argument} has {value!r}, but several columns have that name.")
-        return names.index(value)
-    if isinstance(value, numbers.Integral):
-        index = int(value)
-        if not 0 <= index < n:
-            raise ValueError(f"{argument} has {index}; features of X are numbered 0 to {n - 1}.")
-        return index
-    raise TypeError(f"{argument} must hold column numbers or names, got {value!r}.")
 
 
 def _on_device(

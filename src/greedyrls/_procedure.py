@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._feature_names import FeatureList
 from ._folds import Folds, Split, one_per_row
 from ._kernels import Float
 from ._labels import Task, check_weighted_classes, make_targets
@@ -18,7 +19,7 @@ from ._losses import Loss, make_loss
 from ._matrix import Matrix, first_non_finite, take
 from ._outer import takes_groups
 from ._plan import Plan, folds_of, make_plan
-from ._problem import FeatureList, Problem, is_whole, make_problem, report_non_finite
+from ._problem import Problem, is_whole, make_problem, report_non_finite
 from ._request import Request, make_request, open_loss
 from ._select import select
 from ._shared_gram import share_columns

@@ -31,7 +31,8 @@ class Replay:
         self._graph = torch.cuda.CUDAGraph()
         given = torch.empty_like(inputs[0], device="cpu", pin_memory=True)
         self.given: Float = given.numpy()  # written to before a run
-        stream: Any = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call, unused-ignore]
+        cuda: Any = torch.cuda  # parts of it have no annotations
+        stream = cuda.Stream(self._device)
         stream.wait_stream(self._stream(self._device))
         with torch.cuda.stream(stream):
             self._graph.capture_begin(capture_error_mode="thread_local")

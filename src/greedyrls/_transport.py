@@ -65,10 +65,11 @@ class PinnedTransport:
                 torch.empty(size, dtype=dtype, pin_memory=True) for _ in range(_BUFFERS)
             ]
         self._room = [torch.empty(size, dtype=dtype, device=self._device) for _ in range(_BUFFERS)]
-        self._stream: Any = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call, unused-ignore]
+        cuda: Any = torch.cuda  # parts of it have no annotations
+        self._stream = cuda.Stream(self._device)
         self._stream.wait_stream(self._current(self._device))  # memory that was in use before
-        self._copied: list[Any] = [torch.cuda.Event() for _ in range(_BUFFERS)]  # type: ignore[no-untyped-call, unused-ignore]
-        self._used: list[Any] = [torch.cuda.Event() for _ in range(_BUFFERS)]  # type: ignore[no-untyped-call, unused-ignore]
+        self._copied = [cuda.Event() for _ in range(_BUFFERS)]
+        self._used = [cuda.Event() for _ in range(_BUFFERS)]
 
     def chunks(self, pieces: Iterable[slice]) -> Iterator[tuple[slice, Array]]:
         """Some rows after the other."""

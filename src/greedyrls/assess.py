@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 
 from ._assessment import PathAssessment
 from ._draws import check_groups_move, draw_order, draw_rows, make_generator
+from ._feature_names import FeatureList
 from ._labels import Task
 from ._null import PermutationNull
 from ._path_warnings import path_warnings
-from ._problem import FeatureList, is_whole
+from ._problem import is_whole
 from ._procedure import Options, check_measure, make_outer_folds, make_procedure
 from ._repeat import FoldResult, fold_result, null_result, padded, repeat, resampled_order
 from ._size import SizeRule
