@@ -212,3 +212,16 @@ def test_a_grid_of_one() -> None:
     assert path.surface.losses.shape == (1, 3)
     assert path.settings.alpha == 2.0
     assert_allclose(path.losses, greedy_path(X, y, 3, alpha=2.0).losses, rtol=1e-12)
+
+
+def test_constant_columns_have_no_scale_whatever_the_weights() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.full(17, 2.0), rng.standard_normal(17)])
+    y = X[:, 1] + rng.standard_normal(17)
+    for _ in range(50):
+        weights = rng.uniform(0.3, 3.0, 17)
+        path = greedy_path(
+            *(X, y, 1), excluded_features=[1], sample_weight=weights, refit_alpha="loo"
+        )
+        assert path.refit_alphas == (10.0,)  # the largest of the grid in the scale of 1
+        assert path.coef(1).tolist() == [0.0]

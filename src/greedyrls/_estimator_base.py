@@ -16,7 +16,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._cluster import ClusterMatrix, is_dask
-from ._dask import gather_rows, linear
+from ._dask import linear, on_cluster
 from ._device import DeviceMatrix, as_device_matrix
 from ._device import linear as linear_on_device
 from ._devices import is_in_host_memory
@@ -124,8 +124,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
     ) -> SelectionPath:
         """The path."""
         names = getattr(self, "feature_names_in_", None)
-        if is_dask(X):
-            X = gather_rows(X, Y, sample_weight, is_classification=False)
+        X = on_cluster(X, Y, sample_weight)
         problem = make_problem(
             X,
             Y,

@@ -27,6 +27,7 @@ from ._losses import Loss, stratum_factors
 from ._namespace import (
     HOST,
     Place,
+    as_float,
     floor_at,
     namespace_of,
     places_of,
@@ -36,6 +37,8 @@ from ._namespace import (
 )
 from ._rounds import Rounds, fetched_statistics, make_scores
 
+# Of the raw sum of squares: a column whose centred one is no more than this does not vary.
+_NO_DIGITS = (8.0 * float(np.finfo(np.float64).eps)) ** 2
 # A mean is far out if its square is this many times the variance.
 _FAR = 1e4
 # Elements of Z made at a time while candidates are scored (4 MiB): keeps temporaries small.
@@ -189,7 +192,10 @@ class SampleSpace:
             norms, products = to_host(*self.total(ask("fresh_moments", some)))
             put(centred, some, norms)
             put(correlation, some, products)
-        floored: Float = floor_at(centred, 0.0)
+        # A constant column has left what its mean was rounded by: nothing.
+        varies = as_float(centred > _NO_DIGITS * diagonal)
+        correlation *= varies
+        floored: Float = floor_at(centred * varies, 0.0)
         return floored
 
     def _features(self, *values: Float) -> list[Float]:
