@@ -72,6 +72,10 @@ class Criterion(Protocol):
         """The best candidate, with its runners-up; `remaining` features are to be added yet."""
         ...
 
+    def least(self, state: Any) -> float:
+        """A lower bound of the loss with the best candidate added, if one is known for little."""
+        ...
+
 
 def tie_tolerances(losses: Float, scales: Float) -> Float:
     """How far above each loss another one counts as equal; losses are t × c, the result (c).

@@ -237,6 +237,11 @@ class LeaveOneOut:
             return self._exhaustive(state, n_runners_up)
         return self._bounded(state, n_runners_up, remaining)
 
+    def least(self, state: SelectionState) -> float:
+        """The loss with any one candidate added is at least this: no row is looked at."""
+        bounds = lower_bounds(state)
+        return state.mean_loss(float(bounds.min()) - MARGIN * state.loss_sum)
+
     def _exhaustive(self, state: SelectionState, n_runners_up: int) -> Choice:
         """Score every candidate."""
         scored = _Scored(state)

@@ -337,8 +337,45 @@ class FeatureSpace:
         size *= q_fourth
         self.fourth_root += size
 
-    def rebuild(self, columns: Float) -> None:
-        """Everything anew from the chosen features' Gram columns (|S| × n): drift is gone."""
+    def removals(self, places: NDArray[np.intp]) -> tuple[Float, Float, Float]:
+        """Of some chosen features what the others leave of them: β (|S| × c), δ (c), ρ (t × c)."""
+        s = self.size
+        inverse = self._inverse[:s, :s]
+        columns = inverse.T @ inverse[:, places]
+        v = np.einsum("sc,sc->c", inverse[:, places], inverse[:, places])
+        return columns / v, 1.0 / v, self._weights[:s].T[:, places]
+
+    def removal_squares(self, energy: Float) -> Float:
+        """‖r‖² without each of the chosen features, (t × |S|); energy (t) is ‖r‖² with all.
+
+        z of a chosen feature lies in the span of X_S, where r·z = w'Pβ and ‖z‖² = δ − β'Pβ.
+        """
+        s = self.size
+        beta, delta, rho = self.removals(np.arange(s))
+        weighted = self._penalties[:s, None] * beta
+        inner = self._weights[:s].T @ weighted
+        norms = np.maximum(delta - np.einsum("sc,sc->c", beta, weighted), 0.0)
+        squares: Float = energy[:, None] + rho * (2.0 * inner + rho * norms)
+        return squares
+
+    def move_to(self, features: list[int], columns: Float, inverse: Float) -> None:
+        """Go to any set, with the Gram columns of its features and L⁻¹ of their part of A."""
+        while self._L.shape[0] < len(features):
+            self._grow()
+        s = len(features)
+        self.selected = list(features)
+        self._chosen[:s] = features
+        self._penalties[:s] = self.penalty[features]
+        self.rebuild(columns, inverse)
+        # What was seen of candidates was seen beside other features.
+        self.mixed_root = 0.0 * self.mixed_root
+        self.fourth_root = 0.0 * self.fourth_root + _UNKNOWN
+
+    def rebuild(self, columns: Float, inverse: Float | None = None) -> None:
+        """Everything anew from the chosen features' Gram columns (|S| × n): drift is gone.
+
+        `inverse` is L⁻¹ of their part of A, where it is known better than from these.
+        """
         s = self.size
         xp = self.place.xp
         A = self._of_chosen(columns)
@@ -347,14 +384,24 @@ class FeatureSpace:
         self._waiting = []
         self._seen = {}
         penalties = self._penalties[:s]
-        factor: Any = np.linalg.cholesky(A + np.diag(penalties))
-        inverse: Any = np.tril(np.linalg.inv(factor))
+        factor: Any
+        if inverse is None:
+            factor = np.linalg.cholesky(A + np.diag(penalties))
+            inverse = np.tril(np.linalg.inv(factor))
+        else:
+            factor = np.tril(np.linalg.inv(inverse))
         self._inverse[:s, :s] = inverse
         correlation = self._of_chosen(self.correlation)
         weights = self._weights[:s] = inverse.T @ (inverse @ correlation.T)
-        self._overlap[:s, :s] = inverse @ A @ inverse.T
-        there, on_pivots, back, shrunk = to_device(
-            self.place, inverse, correlation @ inverse.T, inverse.T, weights.T * penalties
+        # q̃_u·q̃_s is 1 or 0; what is not of the rows is of the penalty.
+        overlap = self._overlap[:s, :s] = np.eye(s) - (inverse * penalties) @ inverse.T
+        there, on_pivots, back, shrunk, both = to_device(
+            self.place,
+            inverse,
+            correlation @ inverse.T,
+            inverse.T,
+            weights.T * penalties,
+            2.0 * np.eye(s) - overlap,
         )
         L = there @ columns
         put(L, np.array(self.selected, dtype=np.intp), factor.T)
@@ -363,9 +410,9 @@ class FeatureSpace:
         delta = xp.maximum(self.diagonal + self._floor - xp.sum(L * L, axis=0), self._floor)
         tau = self.correlation - on_pivots @ L
         inner = tau - shrunk @ beta
-        (roots,) = to_device(self.place, np.sqrt(penalties)[:, None])
-        beta = beta * roots
-        norms = floor_at(delta - self._floor - xp.sum(beta * beta, axis=0), 0.0)
+        # ‖x_i − Σ_s l_is q_s‖², not δ_i less its penalty: that would be lost where the penalty is
+        # large.
+        norms = floor_at(self.diagonal - xp.sum(L * (both @ L), axis=0), 0.0)
         self._set_rows(stacked([delta[None, :], norms[None, :], tau, inner]))
 
     def _grow(self) -> None:

@@ -122,9 +122,9 @@ class FoldBlock:
 
     def with_sets(self, sets: Sequence[int]) -> FoldBlock:
         """The block that also sums the training rows of some splits for themselves."""
-        return replace(self, sets=(*self.sets, *(self._train(split) for split in sets)))
+        return replace(self, sets=(*self.sets, *(self.train_rows(split) for split in sets)))
 
-    def _train(self, split: int) -> Rows:
+    def train_rows(self, split: int) -> Rows:
         """The training rows of a split."""
         if self.trains:
             return self.trains[split]
@@ -323,7 +323,7 @@ class FoldBlock:
         beta (|S|) are its coefficients on these, w (|S| × t) those of the model.
         """
         place = place_of(self.X)
-        rows = numbers_on(place, self._train(split))
+        rows = numbers_on(place, self.train_rows(split))
         means, target_means, beta, w = to_device(place, means, target_means, beta, w)
         parts = []
         for places, x in self.tiles_of(rows, columns):

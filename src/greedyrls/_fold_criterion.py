@@ -7,6 +7,8 @@ tile of rows at a time.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,6 +42,10 @@ class FoldLoss:
             losses = row_losses(state, candidates)
             tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
         return choose_among(candidates, losses, tolerances, n_runners_up)
+
+    def least(self, state: FoldState) -> float:
+        """Nothing is known of the losses before they are computed."""
+        return -math.inf
 
     @staticmethod
     def _squared(

@@ -42,16 +42,20 @@ class FoldSpace:
         means, targets = self.means, self.target_means
         self.diagonal = np.maximum(train.xx - train.x * means, 0.0)
         self.correlation = train.xy - train.y[:, :, None] * means[:, None, :]
-        self.delta = self.diagonal + penalty  # (K × n)
-        self.tau = self.correlation.copy()  # (K × t × n)
-        self.norms = np.maximum(test.xx - 2.0 * means * test.x + test.weight[:, None] * means**2, 0)
+        self._test_norms = np.maximum(
+            test.xx - 2.0 * means * test.x + test.weight[:, None] * means**2, 0
+        )
         on_means = test.y - test.weight[:, None] * targets  # Σ over F of y less its training mean
-        self.inner = (
+        self._test_inner = (
             test.xy
             - targets[:, :, None] * test.x[:, None, :]
             - on_means[:, :, None] * means[:, None, :]
         )
         self.energy = test.yy - targets * (test.y + on_means)  # (K × t) ‖r‖²
+        self.delta = self.diagonal + penalty  # (K × n)
+        self.tau = self.correlation.copy()  # (K × t × n)
+        self.norms = self._test_norms.copy()  # (K × n)
+        self.inner = self._test_inner.copy()  # (K × t × n)
         self.selected: list[int] = []
         self._L = np.empty((splits, capacity, n))
         self._V = np.empty((splits, capacity, n))
@@ -144,6 +148,67 @@ class FoldSpace:
         self._weights[:, :s] -= beta[:, :, None] * rho[:, None, :]
         self._weights[:, s] = rho
         self.selected.append(index)
+
+    def move_to(
+        self,
+        features: list[int],
+        on_train: Float,
+        on_test: Float,
+        inverse: Float,
+    ) -> None:
+        """Go to any set of features; `energy` is to be measured on the rows.
+
+        on_train and on_test are X'x_b of its features (K × |S| × n), inverse (K × |S| × |S|) is
+        L⁻¹ of their part of A.
+        """
+        while self._L.shape[1] < len(features):
+            self._grow()
+        s = len(features)
+        self.selected = list(features)
+        back = inverse.transpose(0, 2, 1)
+        L, V = inverse @ on_train, inverse @ on_test
+        L[:, :, features] = np.linalg.inv(inverse).transpose(0, 2, 1)
+        overlap = V[:, :, features] @ back
+        overlap = 0.5 * (overlap + overlap.transpose(0, 2, 1))
+        steps = inverse @ self.correlation[:, :, features].transpose(0, 2, 1)  # (K × |S| × t)
+        q_r = self._test_inner[:, :, features] @ back  # (K × t × |S|) of r at the start
+        across = overlap @ L
+        self._L[:, :s], self._V[:, :s] = L, V
+        self._inverse[:, :s, :s], self._overlap[:, :s, :s] = inverse, overlap
+        self._weights[:, :s] = back @ steps
+        self.delta = np.maximum(
+            self.diagonal + self.penalty - np.square(L).sum(axis=1), self.penalty
+        )
+        self.tau = self.correlation - steps.transpose(0, 2, 1) @ L
+        norms = self._test_norms + (L * (across - 2.0 * V)).sum(axis=1)
+        self.norms = np.maximum(norms, 0.0)
+        self.inner = self._test_inner - q_r @ L + steps.transpose(0, 2, 1) @ (across - V)
+
+    def removals(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Of some chosen features what the others leave of them: β (K × |S| × c), ρ (K × t × c)."""
+        s = self.size
+        inverse = self._inverse[:, :s, :s]
+        on_pivots = inverse[:, :, places]
+        v = np.square(on_pivots).sum(axis=1)[:, None, :]
+        beta = inverse.transpose(0, 2, 1) @ on_pivots / v
+        return beta, self.weights().transpose(0, 2, 1)[:, :, places]
+
+    def removal_squares(self, places: NDArray[np.intp]) -> Float:
+        """‖r‖² on the held-out rows without each of some chosen features, (K × t × c).
+
+        With z = X_S β = Σ_s c_s q_s it is ‖r + z ρ‖².
+        """
+        s = self.size
+        inverse, overlap = self._inverse[:, :s, :s], self._overlap[:, :s, :s]
+        on_pivots = inverse[:, :, places]
+        c = on_pivots / np.square(on_pivots).sum(axis=1)[:, None, :]  # (K × |S| × c)
+        back = inverse.transpose(0, 2, 1)
+        steps = inverse @ self.correlation[:, :, self.selected].transpose(0, 2, 1)
+        q_r = self._test_inner[:, :, self.selected] @ back - steps.transpose(0, 2, 1) @ overlap
+        rho = self.weights().transpose(0, 2, 1)[:, :, places]
+        norms = (c * (overlap @ c)).sum(axis=1)[:, None, :]
+        squares: Float = self.energy[:, :, None] + rho * (2.0 * (q_r @ c) + rho * norms)
+        return np.maximum(squares, 0.0)
 
     def _grow(self) -> None:
         """Room for twice as many chosen features."""

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._choice import TIE, NumericalLimit
 from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds
 from ._crew import ask
 from ._device import DeviceMatrix
 from ._files import FileMatrix
 from ._fold_rows import FoldRows, local_block
+from ._fold_sets import (
+    FoldRemovals,
+    at_set,
+    energy,
+    removal_losses,
+    removal_values,
+    training_products,
+)
 from ._fold_space import FoldSpace, HeldOut
 from ._folds import Folds
 from ._gram import GramColumns, Ranking
@@ -27,6 +38,8 @@ _KEPT_SHARE = 0.25
 _KEPT_BYTES = 1 << 24
 # A chosen pivot this much smaller than A_bb is measured on the rows, with refined coefficients.
 _REFINED_PIVOT = 1e-3
+# Rounding of a loss relative to that of the empty model, generously.
+_ROUNDING = 1e-13
 
 
 class FoldData:
@@ -91,6 +104,8 @@ class FoldState:
         self.rebuilds = 0
         self.gram = np.zeros((0, 0))  # X_S'X_S of all rows
         self._passes_before = data.rows.passes
+        # Products of features that were chosen, where the search may go to any set of them.
+        self._columns: dict[int, Float] | None = None
         self.total_test_weight = float(data.test.weight.sum())
         # For a loss that is a mean over rows: what the strata weigh, (K × strata), and the shares
         # of rows, which are their weights times these factors.
@@ -168,9 +183,105 @@ class FoldState:
         sums = self.rows.total(ask("step_sums", rho), leftovers)
         self.rows.become(ask("advanced", index, means, rho), leftovers)
         space.add(index, beta, *space.columns(train, test, index), HeldOut(*sums))
+        if self._columns is not None:
+            self._columns[index] = values.copy()
         self.barred[index] = np.inf
         self._remember_gram(total)
         self.fold_losses = self._fold_losses()
+
+    @property
+    def selected(self) -> list[int]:
+        """The chosen features in their order."""
+        return self.space.selected
+
+    def keep_columns(self) -> None:
+        """From now on the Gram columns of chosen features are kept, for `move_to`."""
+        self._columns = {}
+
+    def tie(self, loss: float) -> float:
+        """Losses that differ from this one by no more than this are equal."""
+        if self.criterion_loss.name != "squared":
+            return TIE * abs(loss) + _ROUNDING * self.initial_loss
+        weight = self.total_test_weight * self.problem.n_targets
+        scale = float(self.target_energy.sum()) / weight
+        return TIE * abs(loss) + 2e-15 * math.sqrt(abs(loss) * scale)
+
+    def move_to(self, features: Sequence[int]) -> None:
+        """Go to any set of features, free of the rounding of the steps that led here."""
+        order, space, rows = list(features), self.space, self.data.rows
+        splits, n = space.means.shape
+        on_train, on_test = np.empty((2, splits, len(order), n))
+        self.gram = np.empty((len(order), len(order)))
+        for place, values in enumerate(self._gram_columns(order)):
+            train, test, total = rows.by_split(values)
+            on_train[:, place], on_test[:, place] = space.columns(train, test, order[place])
+            self.gram[place] = total[order]
+        self.gram = 0.5 * (self.gram + self.gram.T)
+        try:
+            inverse = self._orthogonal(order, on_train)
+        except np.linalg.LinAlgError as error:
+            raise NumericalLimit("the chosen features are dependent up to rounding") from error
+        space.move_to(order, on_train, on_test, inverse)
+        means, weights = space.means[:, order], space.weights()
+        self.rows.become(partial(at_set, features=tuple(order), means=means, weights=weights))
+        space.energy = self.rows.total(energy).values
+        self.barred[:] = -np.inf
+        self.barred[[*self.problem.excluded, *order]] = np.inf
+        self.fold_losses = self._fold_losses()
+
+    def _gram_columns(self, order: list[int]) -> list[Float]:
+        """Sums of products of some features (sets × n) each: one pass for those never chosen."""
+        if self._columns is None:
+            self._columns = {}
+        missing = [index for index in order if index not in self._columns]
+        if missing:
+            self._columns.update(zip(missing, self.data.gram.columns(missing), strict=True))
+        return [self._columns[index] for index in order]
+
+    def _orthogonal(self, order: list[int], on_train: Float) -> Float:
+        """L⁻¹ of A on some features in each split, as `SelectionState._orthogonal`."""
+        space = self.space
+        gram = on_train[:, :, order]
+        A = 0.5 * (gram + gram.transpose(0, 2, 1)) + space.penalty * np.eye(len(order))
+        factor = np.linalg.cholesky(A)
+        inverse: Float = np.tril(np.linalg.inv(factor))
+        pivots = np.square(np.diagonal(factor, axis1=1, axis2=2))
+        lost = (pivots < _REFINED_PIVOT * np.diagonal(A, axis1=1, axis2=2)).any(axis=1)
+        for split in np.flatnonzero(lost).tolist():
+            own = inverse[split]
+            means = space.means[split, order]
+            known = self.rows.total(
+                partial(
+                    training_products, split=split, features=tuple(order), means=means, inverse=own
+                )
+            ).values
+            known = np.linalg.cholesky(known + space.penalty * (own @ own.T))
+            inverse[split] = np.tril(np.linalg.inv(known)) @ own
+        return inverse
+
+    def removal_bounds(self) -> Float:
+        """With squared loss the losses themselves, up to rounding; else nothing is known."""
+        if self.criterion_loss.name != "squared":
+            return np.full(self.size, -np.inf)
+        squares = self.space.removal_squares(np.arange(self.size)).sum(axis=(0, 1))
+        losses: Float = squares / (self.total_test_weight * self.problem.n_targets)
+        return losses * (1.0 - TIE) - 2.0 * _ROUNDING * self.initial_loss
+
+    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Exact losses on the held-out rows without some of the chosen features, and ties."""
+        self.exact_evaluations += len(places)
+        removals = FoldRemovals(*self.space.removals(places))
+        loss = self.criterion_loss
+        if loss.is_additive:
+            question = partial(removal_losses, loss=loss, factors=self.factors, removals=removals)
+        else:
+            question = partial(removal_values, loss=loss, removals=removals)
+        losses = self.shares @ self.rows.total(question).values
+        if loss.name != "squared":
+            return losses, TIE * np.abs(losses) + _ROUNDING * self.initial_loss
+        weight = self.total_test_weight * self.problem.n_targets
+        scale = self.target_energy.sum() / weight
+        return losses, TIE * losses + 2e-15 * np.sqrt(losses * scale)
 
     def _refined(self, split: int, index: int, beta: Float) -> Float:
         """β of a feature that the chosen ones nearly span, corrected on a split's training rows.
@@ -218,7 +329,7 @@ def _split_loss(loss: Loss, split: HeldOutRows) -> float:
     return float(loss.values(split.y[0, :, used], predictions, split.weights[0, used])[0])
 
 
-def _physical_bytes() -> float:
+def physical_bytes() -> float:
     """The memory of this machine, as far as it tells."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
@@ -229,7 +340,7 @@ def _physical_bytes() -> float:
 def _check_memory(n_splits: int, n_chosen: int, n_features: int) -> None:
     """An error before, rather than in the midst of, a search that cannot fit."""
     needed = 16.0 * n_splits * n_chosen * n_features
-    if needed > _physical_bytes():
+    if needed > physical_bytes():
         raise MemoryError(
             f"{n_splits} splits of {n_features} features need {needed / 1e9:.1f} GB for a path of "
             f"{n_chosen}, more than this machine has. Use fewer folds (groups in "

@@ -44,6 +44,7 @@ class HeldOutRows:
     weights: Float  # (G × R)
     y: Float  # (G × t × R)
     r: Float  # (G × t × R)
+    start: Float  # (G × t × R) r at the empty model
     limit: int  # of columns that are kept
     selected: tuple[int, ...] = ()
     means: tuple[Float, ...] = ()  # (G) of each of them
@@ -78,13 +79,38 @@ class HeldOutRows:
         if has_row is not None:
             (keep,) = to_device(place, has_row.astype(np.float64))
             own = own * keep
-        xp = namespace_of(own)
-        return cls(
-            xp.reshape(where, (count, height)),
-            own,
-            of_splits(raw),
-            of_splits(Y) - means[:, :, None],
-            limit,
+        r = of_splits(Y) - means[:, :, None]
+        rows = namespace_of(own).reshape(where, (count, height))
+        return cls(rows, own, of_splits(raw), r, r, limit)
+
+    def at_set(
+        self, gather: Gather, features: tuple[int, ...], means: Float, weights: Float
+    ) -> HeldOutRows:
+        """These rows at any set of features; means are (G × |S|), coefficients (G × |S| × t).
+
+        Into buffers of their own: those of another set may still be read.
+        """
+        known = {feature: place for place, feature in enumerate(self.selected)}
+        r, buffers = self.start.copy(), []
+        for place, feature in enumerate(features):
+            old = known.get(feature, self.limit)
+            if old < min(self.limit, len(self.selected)):
+                column = self.buffers[old // _BUFFER_COLUMNS][:, old % _BUFFER_COLUMNS, :]
+            else:
+                column = np.reshape(gather(feature, self.rows.reshape(-1)), self.rows.shape)
+                column = column - means[:, place, None]
+            if place < self.limit:
+                if place % _BUFFER_COLUMNS == 0:
+                    size = min(_BUFFER_COLUMNS, self.limit - place)
+                    buffers.append(np.empty((column.shape[0], size, column.shape[1])))
+                buffers[-1][:, place % _BUFFER_COLUMNS, :] = column
+            r -= weights[:, place, :, None] * column[:, None, :]
+        return replace(
+            self,
+            r=r,
+            selected=features,
+            means=tuple(means[:, place] for place in range(len(features))),
+            buffers=tuple(buffers),
         )
 
     def of(self, column: Float) -> Float:

@@ -7,6 +7,7 @@ predictions, O(m·n·|S|), and never keeps more of them than a tile.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -21,6 +22,7 @@ from ._files import FileMatrix
 from ._gram import Ranking
 from ._kernels import Float
 from ._losses import Loss
+from ._sets import Removals, removal_losses, removal_predictions
 from ._state import LooData, SelectionState, pivot_of
 
 # Rounding of a loss relative to that of the empty model, generously.
@@ -179,6 +181,35 @@ class LossState(SelectionState):
             row = self.features.L[-1]
             self.samples.follow(index, row / row[index])
 
+    def tie(self, loss: float) -> float:
+        """Losses that differ from this one by no more than this are equal."""
+        return TIE * abs(loss) + _ROUNDING * self.initial_loss
+
+    def move_to(self, features: Sequence[int]) -> None:
+        """Go to any set of features."""
+        super().move_to(features)
+        self._remembered = None
+        self._kept_steps = 0
+
+    def removal_bounds(self) -> Float:
+        """Nothing is known without a look at the rows."""
+        return np.full(self.size, -np.inf)
+
+    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Exact losses without some of the chosen features, and the tolerances of ties."""
+        self.samples.exact_evaluations += len(places)
+        removals = Removals(*self.features.removals(places))
+        loss = self.criterion_loss
+        if loss.is_additive:
+            question = partial(removal_losses, loss=loss, factors=self.factors, removals=removals)
+            values = self.samples.total(question).values
+            losses = values if self.factors is not None else values / self.problem.n_samples
+        else:
+            Y, weights, used = self._whole()
+            parts = self.samples.each(partial(removal_predictions, removals=removals))
+            losses = loss.values(Y, np.concatenate(parts, axis=2)[:, :, used], weights)
+        return losses, TIE * np.abs(losses) + _ROUNDING * self.initial_loss
+
     def _values(self, candidates: NDArray[np.intp], rho: Float) -> Float:
         """A loss of all rows together, some candidates at a time."""
         features = self.features
@@ -207,3 +238,7 @@ class LeaveOneOutLoss:
         tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
         choice = choose_among(candidates, losses, tolerances, n_runners_up)
         return choice._replace(pivot=state.measure(choice.feature))
+
+    def least(self, state: LossState) -> float:
+        """Nothing is known of the losses before they are computed."""
+        return -math.inf

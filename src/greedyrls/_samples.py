@@ -330,6 +330,12 @@ class SampleSpace:
         along = rest[0] if rest else None
         self._blocks = self.each(ask("advance", index, delta, rho, along), pieces)
 
+    def move_to(self, start: SampleSpace, question: Callable[..., Any]) -> None:
+        """Go to any set: `question` makes its blocks of those of `start`, at the empty model."""
+        self._blocks = start.each(question)
+        self._latest = self._statistics = None
+        self._kept = []
+
     def predictions(self) -> Float:
         """Leave-one-out predictions of the current model, (t × m)."""
         return np.concatenate(self.each(ask("predictions")), axis=1)

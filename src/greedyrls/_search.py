@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
-from ._choice import Criterion, NumericalLimit, State
+from ._choice import Choice, Criterion, NumericalLimit, State
 from ._steps import Step
 
 
@@ -21,9 +22,9 @@ def replay(state: State, indices: Sequence[int], forced: bool) -> Iterator[Step]
         def ranking(count: int, later: Sequence[int] = later) -> Sequence[int]:
             return later[:count]
 
-        with _rounding_is_no_news():
+        with rounding_is_no_news():
             state.add(index, state.measure(index), ranking, len(later) + 1)
-        yield _step(state, index, (), forced, began)
+        yield made_step(state, index, (), forced, began)
 
 
 def forward(
@@ -33,32 +34,36 @@ def forward(
     while state.size < n_features:
         began = time.perf_counter()
         remaining = n_features - state.size
-        with _rounding_is_no_news():
+        with rounding_is_no_news():
             choice = criterion.choose(state, n_runners_up, remaining)
             state.add(choice.feature, choice.pivot, choice.ranking, remaining)
-        runners_up = tuple(
-            (index, state.mean_loss(loss))
-            for index, loss in choice.runners_up
-            if math.isfinite(loss)
-        )
-        yield _step(state, choice.feature, runners_up, False, began)
+        yield made_step(state, choice.feature, runners_up_of(state, choice), False, began)
 
 
-def _rounding_is_no_news() -> np.errstate:
+def runners_up_of(state: State, choice: Choice) -> tuple[tuple[int, float], ...]:
+    """Those of a choice whose loss is finite, in the units of the state's loss."""
+    return tuple(
+        (index, state.mean_loss(loss)) for index, loss in choice.runners_up if math.isfinite(loss)
+    )
+
+
+def rounding_is_no_news() -> np.errstate:
     """A leverage of 1 up to rounding divides by 0; its loss is then seen not to be finite."""
     return np.errstate(divide="ignore", invalid="ignore", over="ignore")
 
 
-def _step(
+def made_step(
     state: State,
     index: int,
     runners_up: tuple[tuple[int, float], ...],
     forced: bool,
     began: float,
+    action: Literal["add", "remove"] = "add",
 ) -> Step:
+    """The step that led to the state as it is."""
     loss, error = state.loss, state.standard_error
     if not math.isfinite(loss) or math.isinf(error):
-        raise NumericalLimit(f"the loss with feature {index} is not finite")
+        raise NumericalLimit(f"the loss after feature {index} is not finite")
     folds = state.fold_losses
     return Step(
         index,
@@ -67,5 +72,6 @@ def _step(
         runners_up,
         forced,
         time.perf_counter() - began,
+        action,
         fold_losses=() if folds is None else tuple(folds.tolist()),
     )

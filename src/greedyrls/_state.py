@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._answers import SampleStatistics
 from ._blocks import RowBlock
-from ._choice import NumericalLimit, best_first
+from ._choice import TIE, NumericalLimit, best_first, tie_tolerances
 from ._cluster import ClusterMatrix
 from ._crew import Crew, Threads, ask
 from ._device import DeviceMatrix
@@ -22,6 +24,7 @@ from ._matrix import take as take_rows
 from ._namespace import HOST, namespace_of, numbers_on, places_of, put, take, to_host
 from ._problem import Problem, report_non_finite
 from ._samples import SampleSpace, Scores
+from ._sets import Removals, at_set, factor_sums, removal_squares
 from ._sparse import SparseMatrix
 from ._stream import StreamedMatrix
 
@@ -43,6 +46,8 @@ _WAITING = 64
 _SCORED_FAR_AWAY = 8
 # Columns of the likeliest candidates that a pass over a file brings along.
 _ALONG = 96
+# Safety of bounds against rounding, relative to the loss of the current model.
+_MARGIN = 1e-9
 # With 1 − h below this, r/(1 − h) has no more than four digits left.
 _SMALLEST_D = 1e-12
 
@@ -162,6 +167,8 @@ class SelectionState:
         self.statistics = data.statistics
         self.target_energy = data.statistics.r_r
         self._passes_before = data.samples.passes
+        # X'x_b of features that were chosen, where the search may go to any set of them.
+        self._columns: dict[int, Float] | None = None
 
     @property
     def passes(self) -> int:
@@ -269,6 +276,8 @@ class SelectionState:
         along = self.features.anchor_along(index, pivot.norm)
         self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
         drift = self.features.add(index, column, beta, pivot)
+        if self._columns is not None:
+            self._columns[index] = column.copy()
         self.barred[index] = np.inf
         self.largest_drift = max(self.largest_drift, drift)
         if drift > DRIFT_BOUND:
@@ -276,6 +285,89 @@ class SelectionState:
         self.statistics = self.samples.statistics()
         if self.statistics.smallest_d < _SMALLEST_D:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
+
+    def keep_columns(self) -> None:
+        """From now on the Gram columns of chosen features are kept, for `move_to`."""
+        self._columns = {}
+
+    @property
+    def selected(self) -> list[int]:
+        """The chosen features in their order."""
+        return self.features.selected
+
+    def tie(self, loss: float) -> float:
+        """Losses that differ from this one by no more than this are equal."""
+        rounding = 2e-15 * math.sqrt(abs(loss) * self.mean_loss(_total(self.target_energy)))
+        return TIE * abs(loss) + rounding
+
+    def move_to(self, features: Sequence[int]) -> None:
+        """Go to any set of features, free of the rounding of the steps that led here."""
+        order = list(features)
+        columns = self._gram_columns(order)
+        try:
+            inverse = self._orthogonal(order, columns)
+        except np.linalg.LinAlgError as error:
+            raise NumericalLimit("the chosen features are dependent up to rounding") from error
+        self.features.move_to(order, columns, inverse)
+        steps = inverse @ self.start.correlation[:, order].T
+        self.samples.move_to(
+            self.data.samples,
+            partial(at_set, features=tuple(order), inverse=inverse, steps=steps, kept=order),
+        )
+        self.barred[:] = -np.inf
+        self.barred[[*self.problem.excluded, *order]] = np.inf
+        self.statistics = self.samples.statistics()
+        if self.statistics.smallest_d < _SMALLEST_D:
+            raise NumericalLimit("a sample's leverage is 1 up to rounding")
+
+    def _gram_columns(self, order: list[int]) -> Float:
+        """X'x_b of some features, (|S| × n): one pass for those that were never chosen."""
+        if self._columns is None:
+            self._columns = {}
+        missing = [index for index in order if index not in self._columns]
+        if missing:
+            fetched = self.gram.columns(missing)
+            put(fetched, self._constant, 0.0)
+            self._columns.update(zip(missing, fetched, strict=True))
+        if not order:
+            return np.empty((0, self.problem.n_features))
+        return np.array([self._columns[index] for index in order])
+
+    def _orthogonal(self, order: list[int], columns: Float) -> Float:
+        """L⁻¹ of A on some features.
+
+        Where a feature is nearly spanned by those before it, products of columns know q to the
+        square of that only: what the rows say of q'q corrects it.
+        """
+        penalties = self.features.penalty[order]
+        gram = columns[:, order]
+        A = 0.5 * (gram + gram.T) + np.diag(penalties)
+        factor = np.linalg.cholesky(A)
+        inverse: Float = np.tril(np.linalg.inv(factor))
+        if (np.square(np.diag(factor)) < _REFINED_PIVOT * np.diag(A)).any():
+            question = partial(factor_sums, features=tuple(order), inverse=inverse)
+            known = self.data.samples.total(question).values + (inverse * penalties) @ inverse.T
+            inverse = np.tril(np.linalg.inv(np.linalg.cholesky(known))) @ inverse
+        return inverse
+
+    def removal_bounds(self) -> Float:
+        """Without each chosen feature the loss is at least this: no d is above that at the start.
+
+        Less a margin for rounding.
+        """
+        squares = self.features.removal_squares(self.statistics.r_r).sum(axis=0)
+        least = squares / self.data.statistics.largest_d**2 - _MARGIN * self.loss_sum
+        bounds: Float = least / (self.start.total_weight * self.problem.n_targets)
+        return bounds
+
+    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Exact losses without some of the chosen features, and the tolerances of ties."""
+        self.samples.exact_evaluations += len(places)
+        removals = Removals(*self.features.removals(places))
+        sums = self.samples.total(partial(removal_squares, removals=removals)).values
+        tolerances = tie_tolerances(sums, self.target_energy)
+        scale = self.start.total_weight * self.problem.n_targets
+        return sums.sum(axis=0) / scale, tolerances / scale
 
     def _refined(self, index: int, beta: Float) -> tuple[Float, Pivot]:
         """β corrected by what X_S'z and Pβ differ by, and the feature measured with it.
