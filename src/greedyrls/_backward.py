@@ -26,7 +26,8 @@ from ._kernels import Float
 from ._losses import Loss
 from ._matrix import columns as columns_of
 from ._matrix import on_host
-from ._problem import Problem, report_non_finite
+from ._problem import Problem
+from ._steps import FeatureSet, Moments
 
 Rows = NDArray[np.intp]
 
@@ -275,15 +276,9 @@ class BackwardState:
         loss = self.criterion_loss
         return loss.sample_weights(Y, weights) if loss.is_additive else None
 
-    def _columns(self, rows: _Rows) -> tuple[Float, Float]:
-        X, means = rows.columns(self.selected)
-        if not np.isfinite(X).all() or not np.isfinite(np.einsum("ij,ij->i", X, X)).all():
-            report_non_finite(self.problem)
-        return X, means
-
     def _leave_one_out(self) -> _Fit:
         rows = self._all
-        X, _ = self._columns(rows)
+        X, _ = rows.columns(self.selected)
         unit = rows.unit
         Y = self.problem.Y[rows.rows]
         known = (np.ascontiguousarray(Y.T), rows.weights, self._shares_of(Y, rows.weights))
@@ -308,7 +303,7 @@ class BackwardState:
         return _Fit(*known, rows.root, inverse @ Q, v, inverse @ steps, r, d, A, None, self.alpha)
 
     def _split(self, training: _Rows, tested: Rows) -> _Fit:
-        X, means = self._columns(training)
+        X, means = training.columns(self.selected)
         others = training.others(self.selected, tested, means)
         if len(X) >= X.shape[1]:
             dual, _ = _dual(X, self.alpha, training.unit)
@@ -410,11 +405,17 @@ class BackwardState:
             self._make()
         self._measure()
 
-    def moments(self, features: Sequence[int]) -> tuple[Float, Float, Float, Float]:
-        """Gram, correlation, means of some features and of the targets, over all rows."""
+    def as_set(self) -> FeatureSet:
+        """The features that are left, with the loss of their model."""
+        order = tuple(sorted(self.selected))
+        folds = () if self.fold_losses is None else tuple(self.fold_losses.tolist())
+        return FeatureSet(order, len(order), self.loss, self.standard_error, folds)
+
+    def moments(self, features: tuple[int, ...]) -> Moments:
+        """Of some features and the targets, over all rows."""
         rows = self._all
         X, means = rows.columns(features)
-        return X @ X.T, X @ rows.y.T, means, rows.target_means.copy()
+        return Moments(features, X @ X.T, X @ rows.y.T, means, rows.target_means.copy())
 
 
 def _weighted(problem: Problem, rows: Rows) -> Rows:

@@ -29,13 +29,8 @@ class Choice(NamedTuple):
     ranking: Ranking
 
 
-class State(Protocol):
-    """What a search sees of a model that grows."""
-
-    @property
-    def size(self) -> int:
-        """How many features are chosen."""
-        ...
+class Model(Protocol):
+    """What a step says of the model that it led to."""
 
     @property
     def loss(self) -> float:
@@ -50,6 +45,15 @@ class State(Protocol):
     @property
     def fold_losses(self) -> Float | None:
         """The loss on each split, (K), if there are splits."""
+        ...
+
+
+class State(Model, Protocol):
+    """What a search sees of a model that grows."""
+
+    @property
+    def size(self) -> int:
+        """How many features are chosen."""
         ...
 
     def mean_loss(self, total: float) -> float:

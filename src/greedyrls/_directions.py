@@ -13,9 +13,10 @@ from typing import Any
 
 from ._backward import BackwardState
 from ._choice import Choice, Criterion, NumericalLimit
+from ._direction import Direction
 from ._removals import choose_removal
-from ._search import made_step, rounding_is_no_news, runners_up_of
-from ._steps import Step
+from ._search import forward, made_step, rounding_is_no_news, runners_up_of
+from ._steps import FeatureSet, Step
 
 
 def _add(state: Any, criterion: Criterion, n_features: int, n_runners_up: int) -> Step:
@@ -175,6 +176,34 @@ def _exchange(
     state.barred[index] = -float("inf")
     added = made_step(state, found.feature, runners_up_of(state, found), False, began)
     return (removed, added) if added.loss < target else None
+
+
+def moves(
+    direction: Direction, state: Any, criterion: Criterion, n_features: int, n_runners_up: int = 0
+) -> Iterator[Step]:
+    """The steps of a search that adds features; `exchanges` are to follow for "swap"."""
+    forced = state.problem.forced
+    if direction.name == "floating":
+        return floating(state, criterion, n_features, n_runners_up, forced)
+    if direction.name == "foba":
+        assert direction.ratio is not None
+        return foba(state, criterion, n_features, direction.ratio, n_runners_up, forced)
+    return forward(state, criterion, n_features, n_runners_up)
+
+
+def retreat(path: Sequence[FeatureSet], size: int) -> Iterator[Step]:
+    """From the last of nested sets back to one that is known, feature by feature."""
+    for larger, smaller in zip(reversed(path), reversed(path[:-1]), strict=False):
+        if smaller.count < size:
+            return
+        (gone,) = larger.features[smaller.count :]
+        yield Step(
+            gone,
+            smaller.loss,
+            smaller.standard_error,
+            action="remove",
+            fold_losses=smaller.fold_losses,
+        )
 
 
 def backward(

@@ -16,8 +16,7 @@ from ._cluster_folds import ClusterFolds
 from ._crew import ask
 from ._device import DeviceMatrix
 from ._files import FileMatrix
-from ._fold_rows import FoldRows, local_block
-from ._fold_sets import (
+from ._fold_at_set import (
     FoldRemovals,
     at_set,
     energy,
@@ -25,6 +24,7 @@ from ._fold_sets import (
     removal_values,
     training_products,
 )
+from ._fold_rows import FoldRows, local_block
 from ._fold_space import FoldSpace, HeldOut
 from ._folds import Folds
 from ._gram import GramColumns, Ranking
@@ -32,6 +32,7 @@ from ._held_out import HeldOutRows
 from ._kernels import Float
 from ._losses import Loss, stratum_factors
 from ._problem import Problem
+from ._steps import Moments
 
 # Held-out columns of chosen features are kept up to this share of X (or these bytes).
 _KEPT_SHARE = 0.25
@@ -194,9 +195,9 @@ class FoldState:
         """The chosen features in their order."""
         return self.space.selected
 
-    def keep_columns(self) -> None:
-        """From now on the Gram columns of chosen features are kept, for `move_to`."""
-        self._columns = {}
+    def keep_columns(self, features: Sequence[int] = ()) -> None:
+        """From now on the Gram columns of chosen features are kept, for `move_to`, and of some."""
+        self._gram_columns([*self.selected, *features])
 
     def tie(self, loss: float) -> float:
         """Losses that differ from this one by no more than this are equal."""
@@ -309,17 +310,28 @@ class FoldState:
         gram[-1] = gram[:, -1] = column[chosen]
         self.gram = gram
 
-    def moments(self) -> tuple[Float, Float, Float, Float]:
-        """Gram, correlation, means of the chosen features and of the targets, over all rows."""
+    def moments(self) -> Moments:
+        """Of the chosen features and the targets, over all rows."""
         total, rows, chosen = self.data.total, self.data.rows, self.space.selected
-        weight = float(total.weight)
+        weight, raw = float(total.weight), self.gram
+        if self._columns is not None:  # of all features that were ever chosen
+            chosen = list(self._columns)
+            raw = np.array([rows.by_split(self._columns[index])[2][chosen] for index in chosen])
+            raw = 0.5 * (raw + raw.T)
         if not self.problem.fit_intercept:
             zeros = np.zeros(len(chosen))
-            return self.gram.copy(), total.xy[:, chosen].T.copy(), zeros, np.zeros_like(total.y)
+            correlation = total.xy[:, chosen].T.copy()
+            return Moments(tuple(chosen), raw.copy(), correlation, zeros, np.zeros_like(total.y))
         means, targets = total.x[chosen] / weight, total.y / weight
-        gram = self.gram - weight * np.outer(means, means)
+        gram = raw - weight * np.outer(means, means)
         correlation = total.xy[:, chosen].T - weight * np.outer(means, targets)
-        return gram, correlation, means + rows.shift[chosen], targets + rows.target_shift
+        return Moments(
+            tuple(chosen),
+            gram,
+            correlation,
+            means + rows.shift[chosen],
+            targets + rows.target_shift,
+        )
 
 
 def _split_loss(loss: Loss, split: HeldOutRows) -> float:

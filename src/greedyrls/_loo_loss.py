@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._answers import ColumnShapes
+from ._at_set import Removals, removal_losses, removal_predictions
 from ._choice import TIE, Choice, choose_among
 from ._cluster import ClusterMatrix
 from ._curves import LossMoments, model_moments
@@ -22,7 +23,6 @@ from ._files import FileMatrix
 from ._gram import Ranking
 from ._kernels import Float
 from ._losses import Loss
-from ._sets import Removals, removal_losses, removal_predictions
 from ._state import LooData, SelectionState, pivot_of
 
 # Rounding of a loss relative to that of the empty model, generously.

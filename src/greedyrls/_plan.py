@@ -15,6 +15,7 @@ from ._cluster_folds import ClusterFolds, check_cluster_loss, cluster_folds, fol
 from ._criterion import LeaveOneOut, Strategy
 from ._dask import fold_ids
 from ._device import DeviceMatrix
+from ._direction import FORWARD, Direction
 from ._file_memory import Needs
 from ._files import FileMatrix
 from ._fold_criterion import FoldLoss
@@ -26,6 +27,7 @@ from ._losses import Loss, make_loss
 from ._matrix import not_on_device
 from ._namespace import as_float, is_foreign, to_host
 from ._problem import Problem, is_whole
+from ._sparse import SparseMatrix
 from ._state import LooData, SelectionState
 from ._stream import StreamedMatrix
 
@@ -42,6 +44,7 @@ class Plan:
     strategy: Strategy = "auto"
     block_rows: int | None = None
     n_jobs: int = 1
+    direction: Direction = FORWARD
 
     @property
     def cv(self) -> str:
@@ -125,6 +128,7 @@ def make_plan(
     strategy: Strategy = "auto",
     block_rows: int | None = None,
     n_jobs: int | None = None,
+    direction: Direction = FORWARD,
 ) -> Plan:
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
@@ -134,7 +138,27 @@ def make_plan(
     if isinstance(problem.X, StreamedMatrix) and folds is not None:
         raise not_on_device("Folds of data that are streamed")
     check_loss(measure, problem, folds)
-    return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs))
+    _check_direction(problem, direction)
+    return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs), direction)
+
+
+def _check_direction(problem: Problem, direction: Direction) -> None:
+    """Searches that remove features need the rows here, and features one by one."""
+    if direction.name == "forward":
+        return
+    if not isinstance(problem.X, np.ndarray | SparseMatrix):
+        kind = "on a device"
+        if isinstance(problem.X, FileMatrix | ClusterMatrix):
+            kind = "in a file" if isinstance(problem.X, FileMatrix) else "on a cluster"
+        raise ValueError(
+            f"direction={direction.name!r} needs X in memory, and it is {kind}. Load it, or use "
+            "direction='forward'."
+        )
+    if problem.groups is not None or problem.costs is not None:
+        raise ValueError(
+            f"direction={direction.name!r} takes features one by one: use direction='forward' with "
+            "feature_groups, feature_costs or budget."
+        )
 
 
 def _device_folds(

@@ -6,15 +6,18 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ._backward import BackwardState
 from ._checkpoint import Checkpoint, SearchLog
 from ._choice import NumericalLimit
 from ._cluster import ClusterMatrix
+from ._cluster_folds import ClusterFolds
 from ._device import DeviceMatrix
+from ._directions import backward, exchanges, moves, retreat
 from ._files import FileMatrix
 from ._kernels import Float
 from ._lanes import LanePath, LooLanes
@@ -23,7 +26,8 @@ from ._path import SelectionPath
 from ._plan import AnyState, Data, Plan
 from ._problem import Problem
 from ._progress import progress_bar
-from ._search import forward, replay
+from ._search import replay
+from ._sets import best_sets
 from ._state import LooData
 from ._steps import Counters, Moments, Settings, Step, StopReason
 
@@ -96,14 +100,18 @@ class Run:
         self.steps = list(done)
         self.stop_reason = StopReason.REACHED
 
-    def consume(self, steps: Iterator[Step]) -> None:
-        """Run to the end, to an early stop, or to an interrupt."""
-        with closing(progress_bar(self._verbose, self._limits.size, len(self.steps))) as bar:
+    def consume(self, steps: Iterator[Step], is_growing: bool = True) -> None:
+        """Run to the end, to an early stop, or to an interrupt.
+
+        A search that does not only add has no known number of steps.
+        """
+        total = self._limits.size if is_growing else None
+        with closing(progress_bar(self._verbose, total, len(self.steps))) as bar:
             try:
                 for step in steps:
                     self.steps.append(step)
                     bar.update(step.loss)
-                    if self._callback is not None and self._says_stop(self._callback(step)):
+                    if self._callback is not None and self.says_stop(self._callback(step)):
                         self.stop_reason = StopReason.CALLBACK
                         break
                     # Not before the callback has answered: after a kill in between, it is asked
@@ -129,7 +137,16 @@ class Run:
         if self._limits.patience is None:
             return False
         forced = sum(step.forced for step in self.steps)
-        return self._limits.is_stale([step.loss for step in self.steps], forced)
+        return self._limits.is_stale([known.loss for known in best_sets(self.steps)], forced)
+
+    def exchange(self, steps: Iterator[Step]) -> None:
+        """Run exchanges after a search that went to its end, or as far as it was of use."""
+        reason = self.stop_reason
+        if reason in (StopReason.REACHED, StopReason.NO_IMPROVEMENT):
+            self._limits = replace(self._limits, patience=None)
+            self.consume(steps, is_growing=False)
+            if self.stop_reason is StopReason.REACHED:
+                self.stop_reason = reason
 
     def _reach_numerical_limit(self, error: NumericalLimit) -> None:
         """Keep the steps made so far, and say so; without any, it is an error."""
@@ -137,7 +154,8 @@ class Run:
         if not self.steps:
             raise ValueError(f"{sentence.split(';')[0]}: {error}. Use a larger alpha.") from error
         warnings.warn(
-            f"{sentence} Asked for {self._limits.size} features, found {len(self.steps)}: {error}. "
+            f"{sentence} Asked for {self._limits.size} features, found "
+            f"{len(best_sets(self.steps))}: {error}. "
             "Use a larger alpha, or ask for fewer features.",
             RuntimeWarning,
             stacklevel=2,
@@ -145,7 +163,7 @@ class Run:
         self.stop_reason = StopReason.NUMERICAL_LIMIT
 
     @staticmethod
-    def _says_stop(answer: Any) -> bool:
+    def says_stop(answer: Any) -> bool:
         """True, also NumPy's; any other answer of a callback has no meaning."""
         return isinstance(answer, bool | np.bool_) and bool(answer)
 
@@ -165,8 +183,12 @@ def search_path(
     Steps that the log knows are not searched for again.
     """
     began = time.perf_counter() if began is None else began
+    if plan.direction.name == "backward":
+        return _backward_path(plan, data, alpha, limits.size, watch, first_pass, began)
     problem = data.problem
     state, criterion = plan.search(data, alpha, limits.capacity)
+    if plan.direction.name != "forward":
+        state.keep_columns()
     initial_loss = state.loss
     known, stopped = ((), False) if log is None else log.known
     if log is not None and known:
@@ -181,7 +203,7 @@ def search_path(
 
     def steps() -> Iterator[Step]:
         yield from replay(state, problem.forced[len(known) :], forced=True)
-        yield from forward(state, criterion, limits.size, watch.n_runners_up)
+        yield from moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
 
     run = Run(limits, watch, known, log)
     if stopped:
@@ -189,8 +211,83 @@ def search_path(
     elif run.is_stale():
         run.stop_reason = StopReason.NO_IMPROVEMENT
     else:
-        run.consume(steps())
+        run.consume(steps(), plan.direction.name in ("forward", "swap"))
+    if plan.direction.name == "swap":
+        run.exchange(exchanges(state, criterion, watch.n_runners_up, problem.forced))
     return make_path(plan, state, alpha, run, initial_loss, began, Counters(passes=first_pass))
+
+
+def _backward_path(
+    plan: Plan,
+    data: Data,
+    alpha: float,
+    size: int,
+    watch: Watch,
+    first_pass: int,
+    began: float,
+) -> SelectionPath:
+    """A path from all features down to one: smaller sets are known only at the end."""
+    problem = data.problem
+    assert not isinstance(plan.folds, ClusterFolds)
+    steps: list[Step] = []
+    try:
+        state = BackwardState(problem, plan.loss, plan.folds, alpha)
+        start = state.as_set()
+        with closing(progress_bar(watch.verbose, state.size - 1)) as bar:
+            for step in backward(state, watch.n_runners_up, problem.forced):
+                steps.append(step)
+                bar.update(step.loss)
+                if watch.callback is not None and Run.says_stop(watch.callback(step)):
+                    raise ValueError(
+                        "The callback asked to stop, but direction='backward' knows small sets at "
+                        "its end only. Raise an exception to give it up, or search forward."
+                    )
+    except NumericalLimit as error:
+        sentence = StopReason.NUMERICAL_LIMIT.sentence.split(";")[0]
+        raise ValueError(
+            f"{sentence}, with {problem.n_available - len(steps)} features: {error}. Use a larger "
+            "alpha, or another direction."
+        ) from error
+    forced = set(problem.forced)
+    sets = tuple(
+        replace(known, forced=known.features[-1] in forced)
+        for known in best_sets(steps, start, size)
+    )
+    seconds = time.perf_counter() - began
+    return SelectionPath(
+        steps=tuple(steps),
+        initial_loss=state.initial_loss,
+        settings=settings_of(problem, plan, alpha),
+        moments=state.moments(sets[-1].features),
+        counters=Counters(
+            first_pass + state.passes, state.exact_evaluations, state.rebuilds, seconds
+        ),
+        stop_reason=StopReason.REACHED,
+        sets=sets,
+        start=start,
+    )
+
+
+def exchange_path(
+    plan: Plan, data: Data, path: SelectionPath, size: int, watch: Watch
+) -> SelectionPath:
+    """A forward path whose set of one size is exchanged, feature by feature, for a better one."""
+    began, alpha = time.perf_counter(), path.settings.alpha
+    forced = data.problem.forced
+    state, criterion = plan.search(data, alpha, size)
+    state.keep_columns(path.indices.tolist())
+    state.move_to(path.features(size).tolist())
+    run = Run(Limits(size), watch, (*path.steps, *retreat(path.sets, size)))
+    run.exchange(exchanges(state, criterion, watch.n_runners_up, forced))
+    if len(run.steps) == len(path.steps) + len(path) - size:  # nothing was exchanged
+        return replace(path, settings=settings_of(data.problem, plan, alpha))
+    longer = make_path(plan, state, alpha, run, path.initial_loss, began, path.counters)
+    is_whole = run.stop_reason is StopReason.REACHED
+    return replace(
+        longer,
+        surface=path.surface,
+        stop_reason=path.stop_reason if is_whole else run.stop_reason,
+    )
 
 
 def first_difference(
@@ -259,6 +356,9 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
     """Whether lanes can make these searches, and are faster."""
     return (
         plan.loss.name == "squared"
+        and plan.direction.name == "forward"
+        and data.problem.groups is None
+        and data.problem.costs is None
         and plan.strategy == "auto"
         and plan.block_rows is None
         and plan.n_jobs == 1
@@ -289,6 +389,7 @@ def _lane_path(
         initial_loss=data.loss_and_error(data.statistics)[0],
         settings=settings_of(problem, plan, alpha),
         moments=Moments(
+            tuple(chosen),
             lane.gram,
             data.start.correlation[:, chosen].T.copy(),
             data.start.means[chosen],
@@ -310,23 +411,22 @@ def make_path(
 ) -> SelectionPath:
     """A path from the steps made; the state may be further by an unfinished step."""
     problem = state.problem
-    k = len(run.steps)
     counters = Counters(
         state.passes, state.exact_evaluations, state.rebuilds, time.perf_counter() - began
     )
     reason = run.stop_reason
-    if reason is StopReason.REACHED and k == problem.n_available:
+    sets = best_sets(run.steps)
+    features = tuple(dict.fromkeys(index for known in reversed(sets) for index in known.features))
+    if reason is StopReason.REACHED and sets and sets[-1].count == problem.n_available:
         reason = StopReason.EXHAUSTED
-    gram, correlation, means, target_means = state.moments()
     return SelectionPath(
         steps=tuple(run.steps),
         initial_loss=initial_loss,
         settings=settings_of(problem, plan, alpha),
-        moments=Moments(
-            gram[:k, :k].copy(), correlation[:k].copy(), means[:k].copy(), target_means.copy()
-        ),
+        moments=state.moments().of(features),
         counters=spent + counters,
         stop_reason=reason,
+        sets=sets,
     )
 
 
@@ -343,4 +443,6 @@ def settings_of(problem: Problem, plan: Plan, alpha: float) -> Settings:
         single_target=problem.single_target,
         loss=plan.loss.name,
         cv=plan.cv,
+        direction=plan.direction.name,
+        backward_ratio=plan.direction.ratio,
     )

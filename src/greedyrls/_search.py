@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import numpy as np
 
-from ._choice import Choice, Criterion, NumericalLimit, State
-from ._steps import Step
+from ._choice import Choice, Criterion, Model, NumericalLimit, State
+from ._steps import Action, Step
 
 
 def replay(state: State, indices: Sequence[int], forced: bool) -> Iterator[Step]:
@@ -53,12 +52,12 @@ def rounding_is_no_news() -> np.errstate:
 
 
 def made_step(
-    state: State,
+    state: Model,
     index: int,
     runners_up: tuple[tuple[int, float], ...],
     forced: bool,
     began: float,
-    action: Literal["add", "remove"] = "add",
+    action: Action = "add",
 ) -> Step:
     """The step that led to the state as it is."""
     loss, error = state.loss, state.standard_error

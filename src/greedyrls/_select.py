@@ -13,6 +13,7 @@ from ._checkpoint import Checkpoint
 from ._cluster import ClusterMatrix
 from ._curves import LooCurve
 from ._device import DeviceMatrix
+from ._direction import FORWARD
 from ._files import FileMatrix
 from ._fingerprint import identity_of
 from ._fold_state import FoldData
@@ -24,7 +25,7 @@ from ._path import SelectionPath
 from ._plan import Data, Plan
 from ._problem import Problem
 from ._request import Request
-from ._run import search_path, search_paths
+from ._run import exchange_path, search_path, search_paths
 from ._size import SizeChoice, choose_size, fold_covariance
 from ._state import LooData
 from ._steps import Counters, StopReason
@@ -54,6 +55,10 @@ def select(
         if checkpoint.path is not None:
             return checkpoint.path
     told = ""
+    asked = plan
+    if plan.direction.name == "swap" and request.is_automatic:
+        # The size is chosen on the forward path; then the set of that size is exchanged.
+        plan = replace(plan, direction=FORWARD)
     if isinstance(request.alpha, float):
         data = plan.data(problem) if data is None else data
         path = search_path(
@@ -73,6 +78,8 @@ def select(
         )
     path = with_refit(path, plan, data, request.refit)
     path = _with_size(path, plan, data, request)
+    if asked.direction != plan.direction:
+        path = _exchanged(path, replace(plan, direction=asked.direction), data, request)
     if told and path.size_choice is not None:
         sentence = f"{path.size_choice.sentence} {told}"
         path = replace(path, size_choice=replace(path.size_choice, sentence=sentence))
@@ -310,6 +317,19 @@ def _with_size(path: SelectionPath, plan: Plan, data: Data, request: Request) ->
         hint = f"{choice.sentence} More features may do better (max_features)."
         choice = replace(choice, sentence=hint)
     return replace(path, size_choice=choice)
+
+
+def _exchanged(path: SelectionPath, plan: Plan, data: Data, request: Request) -> SelectionPath:
+    """The path whose set of the chosen size was exchanged for a better one, with its penalties."""
+    choice, size = path.size_choice, path.chosen_size
+    assert choice is not None
+    found = exchange_path(plan, data, path, size, request.watch)
+    found = with_refit(found, plan, data, request.refit)
+    before, after = float(path.losses[size - 1]), float(found.losses[size - 1])
+    told = "No exchange of one of them for another feature lowers the loss."
+    if after < before:
+        told = f"Exchanges of features took its {plan.measure} from {before:.6g} to {after:.6g}."
+    return replace(found, size_choice=replace(choice, sentence=f"{choice.sentence} {told}"))
 
 
 def _given_size(path: SelectionPath) -> SizeChoice:

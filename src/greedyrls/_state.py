@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._answers import SampleStatistics
+from ._at_set import Removals, at_set, factor_sums, removal_squares
 from ._blocks import RowBlock
 from ._choice import TIE, NumericalLimit, best_first, tie_tolerances
 from ._cluster import ClusterMatrix
@@ -24,8 +25,8 @@ from ._matrix import take as take_rows
 from ._namespace import HOST, namespace_of, numbers_on, places_of, put, take, to_host
 from ._problem import Problem, report_non_finite
 from ._samples import SampleSpace, Scores
-from ._sets import Removals, at_set, factor_sums, removal_squares
 from ._sparse import SparseMatrix
+from ._steps import Moments
 from ._stream import StreamedMatrix
 
 # A pivot further than this (relative to A_bb) from its value in the data means that the
@@ -180,15 +181,33 @@ class SelectionState:
         """How often a candidate's loss was computed on the rows."""
         return self.samples.exact_evaluations
 
-    def moments(self) -> tuple[Float, Float, Float, Float]:
-        """Gram, correlation, means of the chosen features and of the targets."""
+    def moments(self) -> Moments:
+        """Of the chosen features and the targets."""
         start = self.start
-        chosen = numbers_on(self.features.place, np.array(self.features.selected, dtype=np.intp))
+        if self._columns is not None:
+            return self._all_moments(list(self._columns))
+        selected = self.features.selected
+        chosen = numbers_on(self.features.place, np.array(selected, dtype=np.intp))
         correlation, means = to_host(take(start.correlation, chosen), take(start.means, chosen))
-        return (
+        return Moments(
+            tuple(selected),
             self.features.gram.copy(),
             correlation.T.copy(),
             means,
+            start.target_means.copy(),
+        )
+
+    def _all_moments(self, known: list[int]) -> Moments:
+        """Of all features that were ever chosen."""
+        start = self.start
+        gram = self._gram_columns(known)[:, known]
+        gram = 0.5 * (gram + gram.T)
+        gram[np.diag_indices(len(known))] = start.diagonal[known]
+        return Moments(
+            tuple(known),
+            gram,
+            start.correlation[:, known].T.copy(),
+            start.means[known],
             start.target_means.copy(),
         )
 
@@ -286,9 +305,9 @@ class SelectionState:
         if self.statistics.smallest_d < _SMALLEST_D:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
 
-    def keep_columns(self) -> None:
-        """From now on the Gram columns of chosen features are kept, for `move_to`."""
-        self._columns = {}
+    def keep_columns(self, features: Sequence[int] = ()) -> None:
+        """From now on the Gram columns of chosen features are kept, for `move_to`, and of some."""
+        self._gram_columns([*self.selected, *features])
 
     @property
     def selected(self) -> list[int]:

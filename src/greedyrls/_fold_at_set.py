@@ -1,6 +1,6 @@
 """A fold block at any set of features, and its held-out rows without one of them.
 
-The twin of `_sets` for splits: z = X_S β of a chosen feature, with β by the training rows of the
+The twin of `_at_set` for splits: z = X_S β of a chosen feature, with β by the training rows of the
 split, on the rows that it holds out, where the model without the feature has r + z ρ.
 """
 
