@@ -39,7 +39,12 @@ _LEAST_REMOVALS, _SHARE_OF_REMOVALS = 32, 0.25
 _CANCELLED = 1e-3
 # With 1 − h below this, r/(1 − h) has no more than four digits left.
 _SMALLEST_D = 1e-12
-# Rounding of a loss relative to that of the first model, generously.
+# From as many times as many features as rows on, A⁻¹ is not kept, unless digits would be lost and
+# there are no more features than this.
+_WIDE, _MOST_SQUARE = 4, 6000
+# With more features than rows, a smaller 1 − h is not computed as a difference from 1.
+_SMALL_D = 1e-4
+# Rounding of a loss relative to that of the empty model, generously.
 _ROUNDING = 1e-13
 # Features whose losses are made at a time, by the number of rows: temporaries stay in the cache.
 _ELEMENTS = 1 << 16
@@ -277,30 +282,53 @@ class BackwardState:
         return loss.sample_weights(Y, weights) if loss.is_additive else None
 
     def _leave_one_out(self) -> _Fit:
+        """With many more features than rows by products of rows, else with A⁻¹ itself.
+
+        The former know (A⁻¹)_ii as 1/α less a part, which is fine unless some features dwarf the
+        others and nearly all of it goes.
+        """
         rows = self._all
         X, _ = rows.columns(self.selected)
-        unit = rows.unit
-        Y = self.problem.Y[rows.rows]
-        known = (np.ascontiguousarray(Y.T), rows.weights, self._shares_of(Y, rows.weights))
-        if len(X) >= X.shape[1]:
-            dual, along = _dual(X, self.alpha, unit)
-            W = X @ dual
-            d = self.alpha * np.diag(dual)
-            if unit is not None:
-                d -= self.alpha * along * unit * unit
-            v = (1.0 - np.einsum("ij,ij->i", X, W)) / self.alpha
-            r = self.alpha * (rows.y @ dual)
-            return _Fit(*known, rows.root, W, v, W @ rows.y.T, r, d, None, X, self.alpha)
+        if len(X) > _WIDE * X.shape[1]:
+            fit = self._wide(X)
+            if fit.v.min() * self.alpha >= _CANCELLED or len(X) > _MOST_SQUARE:
+                return fit
         inverse, Q = _factor(X, self.alpha)
         steps = Q @ rows.y.T
         r, d = rows.y - steps.T @ Q, 1.0 - np.einsum("ij,ij->j", Q, Q)
+        unit = rows.unit
         if unit is not None:
             d -= unit * unit
-        if d.min() < _SMALLEST_D:
+        if len(X) >= X.shape[1] and d.min() < _SMALL_D:
+            r, d, _ = self._dual_model(X)
+        elif d.min() < _SMALLEST_D:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
         v = np.einsum("ij,ij->i", inverse, inverse)
         A = inverse @ inverse.T
-        return _Fit(*known, rows.root, inverse @ Q, v, inverse @ steps, r, d, A, None, self.alpha)
+        W, w = inverse @ Q, inverse @ steps
+        return _Fit(*self._known(), rows.root, W, v, w, r, d, A, None, self.alpha)
+
+    def _known(self) -> tuple[Float, Float | None, Float | None]:
+        """Targets, weights and shares of the rows of leave-one-out."""
+        rows = self._all
+        Y = self.problem.Y[rows.rows]
+        return np.ascontiguousarray(Y.T), rows.weights, self._shares_of(Y, rows.weights)
+
+    def _dual_model(self, X: Float) -> tuple[Float, Float, Float]:
+        """r, d and (XX' + αI)⁻¹; no digits of d are lost where it is small."""
+        unit = self._all.unit
+        dual, along = _dual(X, self.alpha, unit)
+        d = self.alpha * np.diag(dual)
+        if unit is not None:
+            d -= self.alpha * along * unit * unit
+        return self.alpha * (self._all.y @ dual), d, dual
+
+    def _wide(self, X: Float) -> _Fit:
+        rows = self._all
+        r, d, dual = self._dual_model(X)
+        W = X @ dual
+        v = (1.0 - np.einsum("ij,ij->i", X, W)) / self.alpha
+        return _Fit(*self._known(), rows.root, W, v, W @ rows.y.T, r, d, None, X, self.alpha)
 
     def _split(self, training: _Rows, tested: Rows) -> _Fit:
         X, means = training.columns(self.selected)
@@ -399,7 +427,7 @@ class BackwardState:
         if (
             not kept > _CANCELLED
             or self._removed >= many
-            or (is_wide and self.size < len(self._all.rows))
+            or (is_wide and self.size <= _WIDE * len(self._all.rows))
         ):
             self.rebuilds += 1
             self._make()
