@@ -88,6 +88,17 @@ def at_set(
     return replace(block, r=r, d=d, chosen=features, anchor=None)
 
 
+def without(block: RowBlock, features: tuple[int, ...], removals: Removals) -> RowBlock:
+    """The block less one feature, which leaves these: O(m·|S|), where `at_set` is O(m·|S|²)."""
+    beta, delta, rho = removals
+    r, d = block.r.copy(), block.d.copy()
+    for rows in _row_tiles(block, 1):
+        (z,) = _leftovers(block, beta, rows)
+        r[:, rows] += rho * z
+        d[rows] += z * z / delta[0]
+    return replace(block, r=r, d=d, chosen=features, anchor=None)
+
+
 def _leftovers(block: RowBlock, beta: Float, rows: slice) -> Float:
     """z = X_S β of some rows, (c × rows)."""
     Z = np.zeros((beta.shape[1], rows.stop - rows.start))

@@ -135,13 +135,13 @@ def _first_exchange(
     if choice is None or not len(state.candidates):
         return None
     removals = [(choice.feature, choice.loss), *choice.runners_up]
-    target = state.loss - state.tie(state.loss)
+    target, held = state.loss - state.tie(state.loss), state.held()
     for place, (index, _) in enumerate(removals):
         rest = [other for other in selected if other != index]
         others = tuple(removals[:place] + removals[place + 1 :])[:n_runners_up]
         try:
             with rounding_is_no_news():
-                made = _exchange(state, criterion, index, rest, target, n_runners_up)
+                made = _exchange(state, criterion, index, rest, held, target, n_runners_up)
         except NumericalLimit:  # an exchange that cannot be computed is none
             continue
         if made is not None:
@@ -157,12 +157,13 @@ def _exchange(
     criterion: Criterion,
     index: int,
     rest: Sequence[int],
+    held: Any,
     target: float,
     n_runners_up: int,
 ) -> tuple[Step, Step] | None:
     """Put the best other feature in the place of one, if the loss is then below the target."""
     began = time.perf_counter()
-    state.move_to(rest)
+    state.move_to(rest, held)
     state.barred[index] = float("inf")  # to take it back is no exchange
     if criterion.least(state) >= target:
         return None

@@ -23,7 +23,7 @@ from ._files import FileMatrix
 from ._gram import Ranking
 from ._kernels import Float
 from ._losses import Loss
-from ._state import LooData, SelectionState, pivot_of
+from ._state import Held, LooData, SelectionState, pivot_of
 
 # Rounding of a loss relative to that of the empty model, generously.
 _ROUNDING = 1e-13
@@ -185,9 +185,9 @@ class LossState(SelectionState):
         """Losses that differ from this one by no more than this are equal."""
         return TIE * abs(loss) + _ROUNDING * self.initial_loss
 
-    def move_to(self, features: Sequence[int]) -> None:
+    def move_to(self, features: Sequence[int], held: Held | None = None) -> None:
         """Go to any set of features."""
-        super().move_to(features)
+        super().move_to(features, held)
         self._remembered = None
         self._kept_steps = 0
 

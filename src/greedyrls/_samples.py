@@ -330,9 +330,14 @@ class SampleSpace:
         along = rest[0] if rest else None
         self._blocks = self.each(ask("advance", index, delta, rho, along), pieces)
 
-    def move_to(self, start: SampleSpace, question: Callable[..., Any]) -> None:
-        """Go to any set: `question` makes its blocks of those of `start`, at the empty model."""
-        self._blocks = start.each(question)
+    @property
+    def handles(self) -> tuple[Handle, ...]:
+        """The blocks as they are now, wherever they are."""
+        return tuple(self._blocks)
+
+    def move_to(self, blocks: Sequence[Handle], question: Callable[..., Any]) -> None:
+        """Go to another set: `question` makes its blocks of others."""
+        self._blocks = self._crew.each(question, blocks)
         self._latest = self._statistics = None
         self._kept = []
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._answers import SampleStatistics
-from ._at_set import Removals, at_set, factor_sums, removal_squares
+from ._at_set import Removals, at_set, factor_sums, removal_squares, without
 from ._blocks import RowBlock
 from ._choice import TIE, NumericalLimit, best_first, tie_tolerances
 from ._cluster import ClusterMatrix
-from ._crew import Crew, Threads, ask
+from ._crew import Crew, Handle, Threads, ask
 from ._device import DeviceMatrix
 from ._features import FeatureSpace, Pivot
 from ._files import FileMatrix
@@ -140,6 +141,20 @@ class LooData:
             + mean * mean * weights.weight_squares
         )
         return mean, math.sqrt(max(squares, 0.0) * n / (n - 1)) / weight
+
+
+class Held(NamedTuple):
+    """A set of features that a search will come back to."""
+
+    selected: tuple[int, ...]
+    blocks: tuple[Handle, ...]
+    removals: Removals  # of all of them
+
+    def less(self, order: Sequence[int]) -> Removals:
+        """The removal that leads to a set of one less, in the same order."""
+        (place,) = (place for place, index in enumerate(self.selected) if index not in set(order))
+        beta, delta, rho = self.removals
+        return Removals(beta[:, [place]], delta[[place]], rho[:, [place]])
 
 
 class SelectionState:
@@ -319,8 +334,17 @@ class SelectionState:
         rounding = 2e-15 * math.sqrt(abs(loss) * self.mean_loss(_total(self.target_energy)))
         return TIE * abs(loss) + rounding
 
-    def move_to(self, features: Sequence[int]) -> None:
-        """Go to any set of features, free of the rounding of the steps that led here."""
+    def held(self) -> Held:
+        """The set as it is, for `move_to` sets that have one feature less."""
+        selected = self.features.selected
+        removals = Removals(*self.features.removals(np.arange(len(selected))))
+        return Held(tuple(selected), self.samples.handles, removals)
+
+    def move_to(self, features: Sequence[int], held: Held | None = None) -> None:
+        """Go to any set of features, free of the rounding of the steps that led here.
+
+        From one that was held, less a feature, it takes a fraction of the time.
+        """
         order = list(features)
         columns = self._gram_columns(order)
         try:
@@ -328,11 +352,15 @@ class SelectionState:
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
         self.features.move_to(order, columns, inverse)
-        steps = inverse @ self.start.correlation[:, order].T
-        self.samples.move_to(
-            self.data.samples,
-            partial(at_set, features=tuple(order), inverse=inverse, steps=steps, kept=order),
-        )
+        if held is None:
+            steps = inverse @ self.start.correlation[:, order].T
+            question = partial(
+                at_set, features=tuple(order), inverse=inverse, steps=steps, kept=order
+            )
+            self.samples.move_to(self.data.samples.handles, question)
+        else:
+            question = partial(without, features=tuple(order), removals=held.less(order))
+            self.samples.move_to(held.blocks, question)
         self.barred[:] = -np.inf
         self.barred[[*self.problem.excluded, *order]] = np.inf
         self.statistics = self.samples.statistics()
