@@ -24,9 +24,9 @@ from ._losses import Loss
 from ._state import LooData, SelectionState, pivot_of
 
 # Rounding of a loss relative to that of the empty model, generously.
-_ROUNDING = 1e-13
+ROUNDING = 1e-13
 # Elements of predictions at a time where a loss needs all rows of a candidate.
-_GROUP_ELEMENTS = 1 << 20
+GROUP_ELEMENTS = 1 << 20
 # What z of all candidates may take if kept, where X is smaller.
 _KEPT_BYTES = 1 << 29
 # Nanoseconds, roughly: a pair of row and candidate looked at, each chosen feature in it, and a pair
@@ -61,7 +61,7 @@ class LossState(SelectionState):
                 moments: LossMoments = self.samples.total(partial(model_moments, loss=loss))
                 value, covariance = float(moments.values()[0]), moments.covariance()
             else:
-                Y, weights, used = self._whole()
+                Y, weights, used = self.rows_that_count()
                 predictions = self.samples.predictions()[:, None, used]
                 value = float(loss.values(Y, predictions, weights)[0])
                 covariance = loss.covariance(Y, predictions, weights)
@@ -69,7 +69,7 @@ class LossState(SelectionState):
             self._remembered = (self.size, value, error)
         return self._remembered[1:]
 
-    def _whole(self) -> tuple[Float, Float | None, NDArray[np.intp]]:
+    def rows_that_count(self) -> tuple[Float, Float | None, NDArray[np.intp]]:
         """Targets, weights and numbers of the rows that have a weight, for losses of all rows."""
         Y, weights = self.problem.Y, self.problem.weights
         if weights is None:
@@ -186,8 +186,8 @@ class LossState(SelectionState):
         X = self.problem.X
         if isinstance(X, FileMatrix):
             X.fetch(candidates.tolist())
-        Y, weights, used = self._whole()
-        width = max(1, _GROUP_ELEMENTS // (len(rho) * self.problem.n_samples))
+        Y, weights, used = self.rows_that_count()
+        width = max(1, GROUP_ELEMENTS // (len(rho) * self.problem.n_samples))
         for first in range(0, len(candidates), width):
             some = candidates[first : first + width]
             predictions = self.samples.candidate_predictions(
@@ -204,6 +204,6 @@ class LeaveOneOutLoss:
         """The best candidate with its runners-up."""
         candidates: NDArray[np.intp] = state.candidates
         losses = state.losses()[candidates]
-        tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
+        tolerances = TIE * np.abs(losses) + ROUNDING * state.initial_loss
         choice = choose_among(candidates, losses, tolerances, n_runners_up)
         return choice._replace(pivot=state.measure(choice.feature))

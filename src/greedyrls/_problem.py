@@ -39,6 +39,10 @@ class Problem:
     excluded: tuple[int, ...]
     feature_names: tuple[str, ...] | None
     single_target: bool
+    groups: tuple[tuple[int, ...], ...] | None = None  # all columns, if some go together
+    group_names: tuple[str, ...] | None = None
+    costs: Float | None = None  # (n) of the features
+    budget: float | None = None
 
     @property
     def n_samples(self) -> int:

@@ -21,9 +21,9 @@ def replay(state: State, indices: Sequence[int], forced: bool) -> Iterator[Step]
         def ranking(count: int, later: Sequence[int] = later) -> Sequence[int]:
             return later[:count]
 
-        with _rounding_is_no_news():
+        with rounding_is_no_news():
             state.add(index, state.measure(index), ranking, len(later) + 1)
-        yield _step(state, index, (), forced, began)
+        yield step_of(state, index, (), forced, began)
 
 
 def forward(
@@ -33,7 +33,7 @@ def forward(
     while state.size < n_features:
         began = time.perf_counter()
         remaining = n_features - state.size
-        with _rounding_is_no_news():
+        with rounding_is_no_news():
             choice = criterion.choose(state, n_runners_up, remaining)
             state.add(choice.feature, choice.pivot, choice.ranking, remaining)
         runners_up = tuple(
@@ -41,15 +41,15 @@ def forward(
             for index, loss in choice.runners_up
             if math.isfinite(loss)
         )
-        yield _step(state, choice.feature, runners_up, False, began)
+        yield step_of(state, choice.feature, runners_up, False, began)
 
 
-def _rounding_is_no_news() -> np.errstate:
+def rounding_is_no_news() -> np.errstate:
     """A leverage of 1 up to rounding divides by 0; its loss is then seen not to be finite."""
     return np.errstate(divide="ignore", invalid="ignore", over="ignore")
 
 
-def _step(
+def step_of(
     state: State,
     index: int,
     runners_up: tuple[tuple[int, float], ...],
