@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._choice import NumericalLimit, best_first, first_of_best
+from ._group_layout import GroupLayout
 from ._kernels import Float
-
-# Given a count, columns of the groups that will likely be chosen next.
-Ranking = Callable[[int], list[int]]
 
 
 class GroupChoice(NamedTuple):
@@ -23,14 +21,17 @@ class GroupChoice(NamedTuple):
     likely: list[int]  # the groups that may well be chosen next, best first
 
 
-class GroupCriterion(Protocol):
+class GroupCriterion(ABC):
     """Chooses the next group to add."""
 
+    def __init__(self, layout: GroupLayout) -> None:
+        self.layout = layout
+
+    @abstractmethod
     def choose(
         self, state: Any, candidates: NDArray[np.intp], n_runners_up: int, remaining: int
     ) -> GroupChoice:
         """The best of some groups; `remaining` columns, roughly, are to be added yet."""
-        ...
 
 
 class Judge(NamedTuple):

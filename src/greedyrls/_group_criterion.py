@@ -16,7 +16,7 @@ from ._choice import best_first, smallest, tie_tolerances
 from ._criterion import EXHAUSTIVE_ELEMENTS, MARGIN, Strategy, approximation
 from ._crew import ask
 from ._group_blocks import GroupLosses, GroupMoments, group_losses, group_moments, steps_of
-from ._group_choice import GroupChoice, Judge, choose_group
+from ._group_choice import GroupChoice, GroupCriterion, Judge, choose_group
 from ._group_layout import GroupLayout, Part, inverse_roots
 from ._group_space import GroupSpace
 from ._kernels import Float
@@ -177,11 +177,11 @@ class _Scored:
         return choose_group(self._judge, *known, n_runners_up, likely)
 
 
-class GroupLeaveOneOut:
+class GroupLeaveOneOut(GroupCriterion):
     """The exact leave-one-out criterion with squared loss, for groups."""
 
     def __init__(self, layout: GroupLayout, strategy: Strategy = "auto") -> None:
-        self._layout = layout
+        super().__init__(layout)
         self._strategy = strategy
 
     def choose(
@@ -192,9 +192,9 @@ class GroupLeaveOneOut:
         remaining: int,
     ) -> GroupChoice:
         """The best group, by bounds or by scoring all, whichever costs less."""
-        judge = Judge(self._layout.costs, state.loss_sum)
+        judge = Judge(self.layout.costs, state.loss_sum)
         scored = _Scored(state, judge)
-        elements = state.problem.n_samples * int(self._layout.widths[candidates].sum())
+        elements = state.problem.n_samples * int(self.layout.widths[candidates].sum())
         if self._strategy == "exhaustive" or (
             self._strategy == "auto"
             and elements <= EXHAUSTIVE_ELEMENTS
@@ -218,7 +218,7 @@ class GroupLeaveOneOut:
         wanted, m = n_runners_up + 1, state.problem.n_samples
         bounds = lower_bounds(state, candidates)
         margin = MARGIN * state.loss_sum
-        elements = state.samples.round_elements / float(self._layout.widths[candidates].mean())
+        elements = state.samples.round_elements / float(self.layout.widths[candidates].mean())
         first = min(_FIRST_WIDTH, int(elements) // (4 * m))
         width = max(1, wanted, first, state.samples.least)
         keys = judge.keys(candidates, bounds)
@@ -259,13 +259,13 @@ class GroupLeaveOneOut:
         is_open = bounds[left] <= limits
         doubtful = np.count_nonzero(is_open & (bounds[left] + known.slack > limits))
         n = state.problem.n_features
-        columns = doubtful * float(self._layout.widths[left].mean())
+        columns = doubtful * float(self.layout.widths[left].mean())
         if columns > max(16, n // state.samples.columns_per_score):
-            best = int(self._layout.firsts[scored.best])
+            best = int(self.layout.firsts[scored.best])
 
             def ranking(count: int) -> list[int]:
                 order = np.array([scored.best, *likely], dtype=np.intp)
-                return list(dict.fromkeys(self._layout.columns(order).tolist()))[:count]
+                return list(dict.fromkeys(self.layout.columns(order).tolist()))[:count]
 
             known_columns = best in state.gram
             state.set_anchor([] if known_columns else state.gram.batch(ranking, remaining, best))

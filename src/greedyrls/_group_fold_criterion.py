@@ -13,24 +13,20 @@ from ._fold_answers import Candidates
 from ._fold_blocks import FoldBlock
 from ._fold_criterion import GROUP_ELEMENTS, KNOWN, ROUNDING
 from ._fold_state import FoldState
-from ._group_choice import GroupChoice, Judge, choose_group
+from ._group_choice import GroupChoice, GroupCriterion, Judge, choose_group
 from ._group_folds import GroupFoldSpace, group_split_losses
-from ._group_layout import GroupLayout
 from ._held_out import HeldOutRows
 from ._kernels import Float
 
 
-class GroupFoldLoss:
+class GroupFoldLoss(GroupCriterion):
     """Chooses by the held-out loss of the state."""
-
-    def __init__(self, layout: GroupLayout) -> None:
-        self._layout = layout
 
     def choose(
         self, state: FoldState, candidates: NDArray[np.intp], n_runners_up: int, remaining: int
     ) -> GroupChoice:
         """Score all groups; the best, with its runners-up."""
-        judge = Judge(self._layout.costs, state.loss)
+        judge = Judge(self.layout.costs, state.loss)
         if state.criterion_loss.name == "squared":
             losses, tolerances = self._squared(state, judge, candidates, n_runners_up)
         else:

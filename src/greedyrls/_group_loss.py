@@ -11,9 +11,8 @@ from ._answers import CandidateLosses
 from ._choice import TIE
 from ._files import FileMatrix
 from ._group_blocks import Directions, any_losses, directions, group_predictions
-from ._group_choice import GroupChoice, Judge, choose_group
+from ._group_choice import GroupChoice, GroupCriterion, Judge, choose_group
 from ._group_criterion import space_of
-from ._group_layout import GroupLayout
 from ._kernels import Float
 from ._loo_loss import GROUP_ELEMENTS, ROUNDING, LossState
 
@@ -75,11 +74,8 @@ def _values(state: LossState, groups: NDArray[np.intp]) -> Float:
     return values
 
 
-class GroupLeaveOneOutLoss:
+class GroupLeaveOneOutLoss(GroupCriterion):
     """Chooses by the exact leave-one-out loss of the state, scoring every group."""
-
-    def __init__(self, layout: GroupLayout) -> None:
-        self._layout = layout
 
     def choose(
         self, state: LossState, candidates: NDArray[np.intp], n_runners_up: int, remaining: int
@@ -87,5 +83,5 @@ class GroupLeaveOneOutLoss:
         """The best group with its runners-up."""
         losses = all_losses(state, candidates)
         tolerances = TIE * np.abs(losses) + ROUNDING * state.initial_loss
-        judge = Judge(self._layout.costs, state.loss)
+        judge = Judge(self.layout.costs, state.loss)
         return choose_group(judge, candidates, losses, tolerances, n_runners_up)

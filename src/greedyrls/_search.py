@@ -9,21 +9,35 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ._choice import Criterion, NumericalLimit, State
+from ._direction import Direction
 from ._steps import Step
 
 
-def replay(state: State, indices: Sequence[int], forced: bool) -> Iterator[Step]:
-    """Add known features in their order, without a search."""
-    for place, index in enumerate(indices):
+def replay(state: State, entries: Sequence[tuple[int, ...]], forced: bool) -> Iterator[Step]:
+    """Add known features in their order, without a search; an entry has those of a step."""
+    later = [index for entry in entries for index in entry]
+    for entry in entries:
         began = time.perf_counter()
-        later = indices[place + 1 :]
-
-        def ranking(count: int, later: Sequence[int] = later) -> Sequence[int]:
-            return later[:count]
-
         with rounding_is_no_news():
-            state.add(index, state.measure(index), ranking, len(later) + 1)
-        yield step_of(state, index, (), forced, began)
+            add_together(state, entry, later[len(entry) :], len(later))
+        later = later[len(entry) :]
+        yield step_of(state, entry, (), forced, began)
+
+
+def add_together(
+    state: State, features: Sequence[int], later: Sequence[int], remaining: int
+) -> None:
+    """Add features one after the other, in one step of a search: the model is the same.
+
+    `later` are those that are likely to follow; `remaining` are to be added yet, these included.
+    """
+    for place, index in enumerate(features):
+        likely = [*features[place + 1 :], *later]
+
+        def ranking(count: int, likely: list[int] = likely) -> list[int]:
+            return likely[:count]
+
+        state.add(index, state.measure(index), ranking, max(1, remaining - place))
 
 
 def forward(
@@ -41,7 +55,16 @@ def forward(
             for index, loss in choice.runners_up
             if math.isfinite(loss)
         )
-        yield step_of(state, choice.feature, runners_up, False, began)
+        yield step_of(state, (choice.feature,), runners_up, False, began)
+
+
+def moves(
+    direction: Direction, state: State, criterion: Criterion, n_features: int, n_runners_up: int = 0
+) -> Iterator[Step]:
+    """The steps of a search that goes some way."""
+    if direction.name != "forward":
+        raise ValueError(f"direction={direction.name!r} is not there yet.")
+    return forward(state, criterion, n_features, n_runners_up)
 
 
 def rounding_is_no_news() -> np.errstate:
@@ -51,21 +74,23 @@ def rounding_is_no_news() -> np.errstate:
 
 def step_of(
     state: State,
-    index: int,
+    features: tuple[int, ...],
     runners_up: tuple[tuple[int, float], ...],
     forced: bool,
     began: float,
 ) -> Step:
+    """The step that has added some features, the first of them for all."""
     loss, error = state.loss, state.standard_error
     if not math.isfinite(loss) or math.isinf(error):
-        raise NumericalLimit(f"the loss with feature {index} is not finite")
+        raise NumericalLimit(f"the loss with feature {features[0]} is not finite")
     folds = state.fold_losses
     return Step(
-        index,
+        features[0],
         loss,
         error,
         runners_up,
         forced,
         time.perf_counter() - began,
         fold_losses=() if folds is None else tuple(folds.tolist()),
+        features=features,
     )
