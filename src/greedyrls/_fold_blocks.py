@@ -215,7 +215,9 @@ class FoldBlock:
                         x -= self.shift
                     add(place, some, x)
 
-    def _visit_on_device(self, X: DeviceMatrix, add: Callable[[int, Rows, PartOfRows], None]) -> None:
+    def _visit_on_device(
+        self, X: DeviceMatrix, add: Callable[[int, Rows, PartOfRows], None]
+    ) -> None:
         """`visit` with all rows of a set at once."""
         (shift,) = to_device(X.place, self.shift)
         for place, rows in enumerate(self.sets):

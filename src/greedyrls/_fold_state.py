@@ -80,9 +80,7 @@ class FoldState:
         self.criterion_loss = loss
         _check_memory(data.rows.n_splits, capacity, data.problem.n_features)
         known = data.train, data.test, alpha, data.problem.fit_intercept, min(capacity, 64)
-        self.space = (
-            FoldSpace(*known) if data.pairs is None else GroupFoldSpace(*known, data.pairs)
-        )
+        self.space = FoldSpace(*known) if data.pairs is None else GroupFoldSpace(*known, data.pairs)
         problem = data.problem
         column_bytes = 8 * data.folds.n_tested
         limit = int(max(_KEPT_BYTES, _KEPT_SHARE * problem.X.nbytes) // column_bytes)

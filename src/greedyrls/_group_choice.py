@@ -84,7 +84,8 @@ class Judge(NamedTuple):
         if self.costs is None or not loss < self.now - tolerance:
             return loss + tolerance
         score = (loss - self.now + tolerance) / self.costs[groups[place]]
-        return self.now + self.costs * score
+        limits: Float = self.now + self.costs * score
+        return limits
 
 
 def choose_group(

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._choice import best_first, smallest, tie_tolerances
-from ._criterion import EXHAUSTIVE_ELEMENTS, MARGIN, Strategy, approximation
 from ._crew import ask
+from ._criterion import EXHAUSTIVE_ELEMENTS, MARGIN, Strategy, approximation
 from ._group_blocks import GroupLosses, GroupMoments, group_losses, group_moments, steps_of
 from ._group_choice import GroupChoice, GroupCriterion, Judge, choose_group
 from ._group_layout import GroupLayout, Part, inverse_roots
@@ -42,16 +42,15 @@ def lower_bounds(state: SelectionState, candidates: NDArray[np.intp]) -> Float:
     E − Σ_t (2 ρ'α − ω_min ρ'Z'Zρ), with α = Z'g known up to ‖g − c₁r − c₂a‖·‖Zρ‖.
     """
     space = space_of(state)
-    c1, c2, distance = (
-        None if value is None else np.atleast_1d(value) for value in approximation(state)
-    )
+    c1, c2, distance = approximation(state)
+    c1, distance = np.atleast_1d(c1), np.atleast_1d(distance)
     bounds = np.full(len(space.layout), np.inf)
     for part in space.layout.parts(candidates):
         roots, is_trusted = space.roots(part)
         rho = _coefficients(roots, space.tau[:, part.columns])
         gain = 2.0 * c1[:, None] * _along(rho, space.inner, part)
         if space.anchored is not None:
-            gain += 2.0 * c2[:, None] * _along(rho, space.anchored, part)
+            gain += 2.0 * np.atleast_1d(c2)[:, None] * _along(rho, space.anchored, part)
         W = space.norm_matrices(part)
         square = np.einsum("tgb,gbc,tgc->tg", rho, W, rho)
         scale = np.sqrt(space.diagonal[part.columns] + space.penalty[part.columns])

@@ -1,4 +1,4 @@
-"""The held-out loss over folds for groups: squared in feature space, others on the held-out rows."""
+"""The held-out loss over folds for groups: squared in feature space, others on held-out rows."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def inverse_roots(D: Float, least: float) -> tuple[Float, Float]:
 
 def _clipped_roots(D: Float, least: float) -> tuple[Float, Float]:
     """The same by eigenvalues, for all of them."""
-    is_finite = np.isfinite(D).all(axis=(-1, -2))
+    is_finite = np.asarray(np.isfinite(D).all(axis=(-1, -2)))
     values, vectors = np.linalg.eigh(np.where(is_finite[..., None, None], D, 0.0))
     roots = vectors.swapaxes(-1, -2) / np.sqrt(np.maximum(values, least))[..., None]
     roots[~is_finite] = np.nan

@@ -56,9 +56,7 @@ def grouping_of(
     return Grouping(groups.members, groups.names, costs, limit)
 
 
-def _groups(
-    given: FeatureGroups | None, n: int, names: tuple[str, ...] | None
-) -> Groups | None:
+def _groups(given: FeatureGroups | None, n: int, names: tuple[str, ...] | None) -> Groups | None:
     """Groups that have all of n columns; columns of none are groups of one.
 
     None if there are only groups of one: then features are chosen one at a time as ever.
@@ -79,11 +77,9 @@ def _groups(
             owner[column] = name
     if all(len(columns) == 1 for _, columns in found):
         return None
-    alone = [(_name(column, names), (column,)) for column in range(n) if column not in owner]
-    everything = sorted(
-        [(name, tuple(sorted(columns))) for name, columns in found] + alone,
-        key=lambda group: group[1][0],
-    )
+    everything = [(name, tuple(sorted(columns))) for name, columns in found]
+    everything += [(_name(column, names), (column,)) for column in range(n) if column not in owner]
+    everything.sort(key=lambda group: group[1][0])
     return Groups(
         tuple(columns for _, columns in everything), tuple(name for name, _ in everything)
     )

@@ -67,7 +67,9 @@ class Plan:
         if not isinstance(X, FileMatrix):
             return
         splits = 0 if self.folds is None else self.folds.n_splits
-        needs = Needs(problem.n_targets, problem.n_columns(size), splits, 2 * splits + 1 if splits else 1)
+        needs = Needs(
+            problem.n_targets, problem.n_columns(size), splits, 2 * splits + 1 if splits else 1
+        )
         X.make_room(needs, verbose, self.block_rows, self.n_jobs)
         X.take_along(problem.forced)
 

@@ -132,7 +132,8 @@ def _largest_size(problem: Problem, max_features: int | None, rows: int) -> int:
     most = MOST_FEATURES if max_features is None else max_features
     if max_features is not None and max_features < problem.n_forced:
         raise ValueError(
-            f"max_features={max_features} is less than the {problem.n_forced} forced {problem.unit}s."
+            f"max_features={max_features} is less than the {problem.n_forced} forced "
+            f"{problem.unit}s."
         )
     return max(1, problem.n_forced, min(problem.n_available, most, rows - 1))
 
