@@ -288,7 +288,7 @@ def test_devices_say_no(data: Any) -> None:
     torch = pytest.importorskip("torch")
     X, y = data
     for way in WAYS:
-        with pytest.raises(ValueError, match="feature_groups|feature_costs"):
+        with pytest.raises(ValueError, match=r"feature_groups|feature_costs"):
             greedy_path(torch.tensor(X), y, 2, **way)
     # The estimator computes with NumPy where the tensor is in host memory.
     model = GreedyRLSRegressor(2, alpha=1.0, feature_groups=GROUPS).fit(torch.tensor(X), y)
