@@ -22,10 +22,10 @@ from ._kernels import Float
 
 # Rounding of the losses in feature space relative to those of the empty model. Where the loss has
 # become so small that this is more than a tie, the rows decide.
-ROUNDING = 1e-13
-KNOWN = 1e-2 * TIE
+_ROUNDING = 1e-13
+_KNOWN = 1e-2 * TIE
 # Elements of held-out predictions at a time where a loss needs all rows of a candidate.
-GROUP_ELEMENTS = 1 << 20
+_GROUP_ELEMENTS = 1 << 20
 
 
 class FoldLoss:
@@ -38,7 +38,7 @@ class FoldLoss:
             losses, tolerances = self._squared(state, candidates, n_runners_up)
         else:
             losses = row_losses(state, candidates)
-            tolerances = TIE * np.abs(losses) + ROUNDING * state.initial_loss
+            tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
         return choose_among(candidates, losses, tolerances, n_runners_up)
 
     @staticmethod
@@ -51,10 +51,10 @@ class FoldLoss:
         np.maximum(by_target, 0.0, out=by_target)
         losses = by_target.sum(axis=0) / weight
         tolerances = tie_tolerances(by_target, state.target_energy) / weight
-        rounding = ROUNDING * state.initial_loss
+        rounding = _ROUNDING * state.initial_loss
         count = min(n_runners_up, len(losses) - 1)
         reached = float(np.partition(losses, count)[count])
-        if rounding > KNOWN * reached:
+        if rounding > _KNOWN * reached:
             (near,) = (losses <= reached * (1.0 + TIE) + 2.0 * rounding).nonzero()
             losses[near] = row_losses(state, candidates[near])
         return losses, tolerances
@@ -96,7 +96,7 @@ def _as_a_whole(
     means, beta, rho = (values[place] for values in candidates[1:])
     rows, (used,) = split.rows[0], split.weights[0].nonzero()
     Y, weights = split.y[0, :, used], split.weights[0, used]
-    width = max(1, GROUP_ELEMENTS // (len(rows) * len(rho)))
+    width = max(1, _GROUP_ELEMENTS // (len(rows) * len(rho)))
     values = []
     for first in range(0, len(indices), width):
         some = slice(first, first + width)

@@ -12,6 +12,9 @@ from ._choice import NumericalLimit, best_first, first_of_best
 from ._group_layout import GroupLayout
 from ._kernels import Float
 
+# Rounding of a loss relative to that of the empty model, generously.
+ROUNDING = 1e-13
+
 
 class GroupChoice(NamedTuple):
     """The group to add and the next best ones; losses in the units of the criterion."""

@@ -11,12 +11,16 @@ from ._choice import TIE, tie_tolerances
 from ._files import FileMatrix
 from ._fold_answers import Candidates
 from ._fold_blocks import FoldBlock
-from ._fold_criterion import GROUP_ELEMENTS, KNOWN, ROUNDING
 from ._fold_state import FoldState
-from ._group_choice import GroupChoice, GroupCriterion, Judge, choose_group
+from ._group_choice import ROUNDING, GroupChoice, GroupCriterion, Judge, choose_group
 from ._group_folds import GroupFoldSpace, group_split_losses
 from ._held_out import HeldOutRows
 from ._kernels import Float
+
+# Where a loss is so small that rounding is more than this share of it, the rows decide.
+_KNOWN = 1e-2 * TIE
+# Elements of held-out predictions at a time where a loss needs all rows of a group.
+_GROUP_ELEMENTS = 1 << 20
 
 
 class GroupFoldLoss(GroupCriterion):
@@ -45,7 +49,7 @@ class GroupFoldLoss(GroupCriterion):
         losses = by_target.sum(axis=0) / weight
         tolerances = tie_tolerances(by_target, state.target_energy) / weight
         rounding = ROUNDING * state.initial_loss
-        if rounding > KNOWN * float(losses.min()):
+        if rounding > _KNOWN * float(losses.min()):
             # Where losses have become so small that rounding is more than a tie, rows decide.
             wanted = min(n_runners_up + 1, len(losses))
             limits = judge.limits(candidates, losses, tolerances + rounding, wanted)
@@ -101,7 +105,7 @@ def _as_a_whole(
     rows, (used,) = split.rows[0], split.weights[0].nonzero()
     Y, weights = split.y[0, :, used], split.weights[0, used]
     ends = np.append(starts[1:], len(candidates.indices))
-    count = max(1, GROUP_ELEMENTS // (len(rows) * (len(rho) + int((ends - starts).max()))))
+    count = max(1, _GROUP_ELEMENTS // (len(rows) * (len(rho) + int((ends - starts).max()))))
     values = []
     for first in range(0, len(starts), count):
         last = min(len(starts), first + count) - 1

@@ -11,10 +11,13 @@ from ._answers import CandidateLosses
 from ._choice import TIE
 from ._files import FileMatrix
 from ._group_blocks import Directions, any_losses, directions, group_predictions
-from ._group_choice import GroupChoice, GroupCriterion, Judge, choose_group
+from ._group_choice import ROUNDING, GroupChoice, GroupCriterion, Judge, choose_group
 from ._group_criterion import space_of
 from ._kernels import Float
-from ._loo_loss import GROUP_ELEMENTS, ROUNDING, LossState
+from ._loo_loss import LossState
+
+# Elements of predictions at a time where a loss needs all rows of a group.
+_GROUP_ELEMENTS = 1 << 20
 
 
 def all_losses(state: LossState, groups: NDArray[np.intp]) -> Float:
@@ -64,7 +67,7 @@ def _values(state: LossState, groups: NDArray[np.intp]) -> Float:
     Y, weights, used = state.rows_that_count()
     widest = int(layout.widths[groups].max())
     elements = (len(state.features.tau) + widest) * state.problem.n_samples
-    count = max(1, GROUP_ELEMENTS // elements)
+    count = max(1, _GROUP_ELEMENTS // elements)
     values = np.empty(len(groups))
     for first in range(0, len(groups), count):
         found, betas, places = _directions(state, groups[first : first + count])

@@ -24,9 +24,9 @@ from ._losses import Loss
 from ._state import LooData, SelectionState, pivot_of
 
 # Rounding of a loss relative to that of the empty model, generously.
-ROUNDING = 1e-13
+_ROUNDING = 1e-13
 # Elements of predictions at a time where a loss needs all rows of a candidate.
-GROUP_ELEMENTS = 1 << 20
+_GROUP_ELEMENTS = 1 << 20
 # What z of all candidates may take if kept, where X is smaller.
 _KEPT_BYTES = 1 << 29
 # Nanoseconds, roughly: a pair of row and candidate looked at, each chosen feature in it, and a pair
@@ -187,7 +187,7 @@ class LossState(SelectionState):
         if isinstance(X, FileMatrix):
             X.fetch(candidates.tolist())
         Y, weights, used = self.rows_that_count()
-        width = max(1, GROUP_ELEMENTS // (len(rho) * self.problem.n_samples))
+        width = max(1, _GROUP_ELEMENTS // (len(rho) * self.problem.n_samples))
         for first in range(0, len(candidates), width):
             some = candidates[first : first + width]
             predictions = self.samples.candidate_predictions(
@@ -204,6 +204,6 @@ class LeaveOneOutLoss:
         """The best candidate with its runners-up."""
         candidates: NDArray[np.intp] = state.candidates
         losses = state.losses()[candidates]
-        tolerances = TIE * np.abs(losses) + ROUNDING * state.initial_loss
+        tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
         choice = choose_among(candidates, losses, tolerances, n_runners_up)
         return choice._replace(pivot=state.measure(choice.feature))

@@ -24,7 +24,7 @@ from ._path import SelectionPath
 from ._plan import AnyState, Data, Plan
 from ._problem import Problem
 from ._progress import progress_bar
-from ._search import replay
+from ._search import replay_together
 from ._sets import best_sets
 from ._state import LooData
 from ._steps import Counters, Moments, Settings, Step, StopReason
@@ -191,7 +191,7 @@ def search_path(
             raise log.refusal(*different)
 
     def steps() -> Iterator[Step]:
-        yield from replay(state, problem.forced_entries[len(known) :], forced=True)
+        yield from replay_together(state, problem.forced_entries[len(known) :], forced=True)
         yield from any_moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
 
     run = Run(limits, watch, known, log)
@@ -212,7 +212,7 @@ def first_difference(
     X = state.problem.X
     if isinstance(X, PassedMatrix):
         X.fetch([index for entry in entries for index in entry])  # in one pass, not one for each
-    for step, again in zip(known, replay(state, entries, False), strict=True):
+    for step, again in zip(known, replay_together(state, entries, False), strict=True):
         scale = max(abs(initial_loss), abs(step.loss))
         if abs(step.loss - again.loss) > _SAME_LOSS * scale:
             return step, again

@@ -13,8 +13,15 @@ from ._direction import Direction
 from ._steps import Step
 
 
-def replay(state: State, entries: Sequence[tuple[int, ...]], forced: bool) -> Iterator[Step]:
-    """Add known features in their order, without a search; an entry has those of a step."""
+def replay(state: State, indices: Sequence[int], forced: bool) -> Iterator[Step]:
+    """Add known features in their order, without a search."""
+    return replay_together(state, [(index,) for index in indices], forced)
+
+
+def replay_together(
+    state: State, entries: Sequence[tuple[int, ...]], forced: bool
+) -> Iterator[Step]:
+    """The same where several features may be added in one step."""
     later = [index for entry in entries for index in entry]
     for entry in entries:
         began = time.perf_counter()
