@@ -50,6 +50,18 @@ def test_code_of_the_guide_to_assessing_runs(capsys: pytest.CaptureFixture[str])
     pyplot.close("all")
 
 
+def test_code_of_the_guide_to_groups_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pandas")
+    names: dict[str, Any] = {}
+    guide = (README.parent / "docs" / "groups.md").read_text(encoding="utf-8")
+    for code in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
+        exec(code, names)
+    printed = capsys.readouterr().out
+    assert "['weight', 'city', 'colour']" in printed
+    assert "The budget is spent" in printed
+    assert "7.0" in printed
+
+
 def test_links_lead_somewhere() -> None:
     root = README.parent
     for document in (README, *sorted(root.glob("docs/*.md")), root / "CONTRIBUTING.md"):

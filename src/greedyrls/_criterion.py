@@ -43,10 +43,10 @@ _SUPPORT_ROUNDING = 1e-9
 # Rare candidates looked at together.
 _RARE_GROUP = 1024
 # With fewer elements than this, m × candidates, scoring everything takes less time than bounding.
-_EXHAUSTIVE_ELEMENTS = 20_000
+EXHAUSTIVE_ELEMENTS = 20_000
 
 
-def _approximation(state: SelectionState) -> tuple[Any, Any, Any]:
+def approximation(state: SelectionState) -> tuple[Any, Any, Any]:
     """g = ω∘r as near as c₁ r + c₂ a comes to it: c₁, c₂ and the distance.
 
     (t) each, or numbers for one target; c₂ is None without an anchor.
@@ -84,7 +84,7 @@ def lower_bounds(state: SelectionState) -> Float:
     """
     features = state.features
     xp = features.place.xp
-    c1, c2, distance = _approximation(state)
+    c1, c2, distance = approximation(state)
     rho = features.tau / features.delta
     gain = features.inner * features.column(2.0 * c1)
     if features.anchored is not None:
@@ -127,7 +127,7 @@ def bound_slack(state: SelectionState, indices: NDArray[np.intp]) -> Float:
     """How much higher the bounds of some candidates could be if α_i were known."""
     features = state.features
     delta, tau, norms = features.known(indices, features.delta, features.tau, features.norms)
-    _, _, distance = _approximation(state)
+    _, _, distance = approximation(state)
     size = np.abs(tau) * np.sqrt(norms)
     slack: Float = 2.0 * (np.atleast_1d(distance) @ size) / delta
     return slack
@@ -231,7 +231,7 @@ class LeaveOneOut:
         elements = state.problem.n_samples * count
         if self._strategy == "exhaustive" or (
             self._strategy == "auto"
-            and elements <= _EXHAUSTIVE_ELEMENTS
+            and elements <= EXHAUSTIVE_ELEMENTS
             and not isinstance(state.problem.X, PassedMatrix)
         ):
             return self._exhaustive(state, n_runners_up)

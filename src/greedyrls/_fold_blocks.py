@@ -54,7 +54,7 @@ _SHIFT_COLUMNS = 1024
 
 Rows = NDArray[np.intp]
 # Some rows of X, less the shift.
-Part = Float | SparseMatrix | DeviceMatrix
+PartOfRows = Float | SparseMatrix | DeviceMatrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class FoldBlock:
             zeros((sets, t)),
         )
 
-        def add(place: int, rows: Rows, x: Part) -> None:
+        def add(place: int, rows: Rows, x: PartOfRows) -> None:
             w, y = take_rows(self.weights, rows), take_rows(self.Y, rows)
             weighted = y * w[:, None]
             sums.weight[place] += xp.sum(w)
@@ -165,14 +165,14 @@ class FoldBlock:
             sums.xx[place, :] += squares
 
         with np.errstate(over="ignore", invalid="ignore"):
-            self._visit(add)
+            self.visit(add)
         return sums
 
     def products(self, order: NDArray[np.intp]) -> SetProducts:
         """Σ w x_b x_i over each set of rows, X less its shift: one pass."""
         values = place_of(self.X).zeros((len(order), len(self.sets), self.X.shape[1]))
 
-        def add(place: int, rows: Rows, x: Part) -> None:
+        def add(place: int, rows: Rows, x: PartOfRows) -> None:
             if isinstance(x, SparseMatrix | DeviceMatrix):
                 own = x.columns(order) * take_rows(self.weights, rows)
                 values[:, place, :] += x.product(own)
@@ -182,10 +182,10 @@ class FoldBlock:
 
         if isinstance(self.X, FileMatrix):
             self.X.take_along(order.tolist())
-        self._visit(add)
+        self.visit(add)
         return SetProducts(values)
 
-    def _visit(self, add: Callable[[int, Rows, Part], None]) -> None:
+    def visit(self, add: Callable[[int, Rows, PartOfRows], None]) -> None:
         """One pass: `add` gets each set's rows of each tile, less the shift, to use as it likes."""
         X = self.X
         if isinstance(X, DeviceMatrix):
@@ -215,8 +215,10 @@ class FoldBlock:
                         x -= self.shift
                     add(place, some, x)
 
-    def _visit_on_device(self, X: DeviceMatrix, add: Callable[[int, Rows, Part], None]) -> None:
-        """`_visit` with all rows of a set at once."""
+    def _visit_on_device(
+        self, X: DeviceMatrix, add: Callable[[int, Rows, PartOfRows], None]
+    ) -> None:
+        """`visit` with all rows of a set at once."""
         (shift,) = to_device(X.place, self.shift)
         for place, rows in enumerate(self.sets):
             if place not in self.numbers:
@@ -356,7 +358,7 @@ class FoldBlock:
         return SplitSums(values)
 
     @staticmethod
-    def _shares(loss: Loss, split: HeldOutRows, factors: Float) -> Float:
+    def shares(loss: Loss, split: HeldOutRows, factors: Float) -> Float:
         """e_j = w_j × the factor of its stratum (strata)."""
         shares: Float = split.weights[0] * factors[loss.strata(split.y[0].T)]
         return shares
@@ -382,12 +384,12 @@ class FoldBlock:
     def candidate_losses(self, loss: Loss, factors: Float, candidates: Candidates) -> SplitSums:
         """Σ e ℓ of each split with each of some candidates added, (K × c), tile by tile."""
         shares = [
-            self._shares(loss, split, own) for split, own in zip(self.splits, factors, strict=True)
+            self.shares(loss, split, own) for split, own in zip(self.splits, factors, strict=True)
         ]
         indices, means, beta, rho = candidates
         totals = np.zeros((len(self.splits), len(indices)))
         name = loss.name.removeprefix("balanced_")
-        for number, places, x in self._tiles_of_splits(indices):
+        for number, places, x in self.tiles_of_splits(indices):
             split = self.splits[number]
             x -= means[number]
             for some, columns in split.chosen(self.column, places):
@@ -398,7 +400,7 @@ class FoldBlock:
             )
         return SplitSums(totals)
 
-    def _tiles_of_splits(self, columns: NDArray[np.intp]) -> Iterator[tuple[int, slice, Float]]:
+    def tiles_of_splits(self, columns: NDArray[np.intp]) -> Iterator[tuple[int, slice, Float]]:
         """`tiles_of` the held-out rows of each split, with the number of the split.
 
         A file is read once for all of them, unless the columns are there already.

@@ -131,10 +131,7 @@ class FoldSpace:
         step = self.tau[:, :, index] / root
         self._L[:, s], self._V[:, s] = row, v
 
-        self.delta -= row * row
-        np.maximum(self.delta, self.penalty, out=self.delta)
-        self.norms += row * (row * q_q - 2.0 * q_z)
-        np.maximum(self.norms, 0.0, out=self.norms)
+        self._update_norms(row, q_z, q_q)
         self.inner += (step * q_q - q_r)[:, :, None] * row[:, None, :]
         self.inner -= step[:, :, None] * q_z[:, None, :]
         rho = step / root
@@ -209,6 +206,13 @@ class FoldSpace:
         norms = (c * (overlap @ c)).sum(axis=1)[:, None, :]
         squares: Float = self.energy[:, :, None] + rho * (2.0 * (q_r @ c) + rho * norms)
         return np.maximum(squares, 0.0)
+
+    def _update_norms(self, row: Float, q_z: Float, q_q: Float) -> None:
+        """δ and ‖z‖² after a pivot with l and q·z (K × n) and q·q (K × 1)."""
+        self.delta -= row * row
+        np.maximum(self.delta, self.penalty, out=self.delta)
+        self.norms += row * (row * q_q - 2.0 * q_z)
+        np.maximum(self.norms, 0.0, out=self.norms)
 
     def _grow(self) -> None:
         """Room for twice as many chosen features."""

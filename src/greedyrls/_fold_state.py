@@ -28,6 +28,8 @@ from ._fold_rows import FoldRows, local_block
 from ._fold_space import FoldSpace, HeldOut
 from ._folds import Folds
 from ._gram import GramColumns, Ranking
+from ._group_folds import GroupFoldSpace, fold_pairs
+from ._group_layout import layout_of
 from ._held_out import HeldOutRows
 from ._kernels import Float
 from ._losses import Loss, stratum_factors
@@ -51,6 +53,9 @@ class FoldData:
         self.folds = folds
         self.rows = _rows_of(problem, folds)
         self.train, self.test, self.total = self.rows.start()
+        # Features that are chosen together, or that cost something.
+        self.layout = layout_of(problem)
+        self.pairs = None if self.layout is None else fold_pairs(self.rows, self.layout)
         # A column has `sets` × n numbers; together they may be a quarter of X.
         waiting = problem.n_samples // (4 * self.rows.n_sets)
         if isinstance(problem.X, FileMatrix):
@@ -87,9 +92,8 @@ class FoldState:
         self.problem = data.problem
         self.criterion_loss = loss
         _check_memory(data.rows.n_splits, capacity, data.problem.n_features)
-        self.space = FoldSpace(
-            data.train, data.test, alpha, data.problem.fit_intercept, min(capacity, 64)
-        )
+        known = data.train, data.test, alpha, data.problem.fit_intercept, min(capacity, 64)
+        self.space = FoldSpace(*known) if data.pairs is None else GroupFoldSpace(*known, data.pairs)
         problem = data.problem
         column_bytes = 8 * data.folds.n_tested
         limit = int(max(_KEPT_BYTES, _KEPT_SHARE * problem.X.nbytes) // column_bytes)
@@ -121,6 +125,11 @@ class FoldState:
     def size(self) -> int:
         """How many features are chosen."""
         return self.space.size
+
+    @property
+    def selected(self) -> list[int]:
+        """The features that are chosen."""
+        return self.space.selected
 
     @property
     def candidates(self) -> NDArray[np.intp]:

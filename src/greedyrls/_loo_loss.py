@@ -63,7 +63,7 @@ class LossState(SelectionState):
                 moments: LossMoments = self.samples.total(partial(model_moments, loss=loss))
                 value, covariance = float(moments.values()[0]), moments.covariance()
             else:
-                Y, weights, used = self._whole()
+                Y, weights, used = self.rows_that_count()
                 predictions = self.samples.predictions()[:, None, used]
                 value = float(loss.values(Y, predictions, weights)[0])
                 covariance = loss.covariance(Y, predictions, weights)
@@ -71,7 +71,7 @@ class LossState(SelectionState):
             self._remembered = (self.size, value, error)
         return self._remembered[1:]
 
-    def _whole(self) -> tuple[Float, Float | None, NDArray[np.intp]]:
+    def rows_that_count(self) -> tuple[Float, Float | None, NDArray[np.intp]]:
         """Targets, weights and numbers of the rows that have a weight, for losses of all rows."""
         Y, weights = self.problem.Y, self.problem.weights
         if weights is None:
@@ -217,7 +217,7 @@ class LossState(SelectionState):
         X = self.problem.X
         if isinstance(X, FileMatrix):
             X.fetch(candidates.tolist())
-        Y, weights, used = self._whole()
+        Y, weights, used = self.rows_that_count()
         width = max(1, _GROUP_ELEMENTS // (len(rho) * self.problem.n_samples))
         for first in range(0, len(candidates), width):
             some = candidates[first : first + width]

@@ -135,9 +135,9 @@ def _outer_surface(
         covariance = fold_covariance(fold_losses[:, row].T, shares)
         if covariance is not None:
             errors[row] = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
-    row, chosen = pair_at(losses, size, len(problem.forced))
+    row, chosen = pair_at(losses, size, problem.n_forced)
     if size is None and size_rule == "1se":
-        pair = one_error_pair(losses, fold_losses, shares, len(problem.forced))
+        pair = one_error_pair(losses, fold_losses, shares, problem.n_forced)
         if pair is None:
             raise ValueError(
                 "size_rule='1se' needs standard errors, which there are none of for a single outer "

@@ -21,6 +21,11 @@ from ._files import FileMatrix
 from ._fold_criterion import FoldLoss
 from ._fold_state import FoldData, FoldState
 from ._folds import Folds, Split, make_folds
+from ._group_choice import GroupCriterion
+from ._group_criterion import GroupLeaveOneOut
+from ._group_fold_criterion import GroupFoldLoss
+from ._group_layout import GroupLayout
+from ._group_loss import GroupLeaveOneOutLoss
 from ._kernels import Float
 from ._loo_loss import LeaveOneOutLoss, LossState
 from ._losses import Loss, make_loss
@@ -33,6 +38,7 @@ from ._stream import StreamedMatrix
 
 Data = LooData | FoldData
 AnyState = SelectionState | FoldState
+AnyCriterion = Criterion | GroupCriterion
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,9 @@ class Plan:
         if not isinstance(X, FileMatrix):
             return
         splits = 0 if self.folds is None else self.folds.n_splits
-        needs = Needs(problem.n_targets, size, splits, 2 * splits + 1 if splits else 1)
+        needs = Needs(
+            problem.n_targets, problem.n_columns(size), splits, 2 * splits + 1 if splits else 1
+        )
         X.make_room(needs, verbose, self.block_rows, self.n_jobs)
         X.take_along(problem.forced)
 
@@ -72,13 +80,27 @@ class Plan:
             return LooData(problem, self.block_rows, is_shared, self.n_jobs)
         return FoldData(problem, self.folds)
 
-    def search(self, data: Data, alpha: float, capacity: int) -> tuple[AnyState, Criterion]:
+    def search(self, data: Data, alpha: float, capacity: int) -> tuple[AnyState, AnyCriterion]:
         """A search from the empty model."""
+        layout = data.layout
+        if layout is not None:
+            return self._search_groups(data, alpha, data.problem.n_columns(capacity), layout)
         if isinstance(data, FoldData):
             return FoldState(data, alpha, self.loss, capacity), FoldLoss()
         if self.loss.name == "squared":
             return SelectionState(data, alpha, capacity), LeaveOneOut(self.strategy)
         return LossState(data, alpha, self.loss, capacity), LeaveOneOutLoss()
+
+    def _search_groups(
+        self, data: Data, alpha: float, capacity: int, layout: GroupLayout
+    ) -> tuple[AnyState, GroupCriterion]:
+        """The same where features are chosen together, or cost something."""
+        if isinstance(data, FoldData):
+            return FoldState(data, alpha, self.loss, capacity), GroupFoldLoss(layout)
+        if self.loss.name == "squared":
+            state = SelectionState(data, alpha, capacity)
+            return state, GroupLeaveOneOut(layout, self.strategy)
+        return LossState(data, alpha, self.loss, capacity), GroupLeaveOneOutLoss(layout)
 
     def within(self, problem: Problem) -> Plan:
         """The plan for the training rows of an outer fold: the others have lost their weight."""
@@ -132,6 +154,7 @@ def make_plan(
 ) -> Plan:
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
+    _check_groups(problem, direction)
     if isinstance(problem.X, DeviceMatrix) and measure.name != "squared":
         raise not_on_device(f"loss={measure.name!r}")
     folds = folds_of(problem, cv, groups, labels)
@@ -154,11 +177,21 @@ def _check_direction(problem: Problem, direction: Direction) -> None:
             f"direction={direction.name!r} needs X in memory, and it is {kind}. Load it, or use "
             "direction='forward'."
         )
-    if problem.groups is not None or problem.costs is not None:
+
+
+def _check_groups(problem: Problem, direction: Direction) -> None:
+    """Where features cannot be chosen together, or by their costs."""
+    names = [
+        name
+        for name, given in (("feature_groups", problem.groups), ("feature_costs", problem.costs))
+        if given is not None
+    ]
+    if names and direction.name != "forward":
         raise ValueError(
-            f"direction={direction.name!r} takes features one by one: use direction='forward' with "
-            "feature_groups, feature_costs or budget."
+            f"direction={direction.name!r} does not go with {names[0]}; use direction='forward'."
         )
+    if names and isinstance(problem.X, DeviceMatrix):
+        raise not_on_device(names[0])
 
 
 def _device_folds(

@@ -237,7 +237,7 @@ def _joint(
     """The paths of all penalties; the one whose own loss is the smallest."""
     paths = list(search_paths(plan, data, alphas, request.limits, request.watch, checkpoint))
     tried = np.array([path.settings.alpha for path in paths])
-    least = len(data.problem.forced)
+    least = data.problem.n_forced
     surface = joint_surface(paths, tried, request.limits.size, size, least)
     total = sum((path.counters for path in paths), Counters())
     chosen = replace(paths[surface.row], surface=surface, counters=total)
@@ -301,17 +301,24 @@ def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> Sel
 def _with_size(path: SelectionPath, plan: Plan, data: Data, request: Request) -> SelectionPath:
     """The path with the size chosen by the rule, and why."""
     if not request.is_automatic:
-        return replace(path, size_choice=_given_size(path))
+        return replace(path, size_choice=_given_size(path, data.problem.unit))
     stopped = path.stop_reason.sentence
     if path.stop_reason is StopReason.REACHED:
         stopped = f"The search ended with the largest size tried, {len(path)}."
-    forced = len(data.problem.forced)
+    forced = data.problem.n_forced
     if path.surface is not None and path.surface.rule == "nested":
-        choice = _nested_size(path, path.surface, forced, request, stopped)
+        unit = data.problem.unit
+        choice = _nested_size(path, path.surface, forced, request, stopped, unit)
     else:
         covariance = _covariance(path, plan, data) if request.size_rule == "1se" else None
         choice = choose_size(
-            request.size_rule, path.losses, covariance, forced, plan.measure, stopped
+            request.size_rule,
+            path.losses,
+            covariance,
+            forced,
+            plan.measure,
+            stopped,
+            data.problem.unit,
         )
     if choice.size == request.limits.size and request.is_capped:
         hint = f"{choice.sentence} More features may do better (max_features)."
@@ -332,20 +339,25 @@ def _exchanged(path: SelectionPath, plan: Plan, data: Data, request: Request) ->
     return replace(found, size_choice=replace(choice, sentence=f"{choice.sentence} {told}"))
 
 
-def _given_size(path: SelectionPath) -> SizeChoice:
-    count = f"{len(path)} feature{'' if len(path) == 1 else 's'}"
+def _given_size(path: SelectionPath, unit: str) -> SizeChoice:
+    count = f"{len(path)} {unit}{'' if len(path) == 1 else 's'}"
     if path.stop_reason in (StopReason.REACHED, StopReason.EXHAUSTED):
         return SizeChoice(len(path), "given", f"{count}, as asked.")
     return SizeChoice(len(path), "given", f"{count}. {path.stop_reason.sentence}")
 
 
 def _nested_size(
-    path: SelectionPath, surface: AlphaSurface, forced: int, request: Request, stopped: str
+    path: SelectionPath,
+    surface: AlphaSurface,
+    forced: int,
+    request: Request,
+    stopped: str,
+    unit: str,
 ) -> SizeChoice:
     """The size that was chosen together with the penalty."""
     size = min(surface.size, len(path))
     measure = f"held-out loss of the outer folds, {surface.losses[surface.row, size - 1]:.6g}"
-    count = f"{size} feature{'' if size == 1 else 's'}"
+    count = f"{size} {unit}{'' if size == 1 else 's'}"
     best_row, best_size = best_pair(surface.losses, forced)
     is_best = (surface.row, surface.size) == (best_row, best_size)
     if request.size_rule == "min" or is_best:
@@ -360,7 +372,7 @@ def _nested_size(
         why = (
             f"the fewest whose {measure}, is within one standard error of the difference "
             f"({error:.6g}) of the smallest, {surface.losses[best_row, best_size - 1]:.6g} at "
-            f"{best_size} features with alpha={surface.alphas[best_row]:.4g}"
+            f"{best_size} {unit}s with alpha={surface.alphas[best_row]:.4g}"
         )
     sentence = f"{count} chosen by rule '{request.size_rule}': {why}. {stopped}"
     return SizeChoice(size, request.size_rule, sentence)

@@ -20,6 +20,9 @@ from ._device import DeviceMatrix
 from ._features import FeatureSpace, Pivot
 from ._files import FileMatrix
 from ._gram import GramColumns, Ranking
+from ._group_blocks import pair_products
+from ._group_layout import layout_of
+from ._group_space import GroupSpace
 from ._kernels import Float
 from ._matrix import Matrix, PassedMatrix, place_of
 from ._matrix import take as take_rows
@@ -121,6 +124,15 @@ class LooData:
         if is_sparse:
             self.is_rare = self.samples.entry_counts() <= _RARE_SHARE * problem.n_samples
         self.constant = places_of(self.start.diagonal == 0.0)
+        # Features that are chosen together, or that cost something.
+        self.layout = layout_of(problem)
+        self.pairs = np.zeros(0)
+        if self.layout is not None and self.layout.n_pairs:
+            self.samples.passes += 1
+            self.pairs = self.samples.total(partial(pair_products, layout=self.layout)).values
+            is_constant = np.zeros(problem.n_features, dtype=bool)
+            is_constant[self.constant] = True
+            self.pairs[is_constant[self.layout.left] | is_constant[self.layout.right]] = 0.0
         with np.errstate(all="ignore"):
             self.statistics = self.samples.statistics()
         _check_start(problem, self.statistics)
@@ -165,11 +177,11 @@ class SelectionState:
         self.problem = problem = data.problem
         self.samples = data.samples.fork()
         self.start = data.start
-        self.features = FeatureSpace(
-            data.start.diagonal,
-            data.start.correlation,
-            np.full(problem.n_features, alpha),
-            capacity,
+        known = data.start.diagonal, data.start.correlation, np.full(problem.n_features, alpha)
+        self.features = (
+            FeatureSpace(*known, capacity)
+            if data.layout is None
+            else GroupSpace(*known, capacity, data.layout, data.pairs)
         )
         fewest = _SPREAD_ROWS if data.samples.place.is_host else _DEVICE_SPREAD_ROWS
         self.features.follows_spread = problem.n_samples >= fewest
@@ -230,6 +242,11 @@ class SelectionState:
     def size(self) -> int:
         """How many features are chosen."""
         return self.features.size
+
+    @property
+    def selected(self) -> list[int]:
+        """The features that are chosen."""
+        return self.features.selected
 
     @property
     def candidates(self) -> NDArray[np.intp]:

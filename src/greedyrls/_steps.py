@@ -23,6 +23,7 @@ class StopReason(enum.Enum):
     NO_IMPROVEMENT = "no_improvement"
     EXHAUSTED = "exhausted"
     NUMERICAL_LIMIT = "numerical_limit"
+    BUDGET = "budget"
 
     @property
     def sentence(self) -> str:
@@ -41,6 +42,7 @@ _SENTENCES = {
     StopReason.NUMERICAL_LIMIT: (
         "The penalty alpha is lost in the rounding of the data; the steps made so far are kept."
     ),
+    StopReason.BUDGET: "The budget is spent: no other feature is affordable.",
 }
 
 
@@ -194,6 +196,10 @@ class Settings:
     refit_alpha: float | Literal["same", "loo"] = "same"
     direction: DirectionName = "forward"
     backward_ratio: float | None = None  # of direction "foba"
+    feature_groups: tuple[tuple[int, ...], ...] | None = None  # of two columns or more
+    group_names: tuple[str, ...] | None = None  # of these
+    feature_costs: tuple[float, ...] | None = None  # of all columns; of a group they are added up
+    budget: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
