@@ -127,11 +127,6 @@ class FoldState:
         return self.space.size
 
     @property
-    def selected(self) -> list[int]:
-        """The features that are chosen."""
-        return self.space.selected
-
-    @property
     def candidates(self) -> NDArray[np.intp]:
         """Features that may be added."""
         return np.flatnonzero(self.barred < 0.0)

@@ -51,9 +51,9 @@ class GroupSpace(FeatureSpace):
         both -= left[1] * right[0]
         self.pair_norms += both
 
-    def rebuild(self, columns: Float) -> None:
+    def rebuild(self, columns: Float, inverse: Float | None = None) -> None:
         """Everything anew, pairs as well."""
-        super().rebuild(columns)
+        super().rebuild(columns, inverse)
         s = self.size
         beta = self._inverse[:s, :s].T @ self._L[:s]
         beta *= np.sqrt(self._penalties[:s, None])

@@ -205,7 +205,7 @@ class LossState(SelectionState):
             values = self.samples.total(question).values
             losses = values if self.factors is not None else values / self.problem.n_samples
         else:
-            Y, weights, used = self._whole()
+            Y, weights, used = self.rows_that_count()
             parts = self.samples.each(partial(removal_predictions, removals=removals))
             losses = loss.values(Y, np.concatenate(parts, axis=2)[:, :, used], weights)
         return losses, TIE * np.abs(losses) + _ROUNDING * self.initial_loss

@@ -19,6 +19,7 @@ from ._cluster_folds import ClusterFolds
 from ._device import DeviceMatrix
 from ._directions import backward, exchanges, retreat
 from ._files import FileMatrix
+from ._group_choice import GroupCriterion
 from ._group_search import any_moves
 from ._kernels import Float
 from ._lanes import LanePath, LooLanes
@@ -223,6 +224,7 @@ def search_path(
     else:
         run.consume(steps(), plan.direction.name in ("forward", "swap"))
     if plan.direction.name == "swap":
+        assert not isinstance(criterion, GroupCriterion)
         run.exchange(exchanges(state, criterion, watch.n_runners_up, problem.forced))
     return make_path(plan, state, alpha, run, initial_loss, began, Counters(passes=first_pass))
 
@@ -285,6 +287,7 @@ def exchange_path(
     began, alpha = time.perf_counter(), path.settings.alpha
     forced = data.problem.forced
     state, criterion = plan.search(data, alpha, size)
+    assert not isinstance(criterion, GroupCriterion)
     state.keep_columns(path.indices.tolist())
     state.move_to(path.features(size).tolist())
     run = Run(Limits(size), watch, (*path.steps, *retreat(path.sets, size)))

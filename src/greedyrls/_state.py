@@ -244,11 +244,6 @@ class SelectionState:
         return self.features.size
 
     @property
-    def selected(self) -> list[int]:
-        """The features that are chosen."""
-        return self.features.selected
-
-    @property
     def candidates(self) -> NDArray[np.intp]:
         """Features that may be added."""
         return places_of(self.barred < 0.0)
