@@ -79,6 +79,8 @@ ROOMS = [
     "_fold_space",
     "_fold_state",
     "_fold_criterion",
+    "_fold_inverses",
+    "_many_folds",
     "_plan",
     "_all_features",
     "_surface",

@@ -396,7 +396,7 @@ class RowBlock:
         height = max(_LEAST_ROWS, _LOSS_ELEMENTS // self.X.shape[1])
         for top in range(0, len(self.d), height):
             rows = np.arange(top, min(len(self.d), top + height))
-            Z = self._tile(rows, None, beta)
+            Z = self.tile(rows, None, beta)
             errors = tiles.loo_errors(Z, self.r[:, rows], self.d[rows], delta, rho)
             if self.root_weights is not None:
                 errors /= self.positive_root()[rows, None]
@@ -416,7 +416,7 @@ class RowBlock:
         height = max(_LEAST_ROWS, _LOSS_ELEMENTS // max(1, len(candidates)))
         for top in range(0, len(rows), height):
             some = slice(top, min(len(rows), top + height))
-            Z[:, some] = self._tile(rows[some], candidates, beta).T
+            Z[:, some] = self.tile(rows[some], candidates, beta).T
         return Leftovers(rows, len(first), candidates, Z)
 
     def kept_losses(
@@ -451,7 +451,7 @@ class RowBlock:
         root = self.root_weights
         return np.ones(len(self.d)) if root is None else np.where(root > 0.0, root, 1.0)
 
-    def _tile(self, rows: NDArray[np.intp], columns: NDArray[np.intp] | None, beta: Float) -> Float:
+    def tile(self, rows: NDArray[np.intp], columns: NDArray[np.intp] | None, beta: Float) -> Float:
         """z of some candidates (or all) in some rows, (rows × c), in the memory order of X.
 
         beta (|S| × c) are the coefficients of these candidates.
@@ -479,7 +479,7 @@ class RowBlock:
         codes, r, d = self.y[0] / self.positive_root(), self.r[0], self.d
 
         def look(rows: NDArray[np.intp], columns: NDArray[np.intp]) -> tiles.Flags:
-            Z = self._tile(rows, columns, beta[:, columns])
+            Z = self.tile(rows, columns, beta[:, columns])
             return tiles.loo_wrong(Z, codes[rows], r[rows], d[rows], delta[columns], rho[columns])
 
         def look_at_pairs(pairs: NDArray[np.intp], columns: NDArray[np.intp]) -> tiles.Flags:

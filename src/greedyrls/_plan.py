@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,11 +24,21 @@ from ._folds import Folds, Split, make_folds
 from ._kernels import Float
 from ._loo_loss import LeaveOneOutLoss, LossState
 from ._losses import Loss, make_loss
+from ._many_folds import ManyFoldData, ManyFoldLoss, ManyFoldState, suits_many_folds
 from ._matrix import not_on_device
 from ._namespace import as_float, is_foreign, to_host
 from ._problem import Problem, is_whole
 from ._state import LooData, SelectionState
 from ._stream import StreamedMatrix
+
+# Rows of a fold up to which leaving it out by one factor is the faster way; with up to the second
+# number it is worth its time where a model for each fold would take much memory (folds × features).
+_SMALL_FOLD = 16
+_MIDDLE_FOLD = 64
+_MUCH_MEMORY = 1 << 18
+# Fewer folds, or folds × features, are no matter either way.
+_MANY_FOLDS = 32
+_WORTH_IT = 1 << 14
 
 Data = LooData | FoldData
 AnyState = SelectionState | FoldState
@@ -67,12 +78,16 @@ class Plan:
         """What searches on the problem share; one pass over X."""
         if self.folds is None:
             return LooData(problem, self.block_rows, is_shared, self.n_jobs)
+        if isinstance(self.folds, Folds) and is_for_many_folds(problem, self.loss, self.folds):
+            return ManyFoldData(problem, self.folds, is_shared)
         return FoldData(problem, self.folds)
 
     def search(self, data: Data, alpha: float, capacity: int) -> tuple[AnyState, Criterion]:
         """A search from the empty model."""
         if isinstance(data, FoldData):
             return FoldState(data, alpha, self.loss, capacity), FoldLoss()
+        if isinstance(data, ManyFoldData):
+            return ManyFoldState(data, alpha, capacity), ManyFoldLoss()
         if self.loss.name == "squared":
             return SelectionState(data, alpha, capacity), LeaveOneOut(self.strategy)
         return LossState(data, alpha, self.loss, capacity), LeaveOneOutLoss()
@@ -97,22 +112,43 @@ class Plan:
         return replace(self, folds=folds)
 
 
+def is_for_many_folds(problem: Problem, loss: Loss, folds: Folds) -> bool:
+    """Whether one factor for all folds costs less than a model for each.
+
+    Measured: a step costs about as much for a fold and candidate, with a model for each, as for 20
+    rows and a candidate, whatever the fold. Models for each take 16·K·|S|·n bytes, besides.
+    """
+    size, entries = problem.n_samples / folds.n_splits, folds.n_splits * problem.n_features
+    is_cheaper = size <= _SMALL_FOLD or (size <= _MIDDLE_FOLD and entries > _MUCH_MEMORY)
+    return (
+        loss.name == "squared"
+        and isinstance(problem.X, np.ndarray)
+        and folds.n_splits >= _MANY_FOLDS
+        and entries >= _WORTH_IT
+        and is_cheaper
+        and suits_many_folds(problem, folds)
+    )
+
+
 def _folds_within(folds: Folds | ClusterFolds, problem: Problem) -> Folds | ClusterFolds | None:
     """Splits that have training and test rows among those that have a weight, if there are any."""
     if isinstance(folds, ClusterFolds):
         assert isinstance(problem.X, ClusterMatrix)
         return folds_within(problem.X, folds)
-    left = splits_within(folds, problem.has_weight)
-    return replace(folds, splits=tuple(left)) if left else None
+    left = tuple(splits_within(folds, problem.has_weight))
+    return replace(folds, splits=left) if left else None
 
 
-def splits_within(folds: Folds, counted: NDArray[np.bool_]) -> list[Split]:
+def splits_within(folds: Folds, counted: NDArray[np.bool_]) -> Iterator[Split]:
     """Splits that have training and test rows among some."""
-    return [
-        split
-        for split in folds.splits
-        if split.n_trained_on(counted) > 0 and counted[split.test].any()
-    ]
+    for split in folds.splits:
+        if split.n_trained_on(counted) > 0 and counted[split.test].any():
+            yield split
+
+
+def has_splits_within(folds: Folds, counted: NDArray[np.bool_]) -> bool:
+    """Whether there are any: of many folds the first few tell."""
+    return next(splits_within(folds, counted), None) is not None
 
 
 def make_plan(

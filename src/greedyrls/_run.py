@@ -259,6 +259,7 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
     """Whether lanes can make these searches, and are faster."""
     return (
         plan.loss.name == "squared"
+        and plan.folds is None
         and plan.strategy == "auto"
         and plan.block_rows is None
         and plan.n_jobs == 1

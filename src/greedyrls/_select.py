@@ -17,6 +17,7 @@ from ._files import FileMatrix
 from ._fingerprint import identity_of
 from ._fold_state import FoldData
 from ._kernels import Float
+from ._many_folds import ManyFoldData
 from ._matrix import PassedMatrix, not_on_device
 from ._namespace import to_host
 from ._nested import Nested, chosen_of, joint_surface, nested_surface
@@ -349,8 +350,8 @@ def _nested_size(
 def _covariance(path: SelectionPath, plan: Plan, data: Data) -> Float | None:
     """Of the losses of all sizes, from samples or splits."""
     fold_losses = path.fold_losses
-    if fold_losses is not None and isinstance(data, FoldData):
-        return fold_covariance(fold_losses, data.test.weight / data.test.weight.sum())
+    if fold_losses is not None and isinstance(data, FoldData | ManyFoldData):
+        return fold_covariance(fold_losses, data.fold_shares)
     assert isinstance(data, LooData)
     curve = LooCurve(data.samples, data.problem, chosen_of(path), plan.loss)
     return curve.covariance(path.settings.alpha)

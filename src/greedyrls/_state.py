@@ -266,8 +266,7 @@ class SelectionState:
         beta = self.features.beta(index)
         if self.size and pivot.delta < _REFINED_PIVOT * self.features.pivot_scale(index):
             beta, pivot = self._refined(index, beta)
-        along = self.features.anchor_along(index, pivot.norm)
-        self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
+        self._move(index, beta, pivot, self.features.anchor_along(index, pivot.norm))
         drift = self.features.add(index, column, beta, pivot)
         self.barred[index] = np.inf
         self.largest_drift = max(self.largest_drift, drift)
@@ -276,6 +275,10 @@ class SelectionState:
         self.statistics = self.samples.statistics()
         if self.statistics.smallest_d < _SMALLEST_D:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
+
+    def _move(self, index: int, beta: Float, pivot: Pivot, along: Float | None) -> None:
+        """The rows after a step; along (t) is what the anchor loses, if there is one."""
+        self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
 
     def _refined(self, index: int, beta: Float) -> tuple[Float, Pivot]:
         """β corrected by what X_S'z and Pβ differ by, and the feature measured with it.
