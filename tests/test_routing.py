@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
+from greedyrls import GreedyRLSClassifier, GreedyRLSRanker, GreedyRLSRegressor, greedy_path
 
 BOTH = [GreedyRLSRegressor, GreedyRLSClassifier]
 M = 60
@@ -178,3 +178,37 @@ def test_without_routing_a_pipeline_takes_names_with_underscores() -> None:
     scaled = StandardScaler().fit_transform(X)
     direct = GreedyRLSRegressor(3, alpha=1.0, cv=GroupKFold(3)).fit(scaled, y, **given)
     assert_same_model(pipeline[-1], direct)
+
+
+def ranking() -> dict[str, Any]:
+    rng = np.random.default_rng(5)
+    groups = rng.permutation(np.arange(M) % 12)
+    X = rng.standard_normal((M, 8)) + rng.standard_normal((12, 8))[groups]
+    y = np.digitize(X[:, 2] - X[:, 5] + rng.standard_normal(M), [-1.0, 0.0, 1.0])
+    return {"X": X, "y": y, "sample_weight": rng.choice([0.5, 1.0, 4.0], M), "groups": groups}
+
+
+def test_requests_of_the_ranker() -> None:
+    model = GreedyRLSRanker()
+    assert set(model.get_metadata_routing().fit.requests) == {"sample_weight", "groups"}
+    assert set(model.get_metadata_routing().score.requests) == {"groups"}
+    assert not model.get_metadata_routing().predict.requests
+
+
+def test_queries_are_routed_to_the_fit_and_the_score_of_a_ranker() -> None:
+    given = ranking()
+    X, y = given.pop("X"), given.pop("y")
+    model = GreedyRLSRanker(3, alpha=1.0)
+    model.set_fit_request(sample_weight=True, groups=True).set_score_request(groups=True)
+    pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
+    result = cross_validate(
+        pipeline, X, y, cv=GroupKFold(3), params=given, return_estimator=True, error_score="raise"
+    )
+    w, groups = given["sample_weight"], given["groups"]
+    for fold, (train, test) in enumerate(GroupKFold(3).split(X, y, groups)):
+        scaler = StandardScaler().fit(X[train])
+        direct = GreedyRLSRanker(3, alpha=1.0)
+        direct.fit(scaler.transform(X[train]), y[train], groups[train], w[train])
+        assert_same_model(result["estimator"][fold][-1], direct)
+        expected = direct.score(scaler.transform(X[test]), y[test], groups[test])
+        assert result["test_score"][fold] == pytest.approx(expected, rel=1e-9)

@@ -205,7 +205,7 @@ def _settings(settings: JsonObject) -> Settings:
         settings.one_of("loss", get_args(LossName))
     refit: Any = settings.value("refit_alpha")
     if isinstance(refit, str):
-        settings.one_of("refit_alpha", ("same", "loo"))
+        settings.one_of("refit_alpha", ("same", "loo", "cv"))
     else:
         refit = settings.positive("refit_alpha", zero_too=False)
     return Settings(

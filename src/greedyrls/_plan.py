@@ -247,6 +247,35 @@ def tested_rows(problem: Problem, folds: Folds | None) -> list[NDArray[np.intp]]
     return [split.test for split in folds.splits]
 
 
+def rows_for_refit(rule: float | str, plan: Plan, data: Data) -> LooData | None:
+    """What a rule for the penalty of models on chosen features looks at, if it looks at rows."""
+    if rule == "loo":
+        return data if isinstance(data, LooData) else LooData(data.problem)
+    if rule == "cv":
+        if isinstance(data, ManyFoldData):
+            return data
+        assert isinstance(plan.folds, Folds)
+        return ManyFoldData(data.problem, plan.folds)
+    return None
+
+
+def check_refit_folds(problem: Problem, plan: Plan) -> None:
+    """Raise an error if models on chosen features cannot be judged by the folds of the search."""
+    reason = None
+    if not isinstance(plan.folds, Folds):
+        reason = "leave-one-out" if plan.folds is None else "folds on a cluster"
+    elif plan.loss.name != "squared":
+        reason = f"loss {plan.loss.name!r}"
+    elif isinstance(problem.X, FileMatrix | DeviceMatrix):
+        reason = "X in a file or on a device"
+    elif not suits_many_folds(problem, plan.folds):
+        reason = f"folds ({plan.folds.description}) that do not test every row exactly once"
+    if reason is not None:
+        raise ValueError(
+            f"refit_alpha='cv' is not there for {reason}; use 'loo', 'same' or a number."
+        )
+
+
 def positive_rows(weights: Float | None, rows: NDArray[np.intp]) -> NDArray[np.intp]:
     """Those of the rows that have a weight."""
     return rows if weights is None else rows[weights[rows] > 0.0]

@@ -22,7 +22,7 @@ from ._matrix import PassedMatrix, not_on_device
 from ._namespace import to_host
 from ._nested import Nested, chosen_of, joint_surface, nested_surface
 from ._path import SelectionPath
-from ._plan import Data, Plan
+from ._plan import Data, Plan, rows_for_refit
 from ._problem import Problem
 from ._request import Request
 from ._run import search_path, search_paths
@@ -283,11 +283,9 @@ def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> Sel
     path = replace(path, settings=replace(path.settings, refit_alpha=refit))
     if refit == "same":
         return path
-    loo_data = None
-    if refit == "loo":
-        loo_data = data if isinstance(data, LooData) else LooData(data.problem)
+    rows = rows_for_refit(refit, plan, data)
     penalties = model_penalties(
-        refit, path.settings.alpha, loo_data, chosen_of(path), plan.loss, is_fine=True
+        refit, path.settings.alpha, rows, chosen_of(path), plan.loss, is_fine=True
     )
     return replace(path, refit_alphas=tuple(penalties.tolist()))
 

@@ -131,7 +131,7 @@ class Settings:
     single_target: bool = True
     loss: str = "squared"
     cv: str = "loo"
-    refit_alpha: float | Literal["same", "loo"] = "same"
+    refit_alpha: float | Literal["same", "loo", "cv"] = "same"
 
 
 @dataclass(frozen=True, slots=True)
