@@ -197,18 +197,23 @@ def test_requests_of_the_ranker() -> None:
 
 def test_queries_are_routed_to_the_fit_and_the_score_of_a_ranker() -> None:
     given = ranking()
-    X, y = given.pop("X"), given.pop("y")
+    X, y, groups = given["X"], given["y"], given["groups"]
     model = GreedyRLSRanker(3, alpha=1.0)
-    model.set_fit_request(sample_weight=True, groups=True).set_score_request(groups=True)
-    pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
+    model.set_fit_request(groups=True).set_score_request(groups=True)
+    pipeline = make_pipeline(StandardScaler(), model)
     result = cross_validate(
-        pipeline, X, y, cv=GroupKFold(3), params=given, return_estimator=True, error_score="raise"
+        pipeline,
+        X,
+        y,
+        cv=GroupKFold(3),
+        params={"groups": groups},
+        return_estimator=True,
+        error_score="raise",
     )
-    w, groups = given["sample_weight"], given["groups"]
     for fold, (train, test) in enumerate(GroupKFold(3).split(X, y, groups)):
         scaler = StandardScaler().fit(X[train])
         direct = GreedyRLSRanker(3, alpha=1.0)
-        direct.fit(scaler.transform(X[train]), y[train], groups[train], w[train])
+        direct.fit(scaler.transform(X[train]), y[train], groups[train])
         assert_same_model(result["estimator"][fold][-1], direct)
         expected = direct.score(scaler.transform(X[test]), y[test], groups[test])
         assert result["test_score"][fold] == pytest.approx(expected, rel=1e-9)

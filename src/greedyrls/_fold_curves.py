@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ._choice import NumericalLimit
-from ._curves import Chosen, pivots
+from ._chosen import Chosen, pivots
 from ._kernels import Float
 from ._many_folds import ManyFoldData
 
@@ -27,29 +27,35 @@ class FoldCurve:
         self._columns = np.concatenate(parts) if parts else np.empty((0, block.n_rows))
         self._r = block.r
 
-    def errors(self, penalty: float) -> Iterator[Float]:
-        """Held-out errors (t × m), scaled by √w, with 1, 2, … features.
+    def errors(self, penalty: float) -> Iterator[tuple[int, Float]]:
+        """Held-out errors (t × m), scaled by √w, of the models of all sizes, with their places.
 
-        They end where the penalty is lost in the rounding of the data.
+        Those are left out for which the penalty is lost in the rounding of the data.
         """
-        model = pivots(self._chosen, penalty)
-        if model is None:
+        models = pivots(self._chosen, penalty)
+        if models is None:
             return
-        inverses, r = self._data.inverses.copy(), self._r.copy()
-        for q, step in zip(model.inverse @ self._columns, model.steps, strict=True):
-            try:
-                inverses.add(q, 1.0)
-            except NumericalLimit:
-                return
-            r -= step[:, None] * q
-            yield inverses.times(r)
+        first = 0
+        for chain, model in zip(self._chosen.chains, models, strict=True):
+            inverses, r = self._data.inverses.copy(), self._r.copy()
+            ends = {int(end): first + place for place, end in enumerate(chain.ends)}
+            first += len(ends)
+            columns = model.inverse @ self._columns[chain.places]
+            for count, (q, step) in enumerate(zip(columns, model.steps, strict=True), 1):
+                try:
+                    inverses.add(q, 1.0)
+                except NumericalLimit:
+                    break
+                r -= step[:, None] * q
+                if count in ends:
+                    yield ends[count], inverses.times(r)
 
     def losses(self, penalties: Float) -> Float:
         """Of each penalty and size, (G × k); infinite where a penalty is lost in rounding."""
-        losses = np.full((len(penalties), len(self._chosen.indices)), np.inf)
+        losses = np.full((len(penalties), self._chosen.n_models), np.inf)
         count = self._data.fold_weights.sum() * len(self._r)
         for place, penalty in enumerate(penalties):
-            for size, errors in enumerate(self.errors(float(penalty))):
+            for size, errors in self.errors(float(penalty)):
                 losses[place, size] = np.square(errors).sum() / count
         losses[~np.isfinite(losses)] = np.inf
         return losses
@@ -61,7 +67,7 @@ class FoldCurve:
         """
         found = np.full((len(penalties), *self._r.shape), np.nan)
         for penalty in np.unique(penalties):
-            for size, errors in enumerate(self.errors(float(penalty))):
+            for size, errors in self.errors(float(penalty)):
                 if penalties[size] == penalty:
                     found[size] = errors
         return found

@@ -16,6 +16,7 @@ from ._cluster_folds import ClusterFolds, check_cluster_loss, cluster_folds, fol
 from ._criterion import LeaveOneOut, Strategy
 from ._dask import fold_ids
 from ._device import DeviceMatrix
+from ._direction import FORWARD, Direction
 from ._file_memory import Needs
 from ._files import FileMatrix
 from ._fold_criterion import FoldLoss
@@ -53,6 +54,7 @@ class Plan:
     strategy: Strategy = "auto"
     block_rows: int | None = None
     n_jobs: int = 1
+    direction: Direction = FORWARD
 
     @property
     def cv(self) -> str:
@@ -78,9 +80,21 @@ class Plan:
         """What searches on the problem share; one pass over X."""
         if self.folds is None:
             return LooData(problem, self.block_rows, is_shared, self.n_jobs)
-        if isinstance(self.folds, Folds) and is_for_many_folds(problem, self.loss, self.folds):
+        if isinstance(self.folds, Folds) and self._is_for_many_folds(problem, self.folds):
             return ManyFoldData(problem, self.folds, is_shared)
         return FoldData(problem, self.folds)
+
+    def _is_for_many_folds(self, problem: Problem, folds: Folds) -> bool:
+        """Whether all folds are to be left out by one factor: if it can be, and costs less."""
+        return (
+            self.loss.name == "squared"
+            and self.direction.name == "forward"
+            and problem.groups is None
+            and problem.costs is None
+            and isinstance(problem.X, np.ndarray)
+            and are_many(folds, problem.n_features)
+            and suits_many_folds(problem, folds)
+        )
 
     def search(self, data: Data, alpha: float, capacity: int) -> tuple[AnyState, Criterion]:
         """A search from the empty model."""
@@ -112,22 +126,15 @@ class Plan:
         return replace(self, folds=folds)
 
 
-def is_for_many_folds(problem: Problem, loss: Loss, folds: Folds) -> bool:
+def are_many(folds: Folds, n_features: int) -> bool:
     """Whether one factor for all folds costs less than a model for each.
 
     Measured: a step costs about as much for a fold and candidate, with a model for each, as for 20
     rows and a candidate, whatever the fold. Models for each take 16·K·|S|·n bytes, besides.
     """
-    size, entries = problem.n_samples / folds.n_splits, folds.n_splits * problem.n_features
+    size, entries = folds.n_samples / folds.n_splits, folds.n_splits * n_features
     is_cheaper = size <= _SMALL_FOLD or (size <= _MIDDLE_FOLD and entries > _MUCH_MEMORY)
-    return (
-        loss.name == "squared"
-        and isinstance(problem.X, np.ndarray)
-        and folds.n_splits >= _MANY_FOLDS
-        and entries >= _WORTH_IT
-        and is_cheaper
-        and suits_many_folds(problem, folds)
-    )
+    return folds.n_splits >= _MANY_FOLDS and entries >= _WORTH_IT and is_cheaper
 
 
 def _folds_within(folds: Folds | ClusterFolds, problem: Problem) -> Folds | ClusterFolds | None:
@@ -161,6 +168,7 @@ def make_plan(
     strategy: Strategy = "auto",
     block_rows: int | None = None,
     n_jobs: int | None = None,
+    direction: Direction = FORWARD,
 ) -> Plan:
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
@@ -170,7 +178,7 @@ def make_plan(
     if isinstance(problem.X, StreamedMatrix) and folds is not None:
         raise not_on_device("Folds of data that are streamed")
     check_loss(measure, problem, folds)
-    return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs))
+    return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs), direction)
 
 
 def _device_folds(
