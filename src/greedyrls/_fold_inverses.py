@@ -26,7 +26,7 @@ Rows = NDArray[np.intp]
 Tile = Callable[[Rows, Rows | None], Float]
 
 # Folds of more rows are kept as columns: a product with M_q would cost more than with these.
-DENSE_ROWS = 128
+DENSE_ROWS = 64
 # Elements of z worked on at a time: temporaries stay in the cache.
 _ELEMENTS = 1 << 17
 _LEAST_COLUMNS = 16

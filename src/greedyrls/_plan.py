@@ -35,7 +35,7 @@ from ._stream import StreamedMatrix
 # Rows of a fold up to which leaving it out by one factor is the faster way; with up to the second
 # number it is worth its time where a model for each fold would take much memory (folds × features).
 _SMALL_FOLD = 16
-_MIDDLE_FOLD = 64
+_MIDDLE_FOLD = 32
 _MUCH_MEMORY = 1 << 18
 # Fewer folds, or folds × features, are no matter either way.
 _MANY_FOLDS = 32
