@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor
+from greedyrls import GreedyRLSClassifier, GreedyRLSRanker, GreedyRLSRegressor
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:
@@ -28,6 +28,8 @@ def expected_failures(estimator: Any) -> dict[str, str]:
         GreedyRLSRegressor(1.0, alpha=1.0),
         GreedyRLSClassifier(),
         GreedyRLSClassifier(1.0, alpha=1.0),
+        GreedyRLSRanker(),
+        GreedyRLSRanker(1.0, alpha=1.0),
     ],
     expected_failed_checks=expected_failures,
 )

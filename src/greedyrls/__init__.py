@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ._greedy import extend_path, greedy_path
     from ._linear_model import LinearModel
     from ._path import SelectionPath
+    from ._ranker import GreedyRLSRanker
     from ._selection_result import SelectionResult
     from ._size import SizeChoice
     from ._steps import Counters, Step, StopReason
@@ -22,6 +23,7 @@ __all__ = [
     "AlphaSurface",
     "Counters",
     "GreedyRLSClassifier",
+    "GreedyRLSRanker",
     "GreedyRLSRegressor",
     "LinearModel",
     "SelectionPath",
@@ -39,6 +41,7 @@ _MODULES = {
     "AlphaSurface": "_surface",
     "Counters": "_steps",
     "GreedyRLSClassifier": "_estimators",
+    "GreedyRLSRanker": "_ranker",
     "GreedyRLSRegressor": "_estimators",
     "LinearModel": "_linear_model",
     "SelectionPath": "_path",
@@ -51,7 +54,7 @@ _MODULES = {
 }
 
 
-_SUBMODULES = ("assess", "export", "files", "plots", "reference", "report")
+_SUBMODULES = ("assess", "export", "files", "metrics", "plots", "reference", "report")
 
 
 def __getattr__(name: str) -> Any:

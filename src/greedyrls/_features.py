@@ -129,6 +129,11 @@ class FeatureSpace:
             self._waiting = []
         return self._gram[: self.size, : self.size]
 
+    @property
+    def inverse(self) -> Float:
+        """L_SS⁻¹, (|S| × |S|) lower triangular: its product with X_S' has the q_s as rows."""
+        return self._inverse[: self.size, : self.size]
+
     def coefficients(self, indices: NDArray[np.intp]) -> Coefficients:
         """β and the penalty terms of some candidates: O(|S|² c)."""
         s = self.size

@@ -69,6 +69,12 @@ class FoldData:
         """Over the data, so far."""
         return self.rows.passes
 
+    @property
+    def fold_shares(self) -> Float:
+        """What each split counts in the loss, (K)."""
+        shares: Float = self.test.weight / self.test.weight.sum()
+        return shares
+
 
 def _rows_of(problem: Problem, folds: Folds | ClusterFolds) -> FoldRows:
     """The rows with their splits, here or on a cluster."""
@@ -101,7 +107,7 @@ class FoldState:
             limit = 0  # it keeps columns itself
         self.rows = data.rows.fork()
         self.rows.become(ask("opened", self.space.target_means, limit))
-        self.shares = data.test.weight / data.test.weight.sum()  # (K)
+        self.shares = data.fold_shares  # (K)
         self.barred = np.full(problem.n_features, -np.inf)
         self.barred[list(problem.excluded)] = np.inf
         self.target_energy = self.space.energy.sum(axis=0)  # (t)

@@ -276,7 +276,7 @@ def _is_pair(item: Any) -> bool:
     return is_sequence and len(item) == 2 and not any(_is_single(part) for part in item)
 
 
-def _id_pairs(cv: Any, n_samples: int) -> list[tuple[Rows, Rows]]:
+def _id_pairs(cv: Any, n_samples: int) -> list[Split]:
     """A split for each fold id, in sorted order; rows of the number -1 are never tested."""
     ids = one_per_row(cv, n_samples, "cv")
     if ids.dtype.kind == "b":
@@ -298,8 +298,13 @@ def _id_pairs(cv: Any, n_samples: int) -> list[tuple[Rows, Rows]]:
             f"Every fold id in cv is {distinct.tolist()[0]!r}: only one fold leaves no training "
             "rows. Use at least 2 different fold ids."
         )
-    tested = [fold for fold, name in enumerate(distinct.tolist()) if name != -1]
-    return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in tested]
+    # There is no need to write down all that are trained on: with many folds that is much.
+    order = np.argsort(fold_of, kind="stable")
+    tests = np.split(order, np.cumsum(np.bincount(fold_of))[:-1])
+    names = distinct.tolist()
+    return [
+        Split(test, None, n_samples) for name, test in zip(names, tests, strict=True) if name != -1
+    ]
 
 
 def one_per_row(values: Any, n_samples: int, name: str) -> NDArray[Any]:

@@ -28,7 +28,7 @@ from ._losses import Loss
 from ._matrix import part, place_of
 from ._namespace import numbers_on, take, take_rows, to_device
 from ._path import SelectionPath
-from ._plan import Data, Plan, check_loss, positive_rows
+from ._plan import Data, Plan, check_loss, positive_rows, rows_for_refit
 from ._problem import Problem
 from ._progress import progress_bar
 from ._run import Limits, search_paths
@@ -192,9 +192,7 @@ class _OuterFold:
         if isinstance(whole, LooData) and isinstance(self._data, LooData):
             share_columns(whole, self._data)
         self._refit = refit
-        self._loo_data = self._data if isinstance(self._data, LooData) else None
-        if refit == "loo" and self._loo_data is None:
-            self._loo_data = LooData(self._problem)
+        self._rows = rows_for_refit(refit, self._plan, self._data)
         self._known: dict[tuple[object, ...], Float] = {}
         self._penalties: dict[tuple[object, ...], Float] = {}
 
@@ -222,7 +220,7 @@ class _OuterFold:
                 self._penalties[known] = model_penalties(
                     self._refit,
                     path.settings.alpha,
-                    self._loo_data,
+                    self._rows,
                     chosen,
                     self._plan.loss,
                     is_fine=False,

@@ -18,7 +18,7 @@ from ._folds import Folds
 from ._kernels import Float
 from ._losses import Loss, make_loss
 from ._outer import outer_folds
-from ._plan import Plan
+from ._plan import Plan, check_refit_folds
 from ._problem import Problem, check_n_features, is_whole
 from ._run import Callback, Limits, Watch
 from ._size import SizeRule, check_size_rule
@@ -78,6 +78,8 @@ def make_request(
     penalties = check_alphas(alpha)
     rule = check_alpha_rule(alpha_rule)
     refit = _refit_rule(refit_alpha, penalties, rule)
+    if refit == "cv":
+        check_refit_folds(problem, plan)
     outer = None
     if not isinstance(penalties, float) and rule == "nested":
         outer = outer_folds(problem, plan, alpha_cv, groups, labels)

@@ -369,6 +369,7 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
     """Whether lanes can make these searches, and are faster."""
     return (
         plan.loss.name == "squared"
+        and plan.folds is None
         and plan.direction.name == "forward"
         and data.problem.groups is None
         and data.problem.costs is None

@@ -305,6 +305,10 @@ class SampleSpace:
             Z = self.each(ask("without_chosen", beta), columns)
         return self.each(ask("row", 0), Z)
 
+    def leftover(self, index: int, beta: Float) -> Float:
+        """A candidate's z, (m), with coefficients beta (|S| × 1)."""
+        return np.concatenate(self._pieces(index, beta))
+
     def chosen_products(self, index: int, beta: Float) -> Float:
         """X_S'z of a candidate, (|S|): Pβ up to rounding, if β is right."""
         pieces = self._pieces(index, beta)

@@ -18,11 +18,12 @@ from ._files import FileMatrix
 from ._fingerprint import identity_of
 from ._fold_state import FoldData
 from ._kernels import Float
+from ._many_folds import ManyFoldData
 from ._matrix import PassedMatrix, not_on_device
 from ._namespace import to_host
 from ._nested import Nested, chosen_of, joint_surface, nested_surface
 from ._path import SelectionPath
-from ._plan import Data, Plan
+from ._plan import Data, Plan, rows_for_refit
 from ._problem import Problem
 from ._request import Request
 from ._run import exchange_path, search_path, search_paths
@@ -289,11 +290,9 @@ def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> Sel
     path = replace(path, settings=replace(path.settings, refit_alpha=refit))
     if refit == "same":
         return path
-    loo_data = None
-    if refit == "loo":
-        loo_data = data if isinstance(data, LooData) else LooData(data.problem)
+    rows = rows_for_refit(refit, plan, data)
     penalties = model_penalties(
-        refit, path.settings.alpha, loo_data, chosen_of(path), plan.loss, is_fine=True
+        refit, path.settings.alpha, rows, chosen_of(path), plan.loss, is_fine=True
     )
     return replace(path, refit_alphas=tuple(penalties.tolist()))
 
@@ -381,8 +380,8 @@ def _nested_size(
 def _covariance(path: SelectionPath, plan: Plan, data: Data) -> Float | None:
     """Of the losses of all sizes, from samples or splits."""
     fold_losses = path.fold_losses
-    if fold_losses is not None and isinstance(data, FoldData):
-        return fold_covariance(fold_losses, data.test.weight / data.test.weight.sum())
+    if fold_losses is not None and isinstance(data, FoldData | ManyFoldData):
+        return fold_covariance(fold_losses, data.fold_shares)
     assert isinstance(data, LooData)
     curve = LooCurve(data.samples, data.problem, chosen_of(path), plan.loss)
     return curve.covariance(path.settings.alpha)

@@ -319,8 +319,7 @@ class SelectionState:
         beta = self.features.beta(index)
         if self.size and pivot.delta < _REFINED_PIVOT * self.features.pivot_scale(index):
             beta, pivot = self._refined(index, beta)
-        along = self.features.anchor_along(index, pivot.norm)
-        self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
+        self._move(index, beta, pivot, self.features.anchor_along(index, pivot.norm))
         drift = self.features.add(index, column, beta, pivot)
         if self._columns is not None:
             self._columns[index] = column.copy()
@@ -427,6 +426,10 @@ class SelectionState:
         tolerances = tie_tolerances(sums, self.target_energy)
         scale = self.start.total_weight * self.problem.n_targets
         return sums.sum(axis=0) / scale, tolerances / scale
+
+    def _move(self, index: int, beta: Float, pivot: Pivot, along: Float | None) -> None:
+        """The rows after a step; along (t) is what the anchor loses, if there is one."""
+        self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
 
     def _refined(self, index: int, beta: Float) -> tuple[Float, Pivot]:
         """β corrected by what X_S'z and Pβ differ by, and the feature measured with it.

@@ -193,7 +193,7 @@ class Settings:
     single_target: bool = True
     loss: str = "squared"
     cv: str = "loo"
-    refit_alpha: float | Literal["same", "loo"] = "same"
+    refit_alpha: float | Literal["same", "loo", "cv"] = "same"
     direction: DirectionName = "forward"
     backward_ratio: float | None = None  # of direction "foba"
     feature_groups: tuple[tuple[int, ...], ...] | None = None  # of two columns or more
