@@ -19,6 +19,10 @@ class NumericalLimit(ArithmeticError):
     """The penalty is lost in the rounding of the data: no further step can be computed."""
 
 
+class Spanned(ArithmeticError):
+    """The chosen features span all others: there is nothing left to add."""
+
+
 class Choice(NamedTuple):
     """The feature to add, its loss, and the next best ones."""
 
@@ -31,6 +35,8 @@ class Choice(NamedTuple):
 
 class State(Protocol):
     """What a search sees of a model that grows."""
+
+    is_spanned: bool  # whether the chosen features leave nothing of any candidate
 
     @property
     def size(self) -> int:
@@ -71,6 +77,12 @@ class Criterion(Protocol):
     def choose(self, state: Any, n_runners_up: int, remaining: int) -> Choice:
         """The best candidate, with its runners-up; `remaining` features are to be added yet."""
         ...
+
+
+def check_candidates(state: State) -> None:
+    """Raise `Spanned` if there is nothing to choose from."""
+    if state.is_spanned:
+        raise Spanned("the chosen features span all others up to rounding")
 
 
 def tie_tolerances(losses: Float, scales: Float) -> Float:

@@ -18,6 +18,8 @@ from ._fold_space import FoldSpace, HeldOut
 from ._folds import Folds
 from ._gram import GramColumns, Ranking
 from ._held_out import HeldOutRows
+from ._kernel_folds import KernelFoldSpace
+from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
 from ._losses import Loss, stratum_factors
 from ._problem import Problem
@@ -73,9 +75,7 @@ class FoldState:
         self.problem = data.problem
         self.criterion_loss = loss
         _check_memory(data.rows.n_splits, capacity, data.problem.n_features)
-        self.space = FoldSpace(
-            data.train, data.test, alpha, data.problem.fit_intercept, min(capacity, 64)
-        )
+        self.space = _fold_space(data, alpha, min(capacity, 64))
         problem = data.problem
         column_bytes = 8 * data.folds.n_tested
         limit = int(max(_KEPT_BYTES, _KEPT_SHARE * problem.X.nbytes) // column_bytes)
@@ -86,6 +86,8 @@ class FoldState:
         self.shares = data.test.weight / data.test.weight.sum()  # (K)
         self.barred = np.full(problem.n_features, -np.inf)
         self.barred[list(problem.excluded)] = np.inf
+        self.is_spanned = False  # whether nothing is left of any candidate
+        self._bar_spanned()
         self.target_energy = self.space.energy.sum(axis=0)  # (t)
         self.exact_evaluations = 0
         self.rebuilds = 0
@@ -159,8 +161,8 @@ class FoldState:
         train, test, total = data.rows.by_split(values)
         beta = space.coefficients([index])[:, :, 0]
         if self.size:
-            scale = space.diagonal[:, index] + space.penalty
-            for split in np.flatnonzero(space.delta[:, index] < _REFINED_PIVOT * scale):
+            doubtful = _REFINED_PIVOT * space.scales(index)
+            for split in np.flatnonzero(space.delta[:, index] < doubtful):
                 beta[split] = self._refined(int(split), index, beta[split])
         rho = space.tau[:, :, index] / space.delta[:, index, None]
         means = space.means[:, index].copy()
@@ -169,8 +171,16 @@ class FoldState:
         self.rows.become(ask("advanced", index, means, rho), leftovers)
         space.add(index, beta, *space.columns(train, test, index), HeldOut(*sums))
         self.barred[index] = np.inf
+        self._bar_spanned()
         self._remember_gram(total)
         self.fold_losses = self._fold_losses()
+
+    def _bar_spanned(self) -> None:
+        """Features that the chosen ones span are no candidates from now on."""
+        spanned = self.space.spanned()
+        if spanned is not None:
+            self.barred[spanned] = np.inf
+            self.is_spanned = not (self.barred < 0.0).any()
 
     def _refined(self, split: int, index: int, beta: Float) -> Float:
         """β of a feature that the chosen ones nearly span, corrected on a split's training rows.
@@ -183,10 +193,9 @@ class FoldState:
         known = (split, columns, space.means[split, columns], space.target_means[split])
         for _ in range(2):
             sums = self.rows.total(ask("refined_sums", *known, beta, w))
-            beta = space.corrected(split, beta, sums.products)
+            beta = space.corrected(split, index, beta, sums.products)
         _, norm, inner = self.rows.total(ask("refined_sums", *known, beta, w))
-        space.delta[split, index] = norm + space.penalty * (1.0 + float(beta @ beta))
-        space.tau[split, :, index] = inner + space.penalty * (beta @ w)
+        space.set_pivot(split, index, beta, norm, inner)
         return beta
 
     def _remember_gram(self, column: Float) -> None:
@@ -209,6 +218,14 @@ class FoldState:
         gram = self.gram - weight * np.outer(means, means)
         correlation = total.xy[:, chosen].T - weight * np.outer(means, targets)
         return gram, correlation, means + rows.shift[chosen], targets + rows.target_shift
+
+
+def _fold_space(data: FoldData, alpha: float, capacity: int) -> FoldSpace:
+    """At the empty model; the penalty of kernel centres is that of their functions."""
+    X, fit_intercept = data.problem.X, data.problem.fit_intercept
+    if isinstance(X, KernelMatrix):
+        return KernelFoldSpace(data.train, data.test, X, alpha, fit_intercept, capacity)
+    return FoldSpace(data.train, data.test, alpha, fit_intercept, capacity)
 
 
 def _split_loss(loss: Loss, split: HeldOutRows) -> float:

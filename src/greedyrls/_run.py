@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._checkpoint import Checkpoint, SearchLog
-from ._choice import NumericalLimit
+from ._choice import NumericalLimit, Spanned
 from ._cluster import ClusterMatrix
 from ._device import DeviceMatrix
 from ._files import FileMatrix
@@ -118,6 +118,8 @@ class Run:
                 self.stop_reason = StopReason.INTERRUPTED
             except NumericalLimit as error:
                 self._reach_numerical_limit(error)
+            except Spanned:
+                self.stop_reason = StopReason.SPANNED
         self._record()
 
     def _record(self) -> None:

@@ -16,6 +16,8 @@ from ._device import DeviceMatrix
 from ._features import FeatureSpace, Pivot
 from ._files import FileMatrix
 from ._gram import GramColumns, Ranking
+from ._kernel_matrix import KernelMatrix
+from ._kernel_space import KernelSpace
 from ._kernels import Float
 from ._matrix import Matrix, PassedMatrix, place_of
 from ._matrix import take as take_rows
@@ -41,6 +43,8 @@ _RARE_SHARE = 1 / 16
 _WAITING = 64
 # Candidates scored in the first round of a step where every round is a journey to a cluster.
 _SCORED_FAR_AWAY = 8
+# Scoring a centre costs about as much as computing so many kernel columns, its own among them.
+_KERNEL_COLUMNS_PER_SCORE = 4
 # Columns of the likeliest candidates that a pass over a file brings along.
 _ALONG = 96
 # With 1 − h below this, r/(1 − h) has no more than four digits left.
@@ -91,6 +95,8 @@ class LooData:
             # z of so many candidates takes about an eighth of a block of X in float64.
             most = max(_SCORED_FAR_AWAY, problem.n_features // 8)
             self.samples.score_together(max(problem.X.counts), _SCORED_FAR_AWAY, most)
+        if isinstance(problem.X, KernelMatrix):
+            self.samples.columns_per_score = _KERNEL_COLUMNS_PER_SCORE
         with np.errstate(over="ignore", invalid="ignore"):
             self.start = self.samples.start(problem.fit_intercept, is_shared)
             xp = self.samples.feature_place.xp
@@ -144,18 +150,15 @@ class SelectionState:
         self.problem = problem = data.problem
         self.samples = data.samples.fork()
         self.start = data.start
-        self.features = FeatureSpace(
-            data.start.diagonal,
-            data.start.correlation,
-            np.full(problem.n_features, alpha),
-            capacity,
-        )
+        self.features = _feature_space(data, alpha, capacity)
         fewest = _SPREAD_ROWS if data.samples.place.is_host else _DEVICE_SPREAD_ROWS
         self.features.follows_spread = problem.n_samples >= fewest
         self.gram = data.gram
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
         self.barred = data.samples.feature_place.full(problem.n_features, -np.inf)
         put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
+        self.is_spanned = False  # whether nothing is left of any candidate
+        self._bar_spanned()
         self.rebuilds = 0
         self.largest_drift = 0.0
         self._constant = data.constant
@@ -273,9 +276,17 @@ class SelectionState:
         self.largest_drift = max(self.largest_drift, drift)
         if drift > DRIFT_BOUND:
             self.rebuild()
+        self._bar_spanned()
         self.statistics = self.samples.statistics()
         if self.statistics.smallest_d < _SMALLEST_D:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
+
+    def _bar_spanned(self) -> None:
+        """Features that the chosen ones span are no candidates from now on."""
+        spanned = self.features.spanned()
+        if spanned is not None:
+            self.barred[spanned] = np.inf
+            self.is_spanned = not (self.barred < 0.0).any()
 
     def _refined(self, index: int, beta: Float) -> tuple[Float, Pivot]:
         """β corrected by what X_S'z and Pβ differ by, and the feature measured with it.
@@ -286,7 +297,7 @@ class SelectionState:
         order = np.array([index])
         for _ in range(2):
             products = self.samples.chosen_products(index, beta[:, None])
-            beta = self.features.corrected(beta, products)
+            beta = self.features.corrected(index, beta, products)
             self.samples.forget()
             scores = self.samples.score(order, *self.features.terms(order, beta[:, None]), True)
         return beta, pivot_of(scores, 0)
@@ -311,6 +322,15 @@ class SelectionState:
             self.features.rebuild(columns)
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
+
+
+def _feature_space(data: LooData, alpha: float, capacity: int) -> FeatureSpace:
+    """At the empty model; the penalty of kernel centres is that of their functions."""
+    start, X = data.start, data.problem.X
+    if isinstance(X, KernelMatrix):
+        return KernelSpace(start.diagonal, start.correlation, X, alpha, capacity)
+    penalty = np.full(data.problem.n_features, alpha)
+    return FeatureSpace(start.diagonal, start.correlation, penalty, capacity)
 
 
 def _check_start(problem: Problem, known: SampleStatistics) -> None:

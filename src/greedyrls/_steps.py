@@ -20,6 +20,7 @@ class StopReason(enum.Enum):
     NO_IMPROVEMENT = "no_improvement"
     EXHAUSTED = "exhausted"
     NUMERICAL_LIMIT = "numerical_limit"
+    SPANNED = "spanned"
 
     @property
     def sentence(self) -> str:
@@ -37,6 +38,9 @@ _SENTENCES = {
     StopReason.EXHAUSTED: "The search went on until all features were in.",
     StopReason.NUMERICAL_LIMIT: (
         "The penalty alpha is lost in the rounding of the data; the steps made so far are kept."
+    ),
+    StopReason.SPANNED: (
+        "The search ended because the chosen features span all others up to rounding."
     ),
 }
 
