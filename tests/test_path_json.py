@@ -174,7 +174,7 @@ def test_the_text_is_plain_json_with_a_name_and_a_version() -> None:
 
     document = json.loads(make_path().to_json(), parse_constant=no_constants)
     assert document["format"] == "greedyrls.path"
-    assert document["version"] == 2
+    assert document["version"] == 3
 
 
 GRID = [0.01, 1.0, 100.0]

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._curves import Chosen, LooCurve, best_penalties
+from ._chosen import Chosen
+from ._curves import LooCurve, best_penalties
 from ._kernels import Float
 from ._losses import Loss
 from ._namespace import to_host
@@ -110,12 +111,12 @@ def refit_grid(scale: float, is_fine: bool) -> Float:
 def model_penalties(
     refit: Refit, alpha: float, data: LooData | None, chosen: Chosen, loss: Loss, is_fine: bool
 ) -> Float:
-    """Penalties (k) of the models on the first 1, 2, … chosen features, by the rule.
+    """Penalties (k) of the models on chosen features, by the rule.
 
     `data` are those of the rows the models are fitted to; only "loo" looks at them.
     """
     if refit != "loo":
-        return np.full(len(chosen.indices), alpha if refit == "same" else refit)
+        return np.full(chosen.n_models, alpha if refit == "same" else refit)
     assert data is not None
     problem = data.problem
     (diagonal,) = to_host(data.start.diagonal)

@@ -21,7 +21,8 @@ from ._atomic import replace_file
 from ._json_values import LARGEST_WHOLE, JsonObject, as_entries, or_null, read_part, write_document
 from ._kernels import Float
 from ._path import SelectionPath
-from ._path_format import decode_part, is_function, path_document, read_steps, step_object
+from ._path_format import decode_part, path_document
+from ._step_format import is_function, read_steps, step_object
 from ._steps import Step, StopReason
 
 FORMAT = "greedyrls.checkpoint"

@@ -1,8 +1,6 @@
-"""Models on the first 1, 2, … chosen features with any penalty: leave-one-out and predictions.
+"""Losses of models of all sizes with any penalty: leave-one-out, and on other rows.
 
-With L the Cholesky factor of X_S'X_S + γI in the order of choice, the columns of X_S L⁻ᵀ are the
-q of docs/theory.md: the model of size k uses the first k of them. One product therefore gives
-residuals and leverages of all sizes, as running sums.
+Residuals and leverages of all sizes are running sums (`_chosen`).
 """
 
 from __future__ import annotations
@@ -15,6 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import RowBlock
+from ._chosen import (
+    Chosen,
+    Models,
+    at_ends,
+    held_out_errors,
+    less_running_sums,
+    pivots,
+    take_places,
+)
 from ._kernels import Float
 from ._losses import Loss
 from ._namespace import as_float, namespace_of, place_of, row_dots, stacked, to_device, to_host
@@ -26,53 +33,6 @@ _ELEMENTS = 1 << 16
 _DEVICE_ELEMENTS = 1 << 26
 
 
-class Chosen(NamedTuple):
-    """The features of a path with their moments on the rows that they were chosen on."""
-
-    indices: tuple[int, ...]
-    gram: Float  # (k × k)
-    correlation: Float  # (k × t)
-    means: Float  # (k)
-    target_means: Float  # (t)
-
-
-class Pivots(NamedTuple):
-    """The chosen features made orthogonal for a penalty."""
-
-    inverse: Float  # (k × k) lower triangular L⁻¹
-    steps: Float  # (k × t) coefficients on the q
-
-
-def pivots(chosen: Chosen, penalty: float) -> Pivots | None:
-    """For a penalty; None if it is lost in the rounding of the data."""
-    A = chosen.gram + penalty * np.eye(len(chosen.gram))
-    try:
-        factor = np.linalg.cholesky(A)
-    except np.linalg.LinAlgError:
-        return None
-    inverse = np.tril(np.linalg.inv(factor))
-    return Pivots(inverse, inverse @ chosen.correlation)
-
-
-def held_out_errors(chosen: Chosen, model: Pivots, columns: Float, Y: Float) -> Float:
-    """Errors (t × k × rows) of the models of all sizes on other rows.
-
-    columns (rows × k) are the chosen features there, Y (rows × t) the targets.
-    """
-    place = place_of(columns)
-    inverse, steps, means, target_means = to_device(
-        place, model.inverse, model.steps.T.copy(), chosen.means, chosen.target_means
-    )
-    q = inverse @ (columns - means).T
-    residuals = (Y - target_means).T
-    errors = [
-        _less_running_sums(residuals[target, :], q * steps[target, :, None])
-        for target in range(len(model.steps.T))
-    ]
-    stack: Float = place.xp.stack(errors)
-    return stack
-
-
 def held_out_losses(
     chosen: Chosen, penalties: Float, columns: Float, Y: Float, weights: Float | None, loss: Loss
 ) -> Float:
@@ -81,7 +41,7 @@ def held_out_losses(
     columns (rows × k) are the chosen features there. Not a number where a penalty is lost in the
     rounding of the data.
     """
-    losses = np.full(len(chosen.indices), np.nan)
+    losses = np.full(chosen.n_models, np.nan)
     for penalty in np.unique(penalties):
         model = pivots(chosen, float(penalty))
         if model is None:
@@ -111,44 +71,36 @@ def mean_squares(errors: Float, weights: Float | None) -> Float:
 
 
 def errors_by_size(
-    block: RowBlock, chosen: Chosen, models: Sequence[Pivots]
+    block: RowBlock, chosen: Chosen, models: Sequence[Models]
 ) -> Iterator[tuple[slice, int, Float]]:
-    """Leave-one-out errors (t × k × rows) of all sizes, scaled by √w, for each of some models.
+    """Leave-one-out errors (t × k × rows) of all sizes, scaled by √w, for each of some penalties.
 
-    Some rows of the block at a time, with the number of the model. The block is at the empty model.
-    What is yielded may be overwritten, and is when the next is asked for.
+    Some rows of the block at a time, with the number of the penalty. The block is at the empty
+    model. What is yielded may be overwritten, and is when the next is asked for.
     """
     place = place_of(block.d)
     elements = _ELEMENTS if place.is_host else _DEVICE_ELEMENTS
-    height = max(64, elements // max(1, len(chosen.indices)))
-    own = [to_device(place, model.inverse, model.steps.T.copy()) for model in models]
+    count = len(chosen.indices)
+    height = max(64, elements // max(1, count, chosen.n_models))
+    own = [
+        [to_device(place, model.inverse, model.steps.T.copy()) for model in of_penalty]
+        for of_penalty in models
+    ]
     for first in range(0, block.n_rows, height):
         rows = slice(first, min(block.n_rows, first + height))
         columns = stacked([part for _, part in block.columns.chosen(chosen.indices, rows)])
-        errors = place.empty((block.r.shape[0], *columns.shape))
-        for number, (inverse, steps) in enumerate(own):
-            q = inverse @ columns
-            shrunk = _less_running_sums(block.d[rows], q * q)
-            for target in range(errors.shape[0]):
-                error = _less_running_sums(block.r[target, rows], q * steps[target, :, None])
-                errors[target, ...] = error / shrunk
+        errors = place.empty((block.r.shape[0], chosen.n_models, columns.shape[1]))
+        for number, of_penalty in enumerate(own):
+            done = 0
+            for chain, (inverse, steps) in zip(chosen.chains, of_penalty, strict=True):
+                q = inverse @ take_places(columns, chain, count)
+                models_of = slice(done, done + len(chain.ends))
+                shrunk = at_ends(less_running_sums(block.d[rows], q * q), chain)
+                for target in range(errors.shape[0]):
+                    error = less_running_sums(block.r[target, rows], q * steps[target, :, None])
+                    errors[target, models_of, :] = at_ends(error, chain) / shrunk
+                done = models_of.stop
             yield rows, number, errors
-
-
-def _less_running_sums(start: Float, values: Float) -> Float:
-    """start (rows) less the sums of the first 1, 2, … of the values (k × rows).
-
-    On the host in their place and row by row: several times as fast as `cumsum` along the first
-    axis.
-    """
-    if not isinstance(values, np.ndarray):
-        less: Float = start - namespace_of(values).cumulative_sum(values, axis=0)
-        return less
-    before = start
-    for row in values:
-        np.subtract(before, row, out=row)
-        before = row
-    return values
 
 
 class CurveSums(NamedTuple):
@@ -239,8 +191,8 @@ def model_moments(block: RowBlock, loss: Loss) -> LossMoments:
     return total
 
 
-def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Pivots]) -> CurveSums:
-    total = np.zeros((len(models), len(chosen.indices)))
+def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Models]) -> CurveSums:
+    total = np.zeros((len(models), chosen.n_models))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for _, number, errors in errors_by_size(block, chosen, models):
             for target in range(errors.shape[0]):
@@ -249,9 +201,9 @@ def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Pivots]) -> 
     return CurveSums(total)
 
 
-def _squared_moments(block: RowBlock, chosen: Chosen, model: Pivots) -> LossMoments:
+def _squared_moments(block: RowBlock, chosen: Chosen, model: Models) -> LossMoments:
     """Of squared loss: a single stratum."""
-    total = _no_moments(1, len(chosen.indices))
+    total = _no_moments(1, chosen.n_models)
     place = place_of(block.d)
     for rows, _, errors in errors_by_size(block, chosen, [model]):
         errors *= errors
@@ -273,12 +225,12 @@ def _squared_moments(block: RowBlock, chosen: Chosen, model: Pivots) -> LossMome
 
 
 def _loss_sums(
-    block: RowBlock, loss: Loss, chosen: Chosen, models: Sequence[Pivots]
+    block: RowBlock, loss: Loss, chosen: Chosen, models: Sequence[Models]
 ) -> StratumSums:
     """A loss that is a mean over rows: predictions are made some rows at a time."""
     count = loss.n_strata(len(block.y))
     total = StratumSums(
-        np.zeros((count, len(models), len(chosen.indices))),
+        np.zeros((count, len(models), chosen.n_models)),
         block.stratum_weights(loss).values,
     )
     weights = block.filled_weights()
@@ -291,8 +243,8 @@ def _loss_sums(
     return total
 
 
-def _loss_moments(block: RowBlock, loss: Loss, chosen: Chosen, model: Pivots) -> LossMoments:
-    total = _no_moments(loss.n_strata(len(block.y)), len(chosen.indices))
+def _loss_moments(block: RowBlock, loss: Loss, chosen: Chosen, model: Models) -> LossMoments:
+    total = _no_moments(loss.n_strata(len(block.y)), chosen.n_models)
     weights = block.filled_weights()
     for rows, _, predictions in _predictions_by_size(block, chosen, [model]):
         Y = block.y[:, rows].T
@@ -301,7 +253,7 @@ def _loss_moments(block: RowBlock, loss: Loss, chosen: Chosen, model: Pivots) ->
 
 
 def _predictions_by_size(
-    block: RowBlock, chosen: Chosen, models: Sequence[Pivots]
+    block: RowBlock, chosen: Chosen, models: Sequence[Models]
 ) -> Iterator[tuple[slice, int, Float]]:
     """As `errors_by_size`, leave-one-out predictions."""
     root = block.positive_root()
@@ -310,9 +262,9 @@ def _predictions_by_size(
         yield rows, number, np.subtract(block.y[:, None, rows], errors, out=errors)
 
 
-def _predictions(block: RowBlock, chosen: Chosen, model: Pivots) -> Float:
+def _predictions(block: RowBlock, chosen: Chosen, model: Models) -> Float:
     """All of them, (t × k × rows)."""
-    values = np.empty((len(block.y), len(chosen.indices), len(block.d)))
+    values = np.empty((len(block.y), chosen.n_models, len(block.d)))
     for rows, _, predictions in _predictions_by_size(block, chosen, [model]):
         values[:, :, rows] = predictions
     return values
@@ -330,7 +282,7 @@ class LooCurve:
     def losses(self, penalties: Float) -> Float:
         """Of each penalty and size, (G × k); infinite where a penalty is lost in rounding."""
         found = [pivots(self._chosen, float(penalty)) for penalty in penalties]
-        losses = np.full((len(penalties), len(self._chosen.indices)), np.inf)
+        losses = np.full((len(penalties), self._chosen.n_models), np.inf)
         models = [model for model in found if model is not None]
         usable = [place for place, model in enumerate(found) if model is not None]
         if models and self._loss.name == "squared":
@@ -378,7 +330,7 @@ class LooCurve:
                 errors[of_it] = np.sqrt(np.maximum(np.diagonal(covariance)[of_it], 0.0))
         return errors
 
-    def _as_a_whole(self, model: Pivots) -> tuple[Float, Float, Float | None]:
+    def _as_a_whole(self, model: Models) -> tuple[Float, Float, Float | None]:
         """Targets, predictions (t × k × rows) and weights of the rows that have one."""
         problem, weights = self._problem, self._problem.weights
         answers = self._samples.each(partial(_predictions, chosen=self._chosen, model=model))

@@ -136,20 +136,34 @@ def _sizes(last: int) -> Sizes:
 
 
 def _profiles(path: SelectionPath, sizes: Sizes, target: int | None, standardized: bool) -> Float:
-    """Coefficients by size and feature; not a number before the feature enters."""
-    last = int(sizes[-1])
+    """Coefficients by size and feature of the last size; not a number where it is not in."""
+    features = path.sets[int(sizes[-1]) - 1].features
+    place_of = {feature: place for place, feature in enumerate(features)}
+    values = np.full((len(sizes), len(features)), np.nan)
+    for row, (size, solution) in enumerate(zip(sizes.tolist(), _models(path, sizes), strict=True)):
+        own = _one_value(solution, target)
+        for feature, value in zip(path.sets[size - 1].features, own, strict=True):
+            if feature in place_of:
+                values[row, place_of[feature]] = value
+    if not standardized:
+        return values
+    squares = np.maximum(np.diagonal(path.moments.of(features).gram), 0.0)
+    return np.asarray(values * np.sqrt(squares / path.settings.n_samples))
+
+
+def _models(path: SelectionPath, sizes: Sizes) -> list[Float]:
+    """Coefficients (k × t) of some sizes."""
+    if not path.is_nested:
+        return [path._solve(int(size)) for size in sizes]
     penalties = np.full(len(sizes), path.settings.alpha)
     if path.refit_alphas is not None:
         penalties = np.array(path.refit_alphas)[sizes - 1]
-    values = np.full((len(sizes), last), np.nan)
+    models: list[Float] = [np.empty((0, 0))] * len(sizes)
     for penalty in np.unique(penalties):
         own = np.flatnonzero(penalties == penalty)
         for row, solution in zip(own, _solutions(path, float(penalty), sizes[own]), strict=True):
-            values[row, : sizes[row]] = _one_value(solution, target)
-    if not standardized:
-        return values
-    squares = np.maximum(np.diagonal(path.moments.gram)[:last], 0.0)
-    return np.asarray(values * np.sqrt(squares / path.settings.n_samples))
+            models[row] = solution
+    return models
 
 
 def _one_value(solution: Float, target: int | None) -> Float:
@@ -165,22 +179,21 @@ def _solutions(path: SelectionPath, penalty: float, sizes: Sizes) -> Iterator[Fl
     With the factor LL' of all features, and z = L⁻¹c, those of the first k are the sum of the
     first k rows of L⁻¹, each times its entry of z: a single factor serves all sizes.
     """
-    most = int(sizes[-1])
-    gram = path.moments.gram[:most, :most].copy()
-    gram.flat[:: most + 1] += penalty
+    moments = path.moments.of(path.sets[int(sizes[-1]) - 1].features)
     try:
-        factor = linalg.cholesky(gram, lower=True, overwrite_a=True)
+        factor = linalg.cholesky(moments.penalised(penalty), lower=True, overwrite_a=True)
     except linalg.LinAlgError:
         # Of some sizes there is none; the path knows what to do there.
         yield from (path._solve(int(size)) for size in sizes)
         return
-    inverse = linalg.solve_triangular(factor, np.eye(most), lower=True, overwrite_b=True)
-    z = inverse @ path.moments.correlation[:most]
+    unit = np.eye(len(factor))
+    inverse = linalg.solve_triangular(factor, unit, lower=True, overwrite_b=True)
+    z = inverse @ moments.correlation
     total, before = np.zeros_like(z), 0
-    for size in sizes.tolist():
-        total += inverse[before:size].T @ z[before:size]
-        before = size
-        yield total[:size].copy()
+    for count in (path.sets[size - 1].count for size in sizes.tolist()):
+        total += inverse[before:count].T @ z[before:count]
+        before = count
+        yield total[:count].copy()
 
 
 def _measure(path: SelectionPath, standardized: bool, target: int | None) -> str:

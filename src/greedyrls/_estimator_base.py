@@ -20,6 +20,7 @@ from ._dask import linear, on_cluster
 from ._device import DeviceMatrix, as_device_matrix
 from ._device import linear as linear_on_device
 from ._devices import is_in_host_memory
+from ._direction import check_direction
 from ._feature_names import FeatureList, feature_names_of
 from ._files import DataFile, FileMatrix
 from ._kernels import Float
@@ -33,6 +34,7 @@ from ._request import make_request, open_loss
 from ._select import select
 from ._size import SizeRule
 from ._sparse_files import SparseFile
+from ._steps import DirectionName
 from ._surface import AlphaRule
 
 # Formats of a sparse X that are taken as they are.
@@ -54,6 +56,11 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         fit_intercept: bool = True,
         forced_features: FeatureList | None = None,
         excluded_features: FeatureList | None = None,
+        direction: DirectionName = "forward",
+        backward_ratio: float | None = None,
+        feature_groups: Any = None,
+        feature_costs: Any = None,
+        budget: float | None = None,
         alpha_rule: AlphaRule = "nested",
         alpha_cv: Any = None,
         refit_alpha: float | Literal["same", "loo"] | None = None,
@@ -73,6 +80,11 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.forced_features = forced_features
         self.excluded_features = excluded_features
+        self.direction = direction
+        self.backward_ratio = backward_ratio
+        self.feature_groups = feature_groups
+        self.feature_costs = feature_costs
+        self.budget = budget
         self.alpha_rule = alpha_rule
         self.alpha_cv = alpha_cv
         self.refit_alpha = refit_alpha
@@ -135,6 +147,9 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             feature_names=None if names is None else tuple(names),
             on_device=True,
             device=self.device,
+            feature_groups=self.feature_groups,
+            feature_costs=self.feature_costs,
+            budget=self.budget,
         )
         loss, rival = open_loss(self.loss, labels)
         is_elsewhere = isinstance(problem.X, DeviceMatrix) and not self._may_be_numpy(X)
@@ -146,6 +161,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             groups=criterion_groups(self.cv, self.alpha_cv, groups),
             loss=loss,
             labels=labels,
+            direction=check_direction(self.direction, self.backward_ratio),
         )
         request = make_request(
             problem,
@@ -202,11 +218,10 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         """Take the model on the first k features of the path."""
         path, n = self.path_, self.n_features_in_
         self.n_features_ = k
-        self.selected_ = path.indices[:k]
+        self.selected_ = path.features(k)
         self.support_ = np.zeros(n, dtype=bool)
         self.support_[self.selected_] = True
-        self.ranking_ = np.full(n, len(path) + 1)
-        self.ranking_[path.indices] = np.arange(1, len(path) + 1)
+        self.ranking_ = _ranking(path, k, n)
         chosen = np.atleast_2d(path.coef(k))
         coef = np.zeros((len(chosen), n))
         coef[:, self.selected_] = chosen
@@ -307,6 +322,23 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         other.n_features_to_select = int(k)
         other._use(int(k))
         return other
+
+
+def _ranking(path: SelectionPath, k: int, n: int) -> NDArray[np.intp]:
+    """Place of each feature on the path; what is not there shares the place after the last.
+
+    Where sets are not nested, the features of size k come first, in their order.
+    """
+    known = path.sets if path.is_nested else path.sets[k - 1 : k]
+    ranking = np.full(n, len(known) + 1 if path.is_nested else len(known[0].features) + 1)
+    if not path.is_nested:
+        ranking[list(known[0].features)] = np.arange(1, known[0].count + 1)
+        return ranking
+    before = 0
+    for place, one in enumerate(known, 1):
+        ranking[list(one.order[before : one.count])] = place
+        before = one.count
+    return ranking
 
 
 def _number_of_features(n_features_to_select: Any, problem: Problem) -> Any:

@@ -41,6 +41,10 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         Whether there is an unpenalised intercept.
     forced_features, excluded_features : list of int or str, or mask, optional
         Features added before the search, and features never chosen.
+    direction : {"forward", "backward", "floating", "foba", "swap"}, default="forward"
+        Which way the search goes; docs/directions.md says when to use which.
+    backward_ratio : float, optional
+        For direction "foba": the share of the last gain that a removal may cost; 0.5 by default.
     alpha_rule : {"nested", "joint", "all_features"}, default="nested"
         How one of several penalties is chosen: by outer folds in which the selection is made anew
         (honest), by the criterion's own loss (optimistic), or with all features, as in the paper.
@@ -215,6 +219,10 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         Whether there is an unpenalised intercept.
     forced_features, excluded_features : list of int or str, or mask, optional
         Features added before the search, and features never chosen.
+    direction : {"forward", "backward", "floating", "foba", "swap"}, default="forward"
+        Which way the search goes; docs/directions.md says when to use which.
+    backward_ratio : float, optional
+        For direction "foba": the share of the last gain that a removal may cost; 0.5 by default.
     alpha_rule : {"nested", "joint", "all_features"}, default="nested"
         How one of several penalties is chosen: by outer folds in which the selection is made anew
         (honest), by the criterion's own loss (optimistic), or with all features, as in the paper.

@@ -46,6 +46,9 @@ def identity_of(problem: Problem, plan: Plan, request: Request) -> Identity:
         "n_runners_up": int(request.watch.n_runners_up),
     }
 
+    if plan.direction.name != "forward":
+        parameters |= {"direction": plan.direction.name, "backward_ratio": plan.direction.ratio}
+
     def fingerprint() -> Fingerprint:
         names = problem.feature_names
         X, y, weights = _data_digests(problem)

@@ -23,6 +23,7 @@ from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
 from ._losses import Loss, stratum_factors
 from ._problem import Problem
+from ._steps import Moments
 
 # Held-out columns of chosen features are kept up to this share of X (or these bytes).
 _KEPT_SHARE = 0.25
@@ -207,17 +208,26 @@ class FoldState:
         gram[-1] = gram[:, -1] = column[chosen]
         self.gram = gram
 
-    def moments(self) -> tuple[Float, Float, Float, Float]:
-        """Gram, correlation, means of the chosen features and of the targets, over all rows."""
+    def moments(self) -> Moments:
+        """Of the chosen features and the targets, over all rows."""
         total, rows, chosen = self.data.total, self.data.rows, self.space.selected
         weight = float(total.weight)
         if not self.problem.fit_intercept:
             zeros = np.zeros(len(chosen))
-            return self.gram.copy(), total.xy[:, chosen].T.copy(), zeros, np.zeros_like(total.y)
+            correlation = total.xy[:, chosen].T.copy()
+            return Moments(
+                tuple(chosen), self.gram.copy(), correlation, zeros, np.zeros_like(total.y)
+            )
         means, targets = total.x[chosen] / weight, total.y / weight
         gram = self.gram - weight * np.outer(means, means)
         correlation = total.xy[:, chosen].T - weight * np.outer(means, targets)
-        return gram, correlation, means + rows.shift[chosen], targets + rows.target_shift
+        return Moments(
+            tuple(chosen),
+            gram,
+            correlation,
+            means + rows.shift[chosen],
+            targets + rows.target_shift,
+        )
 
 
 def _fold_space(data: FoldData, alpha: float, capacity: int) -> FoldSpace:

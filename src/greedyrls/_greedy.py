@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ._criterion import Strategy
 from ._dask import on_cluster
+from ._direction import check_direction
 from ._feature_names import FeatureList
 from ._matrix import PassedMatrix
 from ._outer import criterion_groups
@@ -22,6 +23,7 @@ from ._run import Callback, Limits, Run, Watch, first_difference, make_path
 from ._search import forward
 from ._select import select, with_refit
 from ._size import SizeRule
+from ._steps import DirectionName
 from ._surface import AlphaRule
 
 
@@ -38,6 +40,11 @@ def greedy_path(
     groups: ArrayLike | None = None,
     forced_features: FeatureList | None = None,
     excluded_features: FeatureList | None = None,
+    direction: DirectionName = "forward",
+    backward_ratio: float | None = None,
+    feature_groups: Any = None,
+    feature_costs: Any = None,
+    budget: float | None = None,
     alpha_rule: AlphaRule = "nested",
     alpha_cv: Any = None,
     refit_alpha: float | Literal["same", "loo"] | None = None,
@@ -100,6 +107,16 @@ def greedy_path(
     forced_features, excluded_features : list of int or str, or mask, optional
         Features added before the search, in this order, and features never chosen; by column
         number or by name.
+    direction : {"forward", "backward", "floating", "foba", "swap"}, default="forward"
+        Which way the search goes. "forward" adds one feature at a time. "backward" starts with all
+        features and removes one at a time. "floating" removes features again after each addition
+        while that beats the best set known of the smaller size. "foba" removes features again
+        while the loss rises by less than `backward_ratio` of the last gain. "swap" goes forward,
+        then exchanges single features until no exchange helps. ``path.sets`` has the best set of
+        each size, ``path.steps`` all additions and removals. docs/directions.md says when to use
+        which, and where not.
+    backward_ratio : float, optional
+        For "foba": in (0, 1), 0.5 by default.
     alpha_rule : {"nested", "joint", "all_features"}, default="nested"
         How a penalty is chosen of several. "nested": by the held-out loss of outer folds in which
         the selection is made anew, at `n_features`, or together with the number of features.
@@ -196,6 +213,9 @@ def greedy_path(
         memory_limit=memory_limit,
         on_device=True,
         device=device,
+        feature_groups=feature_groups,
+        feature_costs=feature_costs,
+        budget=budget,
     )
     check_options(n_runners_up, patience, search, block_rows, callback)
     plan = make_plan(
@@ -206,6 +226,7 @@ def greedy_path(
         strategy=search,
         block_rows=block_rows,
         n_jobs=n_jobs,
+        direction=check_direction(direction, backward_ratio),
     )
     request = make_request(
         problem,

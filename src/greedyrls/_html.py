@@ -185,8 +185,8 @@ def null_html(null: PermutationNull) -> str:
 
 def _path_columns(path: SelectionPath, chosen: int | None) -> list[_Column]:
     names = [
-        f"{name} (forced)" if step.forced else name
-        for name, step in zip(path.names(), path.steps, strict=True)
+        f"{name} (forced)" if known.forced else name
+        for name, known in zip(path.changes(), path.sets, strict=True)
     ]
     before = np.concatenate(([path.initial_loss], path.losses[:-1]))
     columns = [
@@ -198,9 +198,8 @@ def _path_columns(path: SelectionPath, chosen: int | None) -> list[_Column]:
     if path.held_out is not None:
         columns.append(_Column("held-out loss", _with_errors(*path.held_out)))
     if any(path.runners_up):
-        known = path.settings.feature_names_in
-        first = [step.runners_up[0] if step.runners_up else None for step in path.steps]
-        runners = ["" if one is None else known[one[0]] if known else f"x{one[0]}" for one in first]
+        first = [known.runners_up[0] if known.runners_up else None for known in path.sets]
+        runners = ["" if one is None else path._name(one[0]) for one in first]
         columns.append(_column_of_names("runner-up", runners))
         losses = ["" if one is None else _number(one[1], 5) for one in first]
         columns.append(_Column("its loss", losses))

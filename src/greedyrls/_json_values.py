@@ -14,8 +14,9 @@ from ._kernels import Float
 Answer = TypeVar("Answer")
 
 LARGEST_WHOLE = 1 << 62
-# What an older version did not have yet, by the object that has it now, and what is meant there.
+# What a version did not have yet, by the object that has it now, and what is meant there.
 Added = dict[str, dict[str, Any]]
+Versions = dict[int, Added]
 
 
 def write_document(document: dict[str, Any], indent: int | None = None) -> str:
@@ -35,7 +36,7 @@ def read_document(
     form: str,
     versions: tuple[int, ...],
     read: Callable[[JsonObject], Answer],
-    added: Added | None = None,
+    added: Versions | None = None,
 ) -> Answer:
     """What `read` makes of a document, or a ValueError that says what is wrong with it."""
     if not isinstance(text, str | bytes):
@@ -58,7 +59,7 @@ def read_part(
     form: str,
     versions: tuple[int, ...],
     read: Callable[[JsonObject], Answer],
-    added: Added | None = None,
+    added: Versions | None = None,
 ) -> Answer:
     """The same for a document inside another, which is parsed already."""
     if not isinstance(document, dict) or document.get("format") != form:
@@ -71,11 +72,20 @@ def read_part(
             f"version{'s' * (len(versions) > 1)} {' and '.join(map(str, versions))}. A newer "
             "greedyrls may be needed."
         )
-    is_old = version < max(versions)
     try:
-        return read(JsonObject(document, "document", version, (added or {}) if is_old else {}))
+        return read(JsonObject(document, "document", version, _missing_in(version, added or {})))
     except ValueError as error:
         raise ValueError(f"This {form} document is damaged: {str(error).rstrip('.')}.") from error
+
+
+def _missing_in(version: int, added: Versions) -> Added:
+    """What a version does not have: what was added after it, and after those that followed."""
+    missing: Added = {}
+    for number in sorted(added):
+        if number >= version:
+            for name, values in added[number].items():
+                missing[name] = missing.get(name, {}) | values
+    return missing
 
 
 class JsonObject:

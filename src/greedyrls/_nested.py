@@ -16,10 +16,11 @@ import numpy as np
 
 from ._alphas import Refit, model_penalties
 from ._checkpoint import FoldLog
+from ._chosen import Chosen, chains_of
 from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds
 from ._crew import ask
-from ._curves import Chosen, StratumSums, held_out_losses
+from ._curves import StratumSums, held_out_losses
 from ._device import DeviceMatrix
 from ._folds import Folds
 from ._kernels import Float
@@ -41,12 +42,15 @@ from ._surface import AlphaSurface, best_pair, one_error_pair
 def chosen_of(path: SelectionPath) -> Chosen:
     """The features of a path and their moments."""
     moments = path.moments
+    sets = [known.features for known in path.sets]
     return Chosen(
-        tuple(path.indices.tolist()),
+        moments.features,
         moments.gram,
         moments.correlation,
         moments.feature_means,
         moments.target_means,
+        chains_of(sets, moments.features),
+        moments.penalty,
     )
 
 
@@ -191,8 +195,8 @@ class _OuterFold:
         self._loo_data = self._data if isinstance(self._data, LooData) else None
         if refit == "loo" and self._loo_data is None:
             self._loo_data = LooData(self._problem)
-        self._known: dict[tuple[tuple[int, ...], float, bool], Float] = {}
-        self._penalties: dict[tuple[tuple[int, ...], float], Float] = {}
+        self._known: dict[tuple[object, ...], Float] = {}
+        self._penalties: dict[tuple[object, ...], Float] = {}
 
     def paths(self, alphas: Float, limits: Limits) -> Iterator[SelectionPath]:
         """The path of each penalty."""
@@ -211,9 +215,10 @@ class _OuterFold:
         # Neighbouring penalties often find the same features, and with a penalty of its own the
         # model depends on these alone.
         same = path.settings.alpha if self._refit == "same" else 0.0
-        key = (chosen.indices, same, measure is None)
+        sets = chosen.indices if path.is_nested else tuple(one.features for one in path.sets)
+        key = (sets, tuple(one.count for one in path.sets), same, measure is None)
         if key not in self._known:
-            if (known := key[:2]) not in self._penalties:
+            if (known := key[:3]) not in self._penalties:
                 self._penalties[known] = model_penalties(
                     self._refit,
                     path.settings.alpha,

@@ -16,8 +16,9 @@ from ._device import as_device_matrix
 from ._device import linear as linear_on_device
 from ._kernels import Float
 from ._namespace import is_foreign
+from ._sets import best_sets
 from ._size import SizeChoice
-from ._steps import Counters, Moments, Settings, Step, StopReason
+from ._steps import Counters, FeatureSet, Moments, Settings, Step, StopReason
 from ._surface import AlphaSurface
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SelectionPath:
-    """Features in the order of their selection, with loss and model at every size.
+    """The best features found of every size, with loss and model, and the steps to them.
 
     Made by `greedy_path`, `extend_path` and `SelectionPath.from_json`. Holds no data: its size is
     O(k² + k·t) for k features and t targets, and the names of the features.
@@ -34,7 +35,13 @@ class SelectionPath:
     Attributes
     ----------
     steps : tuple of Step
-        One for each feature, in the order of selection.
+        What the search did, in order: one for each feature that was added or removed.
+    sets : tuple of FeatureSet
+        For each size 1, 2, … the best set of features that the search has seen. Where features
+        were only added, these are the first 1, 2, … of them. With feature groups the size counts
+        groups.
+    start : FeatureSet or None
+        All features, where a search went backward from them.
     initial_loss : float
         Loss of the model without features (the intercept alone, or zero).
     settings : Settings
@@ -73,13 +80,20 @@ class SelectionPath:
     size_choice: SizeChoice | None = None
     surface: AlphaSurface | None = field(default=None, repr=False)
     refit_alphas: tuple[float, ...] | None = None
+    sets: tuple[FeatureSet, ...] = field(default=(), repr=False)
+    start: FeatureSet | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.sets:
+            object.__setattr__(self, "sets", best_sets(self.steps, self.start))
 
     def __len__(self) -> int:
-        return len(self.steps)
+        return len(self.sets)
 
     def __repr__(self) -> str:
-        shown = ", ".join(self.names(min(len(self), 5)))
-        more = ", …" if len(self) > 5 else ""
+        names = self.names()
+        shown = ", ".join(names[:5])
+        more = ", …" if len(names) > 5 else ""
         last = f"{self.losses[-1]:.6g}" if len(self) else f"{self.initial_loss:.6g}"
         chosen = f", {self.chosen_size} chosen" if self.chosen_size != len(self) else ""
         return (
@@ -95,23 +109,38 @@ class SelectionPath:
 
     @property
     def indices(self) -> NDArray[np.intp]:
-        """Column numbers in the order of selection, (k)."""
-        return np.array([step.index for step in self.steps], dtype=np.intp)
+        """Column numbers of the largest set, in the order of selection."""
+        return self.features() if self.sets else np.empty(0, dtype=np.intp)
+
+    def features(self, k: int | None = None) -> NDArray[np.intp]:
+        """Column numbers of the set of size k, in the order of selection.
+
+        Parameters
+        ----------
+        k : int, default: the largest
+            Size.
+        """
+        return np.array(self.sets[self._size(k) - 1].features, dtype=np.intp)
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether each set is the one before and one feature (or group) more."""
+        return all(one.order is self.sets[0].order for one in self.sets)
 
     @property
     def losses(self) -> Float:
-        """Loss that the search went by after each step, with its penalty, (k); lower is better."""
-        return np.array([step.loss for step in self.steps])
+        """Loss that the search went by at each size, with its penalty, (k); lower is better."""
+        return np.array([known.loss for known in self.sets])
 
     @property
     def standard_errors(self) -> Float:
         """Standard errors of `losses` as means over samples or splits, (k)."""
-        return np.array([step.standard_error for step in self.steps])
+        return np.array([known.standard_error for known in self.sets])
 
     @property
     def runners_up(self) -> tuple[tuple[tuple[int, float], ...], ...]:
-        """At each step the next best features with the exact loss each would have given."""
-        return tuple(step.runners_up for step in self.steps)
+        """At each size the next best features with the exact loss each would have given."""
+        return tuple(known.runners_up for known in self.sets)
 
     @property
     def interrupted(self) -> bool:
@@ -121,9 +150,9 @@ class SelectionPath:
     @property
     def fold_losses(self) -> Float | None:
         """The loss of each size on each split, (k, K); None for leave-one-out."""
-        if not self.steps or not self.steps[0].fold_losses:
+        if not self.sets or not self.sets[0].fold_losses:
             return None
-        return np.array([step.fold_losses for step in self.steps])
+        return np.array([known.fold_losses for known in self.sets])
 
     @property
     def held_out(self) -> tuple[Float, Float] | None:
@@ -154,7 +183,7 @@ class SelectionPath:
         """What was chosen and why, in readable sentences."""
         why = self.stop_reason.sentence if self.size_choice is None else self.size_choice.sentence
         parts = [why] if self.surface is None else [why, self.surface.sentence]
-        if self.refit_alphas is not None and self.steps:
+        if self.refit_alphas is not None and self.sets:
             penalty = self.refit_alphas[self.chosen_size - 1]
             parts.append(f"The model on the chosen features has the penalty {penalty:.4g}.")
         return " ".join(parts)
@@ -162,15 +191,28 @@ class SelectionPath:
     @property
     def best_size(self) -> int:
         """The number of features with the smallest loss, at least 1; the smallest if tied."""
-        if not self.steps:
+        if not self.sets:
             raise ValueError("The path has no features.")
         return int(np.argmin(self.losses)) + 1
 
     def names(self, k: int | None = None) -> list[str]:
-        """Names of the first k features; ``x0``, ``x1``, … where the data had none."""
+        """Names of the features of size k; ``x0``, ``x1``, … where the data had none."""
+        return [self._name(index) for index in self.features(k).tolist()] if self.sets else []
+
+    def _name(self, index: int) -> str:
         known = self.settings.feature_names_in
-        chosen = self.steps[: self._size(k)] if self.steps else ()
-        return [known[step.index] if known else f"x{step.index}" for step in chosen]
+        return known[index] if known else f"x{index}"
+
+    def changes(self) -> list[str]:
+        """What each size has that the one before has not, by name; "−" marks what it has lost."""
+        found, before = [], set[int]()
+        for known in self.sets:
+            now = known.features
+            parts = [self._name(index) for index in now if index not in before]
+            lost = sorted(before.difference(now))
+            found.append(", ".join([*parts, *(f"−{self._name(index)}" for index in lost)]))
+            before = set(now)
+        return found
 
     def _size(self, k: int | None) -> int:
         if k is None:
@@ -186,8 +228,8 @@ class SelectionPath:
         size = self._size(k)
         penalties = self.refit_alphas
         alpha = self.settings.alpha if penalties is None else penalties[size - 1]
-        A = self.moments.gram[:size, :size] + alpha * np.eye(size)
-        right = self.moments.correlation[:size]
+        moments = self.moments.of(self.sets[size - 1].features)
+        A, right = moments.penalised(alpha), moments.correlation
         try:
             solution = linalg.cho_solve(linalg.cho_factor(A, lower=True), right)
         except linalg.LinAlgError:
@@ -195,12 +237,13 @@ class SelectionPath:
             solution = linalg.lstsq(A, right)[0]
         return np.asarray(solution, dtype=np.float64)
 
-    def _offset(self, solution: Float) -> Float:
+    def _offset(self, k: int | None, solution: Float) -> Float:
         """Intercepts (t) that belong to coefficients (k × t)."""
-        return self.moments.target_means - self.moments.feature_means[: len(solution)] @ solution
+        moments = self.moments.of(self.sets[self._size(k) - 1].features)
+        return moments.target_means - moments.feature_means @ solution
 
     def coef(self, k: int | None = None) -> Float:
-        """Coefficients of the model on the first k features, in the order of selection.
+        """Coefficients of the model of size k, in the order of `features`.
 
         Parameters
         ----------
@@ -215,18 +258,18 @@ class SelectionPath:
         return solution[:, 0] if self.settings.single_target else np.ascontiguousarray(solution.T)
 
     def intercept(self, k: int | None = None) -> Any:
-        """Intercept of the model on the first k features: a float, or (t,) if y had two dimensions.
+        """Intercept of the model of size k: a float, or (t,) if y had two dimensions.
 
         Parameters
         ----------
         k : int, default: all
             Number of features.
         """
-        values = self._offset(self._solve(k))
+        values = self._offset(k, self._solve(k))
         return float(values[0]) if self.settings.single_target else values
 
     def predict(self, X: ArrayLike, k: int | None = None) -> Float:
-        """Predictions of the model on the first k features.
+        """Predictions of the model of size k.
 
         Parameters
         ----------
@@ -259,39 +302,44 @@ class SelectionPath:
                 f"X has {checked.shape[1]} features; the path was selected from "
                 f"{self.settings.n_features_in}."
             )
-        solution = self._solve(size)
+        solution, features = self._solve(size), self.features(size)
+        offset = self._offset(size, solution)
         predictions: Float
         if is_dask(X) or is_foreign(X):
             compute = linear if is_dask(X) else linear_on_device
-            predictions = compute(X, self.indices[:size], solution.T, self._offset(solution))
+            predictions = compute(X, features, solution.T, offset)
             return predictions[:, 0] if self.settings.single_target else predictions
-        selected = checked[:, self.indices[:size]]
+        selected = checked[:, features]
         columns = check_array(
             selected.toarray() if sparse.issparse(selected) else selected,
             dtype=np.float64,
             input_name="X (selected columns)",
         )
-        predictions = columns @ solution + self._offset(solution)
+        predictions = columns @ solution + offset
         return predictions[:, 0] if self.settings.single_target else predictions
 
     def truncated(self, k: int) -> SelectionPath:
-        """The path up to its first k features."""
+        """The path up to size k.
+
+        Steps are kept up to that size where features were only added, else all of them.
+        """
         size = self._size(k)
-        moments = self.moments
+        sets = self.sets[:size]
+        is_growing = all(step.action == "add" for step in self.steps)
+        union = dict.fromkeys(index for known in sets for index in known.features)
+        if self.is_nested:
+            union = dict.fromkeys(sets[-1].features)
+            sets = tuple(replace(known, order=sets[-1].features) for known in sets)
         return replace(
             self,
-            steps=self.steps[:size],
+            steps=self.steps[:size] if is_growing else self.steps,
+            sets=sets,
             stop_reason=(
                 StopReason.REACHED
                 if size < len(self) and self.stop_reason is StopReason.EXHAUSTED
                 else self.stop_reason
             ),
-            moments=Moments(
-                moments.gram[:size, :size].copy(),
-                moments.correlation[:size].copy(),
-                moments.feature_means[:size].copy(),
-                moments.target_means,
-            ),
+            moments=self.moments.of(tuple(union)),
             size_choice=None,
             refit_alphas=None if self.refit_alphas is None else self.refit_alphas[:size],
         )
@@ -313,31 +361,38 @@ class SelectionPath:
             raise ImportError("to_frame needs pandas: pip install 'greedyrls[pandas]'.") from error
 
         before = np.concatenate(([self.initial_loss], self.losses[:-1]))
-        first = [step.runners_up[0] if step.runners_up else (None, np.nan) for step in self.steps]
-        names = self.settings.feature_names_in
-        runner_names = [
-            None if index is None else (names[index] if names else f"x{index}")
-            for index, _ in first
-        ]
+        first = [known.runners_up[0] if known.runners_up else (None, np.nan) for known in self.sets]
+        runner_names = [None if index is None else self._name(index) for index, _ in first]
         honest = {}
         if self.held_out is not None:
             losses, errors = self.held_out
             honest = {"held_out_loss": losses, "held_out_error": errors}
         return pandas.DataFrame(
             {
-                "index": self.indices,
-                "feature": self.names(),
+                **self._added(),
                 "loss": self.losses,
                 "standard_error": self.standard_errors,
                 "gain": before - self.losses,
                 **honest,
                 "runner_up": runner_names,
                 "runner_up_loss": [loss for _, loss in first],
-                "forced": [step.forced for step in self.steps],
-                "seconds": [step.seconds for step in self.steps],
+                "forced": [known.forced for known in self.sets],
+                **self._seconds(),
             },
             index=pandas.RangeIndex(1, len(self) + 1, name="n_features"),
         )
+
+    def _added(self) -> dict[str, Any]:
+        """What each size has that the one before has not; a column number where that is one."""
+        counts = [known.count for known in self.sets]
+        is_single = self.is_nested and counts == list(range(1, len(self) + 1))
+        return {**({"index": self.indices} if is_single else {}), "feature": self.changes()}
+
+    def _seconds(self) -> dict[str, Any]:
+        """Of the steps, where there is one for each size."""
+        if len(self.steps) != len(self.sets):
+            return {}
+        return {"seconds": [step.seconds for step in self.steps]}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The path as text in the stable JSON format (docs/path-format.md).

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, get_args
 
 import numpy as np
 
 from ._json_values import (
-    Added,
     JsonObject,
+    Versions,
     as_entries,
     as_number,
     as_whole,
@@ -22,19 +21,45 @@ from ._kernels import Float
 from ._losses import LossName
 from ._path import SelectionPath
 from ._size import SizeChoice, SizeRule
-from ._steps import Counters, Moments, Settings, Step, StopReason
+from ._step_format import (
+    VERSION,
+    check_fold_losses,
+    check_steps,
+    is_function,
+    is_growing,
+    read_loss,
+    read_set,
+    read_sets,
+    read_step,
+    set_object,
+    step_object,
+)
+from ._steps import (
+    Counters,
+    DirectionName,
+    FeatureSet,
+    Moments,
+    Settings,
+    StopReason,
+)
 from ._surface import AlphaRule, AlphaSurface
 
 FORMAT = "greedyrls.path"
-VERSION = 2
-_KNOWN_VERSIONS = (1, 2)
-_CALLABLE = "callable:"
+_KNOWN_VERSIONS = (1, 2, 3)
 
-# What version 1 did not have yet, by the object that has it now, and what is meant there.
-_ADDED: Added = {
-    "document": {"size_choice": None, "surface": None, "refit_alphas": None},
-    "settings": {"loss": "squared", "cv": "loo", "refit_alpha": "same"},
-    "a step": {"fold_losses": []},
+# What versions 1 and 2 did not have yet, by the object that has it now, and what is meant there.
+_ADDED: Versions = {
+    1: {
+        "document": {"size_choice": None, "surface": None, "refit_alphas": None},
+        "settings": {"loss": "squared", "cv": "loo", "refit_alpha": "same"},
+        "a step": {"fold_losses": []},
+    },
+    2: {
+        "document": {"sets": None, "start": None},
+        "settings": {"direction": "forward", "backward_ratio": None},
+        "a step": {"features": None},
+        "moments": {"features": None, "penalty_lower": None},
+    },
 }
 
 
@@ -46,7 +71,6 @@ def encode(path: SelectionPath, indent: int | None = None) -> str:
 def path_document(path: SelectionPath) -> dict[str, Any]:
     """A path as plain numbers, strings, lists and objects."""
     settings, moments, counters = path.settings, path.moments, path.counters
-    lower = [moments.gram[row, : row + 1].tolist() for row in range(len(path))]
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -64,14 +88,20 @@ def path_document(path: SelectionPath) -> dict[str, Any]:
             "loss": settings.loss,
             "cv": settings.cv,
             "refit_alpha": settings.refit_alpha,
+            "direction": settings.direction,
+            "backward_ratio": settings.backward_ratio,
         },
         "initial_loss": path.initial_loss,
         "steps": [step_object(step) for step in path.steps],
+        "sets": None if is_growing(path.steps) else [set_object(one) for one in path.sets],
+        "start": None if path.start is None else set_object(path.start),
         "moments": {
-            "gram_lower": lower,
+            "features": list(moments.features),
+            "gram_lower": _lower(moments.gram),
             "correlation": moments.correlation.tolist(),
             "feature_means": moments.feature_means.tolist(),
             "target_means": moments.target_means.tolist(),
+            "penalty_lower": None if moments.penalty is None else _lower(moments.penalty),
         },
         "counters": {
             "passes": counters.passes,
@@ -86,18 +116,9 @@ def path_document(path: SelectionPath) -> dict[str, Any]:
     }
 
 
-def step_object(step: Step) -> dict[str, Any]:
-    """A step of a path."""
-    return {
-        "action": step.action,
-        "index": step.index,
-        "loss": step.loss,
-        "standard_error": or_null(step.standard_error),
-        "fold_losses": list(step.fold_losses),
-        "runners_up": [{"index": index, "loss": loss} for index, loss in step.runners_up],
-        "forced": step.forced,
-        "seconds": step.seconds,
-    }
+def _lower(matrix: Float) -> list[list[float]]:
+    """The lower triangle of a symmetric matrix, row by row."""
+    return [matrix[row, : row + 1].tolist() for row in range(len(matrix))]
 
 
 def _size_choice_object(choice: SizeChoice | None) -> dict[str, Any] | None:
@@ -133,41 +154,18 @@ def decode_part(document: Any) -> SelectionPath:
     return read_part(document, FORMAT, _KNOWN_VERSIONS, _path, _ADDED)
 
 
-def read_steps(entries: list[Any], n: int, is_signed: bool) -> tuple[Step, ...]:
-    """Steps that are in another document, as `step_object` made them."""
-    steps = (JsonObject(entry, "a step", VERSION) for entry in entries)
-    return tuple(_step(step, n, is_signed) for step in steps)
-
-
-def is_function(loss: str) -> bool:
-    """Whether a loss is a user's function, by its name; only that may give losses below 0."""
-    return loss.startswith(_CALLABLE)
-
-
-def _loss(values: JsonObject, key: str, is_signed: bool) -> float:
-    """A loss; below 0 only where losses have a sign."""
-    return values.number(key) if is_signed else values.positive(key)
-
-
-def _error(values: JsonObject, key: str) -> float:
-    """A number of at least 0, or null where there is none; version 1 always had one."""
-    if values.version > 1 and not values.has(key):
-        return math.nan
-    return values.positive(key)
-
-
 def _path(document: JsonObject) -> SelectionPath:
     settings = _settings(document.part("settings"))
     n = settings.n_features_in
     is_signed = is_function(settings.loss)
-    steps = tuple(_step(step, n, is_signed) for step in document.parts("steps", "a step"))
+    steps = tuple(read_step(step, n, is_signed) for step in document.parts("steps", "a step"))
     if not steps:
         raise ValueError("it has no steps")
-    used = [*(step.index for step in steps), *settings.excluded_features]
-    if len(set(used)) < len(used):
-        raise ValueError("a feature is chosen or excluded more than once")
-    _check_fold_losses(steps, settings.cv)
-    moments = _moments(document.part("moments"), len(steps))
+    start = read_set(document.part("start"), n, is_signed) if document.has("start") else None
+    sets = read_sets(document, steps, start, n, is_signed)
+    check_steps(steps, start, settings.excluded_features)
+    check_fold_losses([*steps, *sets], settings.cv)
+    moments = _moments(document.part("moments"), n, _union(sets))
     if settings.single_target and len(moments.target_means) > 1:
         raise ValueError(f"single_target is true for {len(moments.target_means)} targets")
     counters = document.part("counters")
@@ -176,7 +174,7 @@ def _path(document: JsonObject) -> SelectionPath:
     surface = document.part("surface") if document.has("surface") else None
     return SelectionPath(
         steps=steps,
-        initial_loss=_loss(document, "initial_loss", is_signed),
+        initial_loss=read_loss(document, "initial_loss", is_signed),
         settings=settings,
         moments=moments,
         counters=Counters(
@@ -186,9 +184,11 @@ def _path(document: JsonObject) -> SelectionPath:
             seconds=counters.positive("seconds"),
         ),
         stop_reason=StopReason(reason),
-        size_choice=None if choice is None else _size_choice(choice, len(steps)),
+        size_choice=None if choice is None else _size_choice(choice, len(sets)),
         surface=None if surface is None else _surface(surface, settings, is_signed),
-        refit_alphas=_refit_alphas(document, settings, len(steps)),
+        refit_alphas=_refit_alphas(document, settings, len(sets)),
+        sets=sets,
+        start=start,
     )
 
 
@@ -204,6 +204,7 @@ def _settings(settings: JsonObject) -> Settings:
     if not is_function(loss):
         settings.one_of("loss", get_args(LossName))
     refit: Any = settings.value("refit_alpha")
+    direction: Any = settings.one_of("direction", get_args(DirectionName))
     if isinstance(refit, str):
         settings.one_of("refit_alpha", ("same", "loo"))
     else:
@@ -220,19 +221,25 @@ def _settings(settings: JsonObject) -> Settings:
         loss=loss,
         cv=settings.text("cv"),
         refit_alpha=refit,
+        direction=direction,
+        backward_ratio=(
+            settings.positive("backward_ratio") if settings.has("backward_ratio") else None
+        ),
     )
 
 
-def _moments(moments: JsonObject, k: int) -> Moments:
+def _moments(moments: JsonObject, n: int, union: tuple[int, ...]) -> Moments:
     t = len(moments.entries("target_means"))
     if t == 0:
         raise ValueError("it has no targets")
-    gram = np.zeros((k, k))
-    for row, values in enumerate(moments.entries("gram_lower", k)):
-        numbers = [
-            as_number(value, "gram_lower") for value in as_entries(values, "gram_lower", row + 1)
-        ]
-        gram[row, : row + 1] = gram[: row + 1, row] = numbers
+    features = union
+    if moments.has("features"):
+        found = moments.entries("features")
+        features = tuple(as_whole(index, "features", 0, n) for index in found)
+    if len(set(features)) < len(features) or set(features) != set(union):
+        raise ValueError("moments are not those of the features of the sets")
+    k = len(features)
+    gram = _symmetric(moments, "gram_lower", k)
     if (np.diagonal(gram) < 0).any():
         raise ValueError("gram_lower has a negative sum of squares")
     correlation = [
@@ -240,43 +247,27 @@ def _moments(moments: JsonObject, k: int) -> Moments:
         for row in moments.entries("correlation", k)
     ]
     return Moments(
+        features,
         gram,
         np.array(correlation),
         moments.array("feature_means", k),
         moments.array("target_means", t),
+        _symmetric(moments, "penalty_lower", k) if moments.has("penalty_lower") else None,
     )
 
 
-def _step(step: JsonObject, n: int, is_signed: bool) -> Step:
-    step.one_of("action", ("add",))
-    runners_up = step.parts("runners_up", "a runner-up")
-    return Step(
-        index=step.whole("index", 0, n),
-        loss=_loss(step, "loss", is_signed),
-        standard_error=_error(step, "standard_error"),
-        runners_up=tuple(
-            (one.whole("index", 0, n), _loss(one, "loss", is_signed)) for one in runners_up
-        ),
-        fold_losses=tuple(_fold_losses(step, is_signed)),
-        forced=step.flag("forced"),
-        seconds=step.positive("seconds"),
-    )
+def _symmetric(moments: JsonObject, key: str, k: int) -> Float:
+    """A matrix (k × k) from its lower triangle."""
+    matrix = np.zeros((k, k))
+    for row, values in enumerate(moments.entries(key, k)):
+        numbers = [as_number(value, key) for value in as_entries(values, key, row + 1)]
+        matrix[row, : row + 1] = matrix[: row + 1, row] = numbers
+    return matrix
 
 
-def _fold_losses(step: JsonObject, is_signed: bool) -> list[float]:
-    numbers = [as_number(value, "fold_losses") for value in step.entries("fold_losses")]
-    if not is_signed and any(number < 0.0 for number in numbers):
-        raise ValueError("fold_losses has a number below 0")
-    return numbers
-
-
-def _check_fold_losses(steps: tuple[Step, ...], cv: str) -> None:
-    """One for each split: as many at every step, none for leave-one-out."""
-    counts = {len(step.fold_losses) for step in steps}
-    if len(counts) > 1:
-        raise ValueError(f"fold_losses has {min(counts)} to {max(counts)} entries in the steps")
-    if (cv == "loo") != (counts == {0}):
-        raise ValueError(f"fold_losses has {counts.pop()} entries in each step for cv {cv!r}")
+def _union(sets: tuple[FeatureSet, ...]) -> tuple[int, ...]:
+    """All features of all sets; in their order where the sets are nested."""
+    return tuple(dict.fromkeys(index for known in reversed(sets) for index in known.features))
 
 
 def _size_choice(choice: JsonObject, k: int) -> SizeChoice:

@@ -69,16 +69,10 @@ def path_cautions(path: SelectionPath, losses: Float) -> list[str]:
     found = cautions.many_features(settings.n_features_in, settings.n_samples)
     is_done = path.stop_reason is not StopReason.REACHED or size < len(path)
     found += cautions.still_falling(losses, path.initial_loss, is_done, "loss")
-    names = settings.feature_names_in
     runners = [
-        (
-            names[step.runners_up[0][0]] if names else f"x{step.runners_up[0][0]}",
-            step.runners_up[0][1],
-        )
-        if step.runners_up
-        else None
-        for step in path.steps[:size]
+        (path._name(known.runners_up[0][0]), known.runners_up[0][1]) if known.runners_up else None
+        for known in path.sets[:size]
     ]
     # Runners-up were judged by the search, and only ties within the model matter.
-    ties = cautions.near_ties(path.losses[:size], path.initial_loss, path.names(), runners)
+    ties = cautions.near_ties(path.losses[:size], path.initial_loss, path.changes(), runners)
     return found + ties

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import RowBlock
-from ._curves import Chosen, StratumSums, held_out_errors, pivots
+from ._chosen import Chosen, held_out_errors, pivots
+from ._curves import StratumSums
 from ._digests import bytes_of, matrix_digest
 from ._fold_blocks import FoldBlock
 from ._kernels import Float

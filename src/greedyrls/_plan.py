@@ -15,6 +15,7 @@ from ._cluster_folds import ClusterFolds, check_cluster_loss, cluster_folds, fol
 from ._criterion import LeaveOneOut, Strategy
 from ._dask import fold_ids
 from ._device import DeviceMatrix
+from ._direction import FORWARD, Direction
 from ._file_memory import Needs
 from ._files import FileMatrix
 from ._fold_criterion import FoldLoss
@@ -42,6 +43,7 @@ class Plan:
     strategy: Strategy = "auto"
     block_rows: int | None = None
     n_jobs: int = 1
+    direction: Direction = FORWARD
 
     @property
     def cv(self) -> str:
@@ -125,6 +127,7 @@ def make_plan(
     strategy: Strategy = "auto",
     block_rows: int | None = None,
     n_jobs: int | None = None,
+    direction: Direction = FORWARD,
 ) -> Plan:
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
@@ -134,7 +137,7 @@ def make_plan(
     if isinstance(problem.X, StreamedMatrix) and folds is not None:
         raise not_on_device("Folds of data that are streamed")
     check_loss(measure, problem, folds)
-    return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs))
+    return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs), direction)
 
 
 def _device_folds(

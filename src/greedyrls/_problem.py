@@ -19,6 +19,7 @@ from ._device import DeviceMatrix, as_device_matrix
 from ._devices import on_device as on_device_named
 from ._feature_names import FeatureList, feature_indices, feature_names_of
 from ._files import DataFile, FileMatrix, as_file
+from ._grouping import grouping_of
 from ._kernels import Float
 from ._matrix import Matrix, first_non_finite
 from ._matrix import value as value_of
@@ -39,6 +40,10 @@ class Problem:
     excluded: tuple[int, ...]
     feature_names: tuple[str, ...] | None
     single_target: bool
+    groups: tuple[tuple[int, ...], ...] | None = None  # features added together: all, in groups
+    group_names: tuple[str, ...] | None = None
+    costs: Float | None = None  # (n) of the features
+    budget: float | None = None  # for the costs of all chosen ones
 
     @property
     def n_samples(self) -> int:
@@ -107,6 +112,9 @@ def make_problem(
     memory_limit: int | str | None = None,
     on_device: bool = False,
     device: Any = None,
+    feature_groups: Any = None,
+    feature_costs: Any = None,
+    budget: Any = None,
 ) -> Problem:
     """Check everything that can be checked without a pass over X.
 
@@ -151,6 +159,7 @@ def make_problem(
             f"Features {shown} are both in forced_features and in excluded_features; "
             "take them out of one of the two."
         )
+    grouping = grouping_of(feature_groups, feature_costs, budget, X.shape[1], names)
     return Problem(
         X,
         Y,
@@ -160,6 +169,7 @@ def make_problem(
         tuple(sorted(excluded)),
         names,
         single_target,
+        *grouping,
     )
 
 

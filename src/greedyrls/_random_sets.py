@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ._curves import Chosen
+from ._chosen import Chosen, one_by_one
 from ._kernels import Float
 from ._problem import Problem
 from ._state import LooData
@@ -51,6 +51,7 @@ def random_sets(data: LooData, orders: list[NDArray[np.intp]]) -> Iterator[Chose
             start.correlation[:, order].T.copy(),
             start.means[order],
             start.target_means,
+            one_by_one(len(order)),
         )
 
 

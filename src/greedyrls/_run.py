@@ -23,7 +23,8 @@ from ._path import SelectionPath
 from ._plan import AnyState, Data, Plan
 from ._problem import Problem
 from ._progress import progress_bar
-from ._search import forward, replay
+from ._search import moves, replay
+from ._sets import best_sets
 from ._state import LooData
 from ._steps import Counters, Moments, Settings, Step, StopReason
 
@@ -183,7 +184,7 @@ def search_path(
 
     def steps() -> Iterator[Step]:
         yield from replay(state, problem.forced[len(known) :], forced=True)
-        yield from forward(state, criterion, limits.size, watch.n_runners_up)
+        yield from moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
 
     run = Run(limits, watch, known, log)
     if stopped:
@@ -261,6 +262,9 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
     """Whether lanes can make these searches, and are faster."""
     return (
         plan.loss.name == "squared"
+        and plan.direction.name == "forward"
+        and data.problem.groups is None
+        and data.problem.costs is None
         and plan.strategy == "auto"
         and plan.block_rows is None
         and plan.n_jobs == 1
@@ -291,6 +295,7 @@ def _lane_path(
         initial_loss=data.loss_and_error(data.statistics)[0],
         settings=settings_of(problem, plan, alpha),
         moments=Moments(
+            tuple(chosen),
             lane.gram,
             data.start.correlation[:, chosen].T.copy(),
             data.start.means[chosen],
@@ -312,23 +317,22 @@ def make_path(
 ) -> SelectionPath:
     """A path from the steps made; the state may be further by an unfinished step."""
     problem = state.problem
-    k = len(run.steps)
     counters = Counters(
         state.passes, state.exact_evaluations, state.rebuilds, time.perf_counter() - began
     )
     reason = run.stop_reason
-    if reason is StopReason.REACHED and k == problem.n_available:
+    sets = best_sets(run.steps)
+    features = tuple(dict.fromkeys(index for known in reversed(sets) for index in known.features))
+    if reason is StopReason.REACHED and len(features) == problem.n_available:
         reason = StopReason.EXHAUSTED
-    gram, correlation, means, target_means = state.moments()
     return SelectionPath(
         steps=tuple(run.steps),
         initial_loss=initial_loss,
         settings=settings_of(problem, plan, alpha),
-        moments=Moments(
-            gram[:k, :k].copy(), correlation[:k].copy(), means[:k].copy(), target_means.copy()
-        ),
+        moments=state.moments().of(features),
         counters=spent + counters,
         stop_reason=reason,
+        sets=sets,
     )
 
 
@@ -345,4 +349,6 @@ def settings_of(problem: Problem, plan: Plan, alpha: float) -> Settings:
         single_target=problem.single_target,
         loss=plan.loss.name,
         cv=plan.cv,
+        direction=plan.direction.name,
+        backward_ratio=plan.direction.ratio,
     )

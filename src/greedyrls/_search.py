@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ._choice import Criterion, NumericalLimit, State
+from ._direction import Direction
 from ._steps import Step
 
 
@@ -42,6 +43,15 @@ def forward(
             if math.isfinite(loss)
         )
         yield _step(state, choice.feature, runners_up, False, began)
+
+
+def moves(
+    direction: Direction, state: State, criterion: Criterion, n_features: int, n_runners_up: int = 0
+) -> Iterator[Step]:
+    """The steps of a search that goes some way."""
+    if direction.name != "forward":
+        raise ValueError(f"direction={direction.name!r} is not there yet.")
+    return forward(state, criterion, n_features, n_runners_up)
 
 
 def _rounding_is_no_news() -> np.errstate:

@@ -301,7 +301,7 @@ class SelectionResult:
         """
         own, names = self.own_curve, self.path.settings.feature_names_in
         before, search_before, table = self.path.initial_loss, self.path.initial_loss, []
-        for place, (step, feature) in enumerate(zip(self.path.steps, self.features, strict=True)):
+        for place, (step, feature) in enumerate(zip(self.path.sets, self.features, strict=True)):
             runner = step.runners_up[0] if step.runners_up else None
             honest = self.honest(place + 1)
             loss = float(own.mean[place])

@@ -25,6 +25,7 @@ from ._namespace import HOST, namespace_of, numbers_on, places_of, put, take, to
 from ._problem import Problem, report_non_finite
 from ._samples import SampleSpace, Scores
 from ._sparse import SparseMatrix
+from ._steps import Moments
 from ._stream import StreamedMatrix
 
 # A pivot further than this (relative to A_bb) from its value in the data means that the
@@ -176,12 +177,14 @@ class SelectionState:
         """How often a candidate's loss was computed on the rows."""
         return self.samples.exact_evaluations
 
-    def moments(self) -> tuple[Float, Float, Float, Float]:
-        """Gram, correlation, means of the chosen features and of the targets."""
+    def moments(self) -> Moments:
+        """Of the chosen features and the targets."""
         start = self.start
-        chosen = numbers_on(self.features.place, np.array(self.features.selected, dtype=np.intp))
+        selected = self.features.selected
+        chosen = numbers_on(self.features.place, np.array(selected, dtype=np.intp))
         correlation, means = to_host(take(start.correlation, chosen), take(start.means, chosen))
-        return (
+        return Moments(
+            tuple(selected),
             self.features.gram.copy(),
             correlation.T.copy(),
             means,

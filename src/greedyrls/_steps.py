@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
 
 from ._kernels import Float
+
+Action = Literal["add", "remove"]
+DirectionName = Literal["forward", "backward", "floating", "foba", "swap"]
 
 
 class StopReason(enum.Enum):
@@ -52,22 +55,26 @@ class Step:
     Attributes
     ----------
     index : int
-        The feature added (its column number).
+        The feature added or removed (its column number).
     loss : float
-        Leave-one-out (or held-out) loss of the model with this feature, lower is better; for
-        squared loss the weighted mean over samples and targets.
+        Leave-one-out (or held-out) loss of the model after the step, lower is better; for squared
+        loss the weighted mean over samples and targets.
     standard_error : float
         Of that loss as a mean over samples (or splits); not a number where the loss has none.
     runners_up : tuple of (int, float)
-        The next best features and the exact loss each would have given, best first.
+        The next best features to add (or remove) and the exact loss each would have given, best
+        first.
     fold_losses : tuple of float
         The loss on each split; empty for leave-one-out.
     forced : bool
         Whether the feature was given rather than found.
     seconds : float
         Time the step took.
-    action : {"add"}
+    action : {"add", "remove"}
         What was done with the feature.
+    features : tuple of int
+        All features that were added or removed together, `index` the first of them; one, unless
+        they are a group.
     """
 
     index: int
@@ -76,8 +83,13 @@ class Step:
     runners_up: tuple[tuple[int, float], ...] = ()
     forced: bool = False
     seconds: float = 0.0
-    action: Literal["add"] = "add"
+    action: Action = "add"
     fold_losses: tuple[float, ...] = ()
+    features: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.features:
+            object.__setattr__(self, "features", (self.index,))
 
     def _key(self) -> tuple[Any, ...]:
         """All fields, with None for an error that is not a number and would not equal itself."""
@@ -89,6 +101,54 @@ class Step:
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSet:
+    """The best set of features seen of some size, with the loss of its model.
+
+    Attributes
+    ----------
+    features : tuple of int
+        Column numbers, in the order of the search.
+    loss, standard_error, fold_losses
+        Of the model on them, with the penalty of the search.
+    runners_up : tuple of (int, float)
+        What the search might have done instead when it came to this set.
+    forced : bool
+        Whether the last of them was given rather than found.
+    """
+
+    # Sets that grow one by one share the order: k tuples of up to k numbers would be k²/2.
+    order: tuple[int, ...] = field(repr=False)
+    count: int  # of columns
+    loss: float
+    standard_error: float
+    fold_losses: tuple[float, ...] = ()
+    runners_up: tuple[tuple[int, float], ...] = ()
+    forced: bool = False
+
+    @property
+    def features(self) -> tuple[int, ...]:
+        """Column numbers, in the order of the search."""
+        return self.order[: self.count]
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, FeatureSet) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        error = None if self.standard_error != self.standard_error else self.standard_error
+        return (
+            self.features,
+            self.loss,
+            error,
+            self.fold_losses,
+            self.runners_up,
+            self.forced,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,38 +196,68 @@ class Settings:
     loss: str = "squared"
     cv: str = "loo"
     refit_alpha: float | Literal["same", "loo"] = "same"
+    direction: DirectionName = "forward"
+    backward_ratio: float | None = None  # of direction "foba"
 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Second moments of the chosen features: all that the models on the path depend on.
+    """Second moments of the features of all sets: all that the models on the path depend on.
 
     With an intercept they are taken about the weighted means; rows count with their weight.
     """
 
-    gram: Float  # (k × k) X_S'X_S
-    correlation: Float  # (k × t) X_S'Y
-    feature_means: Float  # (k); zeros without an intercept
+    features: tuple[int, ...]  # (p) which columns of the data
+    gram: Float  # (p × p) X_S'X_S
+    correlation: Float  # (p × t) X_S'Y
+    feature_means: Float  # (p); zeros without an intercept
     target_means: Float  # (t)
+    penalty: Float | None = None  # (p × p) what alpha is multiplied with; None is the identity
+
+    def _key(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, one.name) for one in fields(self))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Moments):
             return NotImplemented
-        return all(
-            np.array_equal(getattr(self, name), getattr(other, name))
-            for name in ("gram", "correlation", "feature_means", "target_means")
-        )
+        pairs = zip(self._key(), other._key(), strict=True)
+        return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
 
     def __hash__(self) -> int:
-        return hash((self.gram.tobytes(), self.correlation.tobytes()))
+        return hash((self.features, self.gram.tobytes(), self.correlation.tobytes()))
 
     # Arrays lose their read-only flag when copied or pickled: go through the constructor.
-    def __reduce__(self) -> tuple[type[Moments], tuple[Float, ...]]:
-        return Moments, (self.gram, self.correlation, self.feature_means, self.target_means)
+    def __reduce__(self) -> tuple[type[Moments], tuple[Any, ...]]:
+        return Moments, self._key()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Moments:
         return self
 
     def __post_init__(self) -> None:
-        for values in (self.gram, self.correlation, self.feature_means, self.target_means):
-            values.flags.writeable = False
+        for values in self._key():
+            if isinstance(values, np.ndarray):
+                values.flags.writeable = False
+
+    def of(self, features: tuple[int, ...]) -> Moments:
+        """Those of some of the features, in their order."""
+        if features == self.features[: len(features)]:
+            places: Any = slice(0, len(features))
+            square: Any = (places, places)
+        else:
+            known = {feature: place for place, feature in enumerate(self.features)}
+            places = np.array([known[feature] for feature in features], dtype=np.intp)
+            square = np.ix_(places, places)
+        return Moments(
+            features,
+            self.gram[square].copy(),
+            self.correlation[places].copy(),
+            self.feature_means[places].copy(),
+            self.target_means,
+            None if self.penalty is None else self.penalty[square].copy(),
+        )
+
+    def penalised(self, alpha: float) -> Float:
+        """The matrix of the normal equations, (p × p)."""
+        if self.penalty is None:
+            return self.gram + alpha * np.eye(len(self.gram))
+        return self.gram + alpha * self.penalty

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._alphas import Refit, model_penalties
-from ._curves import Chosen, LooCurve, held_out_losses
+from ._chosen import Chosen
+from ._curves import LooCurve, held_out_losses
 from ._folds import Folds
 from ._kernels import Float
 from ._losses import Loss, is_same_loss

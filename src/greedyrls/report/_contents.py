@@ -94,7 +94,7 @@ def make_contents(result: SelectionResult) -> tuple[dict[str, Any], dict[str, An
         "has_dots": lambda curve: has_dots(curve, WIDE),
         "stability": stability,
         "runners": tables.runner_rows(result, names),
-        "n_with_runners": sum(bool(step.runners_up) for step in result.path.steps),
+        "n_with_runners": sum(bool(step.runners_up) for step in result.path.sets),
         "runner_heads": _runner_heads(result),
         "near": percent(tables.NEAR),
         "columns": tables.column_rows(result),
@@ -160,7 +160,7 @@ def _drawn(result: SelectionResult, names: Names, place: int, panel: Panel) -> D
     sizes = shown_sizes(len(path), result.size)
     lines = []
     for at in (size - 1 for size in sizes):
-        step, shown = path.steps[at], panel.at(at + 1)
+        step, shown = path.sets[at], panel.at(at + 1)
         shown.append((f"gain of this step{suffix}", number(gains[at], 3)))
         if step.runners_up:
             index, loss = step.runners_up[0]
@@ -222,7 +222,7 @@ def _features(result: SelectionResult, names: Names) -> list[dict[str, Any]]:
 
 
 def _runner_heads(result: SelectionResult) -> tuple[str, ...]:
-    most = max(len(step.runners_up) for step in result.path.steps)
+    most = max(len(step.runners_up) for step in result.path.sets)
     return tables.RUNNERS[:most]
 
 

@@ -37,9 +37,9 @@ class Names:
                 None if feature.level is None else self.short(feature.level),
                 step.forced,
             )
-            for feature, step in zip(result.features, result.path.steps, strict=True)
+            for feature, step in zip(result.features, result.path.sets, strict=True)
         ]
-        self._places = {step.index: place for place, step in enumerate(result.path.steps)}
+        self._places = {index: place for place, index in enumerate(result.path.indices.tolist())}
         self._texts = [column for column in result.inputs if column.levels is not None]
 
     def short(self, name: str) -> str:

@@ -143,7 +143,7 @@ def runner_rows(result: SelectionResult, names: Names) -> list[RunnerRow]:
     path = result.path
     rows: list[RunnerRow] = []
     search_gains = gains(path.losses, path.initial_loss)
-    for place, (step, gain) in enumerate(zip(path.steps, search_gains, strict=True)):
+    for place, (step, gain) in enumerate(zip(path.sets, search_gains, strict=True)):
         if not step.runners_up or len(rows) == _MOST_STEPS:
             continue
         runners = [
