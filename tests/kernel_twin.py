@@ -93,8 +93,11 @@ class KernelCase:
         return literal_kernel(X=self.pool, C=self.pool, **self.kernel)
 
 
-def literal_centers(case: KernelCase) -> LiteralPath:
-    """Greedy selection; of tied losses the lowest index wins. Ends where nothing is left."""
+def literal_centers(case: KernelCase) -> tuple[LiteralPath, float]:
+    """Greedy selection; of tied losses the lowest index wins. Ends where nothing is left.
+
+    Also the smallest share that was left of a candidate: as many digits are lost to rounding.
+    """
     K, Kcc, Y = case.K, case.Kcc, case.Y
     m, n = K.shape
     w = np.ones(m) if case.weights is None else case.weights
@@ -118,29 +121,32 @@ def literal_centers(case: KernelCase) -> LiteralPath:
         ]
         return float(np.average(losses, weights=[w[test].sum() for _, test in splits]))
 
-    def is_spanned(columns: list[int]) -> bool:
+    def share(columns: list[int]) -> float:
         parts = [every] if case.splits is None else [train for train, _ in splits]
         block = Kcc[np.ix_(columns, columns)]
-        return any(
+        return min(
             what_is_left(K[np.ix_(part, columns)], block, w[part], case.alpha, case.fit_intercept)
-            <= SPANNED
             for part in parts
         )
 
     initial = score([])
     indices: list[int] = []
     known: list[dict[int, float]] = []
+    least_share = 1.0
     while len(indices) < case.n_centers:
         free = [i for i in range(n) if i not in indices and i not in case.excluded]
-        losses = {i: score([*indices, i]) for i in free if not is_spanned([*indices, i])}
+        shares = {i: share([*indices, i]) for i in free}
+        losses = {i: score([*indices, i]) for i in free if shares[i] > SPANNED}
         if not losses:
             break
+        least_share = min(least_share, *(shares[i] for i in losses))
         least = min(losses.values())
         tolerance = TIE * least + TIE_OF_INITIAL * initial
         indices.append(min(i for i in losses if losses[i] <= least + tolerance))
         known.append(losses)
     chosen = [losses[i] for i, losses in zip(indices, known, strict=True)]
-    return LiteralPath(np.array(indices, dtype=np.intp), np.array(chosen), initial, known)
+    path = LiteralPath(np.array(indices, dtype=np.intp), np.array(chosen), initial, known)
+    return path, least_share
 
 
 @st.composite

@@ -109,6 +109,7 @@ ROOMS = [
     "_labels",
     "_estimator_base",
     "_estimators",
+    "_kernel_base",
     "_kernel_estimators",
     "_cautions",
     "_stability",

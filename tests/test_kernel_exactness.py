@@ -47,15 +47,17 @@ def found(case: KernelCase, search: Any = "auto", n_runners_up: int = 0) -> Sele
 
 
 def compare(case: KernelCase, path: SelectionPath) -> None:
-    twin = literal_centers(case)
+    twin, share = literal_centers(case)
+    # What is left of a column that is nearly spanned is a difference of nearly equal numbers.
+    rel = 1e-8 + 5e-13 / share
     floor = 1e-11 * max(1e-3, twin.initial_loss)
     # A centre that is spanned up to the very limit may be one for either of the two.
     if len(path) != len(twin.indices):
-        assert {path.stop_reason} <= {StopReason.SPANNED, StopReason.REACHED}
+        assert min(share, 2e-8) < 2e-8 or path.stop_reason is StopReason.SPANNED
         short = min(len(path), len(twin.indices))
-        assert path.losses[:short] == pytest.approx(twin.losses[:short], rel=1e-6, abs=floor)
+        assert path.losses[:short] == pytest.approx(twin.losses[:short], rel=rel, abs=floor)
         return
-    assert_follows(path, twin, 1e-6, floor)
+    assert_follows(path, twin, rel, floor)
 
 
 @pytest.mark.heavy

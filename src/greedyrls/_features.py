@@ -290,13 +290,18 @@ class FeatureSpace:
         return overlap
 
     def _products(self, index: int, left: Float, column: Float, root: float) -> Float:
-        """−l and −q·z_i of all features, (2 × n); left (2 × |S|) is l_b/√δ_b, without and with q·q_s.
+        """−l and −q·z_i of all features, (2 × n).
 
-        q·z_i = l_i − Σ_s (q·q_s) l_is, since x_i·q_s = l_is for every candidate i.
+        left (2 × |S|) is l_b/√δ_b, without and with q·q_s; q·z_i = l_i − Σ_s (q·q_s) l_is, since
+        x_i·q_s = l_is for every candidate i.
         """
         products: Float = left @ self._L[: self.size, :]
         products -= column / root
         return products
+
+    def penalty_matrix(self) -> Float | None:
+        """What the penalty of the chosen features is multiplied with, (|S| × |S|); None if I."""
+        return None
 
     def spanned(self) -> NDArray[np.bool_] | None:
         """Features of which the chosen ones leave nothing; None where a penalty prevents it."""

@@ -119,6 +119,10 @@ class FoldSpace:
         self.delta[split, index] = norm + self.penalty * (1.0 + float(beta @ beta))
         self.tau[split, :, index] = inner + self.penalty * (beta @ w)
 
+    def penalty_matrix(self) -> Float | None:
+        """What the penalty of the chosen features is multiplied with, (|S| × |S|); None if I."""
+        return None
+
     def spanned(self) -> NDArray[np.bool_] | None:
         """Features of which the chosen ones leave nothing; None where a penalty prevents it."""
         return None

@@ -211,12 +211,12 @@ class FoldState:
     def moments(self) -> Moments:
         """Of the chosen features and the targets, over all rows."""
         total, rows, chosen = self.data.total, self.data.rows, self.space.selected
-        weight = float(total.weight)
+        weight, penalty = float(total.weight), self.space.penalty_matrix()
         if not self.problem.fit_intercept:
             zeros = np.zeros(len(chosen))
             correlation = total.xy[:, chosen].T.copy()
             return Moments(
-                tuple(chosen), self.gram.copy(), correlation, zeros, np.zeros_like(total.y)
+                tuple(chosen), self.gram.copy(), correlation, zeros, np.zeros_like(total.y), penalty
             )
         means, targets = total.x[chosen] / weight, total.y / weight
         gram = self.gram - weight * np.outer(means, means)
@@ -227,6 +227,7 @@ class FoldState:
             correlation,
             means + rows.shift[chosen],
             targets + rows.target_shift,
+            penalty,
         )
 
 

@@ -30,6 +30,10 @@ class KernelFoldSpace(FoldSpace):
         self._floor = LEAST * scale
         self._spanned = SPANNED * scale
 
+    def penalty_matrix(self) -> Float | None:
+        """K_SS."""
+        return self._centers.kernel.copy()
+
     def spanned(self) -> NDArray[np.bool_] | None:
         """Centres of which the chosen ones leave nothing but rounding in some split."""
         is_spanned: NDArray[np.bool_] = np.any(self.delta <= self._spanned, axis=0)

@@ -103,6 +103,13 @@ class KernelMatrix(FileMatrix):
         """How many values of the kernel were computed."""
         return self._kernel_source.evaluations
 
+    def centers_at(self, is_there: NDArray[np.bool_]) -> list[int]:
+        """Candidates that are some of the rows (m)."""
+        if self.row_of is None:
+            return []
+        places: list[int] = np.flatnonzero(is_there[self.row_of]).tolist()
+        return places
+
     def make_room(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
     ) -> None:

@@ -2,8 +2,8 @@
 
 A feature is a kernel column x_i = k(·, c_i), and w'Pw is α times the squared norm of the function
 Σ w_i k(·, c_i) in the space of the kernel. All recurrences hold with A = X'X + P; but x_i·q_s is no
-entry of the factor, as a diagonal P makes it: it is a number V_si of its own (docs/theory.md, "Kernel
-centres").
+entry of the factor, as a diagonal P makes it: it is a number V_si of its own (docs/theory.md,
+"Kernel centres").
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CenterPenalty:
         self._alpha = alpha
         self.diagonal = alpha * X.center_diagonal  # (n)
         self._rows = np.empty((capacity, X.shape[1]))
-        self._square = np.zeros((capacity, capacity))
+        self._kernel = np.zeros((capacity, capacity))  # of the chosen centres with each other
         self._chosen: list[int] = []
 
     @property
@@ -48,8 +48,13 @@ class CenterPenalty:
     @property
     def square(self) -> Float:
         """P_SS."""
+        return self._alpha * self.kernel
+
+    @property
+    def kernel(self) -> Float:
+        """K_SS."""
         s = len(self._chosen)
-        return self._square[:s, :s]
+        return self._kernel[:s, :s]
 
     def add(self, index: int) -> Float:
         """One more chosen centre; its row, (n)."""
@@ -57,12 +62,13 @@ class CenterPenalty:
         if s == len(self._rows):
             more = max(16, s)
             self._rows = np.pad(self._rows, ((0, more), (0, 0)))
-            self._square = np.pad(self._square, (0, more))
+            self._kernel = np.pad(self._kernel, (0, more))
+        values = self._X.center_column(index)
+        values[index] = self._X.center_diagonal[index]
         row: Float = self._rows[s]
-        np.multiply(self._X.center_column(index), self._alpha, out=row)
-        row[index] = self.diagonal[index]
-        self._square[s, :s] = self._square[:s, s] = row[self._chosen]
-        self._square[s, s] = row[index]
+        np.multiply(values, self._alpha, out=row)
+        self._kernel[s, :s] = self._kernel[:s, s] = values[self._chosen]
+        self._kernel[s, s] = values[index]
         self._chosen.append(index)
         return row
 
@@ -114,6 +120,10 @@ class KernelSpace(FeatureSpace):
         inverse = self._inverse[: self.size, : self.size]
         wrong = products - self._centers.without(beta, self._centers.rows[:, index])
         return beta + inverse.T @ (inverse @ wrong)
+
+    def penalty_matrix(self) -> Float | None:
+        """K_SS."""
+        return self._centers.kernel.copy()
 
     def spanned(self) -> NDArray[np.bool_] | None:
         """Centres of which the chosen ones leave nothing but rounding."""

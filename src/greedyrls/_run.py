@@ -119,7 +119,9 @@ class Run:
                 self.stop_reason = StopReason.INTERRUPTED
             except NumericalLimit as error:
                 self._reach_numerical_limit(error)
-            except Spanned:
+            except Spanned as error:
+                if not self.steps:
+                    raise ValueError("All candidates are 0 everywhere.") from error
                 self.stop_reason = StopReason.SPANNED
         self._record()
 

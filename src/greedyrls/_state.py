@@ -189,6 +189,7 @@ class SelectionState:
             correlation.T.copy(),
             means,
             start.target_means.copy(),
+            self.features.penalty_matrix(),
         )
 
     @property
