@@ -29,7 +29,7 @@ _COARSE_EXPONENTS = np.array([-3.0, -1.0, 0.0])
 _FINE_EXPONENTS = np.arange(-5.0, 1.25, 0.25)
 
 # Functions of a kernel overlap, and a model has many: penalties that are best are smaller.
-_KERNEL_SHARE = 1e-2
+_KERNEL_SHARE = 1e-1
 
 _RULES: dict[str, AlphaRule] = {
     "nested": "nested",

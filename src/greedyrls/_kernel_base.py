@@ -265,7 +265,9 @@ class GreedyKernelBase(BaseEstimator):
         return tags
 
     def _check_points(self, X: Any, **options: Any) -> Any:
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, **options)
+        return validate_data(
+            self, X, accept_sparse="csr", accept_large_sparse=False, dtype=np.float64, **options
+        )
 
     def _predictions(self, X: Any) -> Float:
         """Values of the model, (m × t), some rows at a time."""

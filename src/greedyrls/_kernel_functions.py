@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import pairwise_kernels
 
 from ._kernels import Float
 
@@ -43,23 +44,45 @@ class Kernel:
         """k(x_j, c_i) of all rows of both, an array of its own (rows of X × centres)."""
         if self.function is not None:
             return self._called(self.function, X, centers)
+        if not isinstance(X, np.ndarray) or not isinstance(centers, np.ndarray):
+            return self._sparse(X, centers)
+        values: Float
+        if self.name == "laplacian":
+            values = cdist(X, centers, "cityblock")
+            values *= -self.gamma
+            return np.exp(values, out=values)
+        # scikit-learn's functions check their arguments for longer than a small kernel takes.
+        values = X @ centers.T
         if self.name == "rbf":
-            values = rbf_kernel(X, centers, gamma=self.gamma)
-        elif self.name == "laplacian":
-            values = laplacian_kernel(X, centers, gamma=self.gamma)
-        else:
-            with np.errstate(over="ignore", invalid="ignore"):
-                values = polynomial_kernel(
-                    X, centers, degree=self.degree, gamma=self.gamma, coef0=self.coef0
-                )
-            if not _is_finite(values):
-                raise ValueError(
-                    f"The polynomial kernel of degree {self.degree:g} overflows or is not defined "
-                    "for these data; scale X (sklearn.preprocessing.StandardScaler), or use a "
-                    "whole number for degree and a smaller one."
-                )
-        result: Float = values
-        return result
+            values *= 2.0
+            values -= np.einsum("ij,ij->i", X, X)[:, None]
+            values -= np.einsum("ij,ij->i", centers, centers)
+            np.minimum(values, 0.0, out=values)
+            values *= self.gamma
+            return np.exp(values, out=values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values *= self.gamma
+            values += self.coef0
+            np.power(values, self.degree, out=values)
+        return self._defined(values)
+
+    def _sparse(self, X: Any, centers: Any) -> Float:
+        """The same where one of the two is a sparse matrix."""
+        parameters = {"gamma": self.gamma}
+        if not self.is_of_differences:
+            parameters |= {"degree": self.degree, "coef0": self.coef0}
+        with np.errstate(over="ignore", invalid="ignore"):
+            values: Float = pairwise_kernels(X, centers, metric=self.name, **parameters)
+        return self._defined(values)
+
+    def _defined(self, values: Float) -> Float:
+        if not _is_finite(values):
+            raise ValueError(
+                f"The {self.name} kernel of degree {self.degree:g} overflows or is not defined "
+                "for these data; scale X (sklearn.preprocessing.StandardScaler), or use a whole "
+                "number for degree and a smaller one."
+            )
+        return values
 
     def _called(self, function: KernelFunction, X: Any, centers: Any) -> Float:
         values = np.asarray(function(X, centers))

@@ -25,8 +25,6 @@ _CHUNK_ELEMENTS = 1 << 20
 # Columns scored lately that are kept, and elements of them.
 _RECENT_COLUMNS = 128
 _RECENT_ELEMENTS = 1 << 22
-# Arrays of the size of a chunk that a kernel may need for itself, in chunks.
-_TEMPORARIES = 2
 
 
 class KernelSource:
@@ -50,9 +48,8 @@ class KernelSource:
 
     @property
     def overhead(self) -> int:
-        """Bytes that a kernel takes beside its values."""
-        m, n = self.shape
-        return 8 * _TEMPORARIES * min(m * n, _CHUNK_ELEMENTS)
+        """Bytes beside the values: there is room for three chunks, of which one is enough."""
+        return 0
 
     @property
     def name(self) -> str:
@@ -115,10 +112,9 @@ class KernelMatrix(FileMatrix):
     ) -> None:
         """Share the memory out for a search; an error if it is too little."""
         m, n = self.shape
-        source = self._kernel_source
         # Columns of chosen centres, and for each two rows of n beside those of other searches.
         chosen = 8 * needs.n_chosen * (m + 2 * n)
-        room = share_out(self.shape, self.dtype, source.overhead + chosen, self._limit, needs)
+        room = share_out(self.shape, self.dtype, chosen, self._limit, needs)
         height = max(1, min(room.chunk_rows, _CHUNK_ELEMENTS // n))
         if chunk_rows is not None:
             height = min(chunk_rows, height)
