@@ -227,6 +227,7 @@ def large(
             surface.alpha, True, 500, n_features, (), names, single_target=outputs == 1
         ),
         moments=Moments(
+            tuple(order.tolist()),
             factor.T @ factor,
             rng.standard_normal((steps, outputs)),
             np.zeros(steps),

@@ -238,7 +238,7 @@ def test_no_minus_before_zero() -> None:
 def test_a_path_of_wide_range_is_logarithmic() -> None:
     path = make_path(4)
     steps = [replace(step, loss=10.0**-place) for place, step in enumerate(path.steps)]
-    assert drawn(plot_path(replace(path, steps=tuple(steps)))).get_yscale() == "log"
+    assert drawn(plot_path(replace(path, steps=tuple(steps), sets=()))).get_yscale() == "log"
     assert plot_path(path).get_yscale() == "linear"
 
 

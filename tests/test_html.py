@@ -76,8 +76,8 @@ def interrupted_path() -> SelectionPath:
 def empty_path() -> SelectionPath:
     X, y = data()
     path = greedy_path(X, y, 1, alpha=1.0)
-    nothing = Moments(np.zeros((0, 0)), np.zeros((0, 1)), np.zeros(0), np.zeros(1))
-    return replace(path, steps=(), moments=nothing, stop_reason=StopReason.NUMERICAL_LIMIT)
+    nothing = Moments((), np.zeros((0, 0)), np.zeros((0, 1)), np.zeros(0), np.zeros(1))
+    return replace(path, steps=(), sets=(), moments=nothing, stop_reason=StopReason.NUMERICAL_LIMIT)
 
 
 def mean_error(y: Any, predictions: Any) -> float:

@@ -35,6 +35,10 @@ DERIVED = ("sentence", "warnings", "chosen")
 INSIDE = ("path", "assessment", "stability", "null")
 # Where null means that there is none; every other key of an object must have a value.
 OPTIONAL = {
+    "sets",
+    "start",
+    "penalty_lower",
+    "backward_ratio",
     "classes",
     "level",
     "levels",

@@ -247,6 +247,50 @@ def test_cells_without_a_loss() -> None:
 # Version 1 ---------------------------------------------------------------------------------------
 
 
+# As the release before sets and removals wrote it.
+VERSION_2 = (
+    '{"format": "greedyrls.path", "version": 2, "settings": {"alpha": 2.0, "fit_intercept": '
+    'true, "n_samples": 8, "n_features_in": 3, "excluded_features": [], "feature_names_in": '
+    'null, "weighted": false, "single_target": true, "loss": "squared", "cv": "4-fold", '
+    '"refit_alpha": "loo"}, "initial_loss": 5.645833333333334, "steps": [{"action": "add", '
+    '"index": 0, "loss": 3.346370792294609, "standard_error": 1.304558011689028, "fold_losses":'
+    " [3.1222222222222227, 2.9378782484870065, 0.49999999999999933, 6.825382698469207], "
+    '"runners_up": [{"index": 1, "loss": 4.653913513688016}], "forced": false, "seconds": '
+    '0.0005965320015093312}, {"action": "add", "index": 1, "loss": 1.8904869613760662, '
+    '"standard_error": 0.9316073725643401, "fold_losses": [0.4210498113854595, '
+    '0.6427001953124999, 2.0229591836734686, 4.475238655132837], "runners_up": [{"index": 2, '
+    '"loss": 4.786997150497108}], "forced": false, "seconds": 0.0003863380043185316}], '
+    '"moments": {"gram_lower": [[7.5], [-0.75, 5.875]], "correlation": [[11.25], [7.875]], '
+    '"feature_means": [1.25, 1.375], "target_means": [3.375]}, "counters": {"passes": 11, '
+    '"exact_evaluations": 0, "rebuilds": 0, "seconds": 0.010933477002254222}, "stop_reason": '
+    '"reached", "size_choice": {"size": 2, "rule": "given", "sentence": "2 features, as '
+    'asked."}, "surface": {"rule": "nested", "alphas": [0.5, 2.0], "losses": '
+    "[[5.017434445464748, 8.426743744032288], [5.017434445464748, 8.426743744032288]], "
+    '"standard_errors": [[2.1228063462911946, 0.14953056149841792], [2.1228063462911946, '
+    '0.14953056149841792]], "fold_losses": [[[2.894628099173554, 8.27721318253387], '
+    "[2.894628099173554, 8.27721318253387]], [[7.140240791755943, 8.576274305530706], "
+    '[7.140240791755943, 8.576274305530706]]], "fold_shares": [0.5, 0.5], "folds": "2-fold", '
+    '"alpha": 2.0, "size": 2}, "refit_alphas": [0.4217559938927618, 0.4217559938927618]}'
+)
+
+
+def test_version_2_is_read() -> None:
+    X = [[1, 0, 2], [0, 1, 1], [2, 1, 0], [1, 3, 1], [0, 2, 2], [3, 1, 1], [2, 2, 3], [1, 1, 0]]
+    y = [1, 2, 3, 5, 2, 6, 7, 1]
+    path = SelectionPath.from_json(VERSION_2)
+    again = greedy_path(X, y, 2, alpha=[0.5, 2.0], cv=4, alpha_cv=2, n_runners_up=1)
+    assert path.settings == again.settings
+    assert [known.features for known in path.sets] == [(0,), (0, 1)]
+    assert [step.features for step in path.steps] == [(0,), (1,)]
+    assert path.start is None
+    assert path.moments.features == (0, 1)
+    np.testing.assert_allclose(path.losses, again.losses, rtol=1e-12)
+    np.testing.assert_allclose(path.coef(2), again.coef(2), rtol=1e-12)
+    assert path.refit_alphas == pytest.approx(again.refit_alphas)
+    assert path.size_choice == again.size_choice
+    assert_identical(path, SelectionPath.from_json(path.to_json()))
+
+
 def test_version_1_is_read() -> None:
     path = SelectionPath.from_json(VERSION_1)
     assert path.names() == ["a", "b"]
@@ -260,7 +304,7 @@ def test_version_1_is_read() -> None:
     assert path.refit_alphas is None
     assert path.chosen_size == 2
     assert_identical(path, SelectionPath.from_json(path.to_json()))
-    assert json.loads(path.to_json())["version"] == 2
+    assert json.loads(path.to_json())["version"] == 3
 
 
 def test_version_1_is_the_path_of_today() -> None:
@@ -328,9 +372,11 @@ def test_foreign_text(text: str | bytes, message: str) -> None:
     assert "greedyrls.path" in str(caught.value)
 
 
-@pytest.mark.parametrize("version", [3, 99, 0, -1, "1", "2", 2.0, None, [1], True])
+@pytest.mark.parametrize("version", [4, 99, 0, -1, "1", "2", 2.0, None, [1], True])
 def test_other_versions(version: Any) -> None:
-    with pytest.raises(ValueError, match=r"has version .*; this release reads versions 1 and 2\."):
+    with pytest.raises(
+        ValueError, match=r"has version .*; this release reads versions 1 and 2 and"
+    ):
         load(DOCUMENT | {"version": version})
 
 

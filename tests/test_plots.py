@@ -184,7 +184,7 @@ def test_the_band_has_gaps_where_there_are_no_standard_errors() -> None:
     path = make_path(5)
     steps = list(path.steps)
     steps[2] = replace(steps[2], standard_error=np.nan)
-    ax = drawn(plot_path(replace(path, steps=tuple(steps))))
+    ax = drawn(plot_path(replace(path, steps=tuple(steps), sets=())))
     (band,) = ax.collections
     corners = np.concatenate([piece.vertices for piece in band.get_paths()])
     assert set(corners[:, 0].tolist()) == {1.0, 2.0, 4.0, 5.0}

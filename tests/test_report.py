@@ -213,7 +213,7 @@ def test_any_part_may_be_missing(make: Any, count: int) -> None:
 def test_one_feature_and_no_errors() -> None:
     result = regression()
     steps = tuple(replace(step, standard_error=np.nan, runners_up=()) for step in result.path.steps)
-    path = replace(result.path, steps=steps, size_choice=None).truncated(1)
+    path = replace(result.path, steps=steps, sets=(), size_choice=None).truncated(1)
     one = replace(
         result, path=path, features=result.features[:1], stability=None, null=None, model_curve=None
     )
@@ -227,7 +227,7 @@ def test_one_feature_and_no_errors() -> None:
 def test_interrupted_and_forced() -> None:
     result = regression()
     steps = (replace(result.path.steps[0], forced=True), *result.path.steps[1:])
-    path = replace(result.path, steps=steps, stop_reason=StopReason.INTERRUPTED)
+    path = replace(result.path, steps=steps, sets=(), stop_reason=StopReason.INTERRUPTED)
     missing = "The search was interrupted: what came later is missing."
     page = Page(make_report(replace(result, path=path, missing=missing)))
     assert missing in page.text("section", **{"class": "warnings"})
@@ -266,7 +266,7 @@ def test_other_rules_for_the_penalty() -> None:
 
 def test_an_empty_path_and_other_things_are_refused() -> None:
     result = regression()
-    path = replace(result.path, steps=())
+    path = replace(result.path, steps=(), sets=())
     with pytest.raises(ValueError, match="no features"):
         make_report(replace(result, path=path, features=()))
     with pytest.raises(TypeError, match="must be a SelectionResult, got SelectionPath"):

@@ -222,10 +222,20 @@ def _settings(settings: JsonObject) -> Settings:
         cv=settings.text("cv"),
         refit_alpha=refit,
         direction=direction,
-        backward_ratio=(
-            settings.positive("backward_ratio") if settings.has("backward_ratio") else None
-        ),
+        backward_ratio=_backward_ratio(settings, direction),
     )
+
+
+def _backward_ratio(settings: JsonObject, direction: str) -> float | None:
+    """In (0, 1) for direction "foba", else null."""
+    if settings.has("backward_ratio") != (direction == "foba"):
+        raise ValueError(f"backward_ratio does not go with direction {direction!r}")
+    if direction != "foba":
+        return None
+    ratio = settings.positive("backward_ratio", zero_too=False)
+    if ratio >= 1.0:
+        raise ValueError(f"backward_ratio is {ratio}, not below 1")
+    return ratio
 
 
 def _moments(moments: JsonObject, n: int, union: tuple[int, ...]) -> Moments:
@@ -233,7 +243,7 @@ def _moments(moments: JsonObject, n: int, union: tuple[int, ...]) -> Moments:
     if t == 0:
         raise ValueError("it has no targets")
     features = union
-    if moments.has("features"):
+    if moments.version > 2 or moments.has("features"):
         found = moments.entries("features")
         features = tuple(as_whole(index, "features", 0, n) for index in found)
     if len(set(features)) < len(features) or set(features) != set(union):

@@ -50,7 +50,12 @@ def is_growing(steps: tuple[Step, ...]) -> bool:
 
 def read_steps(entries: list[Any], n: int, is_signed: bool) -> tuple[Step, ...]:
     """Steps that are in another document, as `step_object` made them."""
-    steps = (JsonObject(entry, "a step", VERSION) for entry in entries)
+    steps = []
+    for entry in entries:
+        # Those of an old checkpoint do not name their features.
+        is_old = isinstance(entry, dict) and "features" not in entry
+        added = {"a step": {"features": None}} if is_old else {}
+        steps.append(JsonObject(entry, "a step", VERSION - is_old, added))
     return tuple(read_step(step, n, is_signed) for step in steps)
 
 
@@ -96,6 +101,8 @@ def check_steps(
     steps: tuple[Step, ...], start: FeatureSet | None, excluded: tuple[int, ...]
 ) -> None:
     """Whether what is added was not there, and what is removed was."""
+    if len(set(excluded)) < len(excluded):
+        raise ValueError("a feature is chosen or excluded more than once")
     now = set() if start is None else set(start.features)
     for step in steps:
         features = set(step.features)
@@ -136,9 +143,11 @@ def read_step(step: JsonObject, n: int, is_signed: bool) -> Step:
     index = step.whole("index", 0, n)
     features: tuple[int, ...] = (index,)
     action: Any = step.one_of("action", get_args(Action))
-    if step.values.get("features") is not None:  # an old checkpoint has none
+    if step.version > 2 or step.has("features"):
         found = step.entries("features")
         features = tuple(as_whole(one, "features", 0, n) for one in found)
+        if not features:
+            raise ValueError("a step has no features")
     return Step(
         index=index,
         loss=read_loss(step, "loss", is_signed),
