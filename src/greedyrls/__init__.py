@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
     from ._greedy import extend_path, greedy_path
+    from ._kernel_estimators import GreedyKernelRLS, GreedyKernelRLSClassifier
     from ._linear_model import LinearModel
     from ._path import SelectionPath
     from ._ranker import GreedyRLSRanker
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AlphaSurface",
     "Counters",
+    "GreedyKernelRLS",
+    "GreedyKernelRLSClassifier",
     "GreedyRLSClassifier",
     "GreedyRLSRanker",
     "GreedyRLSRegressor",
@@ -40,6 +43,8 @@ __version__ = "0.1.0"
 _MODULES = {
     "AlphaSurface": "_surface",
     "Counters": "_steps",
+    "GreedyKernelRLS": "_kernel_estimators",
+    "GreedyKernelRLSClassifier": "_kernel_estimators",
     "GreedyRLSClassifier": "_estimators",
     "GreedyRLSRanker": "_ranker",
     "GreedyRLSRegressor": "_estimators",

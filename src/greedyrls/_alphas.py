@@ -13,11 +13,12 @@ import numpy as np
 from ._chosen import Chosen
 from ._curves import LooCurve, best_penalties
 from ._fold_curves import FoldCurve
+from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
 from ._losses import Loss
 from ._many_folds import ManyFoldData
 from ._namespace import to_host
-from ._problem import check_alpha
+from ._problem import Problem, check_alpha
 from ._state import LooData
 from ._surface import AlphaRule
 
@@ -28,6 +29,9 @@ _AUTO_EXPONENTS = np.arange(-4.0, 2.5, 1.0)
 # changes, so outer folds, which need many such models, look at these only.
 _COARSE_EXPONENTS = np.array([-3.0, -1.0, 0.0])
 _FINE_EXPONENTS = np.arange(-5.0, 1.25, 0.25)
+
+# Functions of a kernel overlap, and a model has many: penalties that are best are smaller.
+_KERNEL_SHARE = 1e-1
 
 _RULES: dict[str, AlphaRule] = {
     "nested": "nested",
@@ -104,6 +108,16 @@ def penalty_scale(diagonal: Float, excluded: tuple[int, ...] = ()) -> float:
     return scale if 0.0 < scale < math.inf else 1.0
 
 
+def problem_scale(problem: Problem, diagonal: Float) -> float:
+    """`penalty_scale` of the features of a problem, whose ‖x_i‖² are given (n)."""
+    if not isinstance(problem.X, KernelMatrix):
+        return penalty_scale(diagonal, problem.excluded)
+    # The penalty of k(·, c) is that of a function: it is multiplied with k(c, c).
+    own = problem.X.center_diagonal
+    ratios = np.divide(diagonal, own, out=np.zeros_like(diagonal), where=own > 0.0)
+    return _KERNEL_SHARE * penalty_scale(ratios, problem.excluded)
+
+
 def auto_grid(scale: float) -> Float:
     """Penalties for the search."""
     return scale * 10.0**_AUTO_EXPONENTS
@@ -126,7 +140,7 @@ def model_penalties(
     assert data is not None
     problem = data.problem
     (diagonal,) = to_host(data.start.diagonal)
-    grid = refit_grid(penalty_scale(diagonal, problem.excluded), is_fine)
+    grid = refit_grid(problem_scale(problem, diagonal), is_fine)
     curve: LooCurve | FoldCurve
     if refit == "cv":
         assert isinstance(data, ManyFoldData)

@@ -19,6 +19,10 @@ class NumericalLimit(ArithmeticError):
     """The penalty is lost in the rounding of the data: no further step can be computed."""
 
 
+class Spanned(ArithmeticError):
+    """The chosen features span all others: there is nothing left to add."""
+
+
 class Choice(NamedTuple):
     """The feature to add, its loss, and the next best ones."""
 
@@ -51,6 +55,8 @@ class Model(Protocol):
 class State(Model, Protocol):
     """What a search sees of a model that grows."""
 
+    is_spanned: bool  # whether the chosen features leave nothing of any candidate
+
     @property
     def size(self) -> int:
         """How many features are chosen."""
@@ -79,6 +85,12 @@ class Criterion(Protocol):
     def least(self, state: Any) -> float:
         """A lower bound of the loss with the best candidate added, if one is known for little."""
         ...
+
+
+def check_candidates(state: State) -> None:
+    """Raise `Spanned` if there is nothing to choose from."""
+    if state.is_spanned:
+        raise Spanned("the chosen features span all others up to rounding")
 
 
 def tie_tolerances(losses: Float, scales: Float) -> Float:

@@ -19,6 +19,7 @@ from ._choice import (
     NumericalLimit,
     best_first,
     best_places,
+    check_candidates,
     smallest,
     tie_tolerances,
 )
@@ -227,6 +228,7 @@ class LeaveOneOut:
 
     def choose(self, state: SelectionState, n_runners_up: int, remaining: int) -> Choice:
         """The best candidate, by bounds or by scoring all, whichever costs less."""
+        check_candidates(state)
         count = state.problem.n_available - state.size
         elements = state.problem.n_samples * count
         if self._strategy == "exhaustive" or (

@@ -196,7 +196,7 @@ class FeatureSpace:
         s = self.size
         return self._inverse[:s, :s].T @ self._look(index).factor
 
-    def corrected(self, beta: Float, products: Float) -> Float:
+    def corrected(self, index: int, beta: Float, products: Float) -> Float:
         """β after a step of iterative refinement; products (|S|) are X_S'z, which should be Pβ."""
         s = self.size
         inverse = self._inverse[:s, :s]
@@ -260,15 +260,13 @@ class FeatureSpace:
         left = np.empty((2, s))
         on_chosen, both = left
         np.divide(seen.factor, root, out=on_chosen)
-        overlap = on_chosen - self._overlap[:s, :s] @ on_chosen
+        overlap = self._overlap_with(index, on_chosen, root)
         np.add(on_chosen, overlap, out=both)
         slopes = self._slopes(
             norm / delta, step, inner / root, self.anchor_along(index, norm), root
         )
         left, slopes = to_device(self.place, left, slopes)
-        # l, and q·z_i = l_i − Σ_s (q·q_s) l_is, since x_i·q_s = l_is for every candidate i.
-        products = left @ self._L[:s, :]
-        products -= column / root
+        products = self._products(index, left, column, root)
         row = products[0, :]
         row[index] = -root
         self._L[s, :] = -row
@@ -289,6 +287,30 @@ class FeatureSpace:
         self.selected.append(index)
         self._seen = {}
         return float(drift)
+
+    def _overlap_with(self, index: int, on_chosen: Float, root: float) -> Float:
+        """q_b·q_s (|S|) of a feature that is about to be added; on_chosen (|S|) is l_b/√δ_b."""
+        s = self.size
+        overlap: Float = on_chosen - self._overlap[:s, :s] @ on_chosen
+        return overlap
+
+    def _products(self, index: int, left: Float, column: Float, root: float) -> Float:
+        """−l and −q·z_i of all features, (2 × n).
+
+        left (2 × |S|) is l_b/√δ_b, without and with q·q_s; q·z_i = l_i − Σ_s (q·q_s) l_is, since
+        x_i·q_s = l_is for every candidate i.
+        """
+        products: Float = left @ self._L[: self.size, :]
+        products -= column / root
+        return products
+
+    def penalty_matrix(self) -> Float | None:
+        """What the penalty of the chosen features is multiplied with, (|S| × |S|); None if I."""
+        return None
+
+    def spanned(self) -> NDArray[np.bool_] | None:
+        """Features of which the chosen ones leave nothing; None where a penalty prevents it."""
+        return None
 
     def _keep_products(self, column: Float) -> None:
         """Keep X_S'x_b of X'x_b; from a device it comes when somebody asks."""

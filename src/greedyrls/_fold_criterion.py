@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ._choice import TIE, Choice, choose_among, tie_tolerances
+from ._choice import TIE, Choice, check_candidates, choose_among, tie_tolerances
 from ._crew import ask
 from ._device import DeviceMatrix
 from ._files import FileMatrix
@@ -35,6 +35,7 @@ class FoldLoss:
 
     def choose(self, state: FoldState, n_runners_up: int, remaining: int) -> Choice:
         """Score all candidates; the best, with its runners-up."""
+        check_candidates(state)
         candidates = state.candidates
         if state.criterion_loss.name == "squared":
             losses, tolerances = self._squared(state, candidates, n_runners_up)

@@ -28,11 +28,16 @@ class FoldSpace:
     """The state of a search that lives with the driver."""
 
     def __init__(
-        self, train: SetSums, test: SetSums, penalty: float, fit_intercept: bool, capacity: int
+        self,
+        train: SetSums,
+        test: SetSums,
+        penalty: float | Float,
+        fit_intercept: bool,
+        capacity: int,
     ) -> None:
         splits, n = train.x.shape
         t = train.y.shape[1]
-        self.penalty = penalty
+        self.penalty: float | Float = penalty
         self._test_x = test.x
         self._test_weight = test.weight[:, None]
         self._train_weight = train.weight[:, None]
@@ -53,6 +58,7 @@ class FoldSpace:
         )
         self.energy = test.yy - targets * (test.y + on_means)  # (K × t) ‖r‖²
         self.delta = self.diagonal + penalty  # (K × n)
+        self._floor: float | Float = penalty  # no pivot is smaller
         self.tau = self.correlation.copy()  # (K × t × n)
         self.norms = self._test_norms.copy()  # (K × n)
         self.inner = self._test_inner.copy()  # (K × t × n)
@@ -99,11 +105,35 @@ class FoldSpace:
         """Coefficients of the current models, (K × |S| × t)."""
         return self._weights[:, : self.size]
 
-    def corrected(self, split: int, beta: Float, products: Float) -> Float:
+    def scales(self, index: int) -> Float:
+        """A_bb of a feature in each split, (K)."""
+        own = self.penalty if isinstance(self.penalty, float) else self.penalty[index]
+        scales: Float = self.diagonal[:, index] + own
+        return scales
+
+    def corrected(self, split: int, index: int, beta: Float, products: Float) -> Float:
         """β after a step of iterative refinement; products (|S|) are X_S'z, which should be Pβ."""
         s = self.size
         inverse = self._inverse[split, :s, :s]
         return beta + inverse.T @ (inverse @ (products - self.penalty * beta))
+
+    def set_pivot(self, split: int, index: int, beta: Float, norm: float, inner: Float) -> None:
+        """Take δ and τ of a candidate in a split from its ‖z‖² and r·z (t) on the training rows."""
+        w = self._weights[split, : self.size]
+        self.delta[split, index] = norm + self.penalty * (1.0 + float(beta @ beta))
+        self.tau[split, :, index] = inner + self.penalty * (beta @ w)
+
+    def penalty_matrix(self) -> Float | None:
+        """What the penalty of the chosen features is multiplied with, (|S| × |S|); None if I."""
+        return None
+
+    def spanned(self) -> NDArray[np.bool_] | None:
+        """Features of which the chosen ones leave nothing; None where a penalty prevents it."""
+        return None
+
+    def _penalised(self, index: int, on_train: Float) -> Float:
+        """A_ib of a feature that is about to be added, from X'x_b on the training rows (K × n)."""
+        return on_train
 
     def add(
         self, index: int, beta: Float, on_train: Float, on_test: Float, measured: HeldOut
@@ -122,7 +152,7 @@ class FoldSpace:
         overlap = V[:, :, index] - (self._overlap[:, :s, :s] @ on_chosen[:, :, None])[:, :, 0]
         overlap /= root
         both = np.stack((on_chosen, overlap), axis=1) @ L  # (K × 2 × n)
-        row = (on_train - both[:, 0]) / root
+        row = (self._penalised(index, on_train) - both[:, 0]) / root
         v = (on_test - (on_chosen[:, None, :] @ V)[:, 0]) / root
         q_z = v - both[:, 1]
         row[:, index] = root[:, 0]
@@ -210,7 +240,7 @@ class FoldSpace:
     def _update_norms(self, row: Float, q_z: Float, q_q: Float) -> None:
         """δ and ‖z‖² after a pivot with l and q·z (K × n) and q·q (K × 1)."""
         self.delta -= row * row
-        np.maximum(self.delta, self.penalty, out=self.delta)
+        np.maximum(self.delta, self._floor, out=self.delta)
         self.norms += row * (row * q_q - 2.0 * q_z)
         np.maximum(self.norms, 0.0, out=self.norms)
 

@@ -31,6 +31,8 @@ from ._gram import GramColumns, Ranking
 from ._group_folds import GroupFoldSpace, fold_pairs
 from ._group_layout import layout_of
 from ._held_out import HeldOutRows
+from ._kernel_folds import KernelFoldSpace
+from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
 from ._losses import Loss, stratum_factors
 from ._problem import Problem
@@ -98,8 +100,7 @@ class FoldState:
         self.problem = data.problem
         self.criterion_loss = loss
         _check_memory(data.rows.n_splits, capacity, data.problem.n_features)
-        known = data.train, data.test, alpha, data.problem.fit_intercept, min(capacity, 64)
-        self.space = FoldSpace(*known) if data.pairs is None else GroupFoldSpace(*known, data.pairs)
+        self.space = _fold_space(data, alpha, min(capacity, 64))
         problem = data.problem
         column_bytes = 8 * data.folds.n_tested
         limit = int(max(_KEPT_BYTES, _KEPT_SHARE * problem.X.nbytes) // column_bytes)
@@ -110,6 +111,8 @@ class FoldState:
         self.shares = data.fold_shares  # (K)
         self.barred = np.full(problem.n_features, -np.inf)
         self.barred[list(problem.excluded)] = np.inf
+        self.is_spanned = False  # whether nothing is left of any candidate
+        self._bar_spanned()
         self.target_energy = self.space.energy.sum(axis=0)  # (t)
         self.exact_evaluations = 0
         self.rebuilds = 0
@@ -185,8 +188,8 @@ class FoldState:
         train, test, total = data.rows.by_split(values)
         beta = space.coefficients([index])[:, :, 0]
         if self.size:
-            scale = space.diagonal[:, index] + space.penalty
-            for split in np.flatnonzero(space.delta[:, index] < _REFINED_PIVOT * scale):
+            doubtful = _REFINED_PIVOT * space.scales(index)
+            for split in np.flatnonzero(space.delta[:, index] < doubtful):
                 beta[split] = self._refined(int(split), index, beta[split])
         rho = space.tau[:, :, index] / space.delta[:, index, None]
         means = space.means[:, index].copy()
@@ -197,6 +200,7 @@ class FoldState:
         if self._columns is not None:
             self._columns[index] = values.copy()
         self.barred[index] = np.inf
+        self._bar_spanned()
         self._remember_gram(total)
         self.fold_losses = self._fold_losses()
 
@@ -297,6 +301,13 @@ class FoldState:
         scale = self.target_energy.sum() / weight
         return losses, TIE * losses + 2e-15 * np.sqrt(losses * scale)
 
+    def _bar_spanned(self) -> None:
+        """Features that the chosen ones span are no candidates from now on."""
+        spanned = self.space.spanned()
+        if spanned is not None:
+            self.barred[spanned] = np.inf
+            self.is_spanned = not (self.barred < 0.0).any()
+
     def _refined(self, split: int, index: int, beta: Float) -> Float:
         """β of a feature that the chosen ones nearly span, corrected on a split's training rows.
 
@@ -308,10 +319,9 @@ class FoldState:
         known = (split, columns, space.means[split, columns], space.target_means[split])
         for _ in range(2):
             sums = self.rows.total(ask("refined_sums", *known, beta, w))
-            beta = space.corrected(split, beta, sums.products)
+            beta = space.corrected(split, index, beta, sums.products)
         _, norm, inner = self.rows.total(ask("refined_sums", *known, beta, w))
-        space.delta[split, index] = norm + space.penalty * (1.0 + float(beta @ beta))
-        space.tau[split, :, index] = inner + space.penalty * (beta @ w)
+        space.set_pivot(split, index, beta, norm, inner)
         return beta
 
     def _remember_gram(self, column: Float) -> None:
@@ -327,6 +337,7 @@ class FoldState:
         """Of the chosen features and the targets, over all rows."""
         total, rows, chosen = self.data.total, self.data.rows, self.space.selected
         weight, raw = float(total.weight), self.gram
+        penalty = self.space.penalty_matrix()
         if self._columns is not None:  # of all features that were ever chosen
             chosen = list(self._columns)
             raw = np.array([rows.by_split(self._columns[index])[2][chosen] for index in chosen])
@@ -334,7 +345,8 @@ class FoldState:
         if not self.problem.fit_intercept:
             zeros = np.zeros(len(chosen))
             correlation = total.xy[:, chosen].T.copy()
-            return Moments(tuple(chosen), raw.copy(), correlation, zeros, np.zeros_like(total.y))
+            none = np.zeros_like(total.y)
+            return Moments(tuple(chosen), raw.copy(), correlation, zeros, none, penalty)
         means, targets = total.x[chosen] / weight, total.y / weight
         gram = raw - weight * np.outer(means, means)
         correlation = total.xy[:, chosen].T - weight * np.outer(means, targets)
@@ -344,7 +356,17 @@ class FoldState:
             correlation,
             means + rows.shift[chosen],
             targets + rows.target_shift,
+            penalty,
         )
+
+
+def _fold_space(data: FoldData, alpha: float, capacity: int) -> FoldSpace:
+    """At the empty model; the penalty of kernel centres is that of their functions."""
+    X, fit_intercept = data.problem.X, data.problem.fit_intercept
+    if isinstance(X, KernelMatrix):
+        return KernelFoldSpace(data.train, data.test, X, alpha, fit_intercept, capacity)
+    known = data.train, data.test, alpha, fit_intercept, capacity
+    return FoldSpace(*known) if data.pairs is None else GroupFoldSpace(*known, data.pairs)
 
 
 def _split_loss(loss: Loss, split: HeldOutRows) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ._answers import ColumnShapes
 from ._at_set import Removals, removal_losses, removal_predictions
-from ._choice import TIE, Choice, choose_among
+from ._choice import TIE, Choice, check_candidates, choose_among
 from ._cluster import ClusterMatrix
 from ._curves import LossMoments, model_moments
 from ._features import Pivot
@@ -233,6 +233,7 @@ class LeaveOneOutLoss:
 
     def choose(self, state: LossState, n_runners_up: int, remaining: int) -> Choice:
         """The best candidate with its runners-up."""
+        check_candidates(state)
         candidates: NDArray[np.intp] = state.candidates
         losses = state.losses()[candidates]
         tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss

@@ -23,6 +23,7 @@ from ._crew import ask
 from ._curves import StratumSums, held_out_losses
 from ._device import DeviceMatrix
 from ._folds import Folds
+from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
 from ._losses import Loss
 from ._matrix import part, place_of
@@ -264,7 +265,17 @@ def _training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) ->
     split = outer.splits[place]
     weights, given = np.zeros(problem.n_samples), problem.host_weights
     weights[split.train] = 1.0 if given is None else given[split.train]
-    return replace(problem, weights=to_device(place_of(problem.here), weights)[0])
+    training = replace(problem, weights=to_device(place_of(problem.here), weights)[0])
+    if isinstance(problem.X, KernelMatrix):
+        # No centre is where the model is tested.
+        held_out = problem.X.centers_at(weights == 0.0)
+        training = replace(training, excluded=tuple(sorted({*problem.excluded, *held_out})))
+        if not training.n_available:
+            raise ValueError(
+                "All candidates for centres are held out by one outer fold; allow more of them "
+                "(max_candidates), or pass a number for alpha."
+            )
+    return training
 
 
 def joint_surface(

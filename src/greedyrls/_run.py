@@ -13,7 +13,7 @@ import numpy as np
 
 from ._backward import BackwardState
 from ._checkpoint import Checkpoint, SearchLog
-from ._choice import NumericalLimit
+from ._choice import NumericalLimit, Spanned
 from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds
 from ._device import DeviceMatrix
@@ -130,6 +130,10 @@ class Run:
                 self.stop_reason = StopReason.INTERRUPTED
             except NumericalLimit as error:
                 self._reach_numerical_limit(error)
+            except Spanned as error:
+                if not self.steps:
+                    raise ValueError("All candidates are 0 everywhere.") from error
+                self.stop_reason = StopReason.SPANNED
         self._record()
 
     @property

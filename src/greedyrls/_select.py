@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ._all_features import all_features_losses
-from ._alphas import Refit, auto_grid, model_penalties, penalty_scale
+from ._alphas import Refit, auto_grid, model_penalties, problem_scale
 from ._checkpoint import Checkpoint
 from ._cluster import ClusterMatrix
 from ._curves import LooCurve
@@ -169,7 +169,7 @@ def _nested(
     if request.rival is None:
         return plan, first.surface, first.counters, ""
     # A single penalty: the best of several would look good by chance.
-    wanted = _RIVAL_PENALTY * penalty_scale(_diagonal(data), data.problem.excluded)
+    wanted = _RIVAL_PENALTY * problem_scale(data.problem, _diagonal(data))
     nearest = alphas[[int(np.argmin(np.abs(np.log(alphas / wanted))))]]
     other_plan = replace(plan, loss=request.rival)
     second = nested(other_plan, nearest, 1, first.surface.size)
@@ -210,7 +210,7 @@ def _grid(data: Data, alpha: float | Float | str, checkpoint: Checkpoint | None)
         return alpha
     if checkpoint is not None and checkpoint.alphas is not None:
         return checkpoint.alphas  # with other threads, sums may end in another digit
-    alphas = auto_grid(penalty_scale(_diagonal(data), data.problem.excluded))
+    alphas = auto_grid(problem_scale(data.problem, _diagonal(data)))
     if checkpoint is not None:
         checkpoint.keep_alphas(alphas)
     return alphas

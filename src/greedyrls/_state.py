@@ -23,6 +23,8 @@ from ._gram import GramColumns, Ranking
 from ._group_blocks import pair_products
 from ._group_layout import layout_of
 from ._group_space import GroupSpace
+from ._kernel_matrix import KernelMatrix
+from ._kernel_space import KernelSpace
 from ._kernels import Float
 from ._matrix import Matrix, PassedMatrix, place_of
 from ._matrix import take as take_rows
@@ -49,6 +51,8 @@ _RARE_SHARE = 1 / 16
 _WAITING = 64
 # Candidates scored in the first round of a step where every round is a journey to a cluster.
 _SCORED_FAR_AWAY = 8
+# Scoring a centre costs about as much as computing so many kernel columns, its own among them.
+_KERNEL_COLUMNS_PER_SCORE = 4
 # Columns of the likeliest candidates that a pass over a file brings along.
 _ALONG = 96
 # Safety of bounds against rounding, relative to the loss of the current model.
@@ -101,6 +105,8 @@ class LooData:
             # z of so many candidates takes about an eighth of a block of X in float64.
             most = max(_SCORED_FAR_AWAY, problem.n_features // 8)
             self.samples.score_together(max(problem.X.counts), _SCORED_FAR_AWAY, most)
+        if isinstance(problem.X, KernelMatrix):
+            self.samples.columns_per_score = _KERNEL_COLUMNS_PER_SCORE
         with np.errstate(over="ignore", invalid="ignore"):
             self.start = self.samples.start(problem.fit_intercept, is_shared)
             xp = self.samples.feature_place.xp
@@ -177,18 +183,15 @@ class SelectionState:
         self.problem = problem = data.problem
         self.samples = data.samples.fork()
         self.start = data.start
-        known = data.start.diagonal, data.start.correlation, np.full(problem.n_features, alpha)
-        self.features = (
-            FeatureSpace(*known, capacity)
-            if data.layout is None
-            else GroupSpace(*known, capacity, data.layout, data.pairs)
-        )
+        self.features = _feature_space(data, alpha, capacity)
         fewest = _SPREAD_ROWS if data.samples.place.is_host else _DEVICE_SPREAD_ROWS
         self.features.follows_spread = problem.n_samples >= fewest
         self.gram = data.gram
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
         self.barred = data.samples.feature_place.full(problem.n_features, -np.inf)
         put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
+        self.is_spanned = False  # whether nothing is left of any candidate
+        self._bar_spanned()
         self.rebuilds = 0
         self.largest_drift = 0.0
         self._constant = data.constant
@@ -222,6 +225,7 @@ class SelectionState:
             correlation.T.copy(),
             means,
             start.target_means.copy(),
+            self.features.penalty_matrix(),
         )
 
     def _all_moments(self, known: list[int]) -> Moments:
@@ -327,6 +331,7 @@ class SelectionState:
         self.largest_drift = max(self.largest_drift, drift)
         if drift > DRIFT_BOUND:
             self.rebuild()
+        self._bar_spanned()
         self.statistics = self.samples.statistics()
         if self.statistics.smallest_d < _SMALLEST_D:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
@@ -431,6 +436,13 @@ class SelectionState:
         """The rows after a step; along (t) is what the anchor loses, if there is one."""
         self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
 
+    def _bar_spanned(self) -> None:
+        """Features that the chosen ones span are no candidates from now on."""
+        spanned = self.features.spanned()
+        if spanned is not None:
+            self.barred[spanned] = np.inf
+            self.is_spanned = not (self.barred < 0.0).any()
+
     def _refined(self, index: int, beta: Float) -> tuple[Float, Pivot]:
         """β corrected by what X_S'z and Pβ differ by, and the feature measured with it.
 
@@ -440,7 +452,7 @@ class SelectionState:
         order = np.array([index])
         for _ in range(2):
             products = self.samples.chosen_products(index, beta[:, None])
-            beta = self.features.corrected(beta, products)
+            beta = self.features.corrected(index, beta, products)
             self.samples.forget()
             scores = self.samples.score(order, *self.features.terms(order, beta[:, None]), True)
         return beta, pivot_of(scores, 0)
@@ -465,6 +477,17 @@ class SelectionState:
             self.features.rebuild(columns)
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
+
+
+def _feature_space(data: LooData, alpha: float, capacity: int) -> FeatureSpace:
+    """At the empty model; the penalty of kernel centres is that of their functions."""
+    start, X = data.start, data.problem.X
+    if isinstance(X, KernelMatrix):
+        return KernelSpace(start.diagonal, start.correlation, X, alpha, capacity)
+    known = start.diagonal, start.correlation, np.full(data.problem.n_features, alpha)
+    if data.layout is None:
+        return FeatureSpace(*known, capacity)
+    return GroupSpace(*known, capacity, data.layout, data.pairs)
 
 
 def _check_start(problem: Problem, known: SampleStatistics) -> None:

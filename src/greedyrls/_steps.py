@@ -24,6 +24,7 @@ class StopReason(enum.Enum):
     EXHAUSTED = "exhausted"
     NUMERICAL_LIMIT = "numerical_limit"
     BUDGET = "budget"
+    SPANNED = "spanned"
 
     @property
     def sentence(self) -> str:
@@ -43,6 +44,9 @@ _SENTENCES = {
         "The penalty alpha is lost in the rounding of the data; the steps made so far are kept."
     ),
     StopReason.BUDGET: "The budget is spent: no other feature is affordable.",
+    StopReason.SPANNED: (
+        "The search ended because the chosen features span all others up to rounding."
+    ),
 }
 
 
