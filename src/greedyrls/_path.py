@@ -124,6 +124,20 @@ class SelectionPath:
         """
         return np.array(self.sets[self._size(k) - 1].features, dtype=np.intp)
 
+    def entries(self, k: int | None = None) -> NDArray[np.intp]:
+        """What sizes count, by column numbers: features, and groups by their first columns.
+
+        Parameters
+        ----------
+        k : int, default: the largest
+            Size.
+        """
+        owner = {
+            column: group[0] for group in self.settings.feature_groups or () for column in group
+        }
+        found = dict.fromkeys(owner.get(column, column) for column in self.features(k).tolist())
+        return np.array(list(found), dtype=np.intp)
+
     @property
     def is_nested(self) -> bool:
         """Whether each set is the one before and one feature (or group) more."""
