@@ -229,6 +229,10 @@ class SelectionPath:
         """
         return self._groups(self.features(k).tolist()) if self.sets else []
 
+    def name_of(self, index: int) -> str:
+        """The name of a feature, or of its group."""
+        return self._groups([index])[0]
+
     def _groups(self, features: list[int]) -> list[str]:
         """The names of groups (or of features on their own) that some features are."""
         groups = zip(
@@ -408,7 +412,7 @@ class SelectionPath:
 
         before = np.concatenate(([self.initial_loss], self.losses[:-1]))
         first = [known.runners_up[0] if known.runners_up else (None, np.nan) for known in self.sets]
-        runner_names = [None if index is None else self._groups([index])[0] for index, _ in first]
+        runner_names = [None if index is None else self.name_of(index) for index, _ in first]
         honest = {}
         if self.held_out is not None:
             losses, errors = self.held_out
