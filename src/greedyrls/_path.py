@@ -124,6 +124,20 @@ class SelectionPath:
         """
         return np.array(self.sets[self._size(k) - 1].features, dtype=np.intp)
 
+    def entries(self, k: int | None = None) -> NDArray[np.intp]:
+        """What sizes count, by column numbers: features, and groups by their first columns.
+
+        Parameters
+        ----------
+        k : int, default: the largest
+            Size.
+        """
+        owner = {
+            column: group[0] for group in self.settings.feature_groups or () for column in group
+        }
+        found = dict.fromkeys(owner.get(column, column) for column in self.features(k).tolist())
+        return np.array(list(found), dtype=np.intp)
+
     @property
     def is_nested(self) -> bool:
         """Whether each set is the one before and one feature (or group) more."""
@@ -214,6 +228,10 @@ class SelectionPath:
             Size.
         """
         return self._groups(self.features(k).tolist()) if self.sets else []
+
+    def name_of(self, index: int) -> str:
+        """The name of a feature, or of its group."""
+        return self._groups([index])[0]
 
     def _groups(self, features: list[int]) -> list[str]:
         """The names of groups (or of features on their own) that some features are."""
@@ -394,7 +412,7 @@ class SelectionPath:
 
         before = np.concatenate(([self.initial_loss], self.losses[:-1]))
         first = [known.runners_up[0] if known.runners_up else (None, np.nan) for known in self.sets]
-        runner_names = [None if index is None else self._groups([index])[0] for index, _ in first]
+        runner_names = [None if index is None else self.name_of(index) for index, _ in first]
         honest = {}
         if self.held_out is not None:
             losses, errors = self.held_out

@@ -111,6 +111,17 @@ class Problem:
         return tuple(first[feature] for feature in self.forced if feature in first)
 
     @property
+    def entry_names(self) -> tuple[str, ...] | None:
+        """Names of all columns, with that of its group for the first column of a group."""
+        if self.groups is None or self.group_names is None:
+            return self.feature_names
+        known = self.feature_names or tuple(f"x{column}" for column in range(self.n_features))
+        names = list(known)
+        for group, name in zip(self.groups, self.group_names, strict=True):
+            names[group[0]] = name
+        return tuple(names)
+
+    @property
     def n_forced(self) -> int:
         """How many features (or groups) are forced."""
         return len(self.forced_entries)

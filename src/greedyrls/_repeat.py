@@ -68,7 +68,7 @@ def fold_result(
         for chosen in random_sets(trial.data, orders)
     ]
     return FoldResult(
-        path.indices,
+        path.entries(),
         path.settings.alpha,
         path.chosen_size,
         trial.losses_on(problem, split.test, measure),
@@ -83,7 +83,7 @@ def resampled_order(
 ) -> NDArray[np.intp]:
     """The features selected on some rows; as many as were chosen, where the size is."""
     path = procedure.trial(rows, counts, whole).path
-    return path.indices[: path.chosen_size]
+    return path.entries(path.chosen_size)
 
 
 def null_result(

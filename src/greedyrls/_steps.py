@@ -205,6 +205,16 @@ class Settings:
     feature_costs: tuple[float, ...] | None = None  # of all columns; of a group they are added up
     budget: float | None = None
 
+    @property
+    def entry_names(self) -> tuple[str, ...] | None:
+        """Names of all columns, with that of its group for the first column of a group."""
+        groups = zip(self.feature_groups or (), self.group_names or (), strict=True)
+        first = {group[0]: name for group, name in groups}
+        known = self.feature_names_in
+        if known is None:
+            known = tuple(f"x{column}" for column in range(self.n_features_in)) if first else None
+        return known and tuple(first.get(column, name) for column, name in enumerate(known))
+
 
 @dataclass(frozen=True, slots=True)
 class Moments:
