@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
@@ -17,7 +14,8 @@ from sklearn.model_selection import LeaveOneGroupOut
 
 from agreement import assert_follows
 from conftest import EXAMPLES
-from greedyrls import _fold_inverses, _plan, extend_path, greedy_path
+from engines import engine
+from greedyrls import _fold_inverses, extend_path, greedy_path
 from greedyrls._fold_inverses import FoldInverses
 from greedyrls._fold_state import FoldData
 from greedyrls._many_folds import ManyFoldData, ManyFoldState
@@ -31,20 +29,6 @@ SAME = 1e-9
 FAR = 1e-7
 NEAR_KINDS = [kind for kind in DATA_KINDS if kind != "far"]
 PARTITIONS = ["k-fold", "shuffled", "groups", "leave one group out", "unequal"]
-
-
-@contextmanager
-def engine(name: str) -> Iterator[None]:
-    """ "many": one factor for all folds wherever it can be; "large": the same, every fold kept as
-    columns; "models": a model for each fold."""
-    many = {"_MANY_FOLDS": 2, "_WORTH_IT": 0, "_SMALL_FOLD": math.inf}
-    chosen = {"_MANY_FOLDS": math.inf} if name == "models" else many
-    with mock.patch.multiple(_plan, **chosen):
-        if name != "large":
-            yield
-            return
-        with mock.patch.multiple(_fold_inverses, DENSE_ROWS=0):
-            yield
 
 
 def uses(case: Case) -> type:
@@ -354,3 +338,13 @@ def test_memory_is_not_a_matter_of_how_many_folds_are_left_out() -> None:
         if isinstance(batch, _fold_inverses._SmallFolds)
     )
     assert numbers == 2000 * (1 + 4 + 9)
+
+
+def test_a_fold_that_outweighs_all_others_has_models_for_each() -> None:
+    case = grouped(0, 400, 200, 100)
+    weights = np.ones(400)
+    weights[7] = 1e13
+    with engine("many"):
+        assert uses(Case(case.X, case.y, 3, case.options | {"sample_weight": weights})) is FoldData
+        path = greedy_path(case.X, case.y, 3, sample_weight=weights, **case.options)
+    assert len(path) == 3

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, KFold
 
 from conftest import EXAMPLES
+from engines import engine
 from greedyrls import GreedyRLSRanker, GreedyRLSRegressor, SelectionPath
 from greedyrls.metrics import mean_ndcg, pairwise_error
 from literal_ranking import (
@@ -89,9 +90,10 @@ def rankings(draw: st.DrawFn) -> Ranking:
 
 @pytest.mark.heavy
 @settings(max_examples=max(40, min(200, EXAMPLES // 10)))
-@given(case=rankings())
-def test_selection_is_that_of_pairs_written_out(case: Ranking) -> None:
-    model = case.fit(n_runners_up=99)
+@given(case=rankings(), name=st.sampled_from(["many", "large", "models"]))
+def test_selection_is_that_of_pairs_written_out(case: Ranking, name: str) -> None:
+    with engine(name):
+        model = case.fit(n_runners_up=99)
     pairs = case.pairs
     chosen, known = literal_ranking(
         pairs,
@@ -438,6 +440,22 @@ def test_a_target_that_does_not_vary_in_any_query() -> None:
     assert np.isnan(model.ndcg_)
     assert np.isnan(model.pairwise_error_path_).all()
     assert_allclose(model.path_.losses, 0.0, atol=1e-20)
+
+
+@pytest.mark.parametrize(
+    ("cv", "match"),
+    [
+        (KFold(4), r"Split 0 of alpha_cv \(4-fold\) tests a part of a query only, that of row 24;"),
+        (np.arange(120) % 3, r"Split 0 of alpha_cv \(fold ids .* tests a part of a query only"),
+        (np.arange(119) % 3, "alpha_cv has 119 values, but there are 120 rows"),
+        ([(np.arange(60), np.arange(60, 120))], "alpha_cv"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
+def test_outer_folds_that_tear_queries(cv: Any, match: str) -> None:
+    case = ranking(17, queries=15, size=8)
+    with pytest.raises(ValueError, match=match):
+        GreedyRLSRanker(3, alpha=[1.0, 10.0], alpha_cv=cv).fit(case.X, case.y, groups=case.groups)
 
 
 @pytest.mark.parametrize("cv", [3, GroupKFold(4)])

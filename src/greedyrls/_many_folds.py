@@ -28,6 +28,8 @@ from ._state import LooData, SelectionState
 # up to this, or to so much of their own loss, are measured with care.
 _ROUNDING = 1e-12
 _NEAR = 1e-7
+# Share of all weights that a fold may have.
+_HEAVIEST = 1.0 - 1e-6
 # Columns that are not candidates are left out where they are at least this share.
 _FEW = 0.25
 
@@ -191,13 +193,19 @@ class ManyFoldLoss:
 
 
 def suits_many_folds(problem: Problem, folds: Folds) -> bool:
-    """Whether every row that has a weight is in one fold, and trained on by all other splits."""
-    counted = problem.has_weight
+    """Whether every row that has a weight is in one fold, and trained on by all other splits.
+
+    And whether no fold has all but nothing of the weight: what is left of it could not be told.
+    """
+    counted, weights = problem.has_weight, problem.host_weights
+    weights = np.ones(problem.n_samples) if weights is None else weights
     tested = np.zeros(problem.n_samples, dtype=np.intp)
     for split in folds.splits:
         tested[split.test] += 1
+    heaviest = max(float(weights[split.test].sum()) for split in folds.splits)
     return (
         folds.n_splits > 1
         and all(split.is_complement for split in folds.splits)
         and bool((tested[counted] == 1).all())
+        and heaviest <= _HEAVIEST * float(weights.sum())
     )

@@ -85,3 +85,19 @@ def make_pairs(
         move(centred[:, first : first + _COLUMNS])
     move(target[:, None])
     return Pairs(rows, query_of, centred, target, v * (pairs / total)[query_of])
+
+
+def check_queries_together(pairs: Pairs, outer: Folds) -> None:
+    """Raise an error if an outer fold has a part of a query."""
+    sizes = np.bincount(pairs.query_of)
+    for number, split in enumerate(outer.splits):
+        for kind, rows in (("tests", split.test), ("trains on", split.train)):
+            counts = np.bincount(pairs.query_of[rows], minlength=len(sizes))
+            torn = (counts > 0) & (counts < sizes)
+            if torn.any():
+                row = int(pairs.rows[pairs.query_of == np.argmax(torn)][0])
+                raise ValueError(
+                    f"Split {number} of alpha_cv ({outer.description}) {kind} a part of a query "
+                    f"only, that of row {row}; outer folds must keep queries together. Use a "
+                    "number of folds, or GroupKFold."
+                )

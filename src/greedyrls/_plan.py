@@ -331,7 +331,10 @@ def check_refit_folds(problem: Problem, plan: Plan) -> None:
     elif isinstance(problem.X, FileMatrix | DeviceMatrix):
         reason = "X in a file or on a device"
     elif not suits_many_folds(problem, plan.folds):
-        reason = f"folds ({plan.folds.description}) that do not test every row exactly once"
+        reason = (
+            f"folds ({plan.folds.description}) that do not test every row exactly once, or of "
+            "which one outweighs all others"
+        )
     if reason is not None:
         raise ValueError(
             f"refit_alpha='cv' is not there for {reason}; use 'loo', 'same' or a number."

@@ -15,13 +15,13 @@ from ._estimator_base import SPARSE, GreedyRLSBase, number_of_features
 from ._feature_names import FeatureList
 from ._files import DataFile
 from ._fold_curves import FoldCurve
-from ._folds import Folds, Split
+from ._folds import Folds, Split, one_per_row
 from ._kernels import Float
 from ._losses import make_loss
 from ._many_folds import ManyFoldData
 from ._namespace import numpy_of
 from ._nested import chosen_of
-from ._pairs import Pairs, make_pairs, rows_in_pairs
+from ._pairs import Pairs, check_queries_together, make_pairs, rows_in_pairs
 from ._path import SelectionPath
 from ._plan import Data, Plan
 from ._problem import Problem, check_weights, make_problem
@@ -57,9 +57,9 @@ class GreedyRLSRanker(GreedyRLSBase):
         How one of several penalties is chosen: by outer folds of queries in which the selection is
         made anew (honest), or by the criterion's own loss (optimistic).
     alpha_cv : int, splitter, or array of fold ids, optional
-        The outer folds, which should keep queries together: a number of folds, a splitter that
-        takes groups, or the fold of each sample. By default 5 of several queries each (each query
-        its own, if there are no more than 10).
+        The outer folds, which must keep queries together: a number of folds, a splitter that takes
+        groups, or the fold of each sample. By default 5 of several queries each (each query its
+        own, if there are no more than 10).
     refit_alpha : "same", "cv" or float, optional
         Penalty of the model on the chosen features: that of the search, the one of smallest
         leave-query-out loss for these features (the default with ``alpha="auto"``), or a number.
@@ -220,7 +220,7 @@ class GreedyRLSRanker(GreedyRLSBase):
             name="n_features_to_select",
             alpha=self.alpha,
             alpha_rule=self._alpha_rule(),
-            alpha_cv=self._outer_folds(pairs),
+            alpha_cv=self._outer_folds(pairs, len(Y)),
             refit_alpha=self._refit(pairs),
             size_rule=self.size_rule,
             max_features=self.max_features,
@@ -230,6 +230,8 @@ class GreedyRLSRanker(GreedyRLSBase):
             verbose=self.verbose,
             groups=None if pairs is None else pairs.query_of,
         )
+        if pairs is not None and isinstance(request.outer, Folds):
+            check_queries_together(pairs, request.outer)
         data = plan.data(problem, is_shared=not isinstance(request.alpha, float))
         path = select(problem, plan, request, data)
         self.n_queries_ = 1 if pairs is None else pairs.n_queries
@@ -294,13 +296,13 @@ class GreedyRLSRanker(GreedyRLSBase):
             rule = "cv" if self._has_choice() and is_own else "same"
         return "loo" if isinstance(rule, str) and rule == "cv" and pairs is None else rule
 
-    def _outer_folds(self, pairs: Pairs | None) -> Any:
+    def _outer_folds(self, pairs: Pairs | None, n_samples: int) -> Any:
         """Fold ids of all samples as those of the samples in pairs; others as they are."""
         given = self.alpha_cv
-        if pairs is None or not hasattr(given, "__len__") or isinstance(given, str):
+        is_list = hasattr(given, "__array__") or isinstance(given, list | tuple)
+        if pairs is None or not is_list:
             return given
-        ids = np.asarray(given)
-        return ids[pairs.rows] if ids.ndim == 1 and len(ids) > pairs.rows.max() else given
+        return one_per_row(given, n_samples, "alpha_cv")[pairs.rows]
 
     def _measure(
         self, path: SelectionPath, problem: Problem, data: Data, y: Any, pairs: Pairs | None
