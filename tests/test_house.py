@@ -77,6 +77,8 @@ ROOMS = [
     "_dask",
     "_fold_rows",
     "_fold_space",
+    "_fused_step",
+    "_fold_steps",
     "_fold_state",
     "_fold_criterion",
     "_plan",

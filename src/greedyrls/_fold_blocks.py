@@ -146,7 +146,7 @@ class FoldBlock:
         )
 
         def add(place: int, rows: Rows, x: Part) -> None:
-            w, y = take_rows(self.weights, rows), take_rows(self.Y, rows)
+            w, y = _rows_of(self.weights, rows), _rows_of(self.Y, rows)
             weighted = y * w[:, None]
             sums.weight[place] += xp.sum(w)
             sums.y[place, :] += xp.sum(weighted, axis=0)
@@ -174,7 +174,7 @@ class FoldBlock:
 
         def add(place: int, rows: Rows, x: Part) -> None:
             if isinstance(x, SparseMatrix | DeviceMatrix):
-                own = x.columns(order) * take_rows(self.weights, rows)
+                own = x.columns(order) * _rows_of(self.weights, rows)
                 values[:, place, :] += x.product(own)
             else:
                 chosen = x[:, order] * self.weights[rows][:, None]
@@ -218,15 +218,24 @@ class FoldBlock:
     def _visit_on_device(self, X: DeviceMatrix, add: Callable[[int, Rows, Part], None]) -> None:
         """`_visit` with all rows of a set at once."""
         (shift,) = to_device(X.place, self.shift)
-        for place, rows in enumerate(self.sets):
-            if place not in self.numbers:
-                every = np.arange(X.shape[0]) if rows is None else rows
-                self.numbers[place] = numbers_on(X.place, every)
-            where = self.numbers[place]
-            taken = X.values if rows is None else take_rows(X.values, where)
+        for place in range(len(self.sets)):
+            where = self._on_device(X, place)
+            taken = _rows_of(X.values, where)
             if self.shift.any():
                 taken = as_float(taken) - shift
             add(place, where, DeviceMatrix(taken))
+
+    def _on_device(self, X: DeviceMatrix, place: int) -> Any:
+        """The rows of a set as numbers on the device, or as a slice where they lie together."""
+        if place not in self.numbers:
+            rows = self.sets[place]
+            if rows is None:
+                self.numbers[place] = slice(0, X.shape[0])
+            elif len(rows) and rows[-1] - rows[0] + 1 == len(rows):  # they are sorted
+                self.numbers[place] = slice(int(rows[0]), int(rows[-1]) + 1)
+            else:
+                self.numbers[place] = numbers_on(X.place, rows)
+        return self.numbers[place]
 
     def _array(self) -> NDArray[Any]:
         """X, which is an array here."""
@@ -258,20 +267,32 @@ class FoldBlock:
         place = place_of(self.X)
         tests = [rows for rows in self.sets[: len(target_means)] if rows is not None]
         known = (self.weights, self.raw, self.Y)
-        if place.is_host:
+        splits: tuple[HeldOutRows, ...]
+        if isinstance(self.X, DeviceMatrix):
+            X, lengths = self.X, [len(rows) for rows in tests]
+            sets = [self._on_device(X, number) for number in range(len(tests))]
+            rows, has_row = padded(place, sets, lengths)
+            splits = (HeldOutRows.at_the_start(place, rows, has_row, *known, target_means, limit),)
+        else:
             splits = tuple(
                 HeldOutRows.at_the_start(place, rows[None], None, *known, means[None], limit)
                 for rows, means in zip(tests, target_means, strict=True)
             )
-        else:
-            rows, has_row = padded(tests)
-            splits = (HeldOutRows.at_the_start(place, rows, has_row, *known, target_means, limit),)
         return replace(self, splits=splits)
+
+    def with_room(self, capacity: int) -> FoldBlock:
+        """The block with room for so many columns of the held-out rows of all splits."""
+        return replace(self, splits=tuple(split.with_room(capacity) for split in self.splits))
+
+    def noted(self, index: int) -> FoldBlock:
+        """The block after a feature was added in the memory of its held-out rows."""
+        return replace(self, splits=tuple(split.noted(index) for split in self.splits))
 
     def _shared_out(self, *values: Float) -> Iterator[tuple[HeldOutRows, list[Float]]]:
         """The held-out rows, and their part of arrays for all splits (K × …), where they are."""
         first = 0
-        own = to_device(place_of(self.X), *values)
+        is_there = not isinstance(values[0], np.ndarray)
+        own = list(values) if is_there else to_device(place_of(self.X), *values)
         for split in self.splits:
             last = first + split.rows.shape[0]
             yield split, [array[first:last, ...] for array in own]
@@ -441,6 +462,11 @@ class FoldBlock:
             x = taken.astype(np.float64, order="C", copy=False)
             x -= shift
             yield places, x
+
+
+def _rows_of(values: Any, rows: Any) -> Any:
+    """Some rows of an array, by their numbers or as a slice."""
+    return values[rows, ...] if isinstance(rows, slice) else take_rows(values, rows)
 
 
 def _row_tiles(X: NDArray[Any] | FileMatrix) -> Iterator[tuple[int, int, NDArray[Any]]]:

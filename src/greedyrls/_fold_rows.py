@@ -18,7 +18,7 @@ from ._fold_answers import SetSums
 from ._fold_blocks import FoldBlock
 from ._folds import Folds
 from ._kernels import Float
-from ._namespace import to_host
+from ._namespace import Array, to_host
 from ._problem import Problem, report_non_finite
 
 # Where the rows that a split leaves out have so many times the squares of those that it trains on,
@@ -160,9 +160,14 @@ class FoldRows:
 
     def products(self, indices: Sequence[int]) -> Float:
         """Σ w x_b x_i over each set of rows, X less its shift: (B × sets × n), one pass."""
-        self.passes += 1
-        values: Float = self.total(ask("products", np.array(indices, dtype=np.intp))).values
+        (values,) = to_host(self.products_there(indices))
         return values
+
+    def products_there(self, indices: Sequence[int]) -> Array:
+        """The same, left where X is."""
+        self.passes += 1
+        question = ask("products", np.array(indices, dtype=np.intp))
+        return self._crew.total(question, self._blocks).values
 
     def by_split(self, values: Float) -> tuple[Float, Float, Float]:
         """From sums over the sets (sets × …) to the training and test rows of each split (K × …),

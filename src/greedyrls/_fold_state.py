@@ -15,11 +15,13 @@ from ._device import DeviceMatrix
 from ._files import FileMatrix
 from ._fold_rows import FoldRows, local_block
 from ._fold_space import FoldSpace, HeldOut
+from ._fold_steps import FoldSteps, can_be_there, place_of_steps
 from ._folds import Folds
 from ._gram import GramColumns, Ranking
 from ._held_out import HeldOutRows
 from ._kernels import Float
 from ._losses import Loss, stratum_factors
+from ._namespace import Array, to_device, to_host
 from ._problem import Problem
 
 # Held-out columns of chosen features are kept up to this share of X (or these bytes).
@@ -41,7 +43,9 @@ class FoldData:
         waiting = problem.n_samples // (4 * self.rows.n_sets)
         if isinstance(problem.X, FileMatrix):
             waiting = problem.X.room.gram_columns
-        self.gram = GramColumns(self.rows.products, waiting, retained=True)
+        on_device = isinstance(problem.X, DeviceMatrix)
+        products = self.rows.products_there if can_be_there(problem.X) else self.rows.products
+        self.gram = GramColumns(products, waiting, retained=True, on_device=on_device)
         if isinstance(problem.X, FileMatrix):
             self.gram.widen(problem.X.share_of_waiting)
 
@@ -72,21 +76,29 @@ class FoldState:
         self.data = data
         self.problem = data.problem
         self.criterion_loss = loss
-        _check_memory(data.rows.n_splits, capacity, data.problem.n_features)
-        self.space = FoldSpace(
-            data.train, data.test, alpha, data.problem.fit_intercept, min(capacity, 64)
-        )
         problem = data.problem
         column_bytes = 8 * data.folds.n_tested
         limit = int(max(_KEPT_BYTES, _KEPT_SHARE * problem.X.nbytes) // column_bytes)
         if isinstance(problem.X, FileMatrix):
             limit = 0  # it keeps columns itself
+        place = place_of_steps(problem.X, data.rows.n_splits, data.folds.n_tested, capacity, limit)
+        known = (data.train, data.test, alpha, problem.fit_intercept)
+        if place is None:
+            _check_memory(data.rows.n_splits, capacity, problem.n_features)
+            self.space = FoldSpace(*known, min(capacity, 64))
+        else:
+            self.space = FoldSpace(*known, capacity, place)
+        self.target_energy: Float = self.space.start_energy.sum(axis=0)  # (t)
         self.rows = data.rows.fork()
         self.rows.become(ask("opened", self.space.target_means, limit))
+        self._steps: FoldSteps | None = None
+        if place is not None:
+            by_sets = data.rows.by_split(np.eye(data.rows.n_sets))
+            self._steps = FoldSteps(self.space, by_sets)
+            self._take_place()
         self.shares = data.test.weight / data.test.weight.sum()  # (K)
         self.barred = np.full(problem.n_features, -np.inf)
         self.barred[list(problem.excluded)] = np.inf
-        self.target_energy = self.space.energy.sum(axis=0)  # (t)
         self.exact_evaluations = 0
         self.rebuilds = 0
         self.gram = np.zeros((0, 0))  # X_S'X_S of all rows
@@ -119,8 +131,9 @@ class FoldState:
     def _fold_losses(self) -> Float:
         """Loss of the current model on each split's held-out rows, (K)."""
         if self.criterion_loss.name == "squared":
-            energy: Float = self.space.energy.mean(axis=1) / self.data.test.weight
-            return energy
+            energy = self.space.energy if self._steps is None else self._steps.found.energy
+            losses: Float = energy.mean(axis=1) / self.data.test.weight
+            return losses
         loss = self.criterion_loss
         if loss.is_additive:
             sums = self.rows.total(ask("split_losses", loss)).values
@@ -156,12 +169,12 @@ class FoldState:
         """Add a feature to the models of all splits."""
         data, space = self.data, self.space
         values = data.gram.take(index, ranking, remaining)
+        if self._steps is not None:
+            self._add_there(self._steps, index, values)
+            return
+        (values,) = to_host(values)
         train, test, total = data.rows.by_split(values)
-        beta = space.coefficients([index])[:, :, 0]
-        if self.size:
-            scale = space.diagonal[:, index] + space.penalty
-            for split in np.flatnonzero(space.delta[:, index] < _REFINED_PIVOT * scale):
-                beta[split] = self._refined(int(split), index, beta[split])
+        beta = self._coefficients(index)
         rho = space.tau[:, :, index] / space.delta[:, index, None]
         means = space.means[:, index].copy()
         leftovers = self.rows.each(ask("leftovers", index, means, beta))
@@ -169,8 +182,48 @@ class FoldState:
         self.rows.become(ask("advanced", index, means, rho), leftovers)
         space.add(index, beta, *space.columns(train, test, index), HeldOut(*sums))
         self.barred[index] = np.inf
-        self._remember_gram(total)
+        self._remember_gram(total[space.selected])
         self.fold_losses = self._fold_losses()
+
+    def _add_there(self, steps: FoldSteps, index: int, values: Array) -> None:
+        """The same on a device."""
+        if steps.is_full:
+            self.space.grow()
+            self._take_place()
+        is_doubtful = self.size > 0 and steps.found.pivots[index] < _REFINED_PIVOT
+        found = steps.add(index, values, self._coefficients(index) if is_doubtful else None)
+        self.rows.become(ask("noted", index))
+        self.barred[index] = np.inf
+        self._remember_gram(found.gram[: self.size])
+        self.fold_losses = self._fold_losses()
+
+    def _take_place(self) -> None:
+        """Room for the held-out rows of as many features as the recurrences have room for."""
+        assert self._steps is not None
+        self.rows.become(ask("with_room", self.space.capacity))
+        self._steps.take_place(self.rows.blocks[0])
+
+    def held_out_sums(self, candidates: NDArray[np.intp]) -> Float:
+        """Held-out sums of squares of all splits with some candidates added, (t × c)."""
+        if self._steps is not None:
+            return self._steps.found.losses[:, candidates]
+        sums: Float = self.space.losses()[:, :, candidates].sum(axis=0)
+        return sums
+
+    def _coefficients(self, index: int) -> Float:
+        """β of a feature (K × |S|), refined in splits where the chosen ones nearly span it."""
+        space = self.space
+        known = (
+            space.coefficients([index])[:, :, 0],
+            space.delta[:, index],
+            space.diagonal[:, index],
+        )
+        beta, delta, diagonal = to_host(*known)
+        if self.size:
+            scale = diagonal + space.penalty
+            for split in np.flatnonzero(delta < _REFINED_PIVOT * scale):
+                beta[split] = self._refined(int(split), index, beta[split])
+        return beta
 
     def _refined(self, split: int, index: int, beta: Float) -> Float:
         """β of a feature that the chosen ones nearly span, corrected on a split's training rows.
@@ -179,23 +232,23 @@ class FoldState:
         """
         space = self.space
         columns = np.array([*space.selected, index])
-        w = space.weights()[split]
-        known = (split, columns, space.means[split, columns], space.target_means[split])
+        w, means = to_host(space.weights()[split, ...], space.means[split, ...])
+        known = (split, columns, means[columns], space.target_means[split])
         for _ in range(2):
             sums = self.rows.total(ask("refined_sums", *known, beta, w))
             beta = space.corrected(split, beta, sums.products)
         _, norm, inner = self.rows.total(ask("refined_sums", *known, beta, w))
         space.delta[split, index] = norm + space.penalty * (1.0 + float(beta @ beta))
-        space.tau[split, :, index] = inner + space.penalty * (beta @ w)
+        (tau,) = to_device(space.place, inner + space.penalty * (beta @ w))
+        space.tau[split, :, index] = tau
         return beta
 
-    def _remember_gram(self, column: Float) -> None:
-        """The chosen features' products over all rows, for the coefficients."""
-        chosen = self.space.selected
-        size = len(chosen)
+    def _remember_gram(self, row: Float) -> None:
+        """The chosen features' products over all rows (|S|), for the coefficients."""
+        size = len(row)
         gram = np.zeros((size, size))
         gram[:-1, :-1] = self.gram
-        gram[-1] = gram[:, -1] = column[chosen]
+        gram[-1] = gram[:, -1] = row
         self.gram = gram
 
     def moments(self) -> tuple[Float, Float, Float, Float]:
