@@ -52,6 +52,8 @@ class Unrecorded:
 
 def assert_same(path: SelectionPath, other: SelectionPath) -> None:
     assert_same_path(path, other)
+    assert path.fold_losses is not None
+    assert other.fold_losses is not None
     np.testing.assert_allclose(path.fold_losses, other.fold_losses, rtol=1e-8)
 
 
