@@ -125,8 +125,8 @@ class FoldState:
 
     @property
     def passes(self) -> int:
-        """Over the data, the first one included."""
-        return self.rows.passes + self.data.rows.passes - self._passes_before + 1
+        """Over the data; the pass that all searches start from is the first one's."""
+        return self.rows.passes + self.data.rows.passes - self._passes_before
 
     def _fold_losses(self) -> Float:
         """Loss of the current model on each split's held-out rows, (K)."""

@@ -364,5 +364,7 @@ def raise_to(values: Array, floor: float) -> None:
     """The larger of both, in the place of the first."""
     if isinstance(values, np.ndarray):
         np.maximum(values, floor, out=values)
+    elif array_api_compat.is_torch_array(values):
+        values.clamp_(min=floor)
     else:
         values[...] = floor_at(values, floor)
