@@ -16,9 +16,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import greedyrls._fold_blocks as fold_blocks
 import greedyrls._fold_steps as fold_steps
+import greedyrls._fused_sets as fused_sets
 from device_paths import assert_same_path, random_problem
 from greedyrls import SelectionPath, extend_path, greedy_path
+from greedyrls._device import DeviceMatrix
+from greedyrls._fold_blocks import FoldBlock
 from greedyrls._fold_state import FoldData, FoldState
 from greedyrls._folds import make_folds
 from greedyrls._fused_step import FusedStep
@@ -160,16 +164,45 @@ def test_the_kernel_moves_rows_as_plain_operations_do(
         torch.testing.assert_close(torch.as_tensor(one), torch.as_tensor(other), **close)
 
 
+@pytest.mark.skipif(not CAN_FUSE, reason="runs in a process of its own")
+@pytest.mark.parametrize(("m", "n"), [(37, 5), (700, 140)])
+@pytest.mark.parametrize("kind", ["plain", "shuffled", "overlapping"])
+def test_the_kernel_sums_over_sets(
+    m: int, n: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("triton", reason="Triton is not installed")
+    if kind == "overlapping":
+        monkeypatch.setattr(fused_sets, "_ELEMENTS", 500)  # not all sets at a time
+    rng = np.random.default_rng(m)
+    given = torch.tensor(rng.standard_normal((m, n)).astype(np.float32), device=DEVICE)
+    X = DeviceMatrix(given.T.contiguous().T if kind == "shuffled" else given)
+    Y, weights = (torch.tensor(rng.standard_normal(size), device=DEVICE) for size in ((m, 2), m))
+    rows: list[Any] = list(np.array_split(np.arange(m), 3))
+    if kind == "shuffled":
+        rows = [np.sort(own) for own in np.array_split(rng.permutation(m), 3)]
+    elif kind == "overlapping":
+        rows = [*rows, rng.permutation(m)[: m // 2], None]
+    block = FoldBlock.from_rows(X, Y, weights, tuple(rows), ())
+    block = block.begin(rng.standard_normal(n), np.array([0.5, -1.0]))
+    answers = []
+    for fuse in (True, False):
+        monkeypatch.setattr(fold_blocks, "can_fuse", lambda X, fuse=fuse: fuse)
+        products = block.products(np.array([0, n - 1, *range(1, min(n - 1, 70))]))
+        answers.append((*block.set_sums(), products.values))
+    for one, other in zip(*answers, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-10)
+
+
 @pytest.mark.skipif(CAN_FUSE, reason="the tests above have run the kernel")
 def test_the_kernel_in_the_interpreter() -> None:
     pytest.importorskip("triton", reason="Triton is not installed")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
     finished = subprocess.run(
-        [*command, "-k", "test_the_kernel_moves_rows"],
+        [*command, "-k", "test_the_kernel_moves or test_the_kernel_sums"],
         env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    assert "8 passed" in finished.stdout
+    assert "14 passed" in finished.stdout

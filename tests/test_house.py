@@ -71,6 +71,7 @@ ROOMS = [
     "_lanes",
     "_held_out",
     "_fold_answers",
+    "_fused_sets",
     "_fold_blocks",
     "_pieces",
     "_cluster_folds",

@@ -26,6 +26,7 @@ from ._fold_answers import (
     SplitSums,
     StepSums,
 )
+from ._fused_sets import RowSets, can_fuse, set_products, set_sums
 from ._held_out import HeldOutRows, padded
 from ._kernels import Float
 from ._losses import Loss
@@ -72,6 +73,7 @@ class FoldBlock:
     # Each set's rows of a sparse X, or their numbers on a device: caches.
     parts: dict[int, SparseMatrix] = field(default_factory=dict)
     numbers: dict[int, Any] = field(default_factory=dict)
+    row_sets: dict[int, RowSets] = field(default_factory=dict)
 
     @classmethod
     def from_rows(
@@ -134,6 +136,8 @@ class FoldBlock:
 
     def set_sums(self) -> SetSums:
         """Sums over each set of rows: one pass."""
+        if isinstance(self.X, DeviceMatrix) and can_fuse(self.X):
+            return set_sums(self.X, self._row_sets(self.X), self.Y, self.weights, self.shift)
         sets, n, t = len(self.sets), self.X.shape[1], self.Y.shape[1]
         zeros, xp = place_of(self.X).zeros, namespace_of(self.Y)
         sums = SetSums(
@@ -170,6 +174,9 @@ class FoldBlock:
 
     def products(self, order: NDArray[np.intp]) -> SetProducts:
         """Σ w x_b x_i over each set of rows, X less its shift: one pass."""
+        if isinstance(self.X, DeviceMatrix) and can_fuse(self.X):
+            known = (self._row_sets(self.X), order, self.weights, self.shift)
+            return SetProducts(set_products(self.X, *known))
         values = place_of(self.X).zeros((len(order), len(self.sets), self.X.shape[1]))
 
         def add(place: int, rows: Rows, x: Part) -> None:
@@ -236,6 +243,14 @@ class FoldBlock:
             else:
                 self.numbers[place] = numbers_on(X.place, rows)
         return self.numbers[place]
+
+    def _row_sets(self, X: DeviceMatrix) -> RowSets:
+        """All sets, one after the other."""
+        count = len(self.sets)
+        if count not in self.row_sets:
+            sets = [self._on_device(X, place) for place in range(count)]
+            self.row_sets[count] = RowSets.of(X, sets)
+        return self.row_sets[count]
 
     def _array(self) -> NDArray[Any]:
         """X, which is an array here."""
