@@ -51,6 +51,7 @@ ROOMS = [
     "_cluster",
     "_feature_names",
     "_problem",
+    "_row_order",
     "_folds",
     "_columns",
     "_statistics",

@@ -42,6 +42,7 @@ from ._namespace import (
     to_device,
     to_host,
 )
+from ._row_order import FoldMembers, numbers_on_device, rows_of
 from ._sparse import SparseMatrix
 
 # Elements of X sorted by set at a time: each set's share should still be a matrix product worth
@@ -65,14 +66,14 @@ class FoldBlock:
     X: Matrix
     raw: Float  # (rows × t) the targets as given
     weights: Float  # (rows)
-    sets: tuple[Rows | None, ...]  # None: all rows
+    sets: tuple[Rows | FoldMembers | None, ...]  # None: all rows
     trains: tuple[Rows, ...]  # the training rows of each split; () where all are complements
     Y: Float  # (rows × t) less their shift
     shift: Float
     splits: tuple[HeldOutRows, ...] = ()
     # Each set's rows of a sparse X, or their numbers on a device: caches.
     parts: dict[int, SparseMatrix] = field(default_factory=dict)
-    numbers: dict[int, Any] = field(default_factory=dict)
+    numbers: dict[int, list[Any]] = field(default_factory=dict)  # by how many sets there are
     row_sets: dict[int, RowSets] = field(default_factory=dict)
 
     @classmethod
@@ -81,7 +82,7 @@ class FoldBlock:
         X: Matrix,
         Y: Float,
         weights: Float | None,
-        sets: tuple[Rows | None, ...],
+        sets: tuple[Rows | FoldMembers | None, ...],
         trains: tuple[Rows, ...],
     ) -> FoldBlock:
         """Before anything is shifted."""
@@ -130,8 +131,8 @@ class FoldBlock:
         """The training rows of a split."""
         if self.trains:
             return self.trains[split]
-        is_held_out = np.zeros(self.raw.shape[0], dtype=bool)
-        is_held_out[self.sets[split]] = True
+        is_held_out, tested = np.zeros(self.raw.shape[0], dtype=bool), self.sets[split]
+        is_held_out[slice(None) if tested is None else rows_of(tested)] = True
         return np.flatnonzero(~is_held_out)
 
     def set_sums(self) -> SetSums:
@@ -200,8 +201,9 @@ class FoldBlock:
             return
         if isinstance(X, SparseMatrix):
             for place, rows in enumerate(self.sets):
-                every = np.arange(len(self.weights)) if rows is None else rows
-                add(place, every, self._part(X, place, rows))
+                own = None if rows is None else rows_of(rows)
+                every = np.arange(len(self.weights)) if own is None else own
+                add(place, every, self._part(X, place, own))
             return
         is_shifted = bool(self.shift.any())
         # Memory that is used again and again needs to be made only once.
@@ -211,8 +213,9 @@ class FoldBlock:
                 if rows is None:
                     some = np.arange(top, end)
                 else:
-                    first, last = np.searchsorted(rows, (top, end))
-                    some = rows[first:last]
+                    own = rows_of(rows)
+                    first, last = np.searchsorted(own, (top, end))
+                    some = own[first:last]
                 if len(some) > len(buffer):
                     buffer = np.empty((len(some), X.shape[1]), dtype=X.dtype)
                 if len(some):
@@ -225,31 +228,24 @@ class FoldBlock:
     def _visit_on_device(self, X: DeviceMatrix, add: Callable[[int, Rows, Part], None]) -> None:
         """`_visit` with all rows of a set at once."""
         (shift,) = to_device(X.place, self.shift)
-        for place in range(len(self.sets)):
-            where = self._on_device(X, place)
+        for place, where in enumerate(self._on_device(X)):
             taken = _rows_of(X.values, where)
             if self.shift.any():
                 taken = as_float(taken) - shift
             add(place, where, DeviceMatrix(taken))
 
-    def _on_device(self, X: DeviceMatrix, place: int) -> Any:
-        """The rows of a set as numbers on the device, or as a slice where they lie together."""
-        if place not in self.numbers:
-            rows = self.sets[place]
-            if rows is None:
-                self.numbers[place] = slice(0, X.shape[0])
-            elif len(rows) and rows[-1] - rows[0] + 1 == len(rows):  # they are sorted
-                self.numbers[place] = slice(int(rows[0]), int(rows[-1]) + 1)
-            else:
-                self.numbers[place] = numbers_on(X.place, rows)
-        return self.numbers[place]
+    def _on_device(self, X: DeviceMatrix) -> list[Any]:
+        """The rows of all sets, as numbers there or slices."""
+        count = len(self.sets)
+        if count not in self.numbers:
+            self.numbers[count] = numbers_on_device(X.place, self.sets, X.shape[0])
+        return self.numbers[count]
 
     def _row_sets(self, X: DeviceMatrix) -> RowSets:
         """All sets, one after the other."""
         count = len(self.sets)
         if count not in self.row_sets:
-            sets = [self._on_device(X, place) for place in range(count)]
-            self.row_sets[count] = RowSets.of(X, sets)
+            self.row_sets[count] = RowSets.of(X, self._on_device(X))
         return self.row_sets[count]
 
     def _array(self) -> NDArray[Any]:
@@ -284,14 +280,15 @@ class FoldBlock:
         known = (self.weights, self.raw, self.Y)
         splits: tuple[HeldOutRows, ...]
         if isinstance(self.X, DeviceMatrix):
-            X, lengths = self.X, [len(rows) for rows in tests]
-            sets = [self._on_device(X, number) for number in range(len(tests))]
-            rows, has_row = padded(place, sets, lengths)
+            sets = self._on_device(self.X)[: len(tests)]
+            rows, has_row = padded(place, sets, [len(test) for test in tests])
             splits = (HeldOutRows.at_the_start(place, rows, has_row, *known, target_means, limit),)
         else:
             splits = tuple(
-                HeldOutRows.at_the_start(place, rows[None], None, *known, means[None], limit)
-                for rows, means in zip(tests, target_means, strict=True)
+                HeldOutRows.at_the_start(
+                    place, rows_of(test)[None], None, *known, means[None], limit
+                )
+                for test, means in zip(tests, target_means, strict=True)
             )
         return replace(self, splits=splits)
 
@@ -299,9 +296,10 @@ class FoldBlock:
         """The block with room for so many columns of the held-out rows of all splits."""
         return replace(self, splits=tuple(split.with_room(capacity) for split in self.splits))
 
-    def noted(self, index: int) -> FoldBlock:
-        """The block after a feature was added in the memory of its held-out rows."""
-        return replace(self, splits=tuple(split.noted(index) for split in self.splits))
+    def noted(self, selected: tuple[int, ...]) -> FoldBlock:
+        """The block after features were added in the memory of its held-out rows."""
+        splits = tuple(replace(split, selected=selected) for split in self.splits)
+        return replace(self, splits=splits)
 
     def _shared_out(self, *values: Float) -> Iterator[tuple[HeldOutRows, list[Float]]]:
         """The held-out rows, and their part of arrays for all splits (K × …), where they are."""

@@ -63,6 +63,7 @@ class FoldLoss:
 def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     """Held-out losses of some candidates from the rows, (c): one pass over the held-out rows."""
     state.exact_evaluations += len(candidates)
+    state.settle()
     if 2 * len(candidates) > state.problem.n_features:  # single columns are not counted
         state.rows.passes += 1
     some = state.space.candidates(candidates)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._crew import Alone, Crew, Handle, ask
+from ._device import DeviceMatrix
 from ._fold_answers import SetSums
 from ._fold_blocks import FoldBlock
 from ._folds import Folds
@@ -46,7 +47,8 @@ def local_block(problem: Problem, folds: Folds, is_partition: bool) -> FoldBlock
     """All rows of a problem in memory (or in a file) as one block."""
     # Row sets that are summed: the test rows of each split, training rows that are not the
     # complement, and all rows unless these are the sum of the test sets.
-    tests = tuple(split.test for split in folds.splits)
+    on_device = isinstance(problem.X, DeviceMatrix)  # which sorts rows itself
+    tests = tuple(split.tested if on_device else split.test for split in folds.splits)
     direct = tuple(split.given for split in folds.splits if split.given is not None)
     trains = tuple(split.train for split in folds.splits) if direct else ()
     every = () if is_partition else (None,)

@@ -188,14 +188,19 @@ class FoldState:
     def _add_there(self, steps: FoldSteps, index: int, values: Array) -> None:
         """The same on a device."""
         if steps.is_full:
+            self.settle()
             self.space.grow()
             self._take_place()
         is_doubtful = self.size > 0 and steps.found.pivots[index] < _REFINED_PIVOT
         found = steps.add(index, values, self._coefficients(index) if is_doubtful else None)
-        self.rows.become(ask("noted", index))
         self.barred[index] = np.inf
         self._remember_gram(found.gram[: self.size])
         self.fold_losses = self._fold_losses()
+
+    def settle(self) -> None:
+        """Tell the blocks of features that were added in their memory."""
+        if self._steps is not None:
+            self.rows.become(ask("noted", tuple(self.space.selected)))
 
     def _take_place(self) -> None:
         """Room for the held-out rows of as many features as the recurrences have room for."""

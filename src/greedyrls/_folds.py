@@ -20,6 +20,7 @@ from sklearn.model_selection import (
 from sklearn.utils import check_random_state
 
 from ._kernels import Float
+from ._row_order import FoldMembers, RowOrder, rows_of
 
 Rows = NDArray[np.intp]
 
@@ -33,9 +34,14 @@ _ALLOWED = (
 class Split:
     """Rows to train on and rows to test on; none is in both."""
 
-    test: Rows  # sorted row numbers
+    tested: Rows | FoldMembers  # sorted row numbers
     given: Rows | None  # to train on, sorted; None: exactly all rows that are not in test
     n_samples: int
+
+    @property
+    def test(self) -> Rows:
+        """Sorted row numbers."""
+        return rows_of(self.tested)
 
     @property
     def is_complement(self) -> bool:
@@ -82,13 +88,19 @@ class Folds:
     @property
     def n_tested(self) -> int:
         """How many rows are tested, with repetitions."""
-        return sum(len(split.test) for split in self.splits)
+        return sum(len(split.tested) for split in self.splits)
 
     @property
     def is_partition(self) -> bool:
         """Whether every row is tested exactly once, on a model of all rows not tested with it."""
         if self.n_tested != self.n_samples or not all(split.is_complement for split in self.splits):
             return False
+        orders = {
+            split.tested.order if isinstance(split.tested, FoldMembers) else None
+            for split in self.splits
+        }
+        if len(orders) == 1 and None not in orders:
+            return True  # as many tests as rows, of different folds
         is_tested = np.zeros(self.n_samples, dtype=bool)
         for split in self.splits:
             is_tested[split.where] = True
@@ -174,8 +186,8 @@ def _k_fold_pairs(
     fold_of = np.zeros(n_samples, dtype=np.intp)
     for number, pair in enumerate(pairs):
         fold_of[used[pair.test]] = number
-    rows = _rows_by_fold(fold_of, len(pairs))
-    return [Split(test, None, n_samples) for test in rows], description
+    members = RowOrder(fold_of, len(pairs)).members()
+    return [Split(test, None, n_samples) for test in members], description
 
 
 def _k_folds(
@@ -241,10 +253,11 @@ def _k_fold_splits(splitter: KFold, n_samples: int) -> list[Split]:
     if not splitter.shuffle:
         return [Split(test, None, n_samples) for test in np.array_split(rows, splitter.n_splits)]
     check_random_state(splitter.random_state).shuffle(rows)
-    fold_of = np.empty(n_samples, dtype=np.intp)
+    fold_of = np.empty(n_samples, dtype=np.uint16 if splitter.n_splits < 1 << 16 else np.intp)
     for fold, test in enumerate(np.array_split(rows, splitter.n_splits)):
         fold_of[test] = fold
-    return [Split(test, None, n_samples) for test in _rows_by_fold(fold_of, splitter.n_splits)]
+    members = RowOrder(fold_of, splitter.n_splits).members()
+    return [Split(test, None, n_samples) for test in members]
 
 
 def _with_words(splitter: Any) -> tuple[Any, str]:
@@ -332,9 +345,9 @@ def _id_pairs(cv: Any, n_samples: int) -> list[Split]:
             f"Every fold id in cv is {distinct.tolist()[0]!r}: only one fold leaves no training "
             "rows. Use at least 2 different fold ids."
         )
-    rows = _rows_by_fold(fold_of, len(distinct))
+    members = RowOrder(fold_of, len(distinct)).members()
     tested = [fold for fold, name in enumerate(distinct.tolist()) if name != -1]
-    return [Split(rows[fold], None, n_samples) for fold in tested]
+    return [Split(members[fold], None, n_samples) for fold in tested]
 
 
 def _distinct(ids: NDArray[Any]) -> tuple[NDArray[Any], Rows]:
@@ -345,17 +358,11 @@ def _distinct(ids: NDArray[Any]) -> tuple[NDArray[Any], Rows]:
             # Counting them is much faster than sorting.
             places = ids.astype(np.int64) - low
             is_there = np.bincount(places) > 0
-            return np.flatnonzero(is_there) + low, (np.cumsum(is_there) - 1)[places]
+            if not is_there.all():
+                places = (np.cumsum(is_there) - 1)[places]
+            return np.flatnonzero(is_there) + low, places
     distinct, fold_of = np.unique(ids, return_inverse=True)
     return distinct, fold_of
-
-
-def _rows_by_fold(fold_of: Rows, n_folds: int) -> list[Rows]:
-    """The sorted row numbers of each fold."""
-    if n_folds <= 1 << 16:
-        fold_of = fold_of.astype(np.uint16)  # so short numbers are sorted without comparisons
-    ends = np.cumsum(np.bincount(fold_of, minlength=n_folds))[:-1]
-    return np.split(np.argsort(fold_of, kind="stable"), ends)
 
 
 def one_per_row(values: Any, n_samples: int, name: str) -> NDArray[Any]:
@@ -460,7 +467,7 @@ def _check_parts(
         counted = None
     note = "" if counted is None else " with a positive weight"
     for number, split in enumerate(splits):
-        n_test = len(split.test)
+        n_test = len(split.tested)
         n_train = n_samples - n_test if split.given is None else len(split.given)
         if counted is not None:
             n_test = int(np.count_nonzero(counted[split.test]))

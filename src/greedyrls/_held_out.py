@@ -136,10 +136,6 @@ class HeldOutRows:
             known += width
         return replace(self, buffers=(room,))
 
-    def noted(self, index: int) -> HeldOutRows:
-        """These rows after a feature was added in their own memory."""
-        return replace(self, selected=(*self.selected, index))
-
     def with_feature(
         self, index: int, column: Float, mean: Float, z: Float, rho: Float
     ) -> HeldOutRows:
