@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.model_selection import KFold
 
 import greedyrls._fold_blocks as fold_blocks
 import greedyrls._fold_steps as fold_steps
@@ -126,6 +127,22 @@ def test_the_path_goes_on() -> None:
     tensor = torch.tensor(X, device=DEVICE)
     path = extend_path(greedy_path(tensor, y, 5, cv=5), tensor, y, 12, cv=5)
     assert_same(path, greedy_path(X, y, 12, cv=5))
+
+
+@pytest.mark.skipif(not HAS_GPU, reason="PyTorch sees no CUDA device on this machine")
+@pytest.mark.parametrize("cv", [10, KFold(10, shuffle=True, random_state=0)], ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("targets", [1, 2])
+def test_recorded_on_a_gpu(
+    dtype: str, cv: Any, targets: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = random_problem(36, 5000, 150, targets)
+    X = X.astype(dtype)
+    tensor = torch.tensor(X, device=DEVICE)
+    path = greedy_path(tensor, y, 40, cv=cv)
+    assert_same(path, greedy_path(X, y, 40, cv=cv))
+    monkeypatch.setattr(fold_steps, "recorder_of", lambda place: None)
+    np.testing.assert_array_equal(path.losses, greedy_path(tensor, y, 40, cv=cv).losses)
 
 
 @pytest.mark.skipif(not CAN_FUSE, reason="runs in a process of its own")
