@@ -83,7 +83,7 @@ def _kernel() -> Any:
     def sums(
         X, by_row, by_column, order, bounds, V, W, shift, products, squares, n, by_vector, given,
         parts, count: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
-        with_squares: tl.constexpr,
+        with_squares: tl.constexpr, is_plain: tl.constexpr,
     ):  # fmt: skip
         """Some columns of V X over a part of a set, and of its weighted squares."""
         part = tl.program_id(1)
@@ -102,7 +102,9 @@ def _kernel() -> Any:
         for top in range(begin, end, rows):
             place = top + j
             is_row = place < end
-            row = tl.load(order + place, mask=is_row, other=0)
+            row = place  # known ahead: what is to be read is under way early
+            if not is_plain:
+                row = tl.load(order + place, mask=is_row, other=0)
             x = tl.load(
                 X + row[:, None] * by_row + i[None, :].to(tl.int64) * by_column,
                 mask=is_row[:, None] & (i < n)[None, :],
@@ -152,7 +154,7 @@ def fused_set_sums(
         _kernel()[(across, parts, n_sets)](
             X, X.stride(0), X.stride(1), sets.order, bounds, V, V if weights is None else weights,
             shift, products, squares, n, V.stride(0), c, parts, count, _ROWS, _COLUMNS,
-            weights is not None, num_warps=4, num_stages=3,
+            weights is not None, sets.is_plain, num_warps=4, num_stages=3,
         )  # fmt: skip
     return products.sum(1)[:, :c], squares.sum(1)
 
@@ -212,7 +214,7 @@ def set_products(
         w = _rows_of(weights, some)
         for first in range(0, len(indices), _fused.MOST_VECTORS):
             chosen = slice(first, min(len(indices), first + _fused.MOST_VECTORS))
-            V = contiguous(as_float(_rows_of(picked[:, chosen], some).T))
+            V = as_float(contiguous(_rows_of(picked[:, chosen], some).T))
             V = (V - own[chosen, None] if shift.any() else V) * w
             products, _ = fused_set_sums(X.values, some, V, away, None)
             values[chosen, places, :] = xp.permute_dims(products, (1, 0, 2))
