@@ -32,7 +32,7 @@ from ._loo_loss import LeaveOneOutLoss, LossState
 from ._losses import Loss, make_loss
 from ._many_folds import ManyFoldData, ManyFoldLoss, ManyFoldState, suits_many_folds
 from ._matrix import not_on_device
-from ._namespace import as_float, is_foreign, to_host
+from ._namespace import as_float, is_foreign, namespace_of, numpy_of, to_host
 from ._problem import Problem, is_whole
 from ._sparse import SparseMatrix
 from ._state import LooData, SelectionState
@@ -245,7 +245,8 @@ def _device_folds(
         (Y,) = to_host(problem.Y)
         target = _split_target(replace(problem, Y=Y))
     if is_foreign(cv):  # fold ids
-        cv = to_host(as_float(cv))[0].astype(np.intp)
+        is_whole_number = namespace_of(cv).isdtype(cv.dtype, "integral")
+        cv = numpy_of(cv) if is_whole_number else to_host(as_float(cv))[0].astype(np.intp)
     return make_folds(
         cv, problem.n_samples, y=target, labels=labels, groups=groups, weights=weights
     )
@@ -265,6 +266,8 @@ def check_loss(loss: Loss, problem: Problem, folds: Folds | ClusterFolds | None)
         check_cluster_loss(loss, problem.X, problem.n_targets, folds)
         return
     assert not isinstance(folds, ClusterFolds)
+    if loss.name == "squared":
+        return  # always is, and rows by fold need not be sorted to say so
     tested = tested_rows(problem, folds)
     loss.check(problem.Y, problem.weights, tested, problem.single_target)
 
