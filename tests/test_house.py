@@ -57,6 +57,7 @@ ROOMS = [
     "_shapes",
     "_blocks",
     "_fused_round",
+    "_fused_features",
     "_rounds",
     "_samples",
     "_features",

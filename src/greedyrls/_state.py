@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from ._crew import Crew, Threads, ask
 from ._device import DeviceMatrix
 from ._features import FeatureSpace, Pivot
 from ._files import FileMatrix
+from ._fused_features import BoundTerms
 from ._gram import GramColumns, Ranking
 from ._kernels import Float
 from ._matrix import Matrix, PassedMatrix, place_of
@@ -45,6 +47,14 @@ _SCORED_FAR_AWAY = 8
 _ALONG = 96
 # With 1 − h below this, r/(1 − h) has no more than four digits left.
 _SMALLEST_D = 1e-12
+
+
+class Foreseen(NamedTuple):
+    """Candidates that were found and scored where the data are."""
+
+    indices: NDArray[np.intp]
+    scores: Scores
+    beyond: float  # no other candidate has a lower bound
 
 
 def pivot_of(scores: Scores, place: int) -> Pivot:
@@ -156,6 +166,7 @@ class SelectionState:
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
         self.barred = data.samples.feature_place.full(problem.n_features, -np.inf)
         put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
+        self.features.barred = self.barred
         self.rebuilds = 0
         self.largest_drift = 0.0
         self._constant = data.constant
@@ -238,6 +249,23 @@ class SelectionState:
         if len(parts) == 1:
             return parts[0]
         return Scores(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
+
+    @property
+    def can_foresee(self) -> bool:
+        """Whether it is worth trying."""
+        return self.features.fused is not None
+
+    def foresee(self, terms: BoundTerms, c: int) -> Foreseen | None:
+        """The c candidates of lowest bound and their scores, in one transfer, where that works."""
+        kernels = self.features.fused
+        if kernels is None or self.problem.n_available - self.size <= c:
+            return None
+        answer = self.samples.foresee(kernels, terms, self.features.of_chosen, c)
+        if answer is None:
+            return None
+        scores, told = answer
+        self.features.saw(told)
+        return Foreseen(told.indices, scores, told.beyond)
 
     def lacks(self, indices: NDArray[np.intp]) -> bool:
         """Whether the columns of some candidates would cost a pass."""

@@ -1,0 +1,178 @@
+"""Steps whose bounds, candidates and recurrences are kernels, against the plain ones.
+
+On a GPU where there is one. Elsewhere Triton's interpreter runs them, in a process of its own,
+since it has to be asked for before Triton is imported; what is recorded is then simply done.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import greedyrls._fused_features as fused_features
+import greedyrls._rounds as rounds
+import greedyrls._state as states
+from greedyrls import _fused, extend_path, greedy_path
+from greedyrls._criterion import LeaveOneOut, bound_terms, leverage_growth, lower_bounds
+from greedyrls._device import DeviceMatrix
+from greedyrls._namespace import Float, Place, numpy_of
+from greedyrls._problem import Problem
+from greedyrls._state import LooData, SelectionState
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+pytest.importorskip("triton", reason="Triton is not installed")
+
+HAS_GPU = torch.cuda.is_available()
+IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+needs_kernels = pytest.mark.skipif(
+    not (HAS_GPU or IS_INTERPRETED), reason="runs in a process of its own"
+)
+
+
+class Done:
+    """What `Replay` records, done at once."""
+
+    def __init__(self, work: Any, inputs: Sequence[Any], is_loaded: bool = True) -> None:
+        self._work, self.inputs = work, inputs
+        self.given = np.zeros(inputs[0].shape)
+
+    def wait(self) -> None:
+        """Nothing is under way."""
+
+    def start(self) -> None:
+        self.inputs[0].copy_(torch.from_numpy(self.given))
+        self.outputs = self._work(*self.inputs)
+
+    def run(self) -> Float:
+        self.start()
+        return numpy_of(self.outputs[0])
+
+
+@pytest.fixture
+def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have kernels on the processor, too."""
+    monkeypatch.setattr(rounds, "_FORESEEN_ELEMENTS", 0)
+    if not HAS_GPU:
+        monkeypatch.setattr(_fused, "runs_at", lambda place: place.xp is not np)
+        monkeypatch.setattr(DeviceMatrix, "_is_fused", False)
+        for module in (rounds, fused_features):
+            monkeypatch.setattr(module, "recorder_of", recorder_of)
+    yield
+
+
+def recorder_of(place: Place) -> Any:
+    return Done
+
+
+def tensor(values: Any) -> Any:
+    return torch.tensor(values, device="cuda" if HAS_GPU else "cpu")
+
+
+def random_problem(m: int, n: int, dtype: str = "float64") -> tuple[Any, Any]:
+    rng = np.random.default_rng(m + n)
+    y = np.sign(rng.standard_normal(m))
+    X = rng.standard_normal((m, n)) + 0.2 * y[:, None] * rng.standard_normal(n) + 0.3
+    return X.astype(dtype), y
+
+
+def states_of(m: int, n: int, with_anchor: bool, with_spread: bool) -> tuple[Any, Any]:
+    """The same search, with kernels and on the host, some steps after its start."""
+    X, y = random_problem(m, n)
+    found = []
+    for matrix, target in ((DeviceMatrix(tensor(X)), tensor(y[:, None])), (X, y[:, None])):
+        problem = Problem(matrix, target, None, True, (), (), None, True)
+        state = SelectionState(LooData(problem), 1.5, 8)
+        state.features.follows_spread = with_spread
+        for step in range(5):
+            if step == 2 and with_anchor:
+                state.set_anchor([])
+            choice = LeaveOneOut("bounded").choose(state, 0, 5)
+            state.add(choice.feature, choice.pivot, choice.ranking, 5)
+        found.append(state)
+    return found[0], found[1]
+
+
+@needs_kernels
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("with_spread", [False, True])
+@pytest.mark.parametrize("with_anchor", [False, True])
+@pytest.mark.parametrize(("m", "n"), [(60, 40), (80, 1300)])
+def test_kernels_leave_the_same(m: int, n: int, with_anchor: bool, with_spread: bool) -> None:
+    there, here = states_of(m, n, with_anchor, with_spread)
+    assert there.features.selected == here.features.selected
+    assert there.can_foresee and not here.can_foresee
+    for name in ("_rows", "L", "mixed_root", "fourth_root", "gram", "_inverse", "_weights"):
+        values = numpy_of(getattr(there.features, name))
+        np.testing.assert_allclose(values, getattr(here.features, name), rtol=1e-9, atol=1e-9)
+    for c in (1, 3, 8):
+        # The lowest bounds, raised by what growing leverages add; scores teach what that is.
+        bounds = lower_bounds(here) + leverage_growth(here, np.arange(n))
+        order = np.argsort(bounds)
+        foreseen = there.foresee(bound_terms(there), c)
+        np.testing.assert_array_equal(foreseen.indices, order[:c])
+        assert foreseen.beyond == pytest.approx(bounds[order[c]], rel=1e-9)
+        here.samples.forget()
+        expected = here.score(order[:c])
+        for values, others in zip(foreseen.scores, expected, strict=True):
+            np.testing.assert_allclose(values, others, rtol=1e-9, atol=1e-9)
+
+
+@needs_kernels
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"n_runners_up": 2}])
+def test_same_path(dtype: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = random_problem(200, 60, dtype)
+    foreseen = []
+    foresee = SelectionState.foresee
+    monkeypatch.setattr(
+        SelectionState, "foresee", lambda *given: foreseen.append(given) or foresee(*given)
+    )
+    path = greedy_path(tensor(X), y, 12, search="bounded", **options)
+    assert len(foreseen) == 12
+    other = greedy_path(X, y, 12, search="bounded", **options)
+    np.testing.assert_array_equal(path.indices, other.indices)
+    np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
+    longer = extend_path(path, tensor(X), y, 15)
+    np.testing.assert_array_equal(longer.indices, extend_path(other, X, y, 15).indices)
+
+
+@needs_kernels
+@pytest.mark.usefixtures("kernels")
+def test_doubt_is_left_to_the_plain_step() -> None:
+    # Equal columns tie, a constant one is no candidate, and a sum of two others nearly is none.
+    X, y = random_problem(120, 20)
+    X[:, 7] = X[:, 3]
+    X[:, 8] = 1.0
+    X[:, 9] = X[:, 1] + X[:, 2] + 1e-7 * X[:, 4]
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 120)
+    for options in ({}, {"sample_weight": weights, "alpha": 1e-6}):
+        path = greedy_path(tensor(X), y, 18, search="bounded", **options)
+        other = greedy_path(X, y, 18, search="bounded", **options)
+        np.testing.assert_array_equal(path.indices, other.indices)
+        np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
+
+
+@needs_kernels
+@pytest.mark.usefixtures("kernels")
+def test_drift_rebuilds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "DRIFT_BOUND", -1.0)
+    X, y = random_problem(100, 30)
+    path = greedy_path(tensor(X), y, 8, search="bounded")
+    assert path.counters.rebuilds == 8
+    np.testing.assert_array_equal(path.indices, greedy_path(X, y, 8, search="bounded").indices)
+
+
+@pytest.mark.skipif(HAS_GPU or IS_INTERPRETED, reason="the kernels are run here")
+def test_kernels_in_the_interpreter() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", __file__]
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "16 passed" in done.stdout
