@@ -59,6 +59,7 @@ ROOMS = [
     "_fused_round",
     "_fused_features",
     "_rounds",
+    "_flight",
     "_samples",
     "_features",
     "_gram",

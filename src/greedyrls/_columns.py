@@ -189,6 +189,11 @@ class ColumnStore:
         self._places[index] = place
         self._order = (*self._order, index)
 
+    def note(self, index: int) -> None:
+        """A feature was chosen whose column is in its place among the chosen ones already."""
+        self._places[index] = len(self._places)
+        self._order = (*self._order, index)
+
     def _make_room(self, count: int) -> Float:
         """Room for as many columns."""
         where, shape = place_of(self._X), (count, self._X.shape[0])

@@ -29,12 +29,10 @@ from ._kernels import Float
 from ._matrix import PassedMatrix
 from ._namespace import larger_number, places_of, put
 from ._samples import Scores
-from ._state import SelectionState, pivot_of
+from ._state import MARGIN, SelectionState, pivot_of
 
 Strategy = Literal["auto", "bounded", "exhaustive"]
 
-# Safety of the bounds against rounding, relative to the loss of the current model.
-MARGIN = 1e-9
 # Relative rounding of a sum of squares over many rows, generously.
 _ROUNDING = 1e-13
 _TINY = 1e-300
@@ -281,10 +279,22 @@ class LeaveOneOut:
         elements = state.samples.round_elements
         first = min(state.samples.first_width, elements // (16 * m))
         width = max(wanted, first, state.samples.least)
+
+        def ranked(count: int) -> list[int]:
+            return best_first(lower_bounds(state), count)
+
+        if wanted == 1 and state.can_foresee:
+            few = width
+            if self._strategy == "auto":
+                few = max(width, _EXHAUSTIVE_ELEMENTS // m)  # then all of them are scored
+            last = min(state.size + remaining, state.problem.n_available - few)
+            taken = state.fly(bound_terms, width, last)
+            if taken is not None:
+                return Choice(taken.feature, taken.loss, taken, (), ranked)
         scored = _Scored(state)
         beyond = scored.foresee(width)
         if beyond is not None and beyond > min(scored.threshold(wanted) + margin, _LARGEST):
-            return scored.choice(n_runners_up, lambda count: best_first(lower_bounds(state), count))
+            return scored.choice(n_runners_up, ranked)
         bounds = lower_bounds(state)
         is_tight = self._read_ahead(state, bounds, remaining)
         if is_tight:

@@ -26,6 +26,7 @@ from ._fused_features import (
 )
 from ._kernels import Float
 from ._namespace import (
+    address_of,
     floor_at,
     namespace_of,
     numbers_on,
@@ -160,6 +161,34 @@ class FeatureSpace:
         """What the kernels need of the chosen features; for one target."""
         s = self.size
         return Chosen(self._inverse[:s, :s], self._penalties[:s], self._weights[:s, 0])
+
+    @property
+    def overlap(self) -> Float:
+        """q_u·q_s, (|S| × |S|)."""
+        return self._overlap[: self.size, : self.size]
+
+    @property
+    def chosen(self) -> NDArray[np.intp]:
+        """The chosen features as an array."""
+        return self._chosen[: self.size]
+
+    def note(self, index: int) -> None:
+        """A feature was added by kernels: what the host has of it; `land` is to follow."""
+        s = self.size
+        if s:
+            self._waiting.append((s, self._products[s, :s]))
+        self._gram[s, s] = self._squares[index]
+        self._chosen[s] = index
+        self.selected.append(index)
+        self._seen = {}
+
+    def land(self, known: Chosen, overlap: Float) -> None:
+        """Take what has |S| numbers after kernels have added some features."""
+        s = self.size
+        self._inverse[:s, :s] = known.inverse
+        self._penalties[:s] = known.penalties
+        self._weights[:s, 0] = known.weights
+        self._overlap[:s, :s] = overlap
 
     def saw(self, told: Told) -> None:
         """Keep what kernels told of candidates: one of them is likely added next."""
@@ -325,7 +354,7 @@ class FeatureSpace:
         else:
             lost, q_fourth = abs(float(step[0])) * fourth**0.25 / root, fourth**0.25 / root
             rest = math.sqrt(mixed[0] / delta) + lost * q_fourth
-            numbers = s, index, root, lost, rest, q_fourth
+            numbers = s, index, root, lost, rest, q_fourth, float(address_of(column))
             kernels.follow(column, Added(*numbers, slopes, left, self._chosen[:s]))
             if s:
                 self._waiting.append((s, self._products[s, :s]))

@@ -35,7 +35,7 @@ _AHEAD = 8
 MOST_CHOSEN = 256
 # Numbers before the vectors that are sent.
 _NUMBERS = 7
-_ADDED = 6
+_ADDED = 7
 
 # A fourth root of a sum of fourth powers that nothing is known of; its square is finite.
 UNKNOWN = 1e150
@@ -87,6 +87,7 @@ class Added(NamedTuple):
     lost: float  # |t| ‖q‖₄
     rest: float  # ‖r∘q‖ + |t| ‖q‖₄²
     fourth: float  # ‖q‖₄
+    address: float  # of its Gram column, a whole number that float64 holds exactly
     slopes: Float  # (rows × 2)
     left: Float  # (2 × |S|)
     chosen: Any  # (|S|) which features
@@ -116,6 +117,8 @@ def _kernels() -> tuple[Any, ...]:
         has_spread: tl.constexpr,
     ):  # fmt: skip
         """Lower bounds of some features' losses, of which the `kept` smallest are told."""
+        if tl.load(given) < 0.0:
+            return  # the search waits for the host: `_flight`
         part = tl.program_id(0)
         own = tl.arange(0, width)
         i = part * width + own
@@ -159,6 +162,9 @@ def _kernels() -> tuple[Any, ...]:
         ahead: tl.constexpr, has_anchor: tl.constexpr,
     ):  # fmt: skip
         """The candidates of lowest bound and their coefficients, from those of all programs."""
+        size = tl.load(given).to(tl.int64)
+        if size < 0:
+            return
         p = tl.arange(0, pieces)
         value = tl.load(values + p, mask=p < count, other=float("inf"))
         which = tl.load(places + p, mask=p < count, other=0)
@@ -178,7 +184,6 @@ def _kernels() -> tuple[Any, ...]:
             on_anchor = tl.load(rows + 4 * n.to(tl.int64) + index, mask=is_v, other=0.0)
             tl.store(place + c, on_anchor, mask=is_v)
         a = tl.arange(0, padded)
-        size = tl.load(given).to(tl.int64)
         is_a = a < size
         inverse = given + 7
         total = tl.zeros((padded, candidates), tl.float64)
@@ -204,10 +209,12 @@ def _kernels() -> tuple[Any, ...]:
 
     @triton.jit
     def remember(
-        told, mixed, mixed_root, fourth_root, c, candidates: tl.constexpr, tiny: tl.constexpr,
-        unknown: tl.constexpr,
+        given, told, mixed, mixed_root, fourth_root, c, candidates: tl.constexpr,
+        tiny: tl.constexpr, unknown: tl.constexpr,
     ):  # fmt: skip
         """What was seen of the spread of candidates: `FeatureSpace.remember_spread`."""
+        if tl.load(given) < 0.0:
+            return
         v = tl.arange(0, candidates)
         is_v = v < c
         index = tl.load(told + v, mask=is_v, other=0.0).to(tl.int64)
@@ -221,18 +228,21 @@ def _kernels() -> tuple[Any, ...]:
 
     @triton.jit
     def follow(
-        given, column, L, rows, floors, mixed_root, fourth_root, products, n, capacity,
+        given, L, rows, floors, mixed_root, fourth_root, products, n, capacity,
         width: tl.constexpr, padded: tl.constexpr, height: tl.constexpr, ahead: tl.constexpr,
         has_spread: tl.constexpr,
     ):  # fmt: skip
-        """All vectors after a feature was chosen, whose Gram column is `column`."""
+        """All vectors after a feature was chosen."""
         part = tl.program_id(0)
         i = part * width + tl.arange(0, width)
         is_i = i < n
         size = tl.load(given).to(tl.int64)
+        if size < 0:
+            return
         index = tl.load(given + 1).to(tl.int32)
         root = tl.load(given + 2)
-        slopes = given + 6
+        column = tl.load(given + 6).to(tl.int64).to(tl.pointer_type(tl.float64))
+        slopes = given + 7
         left = slopes + 2 * height
         share = tl.load(column + i, mask=is_i, other=0.0) / root
         minus_l = tl.zeros((width,), tl.float64)  # −l and −q·z of docs/theory.md
@@ -277,32 +287,33 @@ class FusedFeatures:
 
     def __init__(self, vectors: Vectors) -> None:
         self.vectors = vectors
-        self._capacity, self._n = int(vectors.L.shape[0]), int(vectors.L.shape[1])
-        self._height = int(vectors.rows.shape[0])
-        self._has_anchor = self._height > 4
-        self._padded = _power_of_two(self._capacity)
-        self._width, self._warps = _BOUNDED if self._n < _MANY else _MANY_BOUNDED
-        self._programs = -(-self._n // self._width)
+        self.capacity, self.n = int(vectors.L.shape[0]), int(vectors.L.shape[1])
+        self.height = int(vectors.rows.shape[0])
+        self.has_anchor = self.height > 4
+        self._padded = power_of_two(self.capacity)
+        self._width, self._warps = _BOUNDED if self.n < _MANY else _MANY_BOUNDED
+        self._programs = -(-self.n // self._width)
         self._follower: Replay | None = None
-        self._column = vectors.L.new_empty((self._n,))
-
-    @property
-    def has_anchor(self) -> bool:
-        """Whether bounds go by an anchor."""
-        return self._has_anchor
+        self._following: list[Array] = []  # the Gram column that is being read
 
     @property
     def sent_size(self) -> int:
         """Numbers that `fill` fills."""
-        return _NUMBERS + self._capacity * (self._capacity + 2)
+        return _NUMBERS + self.capacity * (self.capacity + 2)
+
+    @property
+    def sent_shapes(self) -> list[tuple[int, ...]]:
+        """Of what `fill` fills: numbers, inverse, penalties and weights."""
+        capacity = self.capacity
+        return [(_NUMBERS,), (capacity, capacity), (capacity,), (capacity,)]
 
     def told_size(self, c: int) -> int:
         """Numbers that are told of c candidates."""
-        return 1 + c * (3 + self._capacity)
+        return 1 + c * (3 + self.capacity)
 
     def fill(self, sent: Float, terms: BoundTerms, chosen: Chosen) -> None:
         """What is sent, on the host."""
-        s, capacity = len(chosen.penalties), self._capacity
+        s, capacity = len(chosen.penalties), self.capacity
         sent[0] = s
         sent[1:_NUMBERS] = terms
         end = _NUMBERS + capacity * capacity
@@ -312,7 +323,7 @@ class FusedFeatures:
 
     def unpacked(self, told: Float, c: int, size: int) -> Told:
         """What was told, on the host."""
-        factor = told[1 + 3 * c :].reshape(self._capacity, c)[:size]
+        factor = told[1 + 3 * c :].reshape(self.capacity, c)[:size]
         return Told(
             told[:c].astype(np.intp),
             float(told[c]),
@@ -326,75 +337,84 @@ class FusedFeatures:
         new = self.vectors.L.new_empty
         count = self._programs * (c + 1)
         values = new((count,))
-        return [values, values.int(), new((self._capacity, c)), new((c,)), new((1, c))]
+        return [values, values.int(), new((self.capacity, c)), new((c,)), new((1, c))]
 
     def launch(self, sent: Array, memory: list[Array], told: Array, c: int) -> FusedTerms:
         """Bounds of all, and what a round needs of the c candidates of lowest bound."""
         values, places, beta, penalty, shrinkage = memory
-        known, n, capacity = self.vectors, self._n, self._capacity
+        known, n, capacity = self.vectors, self.n, self.capacity
         mixed_root, fourth_root = known.spread or (values, values)
         bound, pick, _, _ = _kernels()
-        count, most = self._programs * (c + 1), _power_of_two(c + 1)
-        with _device_of(sent):
+        count, most = self._programs * (c + 1), power_of_two(c + 1)
+        with device_of(sent):
             bound[(self._programs,)](
                 sent, known.rows, known.doubtful, known.barred, mixed_root, fourth_root, values,
-                places, n, c + 1, self._width, most, self._has_anchor, known.spread is not None,
+                places, n, c + 1, self._width, most, self.has_anchor, known.spread is not None,
                 num_warps=self._warps,
             )  # fmt: skip
             pick[(1,)](
                 sent, values, places, count, known.L, known.rows, known.penalty, beta, penalty,
-                shrinkage, told, n, c, capacity, _power_of_two(c), self._padded,
-                _power_of_two(count), _AHEAD, self._has_anchor, num_warps=self._warps,
+                shrinkage, told, n, c, capacity, power_of_two(c), self._padded,
+                power_of_two(count), _AHEAD, self.has_anchor, num_warps=self._warps,
             )  # fmt: skip
         return FusedTerms(told[:c], beta, penalty, shrinkage, sent[:1])
 
-    def remember(self, told: Array, found: Array, c: int) -> None:
+    def remember(self, sent: Array, told: Array, found: Array, c: int) -> None:
         """Take Σ r² z² and Σ z⁴ of the candidates that were scored."""
         if self.vectors.spread is not None:
-            with _device_of(told):
+            with device_of(told):
                 _kernels()[2][(1,)](
-                    told, found[1 + 5 * c :], *self.vectors.spread, c, _power_of_two(c),
+                    sent, told, found[1 + 5 * c :], *self.vectors.spread, c, power_of_two(c),
                     TINY_FOURTH, UNKNOWN,
                 )  # fmt: skip
 
-    def follow(self, column: Float, added: Added) -> None:
+    @property
+    def added_shapes(self) -> list[tuple[int, ...]]:
+        """What `launch_follow` is sent: numbers, slopes, left, chosen."""
+        return [(_ADDED,), (self.height, 2), (2, self.capacity), (self.capacity,)]
+
+    def new_added(self) -> Array:
+        """Memory for that."""
+        count = sum(int(np.prod(shape)) for shape in self.added_shapes)
+        return self.vectors.L.new_zeros((count,))
+
+    def follow(self, column: Array, added: Added) -> None:
         """Move all vectors along a feature that was chosen; nobody waits for that."""
-        shapes = [(_ADDED,), (self._height, 2), (2, self._capacity), (self._capacity,)]
         if self._follower is None:
-            recorder = recorder_of(place_of(self._column))
+            recorder = recorder_of(place_of(self.vectors.L))
             assert recorder is not None
-            sent = self._column.new_zeros(sum(int(np.prod(shape)) for shape in shapes))
-            kind = ("follow", self._n, self._capacity, self._height, self.vectors.spread is None)
-            self._follower = recorder(self._launch_follow, (sent,), kind in _DONE)
+            kind = ("follow", self.n, self.capacity, self.height, self.vectors.spread is None)
+            self._follower = recorder(self.launch_follow, (self.new_added(),), kind in _DONE)
             _DONE.add(kind)
         self._follower.wait()
-        numbers, slopes, left, chosen = split(self._follower.given, shapes)
+        numbers, slopes, left, chosen = split(self._follower.given, self.added_shapes)
         s = added.size
         numbers[:] = added[:_ADDED]
         slopes[:] = added.slopes
         left[:, :s] = added.left
         chosen[:s] = added.chosen
-        self._column[...] = column
+        self._following = [column]
         self._follower.start()
 
-    def _launch_follow(self, sent: Array) -> tuple[()]:
+    def launch_follow(self, sent: Array) -> tuple[()]:
+        """The kernel that does this."""
         known = self.vectors
-        mixed_root, fourth_root = known.spread or (self._column, self._column)
-        with _device_of(sent):
-            _kernels()[3][(-(-self._n // _MOVED),)](
-                sent, self._column, known.L, known.rows, known.floors, mixed_root, fourth_root,
-                known.products, self._n, self._capacity, _MOVED, self._padded, self._height,
-                _AHEAD, known.spread is not None,
+        mixed_root, fourth_root = known.spread or (sent, sent)
+        with device_of(sent):
+            _kernels()[3][(-(-self.n // _MOVED),)](
+                sent, known.L, known.rows, known.floors, mixed_root, fourth_root, known.products,
+                self.n, self.capacity, _MOVED, self._padded, self.height, _AHEAD,
+                known.spread is not None,
             )  # fmt: skip
         return ()
 
 
-def _power_of_two(count: int) -> int:
+def power_of_two(count: int) -> int:
     """The least that is not smaller, and at least 2."""
     return 1 << max(1, (count - 1).bit_length())
 
 
-def _device_of(values: Array) -> AbstractContextManager[Any]:
+def device_of(values: Array) -> AbstractContextManager[Any]:
     """Where kernels are launched."""
     import torch
 

@@ -75,6 +75,8 @@ def _kernels() -> tuple[Any, ...]:
         is_v = v < c
         index = tl.load(numbers + v, mask=is_v, other=0.0).to(tl.int64)
         chosen = tl.load(size).to(tl.int64)
+        if chosen < 0:
+            return  # the search waits for the host: `_flight`
         norms = tl.zeros((candidates,), tl.float64)
         inner = tl.zeros((candidates,), tl.float64)
         along = tl.zeros((candidates,), tl.float64)
@@ -146,10 +148,12 @@ def _kernels() -> tuple[Any, ...]:
 
     @triton.jit
     def lose(
-        Z, r, d, found, pieces, m, tiles, c,
+        Z, r, d, found, size, pieces, m, tiles, c,
         candidates: tl.constexpr, rows: tl.constexpr, with_spread: tl.constexpr,
     ):  # fmt: skip
         """Pieces of the leave-one-out sums, Σ r² z² and Σ z⁴."""
+        if tl.load(size) < 0.0:
+            return
         part = tl.program_id(0)
         v = tl.arange(0, candidates)
         is_v = v < c
@@ -192,10 +196,12 @@ def _kernels() -> tuple[Any, ...]:
 
     @triton.jit
     def advance(
-        weights, r, d, anchor, Z, found, along, state, pieces, parts, m, tiles, c,
+        weights, r, d, anchor, Z, found, size, along, state, pieces, parts, m, tiles, c,
         rows: tl.constexpr, has_weights: tl.constexpr, has_anchor: tl.constexpr,
     ):  # fmt: skip
         """The block with the best candidate, and pieces of the statistics."""
+        if tl.load(size) < 0.0:
+            return
         part = tl.program_id(0)
         best = tl.load(found).to(tl.int32)
         delta = tl.load(found + 1 + c + best)
@@ -323,13 +329,13 @@ class FusedRound:
                 _PIECES,
             )  # fmt: skip
             lose[(parts,)](
-                Z, state.r, state.d, found, pieces, m, tiles, c, candidates, rows,
+                Z, state.r, state.d, found, terms.size, pieces, m, tiles, c, candidates, rows,
                 self._with_spread,
             )  # fmt: skip
             rank[(1,)](pieces, parts, found, c, candidates, _PIECES)
             advance[(parts,)](
-                weights, state.r, state.d, anchor, Z, found, self._along, self.state, pieces,
-                parts, m, tiles, c, rows, *flags[1:],
+                weights, state.r, state.d, anchor, Z, found, terms.size, self._along, self.state,
+                pieces, parts, m, tiles, c, rows, *flags[1:],
             )  # fmt: skip
             add_up[(_SUMS,)](pieces, parts, found[1 + 7 * c :], _SUMMED)
 

@@ -18,6 +18,7 @@ from ._cluster import ClusterMatrix
 from ._curves import LossMoments, model_moments
 from ._features import Pivot
 from ._files import FileMatrix
+from ._flight import Taken
 from ._gram import Ranking
 from ._kernels import Float
 from ._losses import Loss
@@ -172,7 +173,7 @@ class LossState(SelectionState):
             for block, z in pairs
         )
 
-    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
+    def add(self, index: int, pivot: Pivot | Taken, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model, and take it out of the z that are kept."""
         super().add(index, pivot, ranking, remaining)
         if self.samples.keeps_leftovers:

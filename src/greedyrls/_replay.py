@@ -20,11 +20,13 @@ class Replay:
     """A function of device arrays, recorded; its results are overwritten by the next run.
 
     The first input is a vector that comes from the host, the first result, if any, one that goes
-    there. What is not loaded yet, because its kernels were never launched, is not recorded at once:
-    the first run launches it an operation at a time.
+    there, unless it is said that nothing comes. What is not loaded yet, because its kernels were
+    never launched, is not recorded at once: the first run launches it an operation at a time.
     """
 
-    def __init__(self, work: Work, inputs: Sequence[Array], is_loaded: bool = True) -> None:
+    def __init__(
+        self, work: Work, inputs: Sequence[Array], is_loaded: bool = True, is_sent: bool = True
+    ) -> None:
         import torch
 
         self.inputs = inputs
@@ -37,6 +39,7 @@ class Replay:
         self._is_under_way = False
         self._given = torch.empty_like(inputs[0], device="cpu", pin_memory=True)
         self.given: Float = self._given.numpy()  # written to before a run
+        self._is_sent = is_sent
         self._asked: Any = None
         self._graph: Any = None
         self._is_loaded = is_loaded
@@ -61,7 +64,8 @@ class Replay:
     def _launch(self) -> None:
         import torch
 
-        self.inputs[0].copy_(self._given, non_blocking=True)
+        if self._is_sent:
+            self.inputs[0].copy_(self._given, non_blocking=True)
         self.outputs = self._work(*self.inputs)
         if self.outputs:
             self._asked = torch.empty_like(self.outputs[0], device="cpu", pin_memory=True)
@@ -76,8 +80,9 @@ class Replay:
             self._is_loaded = True
         else:
             self._graph.replay()
-        self._done.record(self._stream(self._device))
-        self._is_under_way = True
+        if self._is_sent:
+            self._done.record(self._stream(self._device))
+            self._is_under_way = True
 
     def wait(self) -> None:
         """Until `given` may be written to again."""

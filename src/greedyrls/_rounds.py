@@ -164,7 +164,7 @@ class Rounds:
         self._recorded: _Recorded | None = None
         self._held: list[Float] | None = None  # what the last recorded round found
         self._step_key: tuple[object, ...] = ()
-        self._step: _RecordedStep | None = None
+        self._step: RecordedStep | None = None
 
     def score(
         self,
@@ -226,16 +226,22 @@ class Rounds:
 
         None where that is not possible.
         """
+        step = self.step(blocks, features, c)
+        if step is None:
+            return None
+        blocks, found, told = step.foresee(blocks[0], terms, chosen)
+        return _unpacked(found, 1, 1, c), told, blocks
+
+    def step(self, blocks: list[RowBlock], features: FusedFeatures, c: int) -> RecordedStep | None:
+        """The recorded step for such blocks, if there can be one."""
         block = blocks[0]
         room = _room_of(blocks, c)
         if room is None or len(block.chosen) >= room.shape[0]:
             return None
         key = (id(room), c, id(features), block.anchor is None)
         if key != self._step_key:
-            self._step_key, self._step = key, _RecordedStep(block, room, features, c)
-        assert self._step is not None
-        blocks, found, told = self._step.foresee(block, terms, chosen)
-        return _unpacked(found, 1, 1, c), told, blocks
+            self._step_key, self._step = key, RecordedStep(block, room, features, c)
+        return self._step
 
     def holds(self, pieces: list[Float]) -> bool:
         """Whether the next recorded round overwrites these."""
@@ -264,11 +270,15 @@ class _Memory:
         elif not _is_same(block, self._current):
             self.own[...] = _state_of(block)
 
+    def block(self, chosen: tuple[int, ...]) -> RowBlock:
+        """The block as the record has it."""
+        return replace(self._current, chosen=chosen)
+
     def answer(self, packed: Float, chosen: tuple[int, ...]) -> tuple[list[RowBlock], _Found]:
         """The block as it is now, and what the round found."""
         moved = replace(self._moved, chosen=chosen)
         found = _Found(packed, self._columns, self._Z, [moved])
-        return [replace(self._current, chosen=chosen)], found
+        return [self.block(chosen)], found
 
 
 class _Recorded:
@@ -318,41 +328,51 @@ class _Recorded:
         return self._memory.answer(self._replay.run(), block.chosen)
 
 
-class _RecordedStep:
+class RecordedStep:
     """A round of one block for the candidates of lowest bound, with these bounds, recorded."""
 
     def __init__(self, block: RowBlock, room: Float, features: FusedFeatures, c: int) -> None:
-        self._features, self._c = features, c
+        self._block, self._features = block, features
+        self.room, self.c = room, c
         with_spread = features.vectors.spread is not None
-        place = place_of(block.X)
-        self._memory = _Memory(block)
-        fused = FusedRound(block, room, c, with_spread, features.told_size(c))
-        self._told = fused.more.shape[0]
-        room_for_terms = features.memory(c)
+        self.memory = _Memory(block)
+        self.fused = FusedRound(block, room, c, with_spread, features.told_size(c))
+        self.memory.found(self.fused.state, self.fused.columns, self.fused.Z)
+        self._for_terms = features.memory(c)
+        flags = features.has_anchor, with_spread
+        self.kind = (c, room.shape, features.sent_size, *_kind_of(block), *flags)
+        self._replay: Replay | None = None
 
-        def work(sent: Array, own: Array) -> tuple[Array, ...]:
-            terms = features.launch(sent, room_for_terms, fused.more, c)
-            _launched(fused, _with_state(block, own), _Terms(*terms))
-            features.remember(fused.more, fused.found, c)
-            return (fused.found,)
+    @property
+    def beta(self) -> Array:
+        """Where coefficients of the candidates are left, (at least |S| × c)."""
+        return self._for_terms[2]
 
-        recorder = recorder_of(place)
-        assert recorder is not None
-        sent = place.zeros(features.sent_size)
-        kind = (c, room.shape, sent.shape, *_kind_of(block), features.has_anchor, with_spread)
-        self._replay = recorder(work, (sent, self._memory.own), kind in _DONE)
-        _DONE.add(kind)
-        self._memory.found(fused.state, fused.columns, fused.Z)
+    def launch(self, sent: Array, own: Array) -> tuple[Array]:
+        """All kernels."""
+        fused, features = self.fused, self._features
+        terms = features.launch(sent, self._for_terms, fused.more, self.c)
+        _launched(fused, _with_state(self._block, own), _Terms(*terms))
+        features.remember(sent, fused.more, fused.found, self.c)
+        return (fused.found,)
 
     def foresee(
         self, block: RowBlock, terms: BoundTerms, chosen: Chosen
     ) -> tuple[list[RowBlock], _Found, Told]:
         """The round for a block."""
+        if self._replay is None:
+            place = place_of(block.X)
+            recorder = recorder_of(place)
+            assert recorder is not None
+            inputs = place.zeros(self._features.sent_size), self.memory.own
+            self._replay = recorder(self.launch, inputs, self.kind in _DONE)
+            _DONE.add(self.kind)
         self._features.fill(self._replay.given, terms, chosen)
-        self._memory.take(block)
+        self.memory.take(block)
         packed = self._replay.run()
-        told = self._features.unpacked(packed[-self._told :], self._c, len(block.chosen))
-        return *self._memory.answer(packed, block.chosen), told
+        told = packed[-self.fused.more.shape[0] :]
+        known = self._features.unpacked(told, self.c, len(block.chosen))
+        return *self.memory.answer(packed, block.chosen), known
 
 
 def _kind_of(block: RowBlock) -> tuple[object, ...]:

@@ -21,6 +21,7 @@ from ._answers import (
 from ._answers import Scores as Scores
 from ._blocks import RowBlock
 from ._crew import Alone, Crew, Handle, ask
+from ._flight import Doubts, Flight
 from ._fused_features import BoundTerms, Chosen, FusedFeatures, Told
 from ._kernels import Float
 from ._leftovers import Leftovers
@@ -111,6 +112,7 @@ class SampleSpace:
         self._has_far_means = False
         self._latest: _Latest | None = None
         self._rounds = Rounds()
+        self._flight: Flight | None = None
         self._statistics: SampleStatistics | None = None  # of the blocks as they are, if known
         self._kept: list[Leftovers] = []
         self.passes = 0
@@ -147,6 +149,7 @@ class SampleSpace:
         other = copy.copy(self)
         other._latest = other._statistics = None
         other._rounds = Rounds()
+        other._flight = None
         other._kept = []
         other.passes = other.exact_evaluations = 0
         if not self.place.is_host:
@@ -290,6 +293,22 @@ class SampleSpace:
         self.exact_evaluations += c
         self._take_round(found, told.indices, None)
         return found.scores, told
+
+    def flight(self, features: FusedFeatures, c: int, doubts: Doubts) -> Flight | None:
+        """Steps that the device takes by itself, if it can."""
+        step = self._rounds.step(self._blocks, features, c)
+        if step is None:
+            return None
+        if self._flight is None or self._flight.step is not step:
+            self._flight = Flight(step, features, doubts)
+        return self._flight
+
+    def land(self, block: RowBlock) -> None:
+        """Take the block after features were added on the device."""
+        for index in block.chosen[len(self._blocks[0].chosen) :]:
+            block.columns.note(index)
+        self._blocks = [block]
+        self._latest = self._statistics = None
 
     def _left_by_round(self) -> _Latest | None:
         """The best candidate so far, unless the next round overwrites it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,18 +11,19 @@ from numpy.typing import NDArray
 
 from ._answers import SampleStatistics
 from ._blocks import RowBlock
-from ._choice import NumericalLimit, best_first
+from ._choice import TIE, TIE_ROUNDING, NumericalLimit, best_first
 from ._cluster import ClusterMatrix
 from ._crew import Crew, Threads, ask
 from ._device import DeviceMatrix
 from ._features import FeatureSpace, Pivot
 from ._files import FileMatrix
+from ._flight import Doubts, Flight, Start, Taken
 from ._fused_features import BoundTerms
 from ._gram import GramColumns, Ranking
 from ._kernels import Float
 from ._matrix import Matrix, PassedMatrix, place_of
 from ._matrix import take as take_rows
-from ._namespace import HOST, namespace_of, numbers_on, places_of, put, take, to_host
+from ._namespace import HOST, address_of, namespace_of, numbers_on, places_of, put, take, to_host
 from ._problem import Problem, report_non_finite
 from ._samples import SampleSpace, Scores
 from ._sparse import SparseMatrix
@@ -45,6 +47,10 @@ _WAITING = 64
 _SCORED_FAR_AWAY = 8
 # Columns of the likeliest candidates that a pass over a file brings along.
 _ALONG = 96
+# Steps until a device is trusted with one again at most, after it left many to the host.
+_LONGEST_REST = 15
+# Safety of the bounds against rounding, relative to the loss of the current model.
+MARGIN = 1e-9
 # With 1 − h below this, r/(1 − h) has no more than four digits left.
 _SMALLEST_D = 1e-12
 
@@ -55,6 +61,11 @@ class Foreseen(NamedTuple):
     indices: NDArray[np.intp]
     scores: Scores
     beyond: float  # no other candidate has a lower bound
+
+
+def _doubts() -> Doubts:
+    """When a step is not left to a device."""
+    return Doubts(TIE, TIE_ROUNDING, MARGIN, _REFINED_PIVOT, DRIFT_BOUND, _SMALLEST_D)
 
 
 def pivot_of(scores: Scores, place: int) -> Pivot:
@@ -173,6 +184,12 @@ class SelectionState:
         self.statistics = data.statistics
         self.target_energy = data.statistics.r_r
         self._passes_before = data.samples.passes
+        # Steps that a device takes by itself: under way, tried again after some others, and where
+        # it finds Gram columns.
+        self._flight: Flight | None = None
+        self._taken = self._pause = self._rest = self._farthest = 0
+        self._addresses: Float | None = None
+        self._version = -1
 
     @property
     def passes(self) -> int:
@@ -250,6 +267,77 @@ class SelectionState:
             return parts[0]
         return Scores(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
 
+    def fly(self, terms: Callable[[SelectionState], BoundTerms], c: int, last: int) -> Taken | None:
+        """The next step, if the device takes it by itself, from rounds of c candidates.
+
+        None if it is left to the host; no step leads beyond `last` features.
+        """
+        flight = self._flight
+        if flight is None:
+            flight = self._depart(terms, c, last)
+        if flight is None:
+            return None
+        last = min(last, self._farthest)
+        taken = flight.taken(self.size, last)
+        if taken is None:
+            self._land(flight)
+        else:
+            self._taken += 1
+            self.samples.exact_evaluations += c
+        return taken
+
+    def _depart(
+        self, terms: Callable[[SelectionState], BoundTerms], c: int, last: int
+    ) -> Flight | None:
+        """Steps from here, if they are likely taken."""
+        kernels = self.features.fused
+        if kernels is None or len(self._constant) or not len(self.gram.waiting):
+            return None
+        if self._pause:
+            self._pause -= 1
+            return None
+        flight = self.samples.flight(kernels, c, _doubts())
+        if flight is None or kernels.has_anchor != flight.has_anchor:
+            return None
+        self._farthest = min(self.problem.n_available - c, kernels.capacity, flight.room)
+        if self.size >= min(last, self._farthest):
+            return None
+        features = self.features
+        start = Start(
+            terms(self),
+            features.of_chosen,
+            features.overlap,
+            features.chosen,
+            float(self.target_energy[0]),
+            features.diagonal,
+            self._gram_addresses(),
+        )
+        flight.begin(self.samples.blocks[0], start)
+        self._flight, self._taken = flight, 0
+        return flight
+
+    def _gram_addresses(self) -> Float:
+        """Where the device finds the Gram column of a feature, (n); 0 if there is none."""
+        if self._addresses is None:
+            self._addresses = self.features.place.zeros(self.problem.n_features)
+        if self._version != self.gram.version:
+            self._version = self.gram.version
+            self._addresses[:] = 0.0
+            columns = self.gram.waiting
+            numbers = np.array([float(address_of(column)) for column in columns.values()])
+            put(self._addresses, np.array(list(columns), dtype=np.intp), numbers)
+        return self._addresses
+
+    def _land(self, flight: Flight) -> None:
+        """The host takes the next step."""
+        block, known, overlap = flight.land(tuple(self.features.selected))
+        self.samples.land(block)
+        self.features.land(known, overlap)
+        self._flight = None
+        # Where steps are in doubt one after the other, trying is in vain.
+        self._rest = 0 if self._taken else min(_LONGEST_REST, 2 * self._rest + 1)
+        self._pause = self._rest
+
     @property
     def can_foresee(self) -> bool:
         """Whether it is worth trying."""
@@ -286,9 +374,14 @@ class SelectionState:
         if isinstance(X, PassedMatrix):
             X.wish(X.missing(best_first(bounds, X.kept.count + _ALONG))[:_ALONG])
 
-    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
+    def add(self, index: int, pivot: Pivot | Taken, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
         column = self.gram.take(index, ranking, remaining)
+        if isinstance(pivot, Taken):
+            self.features.note(index)
+            self.largest_drift = max(self.largest_drift, pivot.drift)
+            self.statistics = pivot.statistics
+            return
         if len(self._constant):
             put(column, self._constant, 0.0)  # a constant column has no products, only rounding
         beta = self.features.beta(index)
