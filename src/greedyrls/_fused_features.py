@@ -42,8 +42,6 @@ UNKNOWN = 1e150
 TINY_FOURTH = 1e-290
 
 tl: Any = None  # Triton's language, once the kernels are made
-# What was launched once in this process, so that its kernels are compiled and loaded.
-_DONE: set[tuple[object, ...]] = set()
 
 
 class Vectors(NamedTuple):
@@ -383,9 +381,7 @@ class FusedFeatures:
         if self._follower is None:
             recorder = recorder_of(place_of(self.vectors.L))
             assert recorder is not None
-            kind = ("follow", self.n, self.capacity, self.height, self.vectors.spread is None)
-            self._follower = recorder(self.launch_follow, (self.new_added(),), kind in _DONE)
-            _DONE.add(kind)
+            self._follower = recorder(self.launch_follow, (self.new_added(),), False)
         self._follower.wait()
         numbers, slopes, left, chosen = split(self._follower.given, self.added_shapes)
         s = added.size

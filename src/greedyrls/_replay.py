@@ -6,6 +6,7 @@ graph launches them together, with the transfers before and after; it works on f
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,7 +22,8 @@ class Replay:
 
     The first input is a vector that comes from the host, the first result, if any, one that goes
     there, unless it is said that nothing comes. What is not loaded yet, because its kernels were
-    never launched, is not recorded at once: the first run launches it an operation at a time.
+    never launched, or not worth recording before it is done again, is not recorded at once: the
+    first run launches it an operation at a time.
     """
 
     def __init__(
@@ -53,13 +55,22 @@ class Replay:
         graph = cuda.CUDAGraph()
         stream = cuda.Stream(self._device)
         stream.wait_stream(self._stream(self._device))
-        with torch.cuda.stream(stream):
-            graph.capture_begin(capture_error_mode="thread_local")
-            try:
-                self._launch()
-            finally:
-                graph.capture_end()
+        # Graphs of earlier searches must not be thrown away meanwhile.
+        is_collecting = gc.isenabled()
+        gc.disable()
+        try:
+            with torch.cuda.stream(stream):
+                graph.capture_begin(capture_error_mode="thread_local")
+                try:
+                    self._launch()
+                finally:
+                    graph.capture_end()
+        finally:
+            if is_collecting:
+                gc.enable()
         self._graph = graph
+        # The work may know who has this: nothing is to wait for the garbage collector.
+        self._work = _is_recorded
 
     def _launch(self) -> None:
         import torch
@@ -97,6 +108,11 @@ class Replay:
         self.wait()
         asked: Float = self._asked.numpy().copy()
         return asked
+
+
+def _is_recorded(*_: Array) -> Sequence[Array]:
+    """In the place of work that is not done an operation at a time again."""
+    raise AssertionError
 
 
 def recorder_of(place: Place) -> type[Any] | None:

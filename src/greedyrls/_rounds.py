@@ -365,8 +365,8 @@ class RecordedStep:
             recorder = recorder_of(place)
             assert recorder is not None
             inputs = place.zeros(self._features.sent_size), self.memory.own
-            self._replay = recorder(self.launch, inputs, self.kind in _DONE)
-            _DONE.add(self.kind)
+            # Most steps are taken by the device itself: this may be the only other one.
+            self._replay = recorder(self.launch, inputs, False)
         self._features.fill(self._replay.given, terms, chosen)
         self.memory.take(block)
         packed = self._replay.run()

@@ -144,8 +144,11 @@ class SampleSpace:
         self.group = max(least, min(most, _SCORE_ELEMENTS // max(1, largest_block)))
         self.least = least
 
-    def fork(self) -> SampleSpace:
-        """The same rows for another search; blocks are values, and share their columns."""
+    def fork(self, count: int = 0) -> SampleSpace:
+        """The same rows for another search; blocks are values, and share their columns.
+
+        `count` features will be chosen, as far as is known.
+        """
         other = copy.copy(self)
         other._latest = other._statistics = None
         other._rounds = Rounds()
@@ -154,7 +157,7 @@ class SampleSpace:
         other.passes = other.exact_evaluations = 0
         if not self.place.is_host:
             # Recorded work reads all columns of chosen features that there are: those of its own.
-            other._blocks = other.each(ask("separate"))
+            other._blocks = other.each(ask("separate", count))
         return other
 
     @property

@@ -163,7 +163,7 @@ class SelectionState:
     def __init__(self, data: LooData, alpha: float, capacity: int) -> None:
         self.data = data
         self.problem = problem = data.problem
-        self.samples = data.samples.fork()
+        self.samples = data.samples.fork(capacity)
         self.start = data.start
         self.features = FeatureSpace(
             data.start.diagonal,
