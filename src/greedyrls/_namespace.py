@@ -208,7 +208,8 @@ def copy(values: Array) -> Float:
 
 
 def address_of(values: Array) -> int:
-    """Where the numbers of a tensor of PyTorch's begin, for a kernel."""
+    """Where the numbers of a vector of PyTorch's begin, for a kernel; they lie together."""
+    assert values.is_contiguous()
     address: int = values.data_ptr()
     return address
 
