@@ -15,7 +15,7 @@ import greedyrls._features as features
 import greedyrls._rounds as rounds
 import greedyrls._samples as samples
 from greedyrls import _fused, extend_path, greedy_path
-from greedyrls._namespace import Transfers, numpy_of
+from greedyrls._namespace import numpy_of
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytestmark = pytest.mark.skipif(
@@ -103,11 +103,18 @@ def test_recorded_rounds_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     np.testing.assert_array_equal(there.losses, greedy_path(tensor, y, 50).losses)
 
 
-def test_the_device_goes_on_by_itself() -> None:
-    X, y = problem(20_000, 300, "float32")
-    before = Transfers.count
-    path = greedy_path(torch.tensor(X).cuda(), y, 100)  # more than a room of columns to begin with
-    assert Transfers.count - before < 100
+def test_the_device_goes_on_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = problem(20_000, 900, "float32")
+    taken: list[int] = []
+    note = features.FeatureSpace.note
+
+    def noted(space: Any, index: int) -> None:
+        taken.append(index)
+        note(space, index)
+
+    monkeypatch.setattr(features.FeatureSpace, "note", noted)
+    path = greedy_path(torch.tensor(X).cuda(), y, 100)  # more than the least room for columns
+    assert len(taken) >= 50
     assert_same(path, greedy_path(X, y, 100))
 
 

@@ -318,6 +318,8 @@ class _Recorded:
         else:
             self._memory.found(fused.state, fused.columns, fused.Z)
         self._given = _Terms(*split(self._replay.given, shapes))
+        # What is recorded goes on using all of this, and must be the only one to do so.
+        self._kept = fused, room, block
 
     def run(self, block: RowBlock, terms: _Terms) -> tuple[list[RowBlock], _Found]:
         """The round for a block."""
