@@ -15,11 +15,11 @@ from ._curves import LooCurve, best_penalties
 from ._fold_curves import FoldCurve
 from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
+from ._loo_data import LooData
 from ._losses import Loss
 from ._many_folds import ManyFoldData
 from ._namespace import to_host
 from ._problem import Problem, check_alpha
-from ._state import LooData
 from ._surface import AlphaRule
 
 # Of the median sum of squares of a feature: from almost none, where the search is a matching

@@ -13,6 +13,8 @@ from ._namespace import smallest_places
 
 # Losses this close (relatively) are a tie, and the lowest index wins.
 TIE = 1e-10
+# Of the geometric mean of a loss and its scale: a loss far below it is known no better.
+TIE_ROUNDING = 2e-15
 
 
 class NumericalLimit(ArithmeticError):
@@ -100,7 +102,7 @@ def tie_tolerances(losses: Float, scales: Float) -> Float:
     themselves known to rounding of that scale only, so there the tolerance is that rounding.
     """
     rounding = np.sqrt(losses * scales[:, None])
-    rounding *= 2e-15
+    rounding *= TIE_ROUNDING
     rounding += TIE * losses
     total: Float = rounding[0] if len(rounding) == 1 else rounding.sum(axis=0)
     return total

@@ -135,7 +135,7 @@ class KernelSpace(FeatureSpace):
         overlap: Float = self._V[:s, index] / root - self._overlap[:s, :s] @ on_chosen
         return overlap
 
-    def _products(self, index: int, left: Float, column: Float, root: float) -> Float:
+    def _pivot_products(self, index: int, left: Float, column: Float, root: float) -> Float:
         """−l and −q·z_i; l goes by A, q·z_i = V_i − Σ_s (q·q_s) l_is by the rows alone."""
         s = self.size
         on_chosen, both = left

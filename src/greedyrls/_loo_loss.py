@@ -20,10 +20,13 @@ from ._cluster import ClusterMatrix
 from ._curves import LossMoments, model_moments
 from ._features import Pivot
 from ._files import FileMatrix
+from ._flight import Taken
 from ._gram import Ranking
 from ._kernels import Float
+from ._loo_data import LooData
 from ._losses import Loss
-from ._state import Held, LooData, SelectionState, pivot_of
+from ._set_moves import Held
+from ._state import SelectionState, pivot_of
 
 # Rounding of a loss relative to that of the empty model, generously.
 _ROUNDING = 1e-13
@@ -174,7 +177,7 @@ class LossState(SelectionState):
             for block, z in pairs
         )
 
-    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
+    def add(self, index: int, pivot: Pivot | Taken, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model, and take it out of the z that are kept."""
         super().add(index, pivot, ranking, remaining)
         if self.samples.keeps_leftovers:

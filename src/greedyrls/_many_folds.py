@@ -17,12 +17,14 @@ from ._blocks import RowBlock
 from ._choice import Choice, choose_among, tie_tolerances
 from ._crew import ask
 from ._features import Pivot
+from ._flight import Taken
 from ._fold_inverses import FoldInverses, Rows
 from ._folds import Folds
 from ._gram import Ranking
 from ._kernels import Float
+from ._loo_data import LooData
 from ._problem import Problem
-from ._state import LooData, SelectionState
+from ._state import SelectionState
 
 # Rounding of sums relative to those of the empty model; candidates that may be as good as the best
 # up to this, or to so much of their own loss, are measured with care.
@@ -105,7 +107,7 @@ class ManyFoldState(SelectionState):
         self.inverses.add(z, pivot.delta)
         super()._move(index, beta, pivot, along)
 
-    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
+    def add(self, index: int, pivot: Pivot | Taken, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the models of all folds."""
         super().add(index, pivot, ranking, remaining)
         if self.inverses.renew(self._pivots):

@@ -207,6 +207,13 @@ def copy(values: Array) -> Float:
     return copied
 
 
+def address_of(values: Array) -> int:
+    """Where the numbers of a vector of PyTorch's begin, for a kernel; they lie together."""
+    assert values.is_contiguous()
+    address: int = values.data_ptr()
+    return address
+
+
 def whole_numbers(values: Array) -> Array:
     """Float64 numbers as indices."""
     xp = namespace_of(values)

@@ -25,6 +25,7 @@ from ._device import DeviceMatrix
 from ._folds import Folds
 from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
+from ._loo_data import LooData
 from ._losses import Loss
 from ._matrix import part, place_of
 from ._namespace import numbers_on, take, take_rows, to_device
@@ -35,7 +36,6 @@ from ._progress import progress_bar
 from ._run import Limits, search_paths
 from ._shared_gram import share_columns
 from ._size import SizeRule, fold_covariance
-from ._state import LooData
 from ._steps import Counters
 from ._surface import AlphaSurface, best_pair, one_error_pair
 

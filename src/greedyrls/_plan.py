@@ -28,6 +28,7 @@ from ._group_fold_criterion import GroupFoldLoss
 from ._group_layout import GroupLayout
 from ._group_loss import GroupLeaveOneOutLoss
 from ._kernels import Float
+from ._loo_data import LooData
 from ._loo_loss import LeaveOneOutLoss, LossState
 from ._losses import Loss, make_loss
 from ._many_folds import ManyFoldData, ManyFoldLoss, ManyFoldState, suits_many_folds
@@ -35,7 +36,7 @@ from ._matrix import not_on_device
 from ._namespace import as_float, is_foreign, namespace_of, numpy_of, to_host
 from ._problem import Problem, is_whole
 from ._sparse import SparseMatrix
-from ._state import LooData, SelectionState
+from ._state import SelectionState
 from ._stream import StreamedMatrix
 
 # Rows of a fold up to which leaving it out by one factor is the faster way; with up to the second

@@ -23,6 +23,7 @@ from ._group_choice import GroupCriterion
 from ._group_search import any_moves
 from ._kernels import Float
 from ._lanes import LanePath, LooLanes
+from ._loo_data import LooData
 from ._matrix import PassedMatrix
 from ._path import SelectionPath
 from ._plan import AnyState, Data, Plan
@@ -30,7 +31,6 @@ from ._problem import Problem
 from ._progress import progress_bar
 from ._search import replay_together
 from ._sets import best_sets
-from ._state import LooData
 from ._steps import Counters, Moments, Settings, Step, StopReason
 
 Callback = Callable[[Step], Any]

@@ -18,6 +18,7 @@ from ._files import FileMatrix
 from ._fingerprint import identity_of
 from ._fold_state import FoldData
 from ._kernels import Float
+from ._loo_data import LooData
 from ._many_folds import ManyFoldData
 from ._matrix import PassedMatrix, not_on_device
 from ._namespace import to_host
@@ -28,7 +29,6 @@ from ._problem import Problem
 from ._request import Request
 from ._run import exchange_path, search_path, search_paths
 from ._size import SizeChoice, choose_size, fold_covariance
-from ._state import LooData
 from ._steps import Counters, StopReason
 from ._surface import AlphaSurface, best_pair, one_error_pair
 

@@ -12,6 +12,7 @@ from ._chosen import Chosen
 from ._curves import LooCurve, held_out_losses
 from ._folds import Folds
 from ._kernels import Float
+from ._loo_data import LooData
 from ._losses import Loss, is_same_loss
 from ._matrix import part as part_of
 from ._matrix import take
@@ -20,7 +21,6 @@ from ._path import SelectionPath
 from ._plan import Plan, positive_rows, rows_for_refit
 from ._problem import Problem
 from ._random_sets import random_sets
-from ._state import LooData
 
 Rows = NDArray[np.intp]
 
