@@ -107,9 +107,11 @@ class GreedyRLSRanker(GreedyRLSBase):
 
     Notes
     -----
-    Cost: O(m·n·(k + s)) for a step, with queries of s samples (no more than 2·k counts of s), and
-    memory for a copy of X in float64, less its means in each query, and m·s numbers beside it. The
-    number of queries is no matter. A sparse X is made dense, since its differences are.
+    Cost: O(m·n·(k + s)) for a step, with queries of s samples (of large ones 2·k count), and memory
+    for a copy of X in float64, less its means in each query, and m·s numbers beside it. The number
+    of queries is no matter. A sparse X is made dense, since its differences are. With the defaults
+    there are 36 selections, one for each of 7 penalties and 5 outer folds and one on all queries;
+    with a number for `alpha` a single one.
 
     The losses and NDCG along the path are of queries left out, but by features that were searched
     for with these queries: they are optimistic, the more so the more features were searched.
