@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
+from numpy.testing import assert_allclose
 
 from agreement import assert_follows
 from conftest import EXAMPLES
@@ -15,7 +17,8 @@ from greedyrls._kernel_matrix import KernelMatrix
 from greedyrls._plan import make_plan
 from greedyrls._problem import make_problem
 from greedyrls._run import Limits, Watch, search_path
-from kernel_twin import KernelCase, kernel_cases, literal_centers
+from greedyrls._state import LooData, SelectionState
+from kernel_twin import KernelCase, kernel_cases, literal_centers, literal_kernel
 
 FEWER = max(1, EXAMPLES // 20)
 
@@ -92,3 +95,81 @@ def test_bounds_lose_no_centre(case: KernelCase) -> None:
     bounded, exhaustive = found(case, "bounded", 1), found(case, "exhaustive", 1)
     assert bounded.indices.tolist() == exhaustive.indices.tolist()
     assert bounded.losses == pytest.approx(exhaustive.losses, rel=1e-9)
+
+
+def state_of(m: int, targets: int, fit_intercept: bool) -> tuple[SelectionState, Any, float]:
+    """A search on rows with weights, and what is left of a column after the chosen ones."""
+    rng = np.random.default_rng(m)
+    points, weights, alpha = rng.standard_normal((m, 3)), 0.2 + rng.random(m), 0.05
+    Y = rng.standard_normal((m, targets)) + np.sin(points[:, :1])
+    kernel = Kernel("rbf", 0.4)
+    X = KernelMatrix(kernel, points, points)
+    problem = make_problem(X, Y, fit_intercept=fit_intercept, sample_weight=weights)
+    plan = make_plan(problem)
+    plan.prepare(problem, 12)
+    K = literal_kernel("rbf", points, points, 0.4)
+    root = np.sqrt(weights)[:, None]
+    columns, values = K, Y
+    if fit_intercept:
+        columns = K - weights @ K / weights.sum()
+        values = Y - weights @ Y / weights.sum()
+    data = plan.data(problem)
+    assert isinstance(data, LooData)
+    return SelectionState(data, alpha, 2), (K, root * columns, root * values), alpha
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("is_rebuilt", [True, False])
+def test_feature_space_knows_what_the_rows_say(
+    targets: int, fit_intercept: bool, is_rebuilt: bool
+) -> None:
+    state, (K, X, Y), alpha = state_of(50, targets, fit_intercept)
+    chosen: list[int] = []
+    anchor = None
+    for step, index in enumerate([7, 30, 2, 49, 11, 25]):
+        if step == 3:
+            state.set_anchor([])
+            anchor = np.concatenate([block.anchor for block in state.samples.blocks], axis=1)
+        state.add(index, state.measure(index), lambda count: [], 1)
+        chosen.append(index)
+        if anchor is not None:
+            anchor = np.concatenate([block.anchor for block in state.samples.blocks], axis=1)
+        if is_rebuilt:
+            state.rebuild()
+            anchor = None
+        A = X.T @ X + alpha * K
+        beta = np.linalg.solve(A[np.ix_(chosen, chosen)], A[chosen])
+        w = np.linalg.solve(A[np.ix_(chosen, chosen)], X[:, chosen].T @ Y)
+        Z, r = X - X[:, chosen] @ beta, Y - X[:, chosen] @ w
+        others = np.delete(np.arange(50), chosen)
+        features = state.features
+        expected = {
+            "delta": A.diagonal() - np.sum(A[chosen] * beta, axis=0),
+            "norms": np.sum(Z * Z, axis=0),
+            "tau": (Z.T @ Y).T,
+            "inner": (Z.T @ r).T,
+        }
+        if anchor is not None:
+            expected["anchored"] = anchor @ Z
+        for name, values in expected.items():
+            found = getattr(features, name)[..., others]
+            scale = np.abs(values).max()
+            assert_allclose(found, values[..., others], rtol=1e-8, atol=1e-11 * scale, err_msg=name)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_lose_no_centre_of_many(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((240, 1 + seed))
+    signal = np.sin(2.0 * points[:, :1]) + points[:, -1:] ** 2
+    case = KernelCase(
+        *(points, points, signal + 0.1 * rng.standard_normal((240, 1 + seed % 2)), 12),
+        kernel={"name": ("rbf", "laplacian")[seed % 2], "gamma": (0.2, 1.0)[seed % 2]},
+        alpha=10.0 ** (1 - seed),
+        fit_intercept=seed != 2,
+    )
+    bounded, exhaustive = found(case, "bounded", 1), found(case, "exhaustive", 1)
+    assert bounded.indices.tolist() == exhaustive.indices.tolist()
+    assert bounded.losses == pytest.approx(exhaustive.losses, rel=1e-9)
+    assert bounded.counters.exact_evaluations < exhaustive.counters.exact_evaluations

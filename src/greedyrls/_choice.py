@@ -57,8 +57,6 @@ class Model(Protocol):
 class State(Model, Protocol):
     """What a search sees of a model that grows."""
 
-    is_spanned: bool  # whether the chosen features leave nothing of any candidate
-
     @property
     def size(self) -> int:
         """How many features are chosen."""
@@ -89,9 +87,9 @@ class Criterion(Protocol):
         ...
 
 
-def check_candidates(state: State) -> None:
-    """Raise `Spanned` if there is nothing to choose from."""
-    if state.is_spanned:
+def check_candidates(is_spanned: bool) -> None:
+    """Raise `Spanned` if the chosen features leave nothing of any candidate."""
+    if is_spanned:
         raise Spanned("the chosen features span all others up to rounding")
 
 

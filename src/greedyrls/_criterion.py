@@ -251,7 +251,7 @@ class LeaveOneOut:
 
     def choose(self, state: SelectionState, n_runners_up: int, remaining: int) -> Choice:
         """The best candidate, by bounds or by scoring all, whichever costs less."""
-        check_candidates(state)
+        check_candidates(state.is_spanned)
         count = state.problem.n_available - state.size
         elements = state.problem.n_samples * count
         if self._strategy == "exhaustive" or (

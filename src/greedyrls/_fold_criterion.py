@@ -35,7 +35,7 @@ class FoldLoss:
 
     def choose(self, state: FoldState, n_runners_up: int, remaining: int) -> Choice:
         """Score all candidates; the best, with its runners-up."""
-        check_candidates(state)
+        check_candidates(state.is_spanned)
         candidates = state.candidates
         if state.criterion_loss.name == "squared":
             losses, tolerances = self._squared(state, candidates, n_runners_up)

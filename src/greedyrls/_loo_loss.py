@@ -236,7 +236,7 @@ class LeaveOneOutLoss:
 
     def choose(self, state: LossState, n_runners_up: int, remaining: int) -> Choice:
         """The best candidate with its runners-up."""
-        check_candidates(state)
+        check_candidates(state.is_spanned)
         candidates: NDArray[np.intp] = state.candidates
         losses = state.losses()[candidates]
         tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
