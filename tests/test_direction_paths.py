@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,18 @@ from literal import criterion
 from problems import named_problems, two_classes
 
 DIRECTIONS: list[Any] = ["backward", "floating", "foba", "swap"]
+
+
+def test_code_of_the_guide_runs_and_prints_what_is_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    guide = Path(__file__).resolve().parent.parent / "docs" / "directions.md"
+    text = guide.read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for code, shown in re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL):
+        exec(code, names)
+        assert capsys.readouterr().out.split() == shown.split()
+    assert "path" in names
 
 
 def proxies(m: int = 150, n: int = 24, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

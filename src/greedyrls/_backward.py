@@ -455,6 +455,8 @@ def _check_memory(problem: Problem, folds: Folds | None, count: int) -> None:
     """An error before the first factorisation of what cannot fit."""
     m = problem.n_samples
     needed = 24.0 * m * count
+    if count <= max(_WIDE * m, _MOST_SQUARE):
+        needed += 16.0 * count * (m + count)
     advice = "Search forward (direction='forward'), or exclude features."
     if folds is not None:
         tested = sum(len(split.test) for split in folds.splits)
