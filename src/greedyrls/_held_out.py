@@ -77,8 +77,7 @@ class HeldOutRows:
 
         own = of_splits(weights[:, None])[:, 0, :]
         if has_row is not None:
-            (keep,) = to_device(place, has_row.astype(np.float64))
-            own = own * keep
+            own = own * has_row
         r = of_splits(Y) - means[:, :, None]
         rows = namespace_of(own).reshape(where, (count, height))
         return cls(rows, own, of_splits(raw), r, r, limit)
