@@ -13,10 +13,16 @@ from ._namespace import smallest_places
 
 # Losses this close (relatively) are a tie, and the lowest index wins.
 TIE = 1e-10
+# Of the geometric mean of a loss and its scale: a loss far below it is known no better.
+TIE_ROUNDING = 2e-15
 
 
 class NumericalLimit(ArithmeticError):
     """The penalty is lost in the rounding of the data: no further step can be computed."""
+
+
+class Spanned(ArithmeticError):
+    """The chosen features span all others: there is nothing left to add."""
 
 
 class Choice(NamedTuple):
@@ -81,6 +87,12 @@ class Criterion(Protocol):
         ...
 
 
+def check_candidates(is_spanned: bool) -> None:
+    """Raise `Spanned` if the chosen features leave nothing of any candidate."""
+    if is_spanned:
+        raise Spanned("the chosen features span all others up to rounding")
+
+
 def tie_tolerances(losses: Float, scales: Float) -> Float:
     """How far above each loss another one counts as equal; losses are t × c, the result (c).
 
@@ -88,7 +100,7 @@ def tie_tolerances(losses: Float, scales: Float) -> Float:
     themselves known to rounding of that scale only, so there the tolerance is that rounding.
     """
     rounding = np.sqrt(losses * scales[:, None])
-    rounding *= 2e-15
+    rounding *= TIE_ROUNDING
     rounding += TIE * losses
     total: Float = rounding[0] if len(rounding) == 1 else rounding.sum(axis=0)
     return total

@@ -15,7 +15,7 @@ from ._backward import BackwardState
 from ._choice import Choice, Criterion, NumericalLimit
 from ._direction import Direction
 from ._removals import choose_removal
-from ._search import forward, made_step, rounding_is_no_news, runners_up_of
+from ._search import forward, rounding_is_no_news, runners_up_of, step_of
 from ._steps import FeatureSet, Step
 
 
@@ -26,14 +26,14 @@ def _add(state: Any, criterion: Criterion, n_features: int, n_runners_up: int) -
     with rounding_is_no_news():
         choice = criterion.choose(state, n_runners_up, remaining)
         state.add(choice.feature, choice.pivot, choice.ranking, remaining)
-    return made_step(state, choice.feature, runners_up_of(state, choice), False, began)
+    return step_of(state, (choice.feature,), runners_up_of(state, choice), False, began)
 
 
 def _remove(state: Any, choice: Choice, began: float) -> Step:
     """Remove the feature chosen for it."""
     with rounding_is_no_news():
         state.move_to([index for index in state.selected if index != choice.feature])
-    return made_step(state, choice.feature, choice.runners_up, False, began, "remove")
+    return step_of(state, (choice.feature,), choice.runners_up, False, began, "remove")
 
 
 def _worst(
@@ -170,12 +170,12 @@ def _exchange(
     found = criterion.choose(state, n_runners_up, 1)
     if not state.mean_loss(found.loss) < target:
         return None
-    removed = made_step(state, index, (), False, began, "remove")
+    removed = step_of(state, (index,), (), False, began, "remove")
     began = time.perf_counter()
     state.add(found.feature, found.pivot, found.ranking, 1)
     # It may be added again later.
     state.barred[index] = -float("inf")
-    added = made_step(state, found.feature, runners_up_of(state, found), False, began)
+    added = step_of(state, (found.feature,), runners_up_of(state, found), False, began)
     return (removed, added) if added.loss < target else None
 
 
@@ -220,4 +220,4 @@ def backward(
             choice = state.choose(protected, n_runners_up)
             state.remove(choice.feature)
         is_forced = choice.feature in forced
-        yield made_step(state, choice.feature, choice.runners_up, is_forced, began, "remove")
+        yield step_of(state, (choice.feature,), choice.runners_up, is_forced, began, "remove")

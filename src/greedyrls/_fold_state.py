@@ -27,11 +27,17 @@ from ._fold_at_set import (
 )
 from ._fold_rows import FoldRows, local_block
 from ._fold_space import FoldSpace, HeldOut
+from ._fold_steps import FoldSteps, can_be_there, place_of_steps
 from ._folds import Folds
 from ._gram import GramColumns, Ranking
+from ._group_folds import GroupFoldSpace, fold_pairs
+from ._group_layout import layout_of
 from ._held_out import HeldOutRows
+from ._kernel_folds import KernelFoldSpace
+from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
 from ._losses import Loss, stratum_factors
+from ._namespace import Array, to_host
 from ._problem import Problem
 from ._steps import Moments
 
@@ -52,11 +58,16 @@ class FoldData:
         self.folds = folds
         self.rows = _rows_of(problem, folds)
         self.train, self.test, self.total = self.rows.start()
+        # Features that are chosen together, or that cost something.
+        self.layout = layout_of(problem)
+        self.pairs = None if self.layout is None else fold_pairs(self.rows, self.layout)
         # A column has `sets` × n numbers; together they may be a quarter of X.
         waiting = problem.n_samples // (4 * self.rows.n_sets)
         if isinstance(problem.X, FileMatrix):
             waiting = problem.X.room.gram_columns
-        self.gram = GramColumns(self.rows.products, waiting, retained=True)
+        on_device = isinstance(problem.X, DeviceMatrix)
+        products = self.rows.products_there if can_be_there(problem.X) else self.rows.products
+        self.gram = GramColumns(products, waiting, retained=True, on_device=on_device)
         if isinstance(problem.X, FileMatrix):
             self.gram.widen(problem.X.share_of_waiting)
 
@@ -64,6 +75,12 @@ class FoldData:
     def passes(self) -> int:
         """Over the data, so far."""
         return self.rows.passes
+
+    @property
+    def fold_shares(self) -> Float:
+        """What each split counts in the loss, (K)."""
+        shares: Float = self.test.weight / self.test.weight.sum()
+        return shares
 
 
 def _rows_of(problem: Problem, folds: Folds | ClusterFolds) -> FoldRows:
@@ -95,21 +112,31 @@ class FoldState:
         self.data = data
         self.problem = data.problem
         self.criterion_loss = loss
-        _check_memory(data.rows.n_splits, capacity, data.problem.n_features)
-        self.space = FoldSpace(
-            data.train, data.test, alpha, data.problem.fit_intercept, min(capacity, 64)
-        )
         problem = data.problem
         column_bytes = 8 * data.folds.n_tested
         limit = int(max(_KEPT_BYTES, _KEPT_SHARE * problem.X.nbytes) // column_bytes)
         if isinstance(problem.X, FileMatrix):
             limit = 0  # it keeps columns itself
+        place = place_of_steps(problem.X, data.rows.n_splits, data.folds.n_tested, capacity, limit)
+        if place is None:
+            _check_memory(data.rows.n_splits, capacity, problem.n_features)
+            self.space = _fold_space(data, alpha, min(capacity, 64))
+        else:
+            known = (data.train, data.test, alpha, problem.fit_intercept)
+            self.space = FoldSpace(*known, capacity, place)
+        self.target_energy: Float = self.space.start_energy.sum(axis=0)  # (t)
         self.rows = data.rows.fork()
         self.rows.become(ask("opened", self.space.target_means, limit))
-        self.shares = data.test.weight / data.test.weight.sum()  # (K)
+        self._steps: FoldSteps | None = None
+        if place is not None:
+            by_sets = data.rows.by_split(np.eye(data.rows.n_sets))
+            self._steps = FoldSteps(self.space, by_sets)
+            self._take_place()
+        self.shares = data.fold_shares  # (K)
         self.barred = np.full(problem.n_features, -np.inf)
         self.barred[list(problem.excluded)] = np.inf
-        self.target_energy = self.space.energy.sum(axis=0)  # (t)
+        self.is_spanned = False  # whether nothing is left of any candidate
+        self._bar_spanned()
         self.exact_evaluations = 0
         self.rebuilds = 0
         self.gram = np.zeros((0, 0))  # X_S'X_S of all rows
@@ -138,14 +165,15 @@ class FoldState:
 
     @property
     def passes(self) -> int:
-        """Over the data, the first one included."""
-        return self.rows.passes + self.data.rows.passes - self._passes_before + 1
+        """Over the data; the pass that all searches start from is the first one's."""
+        return self.rows.passes + self.data.rows.passes - self._passes_before
 
     def _fold_losses(self) -> Float:
         """Loss of the current model on each split's held-out rows, (K)."""
         if self.criterion_loss.name == "squared":
-            energy: Float = self.space.energy.mean(axis=1) / self.data.test.weight
-            return energy
+            energy = self.space.energy if self._steps is None else self._steps.found.energy
+            losses: Float = energy.mean(axis=1) / self.data.test.weight
+            return losses
         loss = self.criterion_loss
         if loss.is_additive:
             sums = self.rows.total(ask("split_losses", loss)).values
@@ -181,12 +209,12 @@ class FoldState:
         """Add a feature to the models of all splits."""
         data, space = self.data, self.space
         values = data.gram.take(index, ranking, remaining)
+        if self._steps is not None:
+            self._add_there(self._steps, index, values)
+            return
+        (values,) = to_host(values)
         train, test, total = data.rows.by_split(values)
-        beta = space.coefficients([index])[:, :, 0]
-        if self.size:
-            scale = space.diagonal[:, index] + space.penalty
-            for split in np.flatnonzero(space.delta[:, index] < _REFINED_PIVOT * scale):
-                beta[split] = self._refined(int(split), index, beta[split])
+        beta = self._coefficients(index)
         rho = space.tau[:, :, index] / space.delta[:, index, None]
         means = space.means[:, index].copy()
         leftovers = self.rows.each(ask("leftovers", index, means, beta))
@@ -197,7 +225,8 @@ class FoldState:
         if self._columns is not None:
             self._columns[index] = _Column(*columns, total)
         self.barred[index] = np.inf
-        self._remember_gram(total)
+        self._bar_spanned()
+        self._remember_gram(total[space.selected])
         self.fold_losses = self._fold_losses()
 
     @property
@@ -304,6 +333,57 @@ class FoldState:
         scale = self.target_energy.sum() / weight
         return losses, TIE * losses + 2e-15 * np.sqrt(losses * scale)
 
+    def _bar_spanned(self) -> None:
+        """Features that the chosen ones span are no candidates from now on."""
+        spanned = self.space.spanned()
+        if spanned is not None:
+            self.barred[spanned] = np.inf
+            self.is_spanned = not (self.barred < 0.0).any()
+
+    def _add_there(self, steps: FoldSteps, index: int, values: Array) -> None:
+        """The same on a device."""
+        if steps.is_full:
+            self.settle()
+            self.space.grow()
+            self._take_place()
+        is_doubtful = self.size > 0 and steps.found.pivots[index] < _REFINED_PIVOT
+        found = steps.add(index, values, self._coefficients(index) if is_doubtful else None)
+        self.barred[index] = np.inf
+        self._remember_gram(found.gram[: self.size])
+        self.fold_losses = self._fold_losses()
+
+    def settle(self) -> None:
+        """Tell the blocks of features that were added in their memory."""
+        if self._steps is not None:
+            self.rows.become(ask("noted", tuple(self.space.selected)))
+
+    def _take_place(self) -> None:
+        """Room for the held-out rows of as many features as the recurrences have room for."""
+        assert self._steps is not None
+        self.rows.become(ask("with_room", self.space.capacity))
+        self._steps.take_place(self.rows.blocks[0])
+
+    def held_out_sums(self, candidates: NDArray[np.intp]) -> Float:
+        """Held-out sums of squares of all splits with some candidates added, (t × c)."""
+        if self._steps is not None:
+            return self._steps.found.losses[:, candidates]
+        sums: Float = self.space.losses()[:, :, candidates].sum(axis=0)
+        return sums
+
+    def _coefficients(self, index: int) -> Float:
+        """β of a feature (K × |S|), refined in splits where the chosen ones nearly span it."""
+        space = self.space
+        known = (
+            space.coefficients([index])[:, :, 0],
+            space.delta[:, index],
+            space.scales(index),
+        )
+        beta, delta, scale = to_host(*known)
+        if self.size:
+            for split in np.flatnonzero(delta < _REFINED_PIVOT * scale):
+                beta[split] = self._refined(int(split), index, beta[split])
+        return beta
+
     def _refined(self, split: int, index: int, beta: Float) -> Float:
         """β of a feature that the chosen ones nearly span, corrected on a split's training rows.
 
@@ -311,36 +391,36 @@ class FoldState:
         """
         space = self.space
         columns = np.array([*space.selected, index])
-        w = space.weights()[split]
-        known = (split, columns, space.means[split, columns], space.target_means[split])
+        w, means = to_host(space.weights()[split, ...], space.means[split, ...])
+        known = (split, columns, means[columns], space.target_means[split])
         for _ in range(2):
             sums = self.rows.total(ask("refined_sums", *known, beta, w))
-            beta = space.corrected(split, beta, sums.products)
+            beta = space.corrected(split, index, beta, sums.products)
         _, norm, inner = self.rows.total(ask("refined_sums", *known, beta, w))
-        space.delta[split, index] = norm + space.penalty * (1.0 + float(beta @ beta))
-        space.tau[split, :, index] = inner + space.penalty * (beta @ w)
+        space.set_pivot(split, index, beta, norm, inner)
         return beta
 
-    def _remember_gram(self, column: Float) -> None:
-        """The chosen features' products over all rows, for the coefficients."""
-        chosen = self.space.selected
-        size = len(chosen)
+    def _remember_gram(self, row: Float) -> None:
+        """The chosen features' products over all rows (|S|), for the coefficients."""
+        size = len(row)
         gram = np.zeros((size, size))
         gram[:-1, :-1] = self.gram
-        gram[-1] = gram[:, -1] = column[chosen]
+        gram[-1] = gram[:, -1] = row
         self.gram = gram
 
     def moments(self) -> Moments:
         """Of the chosen features and the targets, over all rows."""
         total, rows, chosen = self.data.total, self.data.rows, self.space.selected
         weight, raw = float(total.weight), self.gram
+        penalty = self.space.penalty_matrix()
         if self._columns is not None:  # of all features that were ever chosen
             chosen = list(self._columns)
             raw = self._gram_of(chosen)
         if not self.problem.fit_intercept:
             zeros = np.zeros(len(chosen))
             correlation = total.xy[:, chosen].T.copy()
-            return Moments(tuple(chosen), raw.copy(), correlation, zeros, np.zeros_like(total.y))
+            none = np.zeros_like(total.y)
+            return Moments(tuple(chosen), raw.copy(), correlation, zeros, none, penalty)
         means, targets = total.x[chosen] / weight, total.y / weight
         gram = raw - weight * np.outer(means, means)
         correlation = total.xy[:, chosen].T - weight * np.outer(means, targets)
@@ -350,7 +430,17 @@ class FoldState:
             correlation,
             means + rows.shift[chosen],
             targets + rows.target_shift,
+            penalty,
         )
+
+
+def _fold_space(data: FoldData, alpha: float, capacity: int) -> FoldSpace:
+    """At the empty model; the penalty of kernel centres is that of their functions."""
+    X, fit_intercept = data.problem.X, data.problem.fit_intercept
+    if isinstance(X, KernelMatrix):
+        return KernelFoldSpace(data.train, data.test, X, alpha, fit_intercept, capacity)
+    known = data.train, data.test, alpha, fit_intercept, capacity
+    return FoldSpace(*known) if data.pairs is None else GroupFoldSpace(*known, data.pairs)
 
 
 def _split_loss(loss: Loss, split: HeldOutRows) -> float:

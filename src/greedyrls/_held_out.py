@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ._kernels import Float
 from ._namespace import (
     Place,
+    as_float,
     contiguous,
     namespace_of,
-    numbers_on,
     place_of,
     take_rows,
     to_device,
@@ -54,20 +54,20 @@ class HeldOutRows:
     def at_the_start(
         cls,
         place: Place,
-        rows: Rows,
-        has_row: NDArray[np.bool_] | None,
+        rows: Any,
+        has_row: Float | None,
         weights: Float,
         raw: Float,
         Y: Float,
         means: Float,
         limit: int,
     ) -> HeldOutRows:
-        """Of some rows (G × R) of a block; some may be padding.
+        """Of some rows (G × R) of a block; some may be padding, where has_row is 0.
 
         Targets as given and shifted are (rows × t), means over the training rows (G × t).
         """
         count, height = rows.shape
-        where = numbers_on(place, rows.reshape(-1))
+        where = rows.reshape(-1) if place.is_host else place.xp.reshape(rows, (-1,))
         (means,) = to_device(place, means)
 
         def of_splits(values: Float) -> Float:
@@ -152,6 +152,17 @@ class HeldOutRows:
             (left @ self.weights[:, :, None])[:, :, 0],
         )
 
+    def with_room(self, capacity: int) -> HeldOutRows:
+        """These rows with room for so many columns, in one buffer, and those that are kept."""
+        count, _, height = self.r.shape
+        room = place_of(self.r).zeros((count, capacity, height))
+        known = 0
+        for buffer in self.buffers:
+            width = min(buffer.shape[1], len(self.selected) - known)
+            room[:, known : known + width, :] = buffer[:, :width, :]
+            known += width
+        return replace(self, buffers=(room,))
+
     def with_feature(
         self, index: int, column: Float, mean: Float, z: Float, rho: Float
     ) -> HeldOutRows:
@@ -174,12 +185,22 @@ class HeldOutRows:
         )
 
 
-def padded(sets: Sequence[Rows]) -> tuple[Rows, NDArray[np.bool_]]:
-    """Sets of rows as one matrix (G × R), and which of its numbers are rows."""
-    height = max(len(rows) for rows in sets)
-    result = np.zeros((len(sets), height), dtype=np.intp)
-    has_row = np.zeros((len(sets), height), dtype=bool)
-    for number, rows in enumerate(sets):
-        result[number, : len(rows)] = rows
-        has_row[number, : len(rows)] = True
-    return result, has_row
+def padded(place: Place, sets: Sequence[Any], lengths: Sequence[int]) -> tuple[Any, Float | None]:
+    """Sets of rows on a device as one matrix (G × R), and 1 for its numbers that are rows.
+
+    None where all are. A set is a vector of numbers there, or a slice.
+    """
+    xp, height = place.xp, max(lengths)
+    rows = [
+        xp.arange(own.start, own.stop, dtype=xp.int64, device=place.device)
+        if isinstance(own, slice)
+        else own
+        for own in sets
+    ]
+    if min(lengths) == height:
+        return xp.stack(rows), None
+    filler = [xp.zeros(height - length, dtype=xp.int64, device=place.device) for length in lengths]
+    (counts,) = to_device(place, np.array(lengths, dtype=np.float64))
+    numbers = xp.arange(height, dtype=xp.float64, device=place.device)
+    has_row = as_float(numbers[None, :] < counts[:, None])
+    return xp.stack([xp.concat(pair) for pair in zip(rows, filler, strict=True)]), has_row

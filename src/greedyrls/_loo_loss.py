@@ -15,15 +15,18 @@ from numpy.typing import NDArray
 
 from ._answers import ColumnShapes
 from ._at_set import Removals, removal_losses, removal_predictions
-from ._choice import TIE, Choice, choose_among
+from ._choice import TIE, Choice, check_candidates, choose_among
 from ._cluster import ClusterMatrix
 from ._curves import LossMoments, model_moments
 from ._features import Pivot
 from ._files import FileMatrix
+from ._flight import Taken
 from ._gram import Ranking
 from ._kernels import Float
+from ._loo_data import LooData
 from ._losses import Loss
-from ._state import Held, LooData, SelectionState, pivot_of
+from ._set_moves import Held
+from ._state import SelectionState, pivot_of
 
 # Rounding of a loss relative to that of the empty model, generously.
 _ROUNDING = 1e-13
@@ -63,7 +66,7 @@ class LossState(SelectionState):
                 moments: LossMoments = self.samples.total(partial(model_moments, loss=loss))
                 value, covariance = float(moments.values()[0]), moments.covariance()
             else:
-                Y, weights, used = self._whole()
+                Y, weights, used = self.rows_that_count()
                 predictions = self.samples.predictions()[:, None, used]
                 value = float(loss.values(Y, predictions, weights)[0])
                 covariance = loss.covariance(Y, predictions, weights)
@@ -71,7 +74,7 @@ class LossState(SelectionState):
             self._remembered = (self.size, value, error)
         return self._remembered[1:]
 
-    def _whole(self) -> tuple[Float, Float | None, NDArray[np.intp]]:
+    def rows_that_count(self) -> tuple[Float, Float | None, NDArray[np.intp]]:
         """Targets, weights and numbers of the rows that have a weight, for losses of all rows."""
         Y, weights = self.problem.Y, self.problem.weights
         if weights is None:
@@ -174,7 +177,7 @@ class LossState(SelectionState):
             for block, z in pairs
         )
 
-    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
+    def add(self, index: int, pivot: Pivot | Taken, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model, and take it out of the z that are kept."""
         super().add(index, pivot, ranking, remaining)
         if self.samples.keeps_leftovers:
@@ -205,7 +208,7 @@ class LossState(SelectionState):
             values = self.samples.total(question).values
             losses = values if self.factors is not None else values / self.problem.n_samples
         else:
-            Y, weights, used = self._whole()
+            Y, weights, used = self.rows_that_count()
             parts = self.samples.each(partial(removal_predictions, removals=removals))
             losses = loss.values(Y, np.concatenate(parts, axis=2)[:, :, used], weights)
         return losses, TIE * np.abs(losses) + _ROUNDING * self.initial_loss
@@ -217,7 +220,7 @@ class LossState(SelectionState):
         X = self.problem.X
         if isinstance(X, FileMatrix):
             X.fetch(candidates.tolist())
-        Y, weights, used = self._whole()
+        Y, weights, used = self.rows_that_count()
         width = max(1, _GROUP_ELEMENTS // (len(rho) * self.problem.n_samples))
         for first in range(0, len(candidates), width):
             some = candidates[first : first + width]
@@ -233,6 +236,7 @@ class LeaveOneOutLoss:
 
     def choose(self, state: LossState, n_runners_up: int, remaining: int) -> Choice:
         """The best candidate with its runners-up."""
+        check_candidates(state.is_spanned)
         candidates: NDArray[np.intp] = state.candidates
         losses = state.losses()[candidates]
         tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss

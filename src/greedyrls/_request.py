@@ -18,7 +18,7 @@ from ._folds import Folds
 from ._kernels import Float
 from ._losses import Loss, make_loss
 from ._outer import outer_folds
-from ._plan import Plan
+from ._plan import Plan, check_refit_folds
 from ._problem import Problem, check_n_features, is_whole
 from ._run import Callback, Limits, Watch
 from ._size import SizeRule, check_size_rule
@@ -78,10 +78,15 @@ def make_request(
     penalties = check_alphas(alpha)
     rule = check_alpha_rule(alpha_rule)
     refit = _refit_rule(refit_alpha, penalties, rule)
+    if refit == "cv":
+        check_refit_folds(problem, plan)
     outer = None
     if not isinstance(penalties, float) and rule == "nested":
         outer = outer_folds(problem, plan, alpha_cv, groups, labels)
     is_automatic = isinstance(n_features, str)
+    by_budget = n_features is None and problem.budget is not None
+    if by_budget:
+        n_features = min(problem.n_available, max_features or problem.n_available)
     if is_automatic:
         if n_features != "auto":
             raise ValueError(f"{name} must be a number or 'auto', got {n_features!r}.")
@@ -101,7 +106,7 @@ def make_request(
         alpha_rule=rule,
         refit=refit,
         size_rule=check_size_rule(size_rule),
-        limits=Limits(size, patience, tolerance),
+        limits=Limits(size, patience, tolerance, by_budget=by_budget),
         is_capped=is_automatic and size == (max_features or MOST_FEATURES),
         outer=outer,
         rival=None if rival is None or outer is None else make_loss(rival),
@@ -149,11 +154,12 @@ def _largest_size(problem: Problem, max_features: int | None, rows: int) -> int:
     if problem.n_available == 0:
         raise ValueError("All features of X are excluded: there is nothing to choose from.")
     most = MOST_FEATURES if max_features is None else max_features
-    if max_features is not None and max_features < len(problem.forced):
+    if max_features is not None and max_features < problem.n_forced:
         raise ValueError(
-            f"max_features={max_features} is less than the {len(problem.forced)} forced features."
+            f"max_features={max_features} is less than the {problem.n_forced} forced "
+            f"{problem.unit}s."
         )
-    return max(1, len(problem.forced), min(problem.n_available, most, rows - 1))
+    return max(1, problem.n_forced, min(problem.n_available, most, rows - 1))
 
 
 def _fewest_rows(problem: Problem, plan: Plan, outer: Folds | ClusterFolds | None) -> int:

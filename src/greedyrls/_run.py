@@ -13,22 +13,24 @@ import numpy as np
 
 from ._backward import BackwardState
 from ._checkpoint import Checkpoint, SearchLog
-from ._choice import NumericalLimit
+from ._choice import NumericalLimit, Spanned
 from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds
 from ._device import DeviceMatrix
-from ._directions import backward, exchanges, moves, retreat
+from ._directions import backward, exchanges, retreat
 from ._files import FileMatrix
+from ._group_choice import GroupCriterion
+from ._group_search import any_moves
 from ._kernels import Float
 from ._lanes import LanePath, LooLanes
+from ._loo_data import LooData
 from ._matrix import PassedMatrix
 from ._path import SelectionPath
 from ._plan import AnyState, Data, Plan
 from ._problem import Problem
 from ._progress import progress_bar
-from ._search import replay
+from ._search import replay_together
 from ._sets import best_sets
-from ._state import LooData
 from ._steps import Counters, Moments, Settings, Step, StopReason
 
 Callback = Callable[[Step], Any]
@@ -49,11 +51,13 @@ class Limits:
     patience: int | None = None
     tol: float = 0.0
     least: int = 0  # no early stop before this size
+    by_budget: bool = False  # no size was asked for: the budget ends the search
 
     @property
     def capacity(self) -> int:
         """Room to begin with: all of it, or little where the search will likely stop early."""
-        return self.size if self.patience is None else min(self.size, 64)
+        is_known = self.patience is None and not self.by_budget
+        return self.size if is_known else min(self.size, 64)
 
     def is_stale(self, losses: Sequence[float], forced: int = 0) -> bool:
         """Whether the smallest loss is `patience` steps old; less than `tol` is no improvement.
@@ -126,7 +130,18 @@ class Run:
                 self.stop_reason = StopReason.INTERRUPTED
             except NumericalLimit as error:
                 self._reach_numerical_limit(error)
+            except Spanned as error:
+                if not self.steps:
+                    raise ValueError("All candidates are 0 everywhere.") from error
+                self.stop_reason = StopReason.SPANNED
         self._record()
+
+    @property
+    def is_out_of_budget(self) -> bool:
+        """Whether it is for the budget that there are no more steps."""
+        limits = self._limits
+        ended = self.stop_reason is StopReason.REACHED
+        return ended and (limits.by_budget or len(self.steps) < limits.size)
 
     def _record(self) -> None:
         if self._log is not None:
@@ -202,8 +217,8 @@ def search_path(
             raise log.refusal(*different)
 
     def steps() -> Iterator[Step]:
-        yield from replay(state, problem.forced[len(known) :], forced=True)
-        yield from moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
+        yield from replay_together(state, problem.forced_entries[len(known) :], forced=True)
+        yield from any_moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
 
     run = Run(limits, watch, known, log)
     if stopped:
@@ -213,6 +228,7 @@ def search_path(
     else:
         run.consume(steps(), plan.direction.name in ("forward", "swap"))
     if plan.direction.name == "swap":
+        assert not isinstance(criterion, GroupCriterion)
         run.exchange(exchanges(state, criterion, watch.n_runners_up, problem.forced))
     return make_path(plan, state, alpha, run, initial_loss, began, Counters(passes=first_pass))
 
@@ -275,6 +291,7 @@ def exchange_path(
     began, alpha = time.perf_counter(), path.settings.alpha
     forced = data.problem.forced
     state, criterion = plan.search(data, alpha, size)
+    assert not isinstance(criterion, GroupCriterion)
     state.keep_columns(path.indices.tolist())
     state.move_to(path.features(size).tolist())
     run = Run(Limits(size), watch, (*path.steps, *retreat(path.sets, size)))
@@ -294,11 +311,11 @@ def first_difference(
     state: AnyState, known: Sequence[Step], initial_loss: float
 ) -> tuple[Step, Step] | None:
     """Make known steps again; the first whose loss is another one, as it was and as it is."""
-    indices = [step.index for step in known]
+    entries = [step.features for step in known]
     X = state.problem.X
     if isinstance(X, PassedMatrix):
-        X.fetch(indices)  # in one pass, rather than one for each
-    for step, again in zip(known, replay(state, indices, False), strict=True):
+        X.fetch([index for entry in entries for index in entry])  # in one pass, not one for each
+    for step, again in zip(known, replay_together(state, entries, False), strict=True):
         scale = max(abs(initial_loss), abs(step.loss))
         if abs(step.loss - again.loss) > _SAME_LOSS * scale:
             return step, again
@@ -356,6 +373,7 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
     """Whether lanes can make these searches, and are faster."""
     return (
         plan.loss.name == "squared"
+        and plan.folds is None
         and plan.direction.name == "forward"
         and data.problem.groups is None
         and data.problem.costs is None
@@ -417,8 +435,10 @@ def make_path(
     reason = run.stop_reason
     sets = best_sets(run.steps)
     features = tuple(dict.fromkeys(index for known in reversed(sets) for index in known.features))
-    if reason is StopReason.REACHED and sets and sets[-1].count == problem.n_available:
+    if reason is StopReason.REACHED and len(sets) == problem.n_available:
         reason = StopReason.EXHAUSTED
+    elif problem.budget is not None and run.is_out_of_budget:
+        reason = StopReason.BUDGET
     return SelectionPath(
         steps=tuple(run.steps),
         initial_loss=initial_loss,
@@ -445,4 +465,19 @@ def settings_of(problem: Problem, plan: Plan, alpha: float) -> Settings:
         cv=plan.cv,
         direction=plan.direction.name,
         backward_ratio=plan.direction.ratio,
+        **grouping_settings(problem),
     )
+
+
+def grouping_settings(problem: Problem) -> dict[str, Any]:
+    """Groups of several features with their names, costs and the budget."""
+    groups, names, costs = problem.groups, problem.group_names, problem.costs
+    wide: list[tuple[tuple[int, ...], str]] = []
+    if groups is not None and names is not None:
+        wide = [pair for pair in zip(groups, names, strict=True) if len(pair[0]) > 1]
+    return {
+        "feature_groups": tuple(group for group, _ in wide) or None,
+        "group_names": tuple(name for _, name in wide) or None,
+        "feature_costs": None if costs is None else tuple(costs.tolist()),
+        "budget": problem.budget,
+    }

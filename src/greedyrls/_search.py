@@ -14,16 +14,36 @@ from ._steps import Action, Step
 
 def replay(state: State, indices: Sequence[int], forced: bool) -> Iterator[Step]:
     """Add known features in their order, without a search."""
-    for place, index in enumerate(indices):
+    return replay_together(state, [(index,) for index in indices], forced)
+
+
+def replay_together(
+    state: State, entries: Sequence[tuple[int, ...]], forced: bool
+) -> Iterator[Step]:
+    """The same where several features may be added in one step."""
+    later = [index for entry in entries for index in entry]
+    for entry in entries:
         began = time.perf_counter()
-        later = indices[place + 1 :]
-
-        def ranking(count: int, later: Sequence[int] = later) -> Sequence[int]:
-            return later[:count]
-
         with rounding_is_no_news():
-            state.add(index, state.measure(index), ranking, len(later) + 1)
-        yield made_step(state, index, (), forced, began)
+            add_together(state, entry, later[len(entry) :], len(later))
+        later = later[len(entry) :]
+        yield step_of(state, entry, (), forced, began)
+
+
+def add_together(
+    state: State, features: Sequence[int], later: Sequence[int], remaining: int
+) -> None:
+    """Add features one after the other, in one step of a search: the model is the same.
+
+    `later` are those that are likely to follow; `remaining` are to be added yet, these included.
+    """
+    for place, index in enumerate(features):
+        likely = [*features[place + 1 :], *later]
+
+        def ranking(count: int, likely: list[int] = likely) -> list[int]:
+            return likely[:count]
+
+        state.add(index, state.measure(index), ranking, max(1, remaining - place))
 
 
 def forward(
@@ -36,7 +56,7 @@ def forward(
         with rounding_is_no_news():
             choice = criterion.choose(state, n_runners_up, remaining)
             state.add(choice.feature, choice.pivot, choice.ranking, remaining)
-        yield made_step(state, choice.feature, runners_up_of(state, choice), False, began)
+        yield step_of(state, (choice.feature,), runners_up_of(state, choice), False, began)
 
 
 def runners_up_of(state: State, choice: Choice) -> tuple[tuple[int, float], ...]:
@@ -51,9 +71,9 @@ def rounding_is_no_news() -> np.errstate:
     return np.errstate(divide="ignore", invalid="ignore", over="ignore")
 
 
-def made_step(
+def step_of(
     state: Model,
-    index: int,
+    features: tuple[int, ...],
     runners_up: tuple[tuple[int, float], ...],
     forced: bool,
     began: float,
@@ -62,10 +82,10 @@ def made_step(
     """The step that led to the state as it is."""
     loss, error = state.loss, state.standard_error
     if not math.isfinite(loss) or math.isinf(error):
-        raise NumericalLimit(f"the loss after feature {index} is not finite")
+        raise NumericalLimit(f"the loss after feature {features[0]} is not finite")
     folds = state.fold_losses
     return Step(
-        index,
+        features[0],
         loss,
         error,
         runners_up,
@@ -73,4 +93,5 @@ def made_step(
         time.perf_counter() - began,
         action,
         fold_losses=() if folds is None else tuple(folds.tolist()),
+        features=features,
     )

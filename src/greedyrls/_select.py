@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ._all_features import all_features_losses
-from ._alphas import Refit, auto_grid, model_penalties, penalty_scale
+from ._alphas import Refit, auto_grid, model_penalties, problem_scale
 from ._checkpoint import Checkpoint
 from ._cluster import ClusterMatrix
 from ._curves import LooCurve
@@ -18,16 +18,17 @@ from ._files import FileMatrix
 from ._fingerprint import identity_of
 from ._fold_state import FoldData
 from ._kernels import Float
+from ._loo_data import LooData
+from ._many_folds import ManyFoldData
 from ._matrix import PassedMatrix, not_on_device
 from ._namespace import to_host
 from ._nested import Nested, chosen_of, joint_surface, nested_surface
 from ._path import SelectionPath
-from ._plan import Data, Plan
+from ._plan import Data, Plan, rows_for_refit
 from ._problem import Problem
 from ._request import Request
 from ._run import exchange_path, search_path, search_paths
 from ._size import SizeChoice, choose_size, fold_covariance
-from ._state import LooData
 from ._steps import Counters, StopReason
 from ._surface import AlphaSurface, best_pair, one_error_pair
 
@@ -168,7 +169,7 @@ def _nested(
     if request.rival is None:
         return plan, first.surface, first.counters, ""
     # A single penalty: the best of several would look good by chance.
-    wanted = _RIVAL_PENALTY * penalty_scale(_diagonal(data), data.problem.excluded)
+    wanted = _RIVAL_PENALTY * problem_scale(data.problem, _diagonal(data))
     nearest = alphas[[int(np.argmin(np.abs(np.log(alphas / wanted))))]]
     other_plan = replace(plan, loss=request.rival)
     second = nested(other_plan, nearest, 1, first.surface.size)
@@ -209,7 +210,7 @@ def _grid(data: Data, alpha: float | Float | str, checkpoint: Checkpoint | None)
         return alpha
     if checkpoint is not None and checkpoint.alphas is not None:
         return checkpoint.alphas  # with other threads, sums may end in another digit
-    alphas = auto_grid(penalty_scale(_diagonal(data), data.problem.excluded))
+    alphas = auto_grid(problem_scale(data.problem, _diagonal(data)))
     if checkpoint is not None:
         checkpoint.keep_alphas(alphas)
     return alphas
@@ -237,7 +238,7 @@ def _joint(
     """The paths of all penalties; the one whose own loss is the smallest."""
     paths = list(search_paths(plan, data, alphas, request.limits, request.watch, checkpoint))
     tried = np.array([path.settings.alpha for path in paths])
-    least = len(data.problem.forced)
+    least = data.problem.n_forced
     surface = joint_surface(paths, tried, request.limits.size, size, least)
     total = sum((path.counters for path in paths), Counters())
     chosen = replace(paths[surface.row], surface=surface, counters=total)
@@ -289,11 +290,9 @@ def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> Sel
     path = replace(path, settings=replace(path.settings, refit_alpha=refit))
     if refit == "same":
         return path
-    loo_data = None
-    if refit == "loo":
-        loo_data = data if isinstance(data, LooData) else LooData(data.problem)
+    rows = rows_for_refit(refit, plan, data)
     penalties = model_penalties(
-        refit, path.settings.alpha, loo_data, chosen_of(path), plan.loss, is_fine=True
+        refit, path.settings.alpha, rows, chosen_of(path), plan.loss, is_fine=True
     )
     return replace(path, refit_alphas=tuple(penalties.tolist()))
 
@@ -301,17 +300,24 @@ def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> Sel
 def _with_size(path: SelectionPath, plan: Plan, data: Data, request: Request) -> SelectionPath:
     """The path with the size chosen by the rule, and why."""
     if not request.is_automatic:
-        return replace(path, size_choice=_given_size(path))
+        return replace(path, size_choice=_given_size(path, data.problem.unit))
     stopped = path.stop_reason.sentence
     if path.stop_reason is StopReason.REACHED:
         stopped = f"The search ended with the largest size tried, {len(path)}."
-    forced = len(data.problem.forced)
+    forced = data.problem.n_forced
     if path.surface is not None and path.surface.rule == "nested":
-        choice = _nested_size(path, path.surface, forced, request, stopped)
+        unit = data.problem.unit
+        choice = _nested_size(path, path.surface, forced, request, stopped, unit)
     else:
         covariance = _covariance(path, plan, data) if request.size_rule == "1se" else None
         choice = choose_size(
-            request.size_rule, path.losses, covariance, forced, plan.measure, stopped
+            request.size_rule,
+            path.losses,
+            covariance,
+            forced,
+            plan.measure,
+            stopped,
+            data.problem.unit,
         )
     if choice.size == request.limits.size and request.is_capped:
         hint = f"{choice.sentence} More features may do better (max_features)."
@@ -332,20 +338,25 @@ def _exchanged(path: SelectionPath, plan: Plan, data: Data, request: Request) ->
     return replace(found, size_choice=replace(choice, sentence=f"{choice.sentence} {told}"))
 
 
-def _given_size(path: SelectionPath) -> SizeChoice:
-    count = f"{len(path)} feature{'' if len(path) == 1 else 's'}"
+def _given_size(path: SelectionPath, unit: str) -> SizeChoice:
+    count = f"{len(path)} {unit}{'' if len(path) == 1 else 's'}"
     if path.stop_reason in (StopReason.REACHED, StopReason.EXHAUSTED):
         return SizeChoice(len(path), "given", f"{count}, as asked.")
     return SizeChoice(len(path), "given", f"{count}. {path.stop_reason.sentence}")
 
 
 def _nested_size(
-    path: SelectionPath, surface: AlphaSurface, forced: int, request: Request, stopped: str
+    path: SelectionPath,
+    surface: AlphaSurface,
+    forced: int,
+    request: Request,
+    stopped: str,
+    unit: str,
 ) -> SizeChoice:
     """The size that was chosen together with the penalty."""
     size = min(surface.size, len(path))
     measure = f"held-out loss of the outer folds, {surface.losses[surface.row, size - 1]:.6g}"
-    count = f"{size} feature{'' if size == 1 else 's'}"
+    count = f"{size} {unit}{'' if size == 1 else 's'}"
     best_row, best_size = best_pair(surface.losses, forced)
     is_best = (surface.row, surface.size) == (best_row, best_size)
     if request.size_rule == "min" or is_best:
@@ -360,7 +371,7 @@ def _nested_size(
         why = (
             f"the fewest whose {measure}, is within one standard error of the difference "
             f"({error:.6g}) of the smallest, {surface.losses[best_row, best_size - 1]:.6g} at "
-            f"{best_size} features with alpha={surface.alphas[best_row]:.4g}"
+            f"{best_size} {unit}s with alpha={surface.alphas[best_row]:.4g}"
         )
     sentence = f"{count} chosen by rule '{request.size_rule}': {why}. {stopped}"
     return SizeChoice(size, request.size_rule, sentence)
@@ -369,8 +380,8 @@ def _nested_size(
 def _covariance(path: SelectionPath, plan: Plan, data: Data) -> Float | None:
     """Of the losses of all sizes, from samples or splits."""
     fold_losses = path.fold_losses
-    if fold_losses is not None and isinstance(data, FoldData):
-        return fold_covariance(fold_losses, data.test.weight / data.test.weight.sum())
+    if fold_losses is not None and isinstance(data, FoldData | ManyFoldData):
+        return fold_covariance(fold_losses, data.fold_shares)
     assert isinstance(data, LooData)
     curve = LooCurve(data.samples, data.problem, chosen_of(path), plan.loss)
     return curve.covariance(path.settings.alpha)
