@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -56,9 +57,9 @@ def moving(samples: int, features: int, size: int, rounds: int, **options: Any) 
     paths = {}
     for _ in range(rounds):
         for name, spent in seconds.items():
-            taken, paths[name] = timed(
-                lambda name=name: greedy_path(X, y, size, direction=name, **options)
-            )
+            direction: Any = name
+            search = partial(greedy_path, X, y, size, direction=direction, **options)
+            taken, paths[name] = timed(search)
             spent.append(taken)
     what = f"{samples:,} × {features:,}, k = {size}" + (", 5 folds" if options else "")
     rows = []
@@ -115,11 +116,10 @@ def backward(samples: int, features: int, size: int, rounds: int) -> list[list[s
 
     X, y = made_up(samples, features)
     rows = []
-    for options in ({}, {"cv": 5}):
-        runs = [
-            timed(lambda o=options: greedy_path(X, y, size, direction="backward", **o))
-            for _ in range(rounds)
-        ]
+    kinds: list[dict[str, Any]] = [{}, {"cv": 5}]
+    for options in kinds:
+        search = partial(greedy_path, X, y, size, direction="backward", **options)
+        runs = [timed(search) for _ in range(rounds)]
         path = runs[-1][1]
         forward = greedy_path(X, y, size, **options)
         gain = 100.0 * (1.0 - path.losses[-1] / forward.losses[-1])
@@ -144,12 +144,21 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--output", type=Path, default=RESULTS)
     arguments = parser.parse_args()
+    import greedyrls  # noqa: F401  # limits are for libraries that are loaded already
+
     with threadpool_limits(arguments.threads):
-        rows = against_scikit_learn(1000, 40, 10)
-        rows += backward(5000, 500, 50, arguments.rounds)
-        rows += moving(5000, 500, 50, arguments.rounds)
-        rows += moving(5000, 500, 50, arguments.rounds, cv=5)
-        rows += moving(50_000, 1000, 50, arguments.rounds)
+        rows: list[list[str]] = []
+        parts: list[Callable[[], list[list[str]]]] = [
+            partial(against_scikit_learn, 1000, 40, 10),
+            partial(moving, 5000, 500, 50, arguments.rounds),
+            partial(moving, 5000, 500, 50, arguments.rounds, cv=5),
+            partial(moving, 50_000, 1000, 50, arguments.rounds),
+            partial(backward, 5000, 500, 50, arguments.rounds),
+        ]
+        for part in parts:
+            found = part()
+            rows += found
+            print("\n".join("  ".join(row) for row in found), file=sys.stderr, flush=True)
     heads = ["problem", "search", "seconds", "ratio", "goal", "what came of it"]
     environment = machine.environment(arguments.threads)
     document = {"environment": environment, "columns": heads, "rows": rows}

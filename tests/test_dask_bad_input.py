@@ -372,3 +372,10 @@ def test_options_of_other_data() -> None:
     X, y, _ = problem()
     with pytest.raises(ValueError, match="memory_limit is for X in a file"):
         greedy_path(cut(X), cut(y), 2, memory_limit="2GB")
+
+
+@pytest.mark.parametrize("direction", ["backward", "floating", "foba", "swap"])
+def test_directions_that_remove(direction: Any) -> None:
+    X, y, *_ = problem()
+    with pytest.raises(ValueError, match="needs X in memory, and it is on a cluster"):
+        greedy_path(cut(X), cut(y), 2, direction=direction)

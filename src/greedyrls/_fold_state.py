@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +97,14 @@ def _rows_of(problem: Problem, folds: Folds | ClusterFolds) -> FoldRows:
     return FoldRows(problem, blocks, [True] * count, is_partition, crew)
 
 
+class _Column(NamedTuple):
+    """X'x_b of a feature, less means, on the training and held-out rows, and over all rows."""
+
+    on_train: Float  # (K × n)
+    on_test: Float  # (K × n)
+    total: Float  # (n) less the shift only
+
+
 class FoldState:
     """Everything that changes during a search by folds."""
 
@@ -133,7 +142,7 @@ class FoldState:
         self.gram = np.zeros((0, 0))  # X_S'X_S of all rows
         self._passes_before = data.rows.passes
         # Products of features that were chosen, where the search may go to any set of them.
-        self._columns: dict[int, Float] | None = None
+        self._columns: dict[int, _Column] | None = None
         self.total_test_weight = float(data.test.weight.sum())
         # For a loss that is a mean over rows: what the strata weigh, (K × strata), and the shares
         # of rows, which are their weights times these factors.
@@ -211,9 +220,10 @@ class FoldState:
         leftovers = self.rows.each(ask("leftovers", index, means, beta))
         sums = self.rows.total(ask("step_sums", rho), leftovers)
         self.rows.become(ask("advanced", index, means, rho), leftovers)
-        space.add(index, beta, *space.columns(train, test, index), HeldOut(*sums))
+        columns = space.columns(train, test, index)
+        space.add(index, beta, *columns, HeldOut(*sums))
         if self._columns is not None:
-            self._columns[index] = values.copy()
+            self._columns[index] = _Column(*columns, total)
         self.barred[index] = np.inf
         self._bar_spanned()
         self._remember_gram(total[space.selected])
@@ -241,15 +251,12 @@ class FoldState:
 
     def move_to(self, features: Sequence[int], held: None = None) -> None:
         """Go to any set of features, free of the rounding of the steps that led here."""
-        order, space, rows = list(features), self.space, self.data.rows
+        order, space = list(features), self.space
         splits, n = space.means.shape
         on_train, on_test = np.empty((2, splits, len(order), n))
-        self.gram = np.empty((len(order), len(order)))
-        for place, values in enumerate(self._gram_columns(order)):
-            train, test, total = rows.by_split(values)
-            on_train[:, place], on_test[:, place] = space.columns(train, test, order[place])
-            self.gram[place] = total[order]
-        self.gram = 0.5 * (self.gram + self.gram.T)
+        for place, column in enumerate(self._gram_columns(order)):
+            on_train[:, place], on_test[:, place] = column.on_train, column.on_test
+        self.gram = self._gram_of(order)
         try:
             inverse = self._orthogonal(order, on_train)
         except np.linalg.LinAlgError as error:
@@ -262,14 +269,24 @@ class FoldState:
         self.barred[[*self.problem.excluded, *order]] = np.inf
         self.fold_losses = self._fold_losses()
 
-    def _gram_columns(self, order: list[int]) -> list[Float]:
-        """Sums of products of some features (sets × n) each: one pass for those never chosen."""
+    def _gram_columns(self, order: list[int]) -> list[_Column]:
+        """Products of some features: one pass for those that were never chosen."""
         if self._columns is None:
             self._columns = {}
         missing = [index for index in order if index not in self._columns]
         if missing:
-            self._columns.update(zip(missing, self.data.gram.columns(missing), strict=True))
+            for index, values in zip(missing, self.data.gram.columns(missing), strict=True):
+                train, test, total = self.data.rows.by_split(values)
+                columns = self.space.columns(train, test, index)
+                self._columns[index] = _Column(*columns, total)
         return [self._columns[index] for index in order]
+
+    def _gram_of(self, order: list[int]) -> Float:
+        """X_S'X_S of some features over all rows, less their shift."""
+        gram = np.array([column.total[order] for column in self._gram_columns(order)])
+        gram = gram.reshape(len(order), len(order))
+        symmetric: Float = 0.5 * (gram + gram.T)
+        return symmetric
 
     def _orthogonal(self, order: list[int], on_train: Float) -> Float:
         """L⁻¹ of A on some features in each split, as `SelectionState._orthogonal`."""
@@ -398,8 +415,7 @@ class FoldState:
         penalty = self.space.penalty_matrix()
         if self._columns is not None:  # of all features that were ever chosen
             chosen = list(self._columns)
-            raw = np.array([rows.by_split(self._columns[index])[2][chosen] for index in chosen])
-            raw = 0.5 * (raw + raw.T)
+            raw = self._gram_of(chosen)
         if not self.problem.fit_intercept:
             zeros = np.zeros(len(chosen))
             correlation = total.xy[:, chosen].T.copy()
