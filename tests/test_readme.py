@@ -62,9 +62,32 @@ def test_code_of_the_guide_to_groups_runs(capsys: pytest.CaptureFixture[str]) ->
     assert "6.5" in printed
 
 
+def test_code_of_the_guide_to_kernel_centres_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    names: dict[str, Any] = {}
+    guide = (README.parent / "docs" / "kernels.md").read_text(encoding="utf-8")
+    for code in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
+        exec(code, names)
+    printed = capsys.readouterr().out
+    assert "14 features chosen by rule 'min'" in printed
+    assert "14 centres of 450, 0.893 right" in printed
+    assert names["smaller"].n_centers_ == 3
+    pyplot.close("all")
+
+
 def test_links_lead_somewhere() -> None:
     root = README.parent
     for document in (README, *sorted(root.glob("docs/*.md")), root / "CONTRIBUTING.md"):
         for target in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
             if not target.startswith("http"):
                 assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_code_of_the_guide_to_ranking_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    guide = (README.parent / "docs" / "ranking.md").read_text(encoding="utf-8")
+    for code in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
+        exec(code, names)
+    printed = capsys.readouterr().out
+    assert "merged of leave-query-out (100 queries)" in printed
+    assert "NDCG of new queries: 0.9" in printed

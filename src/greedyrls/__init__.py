@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
     from ._greedy import extend_path, greedy_path
+    from ._kernel_estimators import GreedyKernelRLS, GreedyKernelRLSClassifier
     from ._linear_model import LinearModel
     from ._path import SelectionPath
+    from ._ranker import GreedyRLSRanker
     from ._selection_result import SelectionResult
     from ._size import SizeChoice
     from ._steps import Counters, Step, StopReason
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
 __all__ = [
     "AlphaSurface",
     "Counters",
+    "GreedyKernelRLS",
+    "GreedyKernelRLSClassifier",
     "GreedyRLSClassifier",
+    "GreedyRLSRanker",
     "GreedyRLSRegressor",
     "LinearModel",
     "SelectionPath",
@@ -38,7 +43,10 @@ __version__ = "0.1.0"
 _MODULES = {
     "AlphaSurface": "_surface",
     "Counters": "_steps",
+    "GreedyKernelRLS": "_kernel_estimators",
+    "GreedyKernelRLSClassifier": "_kernel_estimators",
     "GreedyRLSClassifier": "_estimators",
+    "GreedyRLSRanker": "_ranker",
     "GreedyRLSRegressor": "_estimators",
     "LinearModel": "_linear_model",
     "SelectionPath": "_path",
@@ -51,7 +59,7 @@ _MODULES = {
 }
 
 
-_SUBMODULES = ("assess", "export", "files", "plots", "reference", "report")
+_SUBMODULES = ("assess", "export", "files", "metrics", "plots", "reference", "report")
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ from ._assessment import Curve, PathAssessment
 from ._curves import LooCurve
 from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
 from ._labels import make_targets
+from ._loo_data import LooData
 from ._losses import make_loss
 from ._nested import chosen_of
 from ._null import PermutationNull
@@ -21,7 +22,6 @@ from ._preparation import Prepared
 from ._problem import make_problem
 from ._size import SizeRule
 from ._stability import Stability
-from ._state import LooData
 from ._table import InputError
 from .assess import cross_validate_path, permutation_null, resample_path
 

@@ -89,9 +89,9 @@ class RowBlock:
         y, d = contiguous(Y.T), place_of(X).ones(X.shape[0])
         return cls(X, y, y, d, weights, root, None, ColumnStore(X, root, None, 0))
 
-    def separate(self) -> RowBlock:
+    def separate(self, count: int) -> RowBlock:
         """The block for a search that keeps the columns of its chosen features to itself."""
-        return replace(self, columns=self.columns.attached(self.X))
+        return replace(self, columns=self.columns.attached(self.X, count))
 
     @property
     def n_rows(self) -> int:

@@ -64,7 +64,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         budget: float | None = None,
         alpha_rule: AlphaRule = "nested",
         alpha_cv: Any = None,
-        refit_alpha: float | Literal["same", "loo"] | None = None,
+        refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
         size_rule: SizeRule = "min",
         max_features: int | None = None,
         patience: int | None = None,
@@ -167,7 +167,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         request = make_request(
             problem,
             plan,
-            _number_of_features(self.n_features_to_select, problem),
+            number_of_features(self.n_features_to_select, problem),
             name="n_features_to_select",
             alpha=self.alpha,
             alpha_rule=self.alpha_rule,
@@ -342,7 +342,7 @@ def _ranking(path: SelectionPath, k: int, n: int) -> NDArray[np.intp]:
     return ranking
 
 
-def _number_of_features(n_features_to_select: Any, problem: Problem) -> Any:
+def number_of_features(n_features_to_select: Any, problem: Problem) -> Any:
     """A share of all features as a number of them; anything else as it is."""
     wrong = (
         "n_features_to_select must be a whole number, a share in (0, 1] or 'auto', got "

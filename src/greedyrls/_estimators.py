@@ -59,9 +59,10 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         (honest), by the criterion's own loss (optimistic), or with all features, as in the paper.
     alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
         The outer folds; by default those of `cv`, or 5 for leave-one-out.
-    refit_alpha : "same", "loo" or float, optional
+    refit_alpha : "same", "loo", "cv" or float, optional
         Penalty of the model on the chosen features: that of the search, the best one by exact
-        leave-one-out on these features (the default with ``alpha="auto"``), or a number.
+        leave-one-out on these features (the default with ``alpha="auto"``), the best one by the
+        folds of `cv`, or a number.
     size_rule : {"min", "1se"}, default="min"
         For "auto": the size of smallest loss, or the smallest size within one standard error of
         the paired difference from it. With the nested rule the losses are those of the outer folds.
@@ -246,9 +247,10 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         (honest), by the criterion's own loss (optimistic), or with all features, as in the paper.
     alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
         The outer folds; by default those of `cv`, or 5 stratified ones for leave-one-out.
-    refit_alpha : "same", "loo" or float, optional
+    refit_alpha : "same", "loo", "cv" or float, optional
         Penalty of the model on the chosen features: that of the search, the best one by exact
-        leave-one-out on these features (the default with ``alpha="auto"``), or a number.
+        leave-one-out on these features (the default with ``alpha="auto"``), the best one by the
+        folds of `cv`, or a number.
     size_rule : {"min", "1se"}, default="min"
         For "auto": the size of smallest loss, or the smallest size within one standard error of
         the paired difference from it. With the nested rule the losses are those of the outer folds.

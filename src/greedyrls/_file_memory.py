@@ -66,7 +66,7 @@ def share_out(
         raise ValueError(
             f"memory_limit is {_in_words(limit)}, but this search needs at least "
             f"{_in_words(needed)}: vectors of {m} rows, {needs.n_chosen} rows of {n} features, and "
-            "a piece of the file. Allow more, or ask for fewer features."
+            "a piece of X. Allow more, or ask for fewer features."
         )
     rest = limit - fixed
     chunk = int(min(max(least_chunk, rest / (2 * times)), _LARGEST_CHUNK))

@@ -49,7 +49,7 @@ def greedy_path(
     budget: float | None = None,
     alpha_rule: AlphaRule = "nested",
     alpha_cv: Any = None,
-    refit_alpha: float | Literal["same", "loo"] | None = None,
+    refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
     size_rule: SizeRule = "min",
     max_features: int | None = None,
     patience: int | None = None,
@@ -141,10 +141,11 @@ def greedy_path(
         "all_features": by the leave-one-out loss with all features, as in the paper.
     alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
         The outer folds of "nested"; by default those of `cv`, or 5 for leave-one-out.
-    refit_alpha : "same", "loo" or float, optional
+    refit_alpha : "same", "loo", "cv" or float, optional
         Penalty of the models on the chosen features (``path.coef(k)``, ``path.predict``): that of
-        the search, the one of smallest leave-one-out loss for these features, or a number. By
-        default "loo" for ``alpha="auto"`` and for a list with the nested rule, else "same".
+        the search, the one of smallest leave-one-out loss for these features, of smallest loss
+        over the folds of `cv` (which test every row once; squared loss), or a number. By default
+        "loo" for ``alpha="auto"`` and for a list with the nested rule, else "same".
     size_rule : {"min", "1se"}, default="min"
         For "auto": the size of smallest loss, or the smallest size whose loss is within one
         standard error of the paired difference from it.
@@ -202,8 +203,9 @@ def greedy_path(
     classes and "zero_one" only at rows that could change sides). Several penalties share passes
     and Gram columns; "nested" makes a selection for each penalty and outer fold, on one set of
     Gram columns. Memory beyond X: O(k·n) for feature space, some vectors of m, and columns kept in
-    float64, up to a quarter of the size of X (or some MB). Folds need 2·K·k·n numbers for K splits:
-    with hundreds of splits and thousands of features that may be more than X.
+    float64, up to a quarter of the size of X (or some MB). Folds need 2·K·k·n numbers for K splits.
+    Where that would be much, and every row is tested once with squared loss, all folds are left
+    out by one factor: O(m·n·(k + s)) per step and m·s numbers for folds of s rows, however many.
 
     Features should be on comparable scales, as for any ridge model.
 
@@ -322,6 +324,11 @@ def extend_path(
     ['bmi', 's5', 'bp', 's1']
     """
     settings = path.settings
+    if settings.direction != "forward":
+        raise ValueError(
+            f"The path was made with direction={settings.direction!r}, and only forward paths can "
+            "be continued; call greedy_path with the larger n_features."
+        )
     X = on_cluster(X, y, sample_weight)
     problem = make_problem(
         X,

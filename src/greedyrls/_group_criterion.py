@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from ._choice import best_first, smallest, tie_tolerances
 from ._crew import ask
-from ._criterion import EXHAUSTIVE_ELEMENTS, MARGIN, Strategy, approximation
+from ._criterion import EXHAUSTIVE_ELEMENTS, Strategy, approximation
 from ._group_blocks import GroupLosses, GroupMoments, group_losses, group_moments, steps_of
 from ._group_choice import GroupChoice, GroupCriterion, Judge, choose_group
 from ._group_layout import GroupLayout, Part, inverse_roots
 from ._group_space import GroupSpace
 from ._kernels import Float
 from ._matrix import PassedMatrix
+from ._set_moves import MARGIN
 from ._state import SelectionState
 
 # Of Σ_i |ρ_i| √A_ii squared: what ‖Z ρ‖² is known by.

@@ -116,6 +116,7 @@ class GroupFoldSpace(FoldSpace):
     def group_coefficients(self, part: Part) -> Float:
         """ρ = D⁻¹τ of some groups, (K × t × g × b)."""
         D = self.layout.matrices(part, self.delta, self.pair_delta)
+        assert isinstance(self.penalty, float)
         roots, _ = inverse_roots(D, self.penalty)
         tau = self.tau[:, :, part.columns]
         steps = roots[:, None] @ tau[..., None]

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._direction import Direction
+from ._directions import moves
 from ._group_choice import GroupCriterion
 from ._group_layout import GroupLayout
 from ._grouping import ROUNDING
 from ._plan import AnyCriterion, AnyState
-from ._search import add_together, moves, rounding_is_no_news, step_of
+from ._search import add_together, rounding_is_no_news, step_of
 from ._steps import Step
 
 

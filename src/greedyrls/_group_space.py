@@ -32,7 +32,7 @@ class GroupSpace(FeatureSpace):
     ) -> None:
         super().__init__(diagonal, correlation, penalty, capacity)
         self.layout = layout
-        self._products = products
+        self._pair_products = products
         self.pair_delta = products.copy()
         self.pair_norms = products.copy()
 
@@ -51,13 +51,13 @@ class GroupSpace(FeatureSpace):
         both -= left[1] * right[0]
         self.pair_norms += both
 
-    def rebuild(self, columns: Float) -> None:
+    def rebuild(self, columns: Float, inverse: Float | None = None) -> None:
         """Everything anew, pairs as well."""
-        super().rebuild(columns)
+        super().rebuild(columns, inverse)
         s = self.size
         beta = self._inverse[:s, :s].T @ self._L[:s]
         beta *= np.sqrt(self._penalties[:s, None])
-        self.pair_delta = self._products.copy()
+        self.pair_delta = self._pair_products.copy()
         for part in self.layout.parts(np.arange(len(self.layout))):
             self._subtract(self.pair_delta, part, self._L[:s])
         self.pair_norms = self.pair_delta.copy()

@@ -23,18 +23,19 @@ from ._crew import ask
 from ._curves import StratumSums, held_out_losses
 from ._device import DeviceMatrix
 from ._folds import Folds
+from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
+from ._loo_data import LooData
 from ._losses import Loss
 from ._matrix import part, place_of
 from ._namespace import numbers_on, take, take_rows, to_device
 from ._path import SelectionPath
-from ._plan import Data, Plan, check_loss, positive_rows
+from ._plan import Data, Plan, check_loss, positive_rows, rows_for_refit
 from ._problem import Problem
 from ._progress import progress_bar
 from ._run import Limits, search_paths
 from ._shared_gram import share_columns
 from ._size import SizeRule, fold_covariance
-from ._state import LooData
 from ._steps import Counters
 from ._surface import AlphaSurface, best_pair, one_error_pair
 
@@ -192,9 +193,7 @@ class _OuterFold:
         if isinstance(whole, LooData) and isinstance(self._data, LooData):
             share_columns(whole, self._data)
         self._refit = refit
-        self._loo_data = self._data if isinstance(self._data, LooData) else None
-        if refit == "loo" and self._loo_data is None:
-            self._loo_data = LooData(self._problem)
+        self._rows = rows_for_refit(refit, self._plan, self._data)
         self._known: dict[tuple[object, ...], Float] = {}
         self._penalties: dict[tuple[object, ...], Float] = {}
 
@@ -222,7 +221,7 @@ class _OuterFold:
                 self._penalties[known] = model_penalties(
                     self._refit,
                     path.settings.alpha,
-                    self._loo_data,
+                    self._rows,
                     chosen,
                     self._plan.loss,
                     is_fine=False,
@@ -266,7 +265,17 @@ def _training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) ->
     split = outer.splits[place]
     weights, given = np.zeros(problem.n_samples), problem.host_weights
     weights[split.train] = 1.0 if given is None else given[split.train]
-    return replace(problem, weights=to_device(place_of(problem.here), weights)[0])
+    training = replace(problem, weights=to_device(place_of(problem.here), weights)[0])
+    if isinstance(problem.X, KernelMatrix):
+        # No centre is where the model is tested.
+        held_out = problem.X.centers_at(weights == 0.0)
+        training = replace(training, excluded=tuple(sorted({*problem.excluded, *held_out})))
+        if not training.n_available:
+            raise ValueError(
+                "All candidates for centres are held out by one outer fold; allow more of them "
+                "(max_candidates), or pass a number for alpha."
+            )
+    return training
 
 
 def joint_surface(

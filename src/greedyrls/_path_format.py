@@ -219,7 +219,7 @@ def _settings(settings: JsonObject) -> Settings:
     refit: Any = settings.value("refit_alpha")
     direction: Any = settings.one_of("direction", get_args(DirectionName))
     if isinstance(refit, str):
-        settings.one_of("refit_alpha", ("same", "loo"))
+        settings.one_of("refit_alpha", ("same", "loo", "cv"))
     else:
         refit = settings.positive("refit_alpha", zero_too=False)
     return Settings(

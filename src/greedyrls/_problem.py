@@ -178,7 +178,7 @@ def make_problem(
     else:
         X = _check_data(X, names, memory_limit)
         Y, single_target = _check_targets(y, X.shape[0])
-        weights = _check_weights(sample_weight, X.shape[0])
+        weights = check_weights(sample_weight, X.shape[0])
     if not isinstance(X, ClusterMatrix):
         n_effective = X.shape[0]
         if weights is not None:
@@ -366,7 +366,8 @@ def _check_targets(y: Any, n_samples: int) -> tuple[Float, bool]:
     return Y, single
 
 
-def _check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Float | None:
+def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Float | None:
+    """Weights of the samples: finite, not negative, not all 0."""
     if sample_weight is None:
         return None
     weights: Float = check_array(
@@ -424,7 +425,7 @@ def _weights_beside(X: DeviceMatrix, sample_weight: Any) -> Float:
             if 0.0 < total < np.inf and least >= 0.0:
                 return weights
         sample_weight = to_host(weights)[0]
-    moved: Float = send(X.place, _check_weights(sample_weight, X.shape[0]))
+    moved: Float = send(X.place, check_weights(sample_weight, X.shape[0]))
     return moved
 
 

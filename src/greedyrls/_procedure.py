@@ -16,6 +16,7 @@ from ._folds import Folds, Split, one_per_row
 from ._grouping import FeatureCosts, FeatureGroups
 from ._kernels import Float
 from ._labels import Task, check_weighted_classes, make_targets
+from ._loo_data import LooData
 from ._losses import Loss, make_loss
 from ._matrix import Matrix, first_non_finite, take
 from ._outer import takes_groups
@@ -24,7 +25,6 @@ from ._problem import Problem, is_whole, make_problem, report_non_finite
 from ._request import Request, make_request, open_loss
 from ._select import select
 from ._shared_gram import share_columns
-from ._state import LooData
 from ._trial import Rows, Trial
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ._chosen import Chain, Chosen, one_by_one
 from ._kernels import Float
+from ._loo_data import LooData
 from ._problem import Problem
-from ._state import LooData
 
 # Rows multiplied at a time.
 _ROWS = 4096

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from ._folds import Split
 from ._kernels import Float
+from ._loo_data import LooData
 from ._problem import is_whole
 from ._procedure import Procedure
 from ._progress import progress_bar
 from ._random_sets import random_orders, random_sets
-from ._state import LooData
 from ._trial import Rows
 
 Answer = TypeVar("Answer")

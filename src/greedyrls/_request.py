@@ -18,7 +18,7 @@ from ._folds import Folds
 from ._kernels import Float
 from ._losses import Loss, make_loss
 from ._outer import outer_folds
-from ._plan import Plan
+from ._plan import Plan, check_refit_folds
 from ._problem import Problem, check_n_features, is_whole
 from ._run import Callback, Limits, Watch
 from ._size import SizeRule, check_size_rule
@@ -74,9 +74,12 @@ def make_request(
     if max_features is not None:
         _check_whole("max_features", max_features)
     tolerance = _check_tol(tol)
+    _check_with_direction(plan, patience, tol, checkpoint)
     penalties = check_alphas(alpha)
     rule = check_alpha_rule(alpha_rule)
     refit = _refit_rule(refit_alpha, penalties, rule)
+    if refit == "cv":
+        check_refit_folds(problem, plan)
     outer = None
     if not isinstance(penalties, float) and rule == "nested":
         outer = outer_folds(problem, plan, alpha_cv, groups, labels)
@@ -95,6 +98,8 @@ def make_request(
             raise ValueError(f"{name}={size} is more than max_features={max_features}.")
     if tol is not None and patience is None:
         patience = 1
+    if plan.direction.name == "backward":
+        patience = None
     return Request(
         is_automatic=is_automatic,
         alpha=penalties,
@@ -108,6 +113,25 @@ def make_request(
         watch=Watch(n_runners_up, callback, verbose),
         checkpoint=check_file(checkpoint),
     )
+
+
+def _check_with_direction(plan: Plan, patience: Any, tol: Any, checkpoint: Any) -> None:
+    """What does not go with every direction."""
+    name = plan.direction.name
+    if name != "forward" and checkpoint is not None:
+        raise ValueError(
+            f"checkpoint= is for direction='forward', got direction={name!r}; leave it out."
+        )
+    given = [
+        f"{key}={value!r}"
+        for key, value in (("patience", patience), ("tol", tol))
+        if value is not None
+    ]
+    if name == "backward" and given:
+        raise ValueError(
+            f"{' and '.join(given)} cannot end a search with direction='backward', which knows "
+            "small sets last; leave it out."
+        )
 
 
 def open_loss(loss: Any, labels: NDArray[Any] | None) -> tuple[Any, str | None]:

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ._choice import Criterion, NumericalLimit, State
-from ._direction import Direction
-from ._steps import Step
+from ._choice import Choice, Criterion, Model, NumericalLimit, State
+from ._steps import Action, Step
 
 
 def replay(state: State, indices: Sequence[int], forced: bool) -> Iterator[Step]:
@@ -57,21 +56,14 @@ def forward(
         with rounding_is_no_news():
             choice = criterion.choose(state, n_runners_up, remaining)
             state.add(choice.feature, choice.pivot, choice.ranking, remaining)
-        runners_up = tuple(
-            (index, state.mean_loss(loss))
-            for index, loss in choice.runners_up
-            if math.isfinite(loss)
-        )
-        yield step_of(state, (choice.feature,), runners_up, False, began)
+        yield step_of(state, (choice.feature,), runners_up_of(state, choice), False, began)
 
 
-def moves(
-    direction: Direction, state: State, criterion: Criterion, n_features: int, n_runners_up: int = 0
-) -> Iterator[Step]:
-    """The steps of a search that goes some way."""
-    if direction.name != "forward":
-        raise ValueError(f"direction={direction.name!r} is not there yet.")
-    return forward(state, criterion, n_features, n_runners_up)
+def runners_up_of(state: State, choice: Choice) -> tuple[tuple[int, float], ...]:
+    """Those of a choice whose loss is finite, in the units of the state's loss."""
+    return tuple(
+        (index, state.mean_loss(loss)) for index, loss in choice.runners_up if math.isfinite(loss)
+    )
 
 
 def rounding_is_no_news() -> np.errstate:
@@ -80,16 +72,17 @@ def rounding_is_no_news() -> np.errstate:
 
 
 def step_of(
-    state: State,
+    state: Model,
     features: tuple[int, ...],
     runners_up: tuple[tuple[int, float], ...],
     forced: bool,
     began: float,
+    action: Action = "add",
 ) -> Step:
-    """The step that has added some features, the first of them for all."""
+    """The step that led to the state as it is."""
     loss, error = state.loss, state.standard_error
     if not math.isfinite(loss) or math.isinf(error):
-        raise NumericalLimit(f"the loss with feature {features[0]} is not finite")
+        raise NumericalLimit(f"the loss after feature {features[0]} is not finite")
     folds = state.fold_losses
     return Step(
         features[0],
@@ -98,6 +91,7 @@ def step_of(
         runners_up,
         forced,
         time.perf_counter() - began,
+        action,
         fold_losses=() if folds is None else tuple(folds.tolist()),
         features=features,
     )

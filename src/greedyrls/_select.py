@@ -8,25 +8,27 @@ from dataclasses import replace
 import numpy as np
 
 from ._all_features import all_features_losses
-from ._alphas import Refit, auto_grid, model_penalties, penalty_scale
+from ._alphas import Refit, auto_grid, model_penalties, problem_scale
 from ._checkpoint import Checkpoint
 from ._cluster import ClusterMatrix
 from ._curves import LooCurve
 from ._device import DeviceMatrix
+from ._direction import FORWARD
 from ._files import FileMatrix
 from ._fingerprint import identity_of
 from ._fold_state import FoldData
 from ._kernels import Float
+from ._loo_data import LooData
+from ._many_folds import ManyFoldData
 from ._matrix import PassedMatrix, not_on_device
 from ._namespace import to_host
 from ._nested import Nested, chosen_of, joint_surface, nested_surface
 from ._path import SelectionPath
-from ._plan import Data, Plan
+from ._plan import Data, Plan, rows_for_refit
 from ._problem import Problem
 from ._request import Request
-from ._run import search_path, search_paths
+from ._run import exchange_path, search_path, search_paths
 from ._size import SizeChoice, choose_size, fold_covariance
-from ._state import LooData
 from ._steps import Counters, StopReason
 from ._surface import AlphaSurface, best_pair, one_error_pair
 
@@ -54,6 +56,10 @@ def select(
         if checkpoint.path is not None:
             return checkpoint.path
     told = ""
+    asked = plan
+    if plan.direction.name == "swap" and request.is_automatic:
+        # The size is chosen on the forward path; then the set of that size is exchanged.
+        plan = replace(plan, direction=FORWARD)
     if isinstance(request.alpha, float):
         data = plan.data(problem) if data is None else data
         path = search_path(
@@ -73,6 +79,8 @@ def select(
         )
     path = with_refit(path, plan, data, request.refit)
     path = _with_size(path, plan, data, request)
+    if asked.direction != plan.direction:
+        path = _exchanged(path, replace(plan, direction=asked.direction), data, request)
     if told and path.size_choice is not None:
         sentence = f"{path.size_choice.sentence} {told}"
         path = replace(path, size_choice=replace(path.size_choice, sentence=sentence))
@@ -161,7 +169,7 @@ def _nested(
     if request.rival is None:
         return plan, first.surface, first.counters, ""
     # A single penalty: the best of several would look good by chance.
-    wanted = _RIVAL_PENALTY * penalty_scale(_diagonal(data), data.problem.excluded)
+    wanted = _RIVAL_PENALTY * problem_scale(data.problem, _diagonal(data))
     nearest = alphas[[int(np.argmin(np.abs(np.log(alphas / wanted))))]]
     other_plan = replace(plan, loss=request.rival)
     second = nested(other_plan, nearest, 1, first.surface.size)
@@ -202,7 +210,7 @@ def _grid(data: Data, alpha: float | Float | str, checkpoint: Checkpoint | None)
         return alpha
     if checkpoint is not None and checkpoint.alphas is not None:
         return checkpoint.alphas  # with other threads, sums may end in another digit
-    alphas = auto_grid(penalty_scale(_diagonal(data), data.problem.excluded))
+    alphas = auto_grid(problem_scale(data.problem, _diagonal(data)))
     if checkpoint is not None:
         checkpoint.keep_alphas(alphas)
     return alphas
@@ -282,11 +290,9 @@ def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> Sel
     path = replace(path, settings=replace(path.settings, refit_alpha=refit))
     if refit == "same":
         return path
-    loo_data = None
-    if refit == "loo":
-        loo_data = data if isinstance(data, LooData) else LooData(data.problem)
+    rows = rows_for_refit(refit, plan, data)
     penalties = model_penalties(
-        refit, path.settings.alpha, loo_data, chosen_of(path), plan.loss, is_fine=True
+        refit, path.settings.alpha, rows, chosen_of(path), plan.loss, is_fine=True
     )
     return replace(path, refit_alphas=tuple(penalties.tolist()))
 
@@ -317,6 +323,19 @@ def _with_size(path: SelectionPath, plan: Plan, data: Data, request: Request) ->
         hint = f"{choice.sentence} More features may do better (max_features)."
         choice = replace(choice, sentence=hint)
     return replace(path, size_choice=choice)
+
+
+def _exchanged(path: SelectionPath, plan: Plan, data: Data, request: Request) -> SelectionPath:
+    """The path whose set of the chosen size was exchanged for a better one, with its penalties."""
+    choice, size = path.size_choice, path.chosen_size
+    assert choice is not None
+    found = exchange_path(plan, data, path, size, request.watch)
+    found = with_refit(found, plan, data, request.refit)
+    before, after = float(path.losses[size - 1]), float(found.losses[size - 1])
+    told = "No exchange of one of them for another feature lowers the loss."
+    if after < before:
+        told = f"Exchanges of features took its {plan.measure} from {before:.6g} to {after:.6g}."
+    return replace(found, size_choice=replace(choice, sentence=f"{choice.sentence} {told}"))
 
 
 def _given_size(path: SelectionPath, unit: str) -> SizeChoice:
@@ -361,8 +380,8 @@ def _nested_size(
 def _covariance(path: SelectionPath, plan: Plan, data: Data) -> Float | None:
     """Of the losses of all sizes, from samples or splits."""
     fold_losses = path.fold_losses
-    if fold_losses is not None and isinstance(data, FoldData):
-        return fold_covariance(fold_losses, data.test.weight / data.test.weight.sum())
+    if fold_losses is not None and isinstance(data, FoldData | ManyFoldData):
+        return fold_covariance(fold_losses, data.fold_shares)
     assert isinstance(data, LooData)
     curve = LooCurve(data.samples, data.problem, chosen_of(path), plan.loss)
     return curve.covariance(path.settings.alpha)

@@ -24,6 +24,7 @@ class StopReason(enum.Enum):
     EXHAUSTED = "exhausted"
     NUMERICAL_LIMIT = "numerical_limit"
     BUDGET = "budget"
+    SPANNED = "spanned"
 
     @property
     def sentence(self) -> str:
@@ -43,6 +44,9 @@ _SENTENCES = {
         "The penalty alpha is lost in the rounding of the data; the steps made so far are kept."
     ),
     StopReason.BUDGET: "The budget is spent: no other feature is affordable.",
+    StopReason.SPANNED: (
+        "The search ended because the chosen features span all others up to rounding."
+    ),
 }
 
 
@@ -193,7 +197,7 @@ class Settings:
     single_target: bool = True
     loss: str = "squared"
     cv: str = "loo"
-    refit_alpha: float | Literal["same", "loo"] = "same"
+    refit_alpha: float | Literal["same", "loo", "cv"] = "same"
     direction: DirectionName = "forward"
     backward_ratio: float | None = None  # of direction "foba"
     feature_groups: tuple[tuple[int, ...], ...] | None = None  # of two columns or more
