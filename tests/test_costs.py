@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from conftest import EXAMPLES
 from greedyrls import SelectionPath, StopReason, greedy_path
 from grouped import GroupCase, assert_follows_groups, group_cases, literal_groups
 from problems import FOLD_KINDS, Case, fold_cases, two_classes
@@ -74,6 +75,7 @@ def some_costs(count: int) -> st.SearchStrategy[list[float]]:
 
 
 @pytest.mark.heavy
+@settings(max_examples=max(20, EXAMPLES // 10))
 @given(
     fold_cases(folds=["loo", *FOLD_KINDS]), st.data(), st.sampled_from(["bounded", "exhaustive"])
 )
@@ -83,6 +85,7 @@ def test_gain_for_each_unit(case: Case, data: st.DataObject, search: Any) -> Non
 
 
 @pytest.mark.heavy
+@settings(max_examples=max(20, EXAMPLES // 10))
 @given(group_cases(folds=["loo", "k-fold"]), st.data())
 def test_groups_within_a_budget(problem: GroupCase, data: st.DataObject) -> None:
     costs = data.draw(some_costs(problem.case.X.shape[1]))
@@ -92,6 +95,7 @@ def test_groups_within_a_budget(problem: GroupCase, data: st.DataObject) -> None
 
 
 @pytest.mark.heavy
+@settings(max_examples=max(20, EXAMPLES // 10))
 @given(
     fold_cases(folds=["loo", "stratified"], labelled=True, kinds=["normal"]),
     st.data(),

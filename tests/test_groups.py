@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
+from conftest import EXAMPLES
 from greedyrls import greedy_path
 from grouped import GroupCase, assert_follows_groups, group_cases, literal_groups
 from problems import FOLD_KINDS, named_problems, two_classes
@@ -39,18 +40,21 @@ def compare(problem: GroupCase, loss: Any = "squared", **options: Any) -> None:
 
 
 @pytest.mark.heavy
+@settings(max_examples=max(20, EXAMPLES // 10))
 @given(group_cases(folds=["loo"]), st.sampled_from(["auto", "bounded", "exhaustive"]))
 def test_leave_one_out(problem: GroupCase, search: Any) -> None:
     compare(problem, search=search)
 
 
 @pytest.mark.heavy
+@settings(max_examples=max(20, EXAMPLES // 10))
 @given(group_cases(folds=FOLD_KINDS))
 def test_folds(problem: GroupCase) -> None:
     compare(problem)
 
 
 @pytest.mark.heavy
+@settings(max_examples=max(20, EXAMPLES // 10))
 @given(
     group_cases(folds=LABELLED, labelled=True, kinds=["normal", "scaled"]),
     st.sampled_from(["zero_one", "balanced_zero_one", "absolute"]),
@@ -60,6 +64,7 @@ def test_losses_of_classes(problem: GroupCase, loss: str) -> None:
 
 
 @pytest.mark.heavy
+@settings(max_examples=max(20, EXAMPLES // 10))
 @given(
     group_cases(folds=LABELLED, labelled=True, kinds=["normal"], max_classes=2),
 )
