@@ -283,9 +283,9 @@ OPTIONS: dict[str, tuple[Arguments, type[Exception], str]] = {
         "alpha_rule must be one of 'nested', 'joint', 'all_features', got 'best'",
     ),
     "unknown refit": (
-        {"refit_alpha": "cv"},
+        {"refit_alpha": "best"},
         ValueError,
-        "refit_alpha must be 'same', 'loo' or a number greater than 0, got 'cv'",
+        "refit_alpha must be 'same', 'loo', 'cv' or a number greater than 0, got 'best'",
     ),
     **{
         f"refit_alpha={value!r}": (
@@ -453,7 +453,7 @@ def test_a_name_that_several_columns_have() -> None:
         ({"alpha": []}, "grid of alpha is empty"),
         ({"alpha_rule": "best"}, "alpha_rule must be one of"),
         ({"size_rule": "2se"}, "size_rule must be 'min' or '1se'"),
-        ({"refit_alpha": "cv"}, "refit_alpha must be 'same'"),
+        ({"refit_alpha": "best"}, "refit_alpha must be 'same'"),
         ({"cv": "kfold"}, "cv='kfold' is not known"),
         ({"loss": "mse"}, "loss='mse' is not known"),
         ({"alpha_cv": "loo"}, "alpha_cv='loo'"),

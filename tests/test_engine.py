@@ -13,9 +13,10 @@ from numpy.testing import assert_allclose
 from greedyrls import _columns, _kernels, _samples, _state, greedy_path
 from greedyrls._blocks import RowBlock
 from greedyrls._criterion import LeaveOneOut, leverage_growth, lower_bounds
+from greedyrls._loo_data import LooData
 from greedyrls._problem import make_problem
 from greedyrls._search import forward, replay
-from greedyrls._state import LooData, SelectionState
+from greedyrls._state import SelectionState
 from problems import Case, cases, two_classes
 
 

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import greedyrls._devices as devices
+import greedyrls._features as features
 import greedyrls._rounds as rounds
 import greedyrls._samples as samples
 from greedyrls import _fused, extend_path, greedy_path
@@ -55,12 +56,15 @@ Make = Callable[[Array], Any]
 @every_library
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("place", ["host", "device"])
+@pytest.mark.parametrize("place", ["host", "device", "recorded"])
 def test_same_path_as_numpy(
     make: Make, dtype: str, order: Any, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if place == "device":
         monkeypatch.setattr(samples, "DEVICE_FEATURES", 1)
+    if place != "recorded":
+        monkeypatch.setattr(samples, "can_foresee", lambda blocks: False)
+        monkeypatch.setattr(features.FeatureSpace, "fused", None)
     X, y = problem(8000, 300, dtype)
     X = np.array(X, order=order)
     there = make(X)
@@ -91,8 +95,27 @@ def test_recorded_rounds_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     X, y = problem(20_000, 200, "float64")
     tensor = torch.tensor(X).cuda()
     path = greedy_path(tensor, y, 50)
+    monkeypatch.setattr(samples, "can_foresee", lambda blocks: False)
+    there = greedy_path(tensor, y, 50)
+    np.testing.assert_array_equal(path.indices, there.indices)
+    np.testing.assert_allclose(path.losses, there.losses, rtol=1e-12)
     monkeypatch.setattr(rounds, "recorder_of", lambda place: None)
-    np.testing.assert_array_equal(path.losses, greedy_path(tensor, y, 50).losses)
+    np.testing.assert_array_equal(there.losses, greedy_path(tensor, y, 50).losses)
+
+
+def test_the_device_goes_on_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = problem(20_000, 900, "float32")
+    taken: list[int] = []
+    note = features.FeatureSpace.note
+
+    def noted(space: Any, index: int) -> None:
+        taken.append(index)
+        note(space, index)
+
+    monkeypatch.setattr(features.FeatureSpace, "note", noted)
+    path = greedy_path(torch.tensor(X).cuda(), y, 100)  # more than the least room for columns
+    assert len(taken) >= 50
+    assert_same(path, greedy_path(X, y, 100))
 
 
 @every_library

@@ -14,11 +14,11 @@ from conftest import EXAMPLES
 from greedyrls import StopReason, _columns, _lanes, _run, greedy_path
 from greedyrls._folds import make_folds
 from greedyrls._lanes import LooLanes
+from greedyrls._loo_data import LooData
 from greedyrls._plan import make_plan
 from greedyrls._problem import Problem, make_problem
 from greedyrls._run import Limits, search_path, search_paths
 from greedyrls._shared_gram import TrainingColumns, share_columns
-from greedyrls._state import LooData
 from problems import Case, cases, named_problems, two_classes
 
 ALPHAS = np.array([0.03, 1.0, 1.5, 40.0, 2000.0])

@@ -50,6 +50,18 @@ def test_code_of_the_guide_to_assessing_runs(capsys: pytest.CaptureFixture[str])
     pyplot.close("all")
 
 
+def test_code_of_the_guide_to_groups_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pandas")
+    names: dict[str, Any] = {}
+    guide = (README.parent / "docs" / "groups.md").read_text(encoding="utf-8")
+    for code in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
+        exec(code, names)
+    printed = capsys.readouterr().out
+    assert "['city', 'weight', 'height']" in printed
+    assert "The budget is spent" in printed
+    assert "6.5" in printed
+
+
 def test_code_of_the_guide_to_kernel_centres_runs(capsys: pytest.CaptureFixture[str]) -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
     names: dict[str, Any] = {}
@@ -69,3 +81,13 @@ def test_links_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
             if not target.startswith("http"):
                 assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_code_of_the_guide_to_ranking_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    guide = (README.parent / "docs" / "ranking.md").read_text(encoding="utf-8")
+    for code in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
+        exec(code, names)
+    printed = capsys.readouterr().out
+    assert "merged of leave-query-out (100 queries)" in printed
+    assert "NDCG of new queries: 0.9" in printed

@@ -219,7 +219,7 @@ def test_a_feature_that_others_span_added_last_of_all() -> None:
 
 
 def test_folds_that_cannot_fit_in_memory_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("greedyrls._fold_state._physical_bytes", lambda: 1000.0)
+    monkeypatch.setattr("greedyrls._fold_state.physical_bytes", lambda: 1000.0)
     X, y = data()
     with pytest.raises(MemoryError, match=r"5 splits of 6 features need .* GB .*fewer folds"):
         greedy_path(X, y, 4, cv=5)

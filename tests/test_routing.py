@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
+from greedyrls import GreedyRLSClassifier, GreedyRLSRanker, GreedyRLSRegressor, greedy_path
 
 BOTH = [GreedyRLSRegressor, GreedyRLSClassifier]
 M = 60
@@ -178,3 +178,52 @@ def test_without_routing_a_pipeline_takes_names_with_underscores() -> None:
     scaled = StandardScaler().fit_transform(X)
     direct = GreedyRLSRegressor(3, alpha=1.0, cv=GroupKFold(3)).fit(scaled, y, **given)
     assert_same_model(pipeline[-1], direct)
+
+
+def ranking() -> dict[str, Any]:
+    rng = np.random.default_rng(5)
+    groups = rng.permutation(np.arange(M) % 12)
+    X = rng.standard_normal((M, 8)) + rng.standard_normal((12, 8))[groups]
+    y = np.digitize(X[:, 2] - X[:, 5] + rng.standard_normal(M), [-1.0, 0.0, 1.0])
+    return {"X": X, "y": y, "sample_weight": rng.choice([0.5, 1.0, 4.0], M), "groups": groups}
+
+
+def test_requests_of_the_ranker() -> None:
+    model = GreedyRLSRanker()
+    assert set(model.get_metadata_routing().fit.requests) == {"sample_weight", "groups"}
+    assert set(model.get_metadata_routing().score.requests) == {"groups"}
+    assert not model.get_metadata_routing().predict.requests
+
+
+def test_queries_are_routed_to_the_fit_and_the_score_of_a_ranker() -> None:
+    given = ranking()
+    X, y, groups = given["X"], given["y"], given["groups"]
+    model = GreedyRLSRanker(3, alpha=1.0)
+    model.set_fit_request(groups=True).set_score_request(groups=True)
+    # Not in a pipeline: with routing, its `score` asks for weights (scikit-learn 1.9).
+    result = cross_validate(
+        model,
+        X,
+        y,
+        cv=GroupKFold(3),
+        params={"groups": groups},
+        return_estimator=True,
+        error_score="raise",
+    )
+    for fold, (train, test) in enumerate(GroupKFold(3).split(X, y, groups)):
+        direct = GreedyRLSRanker(3, alpha=1.0).fit(X[train], y[train], groups[train])
+        assert_same_model(result["estimator"][fold], direct)
+        expected = direct.score(X[test], y[test], groups[test])
+        assert result["test_score"][fold] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_ranker_in_a_pipeline() -> None:
+    given = ranking()
+    X, y = given.pop("X"), given.pop("y")
+    model = GreedyRLSRanker(3, alpha=1.0).set_fit_request(sample_weight=True, groups=True)
+    scaler = StandardScaler().set_fit_request(sample_weight=True)
+    pipeline = make_pipeline(scaler, model).fit(X, y, **given)
+    scaled = StandardScaler().fit_transform(X, sample_weight=given["sample_weight"])
+    direct = GreedyRLSRanker(3, alpha=1.0).fit(scaled, y, **given)
+    assert_same_model(pipeline[-1], direct)
+    assert_array_equal(pipeline.predict(X), direct.predict(scaled))

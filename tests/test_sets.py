@@ -12,11 +12,11 @@ import pytest
 
 from greedyrls import SelectionPath, greedy_path
 from greedyrls._curves import LooCurve, held_out_losses
+from greedyrls._loo_data import LooData
 from greedyrls._nested import chosen_of
 from greedyrls._plan import make_plan
 from greedyrls._problem import make_problem
 from greedyrls._sets import best_sets
-from greedyrls._state import LooData
 from greedyrls._steps import Action, FeatureSet, Step
 from greedyrls.plots import plot_coefficients
 

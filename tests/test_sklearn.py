@@ -10,6 +10,7 @@ from greedyrls import (
     GreedyKernelRLS,
     GreedyKernelRLSClassifier,
     GreedyRLSClassifier,
+    GreedyRLSRanker,
     GreedyRLSRegressor,
 )
 
@@ -34,6 +35,8 @@ def expected_failures(estimator: Any) -> dict[str, str]:
         GreedyRLSRegressor(1.0, alpha=1.0),
         GreedyRLSClassifier(),
         GreedyRLSClassifier(1.0, alpha=1.0),
+        GreedyRLSRanker(),
+        GreedyRLSRanker(1.0, alpha=1.0),
         GreedyKernelRLS(max_centers=6),
         GreedyKernelRLS(0.3, alpha=0.1, kernel="laplacian", cv=3),
         GreedyKernelRLSClassifier(max_centers=6),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._kernel_estimators import GreedyKernelRLS, GreedyKernelRLSClassifier
     from ._linear_model import LinearModel
     from ._path import SelectionPath
+    from ._ranker import GreedyRLSRanker
     from ._selection_result import SelectionResult
     from ._size import SizeChoice
     from ._steps import Counters, Step, StopReason
@@ -25,6 +26,7 @@ __all__ = [
     "GreedyKernelRLS",
     "GreedyKernelRLSClassifier",
     "GreedyRLSClassifier",
+    "GreedyRLSRanker",
     "GreedyRLSRegressor",
     "LinearModel",
     "SelectionPath",
@@ -44,6 +46,7 @@ _MODULES = {
     "GreedyKernelRLS": "_kernel_estimators",
     "GreedyKernelRLSClassifier": "_kernel_estimators",
     "GreedyRLSClassifier": "_estimators",
+    "GreedyRLSRanker": "_ranker",
     "GreedyRLSRegressor": "_estimators",
     "LinearModel": "_linear_model",
     "SelectionPath": "_path",
@@ -56,7 +59,7 @@ _MODULES = {
 }
 
 
-_SUBMODULES = ("assess", "export", "files", "plots", "reference", "report")
+_SUBMODULES = ("assess", "export", "files", "metrics", "plots", "reference", "report")
 
 
 def __getattr__(name: str) -> Any:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._kernels import Float
+from ._loo_data import LooData
 from ._losses import Loss
-from ._state import LooData
 
 # Features or rows at a time.
 _BATCH = 256

@@ -12,12 +12,14 @@ import numpy as np
 
 from ._chosen import Chosen
 from ._curves import LooCurve, best_penalties
+from ._fold_curves import FoldCurve
 from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
+from ._loo_data import LooData
 from ._losses import Loss
+from ._many_folds import ManyFoldData
 from ._namespace import to_host
 from ._problem import Problem, check_alpha
-from ._state import LooData
 from ._surface import AlphaRule
 
 # Of the median sum of squares of a feature: from almost none, where the search is a matching
@@ -37,8 +39,9 @@ _RULES: dict[str, AlphaRule] = {
     "all_features": "all_features",
 }
 
-# The penalty of models on chosen features: that of the search, by leave-one-out, or a number.
-Refit = float | Literal["same", "loo"]
+# The penalty of models on chosen features: that of the search, by leave-one-out, by the folds of
+# the search, or a number.
+Refit = float | Literal["same", "loo", "cv"]
 
 
 def check_alphas(alpha: Any) -> float | Float | Literal["auto"]:
@@ -75,14 +78,17 @@ def check_alpha_rule(rule: Any) -> AlphaRule:
 
 
 def check_refit(refit_alpha: Any) -> Refit:
-    """A number, "same" or "loo"."""
+    """A number, "same", "loo" or "cv"."""
     if isinstance(refit_alpha, str):
         if refit_alpha == "same":
             return "same"
         if refit_alpha == "loo":
             return "loo"
+        if refit_alpha == "cv":
+            return "cv"
         raise ValueError(
-            f"refit_alpha must be 'same', 'loo' or a number greater than 0, got {refit_alpha!r}."
+            "refit_alpha must be 'same', 'loo', 'cv' or a number greater than 0, got "
+            f"{refit_alpha!r}."
         )
     try:
         return check_alpha(refit_alpha)
@@ -127,13 +133,18 @@ def model_penalties(
 ) -> Float:
     """Penalties (k) of the models on chosen features, by the rule.
 
-    `data` are those of the rows the models are fitted to; only "loo" looks at them.
+    `data` are those of the rows the models are fitted to; only "loo" and "cv" look at them.
     """
-    if refit != "loo":
+    if refit == "same" or isinstance(refit, float):
         return np.full(chosen.n_models, alpha if refit == "same" else refit)
     assert data is not None
     problem = data.problem
     (diagonal,) = to_host(data.start.diagonal)
     grid = refit_grid(problem_scale(problem, diagonal), is_fine)
-    curve = LooCurve(data.samples, problem, chosen, loss)
+    curve: LooCurve | FoldCurve
+    if refit == "cv":
+        assert isinstance(data, ManyFoldData)
+        curve = FoldCurve(data, chosen)
+    else:
+        curve = LooCurve(data.samples, problem, chosen, loss)
     return grid[best_penalties(curve, grid)[0]]

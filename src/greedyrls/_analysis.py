@@ -13,6 +13,7 @@ from ._assessment import Curve, PathAssessment
 from ._curves import LooCurve
 from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
 from ._labels import make_targets
+from ._loo_data import LooData
 from ._losses import make_loss
 from ._nested import chosen_of
 from ._null import PermutationNull
@@ -21,7 +22,6 @@ from ._preparation import Prepared
 from ._problem import make_problem
 from ._size import SizeRule
 from ._stability import Stability
-from ._state import LooData
 from ._table import InputError
 from .assess import cross_validate_path, permutation_null, resample_path
 
@@ -45,6 +45,9 @@ class Question:
     size_rule: SizeRule = "min"
     max_features: int | None = None
     fit_intercept: bool = True
+    whole_columns: bool = False  # all texts of a column together
+    costs: tuple[tuple[str, float], ...] = ()  # of columns; others cost 1
+    budget: float | None = None
     seed: int = 0
     n_jobs: int | None = None
     verbose: int = 0
@@ -66,6 +69,7 @@ def choose(prepared: Prepared, question: Question) -> SelectionPath:
         max_features=question.max_features,
         n_runners_up=_RUNNERS_UP,
         verbose=question.verbose,
+        **together(prepared, question),
     )
     with warnings.catch_warnings():
         # An interrupted search says so on the path.
@@ -73,6 +77,26 @@ def choose(prepared: Prepared, question: Question) -> SelectionPath:
         model.fit(prepared.X, prepared.y, prepared.weights, prepared.groups)
     settings = replace(model.path_.settings, feature_names_in=feature_names(prepared))
     return replace(model.path_, settings=settings)
+
+
+def together(prepared: Prepared, question: Question) -> dict[str, Any]:
+    """Features of a column that are selected together, and what columns cost."""
+    if not question.whole_columns:
+        return {}
+    places: dict[str, list[int]] = {}
+    for place, feature in enumerate(prepared.features):
+        places.setdefault(feature.column, []).append(place)
+    options: dict[str, Any] = {
+        "feature_groups": {name: own for name, own in places.items() if len(own) > 1} or None
+    }
+    if question.costs or question.budget is not None:
+        # A column of a single feature goes by its number, which cannot be taken for a group.
+        options["feature_costs"] = {
+            name if len(places[name]) > 1 else places[name][0]: cost
+            for name, cost in question.costs
+        }
+        options["budget"] = question.budget
+    return options
 
 
 def provisional(question: Question, prepared: Prepared) -> Question:
@@ -119,7 +143,7 @@ def assess(prepared: Prepared, question: Question, folds: int) -> PathAssessment
         random_state=question.seed,
         **_options(prepared, question, plan, question.alpha),
     )
-    return replace(found, feature_names_in=feature_names(prepared))
+    return replace(found, feature_names_in=entry_names(prepared, question))
 
 
 def resample(prepared: Prepared, question: Question, path: SelectionPath, count: int) -> Stability:
@@ -134,7 +158,7 @@ def resample(prepared: Prepared, question: Question, path: SelectionPath, count:
         random_state=question.seed,
         **_options(prepared, question, plan, path.settings.alpha, path.settings.loss),
     )
-    return replace(found, feature_names_in=feature_names(prepared))
+    return replace(found, feature_names_in=entry_names(prepared, question))
 
 
 def permute(
@@ -171,6 +195,7 @@ def _options(
         "max_features": question.max_features if is_chosen else None,
         "n_jobs": question.n_jobs,
         "verbose": question.verbose,
+        **together(prepared, question),
     }
 
 
@@ -230,6 +255,17 @@ def _units(prepared: Prepared) -> tuple[Any, int, str]:
     many = "is 1 row" if fewest == 1 else f"are {fewest} rows"
     told = f"{many} of class {rarest!r}, too few for folds in folds: put it to another class, use"
     return StratifiedKFold, fewest, told
+
+
+def entry_names(prepared: Prepared, question: Question) -> tuple[str, ...]:
+    """The same, with the name of a column for the first of its features if these go together."""
+    names, seen = list(feature_names(prepared)), set[str]()
+    if question.whole_columns:
+        for place, feature in enumerate(prepared.features):
+            if feature.column not in seen:
+                names[place] = feature.column
+            seen.add(feature.column)
+    return tuple(names)
 
 
 def feature_names(prepared: Prepared) -> tuple[str, ...]:

@@ -89,9 +89,9 @@ class RowBlock:
         y, d = contiguous(Y.T), place_of(X).ones(X.shape[0])
         return cls(X, y, y, d, weights, root, None, ColumnStore(X, root, None, 0))
 
-    def separate(self) -> RowBlock:
+    def separate(self, count: int) -> RowBlock:
         """The block for a search that keeps the columns of its chosen features to itself."""
-        return replace(self, columns=self.columns.attached(self.X))
+        return replace(self, columns=self.columns.attached(self.X, count))
 
     @property
     def n_rows(self) -> int:
@@ -176,13 +176,13 @@ class RowBlock:
 
         def answers() -> Iterator[Products]:
             for rows, chunk in X.chunks():
-                piece = self._piece(rows, chunk)
+                piece = self.piece(rows, chunk)
                 question = partial(piece._row_products, chunk, order, with_anchor)
                 yield from X.each(question, X.pieces(len(chunk)))
 
         return add_up(answers())
 
-    def _piece(self, rows: slice, X: NDArray[Any]) -> RowBlock:
+    def piece(self, rows: slice, X: NDArray[Any]) -> RowBlock:
         """Some of the rows, as a block of its own whose X is in memory."""
 
         def cut(vector: Float | None) -> Float | None:
@@ -383,7 +383,7 @@ class RowBlock:
         """
         if isinstance(self.X, FileMatrix):
             return add_up(
-                self._piece(rows, chunk).candidate_losses(
+                self.piece(rows, chunk).candidate_losses(
                     None, loss, factors, beta, delta, rho, None
                 )
                 for rows, chunk in self.X.chunks()
@@ -396,7 +396,7 @@ class RowBlock:
         height = max(_LEAST_ROWS, _LOSS_ELEMENTS // self.X.shape[1])
         for top in range(0, len(self.d), height):
             rows = np.arange(top, min(len(self.d), top + height))
-            Z = self._tile(rows, None, beta)
+            Z = self.tile(rows, None, beta)
             errors = tiles.loo_errors(Z, self.r[:, rows], self.d[rows], delta, rho)
             if self.root_weights is not None:
                 errors /= self.positive_root()[rows, None]
@@ -416,7 +416,7 @@ class RowBlock:
         height = max(_LEAST_ROWS, _LOSS_ELEMENTS // max(1, len(candidates)))
         for top in range(0, len(rows), height):
             some = slice(top, min(len(rows), top + height))
-            Z[:, some] = self._tile(rows[some], candidates, beta).T
+            Z[:, some] = self.tile(rows[some], candidates, beta).T
         return Leftovers(rows, len(first), candidates, Z)
 
     def kept_losses(
@@ -451,7 +451,7 @@ class RowBlock:
         root = self.root_weights
         return np.ones(len(self.d)) if root is None else np.where(root > 0.0, root, 1.0)
 
-    def _tile(self, rows: NDArray[np.intp], columns: NDArray[np.intp] | None, beta: Float) -> Float:
+    def tile(self, rows: NDArray[np.intp], columns: NDArray[np.intp] | None, beta: Float) -> Float:
         """z of some candidates (or all) in some rows, (rows × c), in the memory order of X.
 
         beta (|S| × c) are the coefficients of these candidates.
@@ -479,7 +479,7 @@ class RowBlock:
         codes, r, d = self.y[0] / self.positive_root(), self.r[0], self.d
 
         def look(rows: NDArray[np.intp], columns: NDArray[np.intp]) -> tiles.Flags:
-            Z = self._tile(rows, columns, beta[:, columns])
+            Z = self.tile(rows, columns, beta[:, columns])
             return tiles.loo_wrong(Z, codes[rows], r[rows], d[rows], delta[columns], rho[columns])
 
         def look_at_pairs(pairs: NDArray[np.intp], columns: NDArray[np.intp]) -> tiles.Flags:

@@ -13,6 +13,8 @@ from ._namespace import smallest_places
 
 # Losses this close (relatively) are a tie, and the lowest index wins.
 TIE = 1e-10
+# Of the geometric mean of a loss and its scale: a loss far below it is known no better.
+TIE_ROUNDING = 2e-15
 
 
 class NumericalLimit(ArithmeticError):
@@ -33,13 +35,8 @@ class Choice(NamedTuple):
     ranking: Ranking
 
 
-class State(Protocol):
-    """What a search sees of a model that grows."""
-
-    @property
-    def size(self) -> int:
-        """How many features are chosen."""
-        ...
+class Model(Protocol):
+    """What a step says of the model that it led to."""
 
     @property
     def loss(self) -> float:
@@ -54,6 +51,15 @@ class State(Protocol):
     @property
     def fold_losses(self) -> Float | None:
         """The loss on each split, (K), if there are splits."""
+        ...
+
+
+class State(Model, Protocol):
+    """What a search sees of a model that grows."""
+
+    @property
+    def size(self) -> int:
+        """How many features are chosen."""
         ...
 
     def mean_loss(self, total: float) -> float:
@@ -76,6 +82,10 @@ class Criterion(Protocol):
         """The best candidate, with its runners-up; `remaining` features are to be added yet."""
         ...
 
+    def least(self, state: Any) -> float:
+        """A lower bound of the loss with the best candidate added, if one is known for little."""
+        ...
+
 
 def check_candidates(is_spanned: bool) -> None:
     """Raise `Spanned` if the chosen features leave nothing of any candidate."""
@@ -90,7 +100,7 @@ def tie_tolerances(losses: Float, scales: Float) -> Float:
     themselves known to rounding of that scale only, so there the tolerance is that rounding.
     """
     rounding = np.sqrt(losses * scales[:, None])
-    rounding *= 2e-15
+    rounding *= TIE_ROUNDING
     rounding += TIE * losses
     total: Float = rounding[0] if len(rounding) == 1 else rounding.sum(axis=0)
     return total

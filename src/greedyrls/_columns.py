@@ -103,10 +103,11 @@ class ColumnStore:
             columns *= self._root_weights[rows]
         return columns
 
-    def attached(self, X: Matrix) -> ColumnStore:
+    def attached(self, X: Matrix, count: int = 0) -> ColumnStore:
         """A value with another X (or none): what it keeps later, this one does not know of.
 
-        The columns of chosen features are shared; those gathered lately are let go.
+        The columns of chosen features are shared; those gathered lately are let go. On a device as
+        many as `count` will lie together, if there are none yet.
         """
         other = copy.copy(self)
         other._X = X
@@ -114,6 +115,8 @@ class ColumnStore:
         other._recent = np.empty((0, 0))
         other._owners, other._slots = {}, {}
         other._places, other._buffers = dict(self._places), list(self._buffers)
+        if not self._buffers and not isinstance(X, StreamedMatrix):
+            other._buffer = max(self._buffer, min(count, self._limit))
         return other
 
     def piece(self, X: NDArray[Any], rows: slice) -> ColumnStore:
@@ -187,6 +190,11 @@ class ColumnStore:
             column = self._single(index) if slot is None else self._recent[slot]
         self._buffers[-1][place % self._buffer, :] = column
         self._places[index] = place
+        self._order = (*self._order, index)
+
+    def note(self, index: int) -> None:
+        """A feature was chosen whose column is in its place among the chosen ones already."""
+        self._places[index] = len(self._places)
         self._order = (*self._order, index)
 
     def _make_room(self, count: int) -> Float:

@@ -24,17 +24,17 @@ from ._choice import (
     tie_tolerances,
 )
 from ._features import Pivot
+from ._fused_features import BoundTerms
 from ._gram import Ranking
 from ._kernels import Float
 from ._matrix import PassedMatrix
 from ._namespace import larger_number, places_of, put
 from ._samples import Scores
+from ._set_moves import MARGIN
 from ._state import SelectionState, pivot_of
 
 Strategy = Literal["auto", "bounded", "exhaustive"]
 
-# Safety of the bounds against rounding, relative to the loss of the current model.
-MARGIN = 1e-9
 # Relative rounding of a sum of squares over many rows, generously.
 _ROUNDING = 1e-13
 _TINY = 1e-300
@@ -44,10 +44,10 @@ _SUPPORT_ROUNDING = 1e-9
 # Rare candidates looked at together.
 _RARE_GROUP = 1024
 # With fewer elements than this, m × candidates, scoring everything takes less time than bounding.
-_EXHAUSTIVE_ELEMENTS = 20_000
+EXHAUSTIVE_ELEMENTS = 20_000
 
 
-def _approximation(state: SelectionState) -> tuple[Any, Any, Any]:
+def approximation(state: SelectionState) -> tuple[Any, Any, Any]:
     """g = ω∘r as near as c₁ r + c₂ a comes to it: c₁, c₂ and the distance.
 
     (t) each, or numbers for one target; c₂ is None without an anchor.
@@ -85,7 +85,8 @@ def lower_bounds(state: SelectionState) -> Float:
     """
     features = state.features
     xp = features.place.xp
-    c1, c2, distance = _approximation(state)
+    c1, c2, distance = approximation(state)
+    # `_fused_features` has the same as a kernel.
     rho = features.tau / features.delta
     gain = features.inner * features.column(2.0 * c1)
     if features.anchored is not None:
@@ -102,6 +103,16 @@ def lower_bounds(state: SelectionState) -> Float:
     # Numbers near the ends of float64 may give a NaN: nothing is known then.
     bounds: Float = larger_number(values, state.barred)
     return bounds
+
+
+def bound_terms(state: SelectionState) -> BoundTerms:
+    """The numbers in these bounds, and in what growing leverages add to them; for one target."""
+    c1, c2, distance = approximation(state)
+    d = float(state.statistics.largest_d)
+    along_anchor = 0.0 if c2 is None else 2.0 * c2
+    return BoundTerms(
+        state.loss_sum, 2.0 * c1, along_anchor, 2.0 * distance, -1.0 / d**2, 2.0 / d**3
+    )
 
 
 def leverage_growth(state: SelectionState, indices: NDArray[np.intp]) -> Float:
@@ -128,7 +139,7 @@ def bound_slack(state: SelectionState, indices: NDArray[np.intp]) -> Float:
     """How much higher the bounds of some candidates could be if α_i were known."""
     features = state.features
     delta, tau, norms = features.known(indices, features.delta, features.tau, features.norms)
-    _, _, distance = _approximation(state)
+    _, _, distance = approximation(state)
     size = np.abs(tau) * np.sqrt(norms)
     slack: Float = 2.0 * (np.atleast_1d(distance) @ size) / delta
     return slack
@@ -170,7 +181,19 @@ class _Scored:
 
     def score(self, indices: NDArray[np.intp]) -> None:
         """Score some more exactly."""
-        scores = self._state.score(indices)
+        self._take(indices, self._state.score(indices))
+
+    def foresee(self, count: int) -> float | None:
+        """Score those of lowest bound where the device knows them; a bound of all others."""
+        if not self._state.can_foresee:
+            return None
+        foreseen = self._state.foresee(bound_terms(self._state), count)
+        if foreseen is None:
+            return None
+        self._take(foreseen.indices, foreseen.scores)
+        return foreseen.beyond
+
+    def _take(self, indices: NDArray[np.intp], scores: Scores) -> None:
         self._scores.append(scores)
         tolerances = tie_tolerances(scores.losses, self._state.target_energy)
         losses = scores.losses[0] if len(scores.losses) == 1 else scores.losses.sum(axis=0)
@@ -233,11 +256,16 @@ class LeaveOneOut:
         elements = state.problem.n_samples * count
         if self._strategy == "exhaustive" or (
             self._strategy == "auto"
-            and elements <= _EXHAUSTIVE_ELEMENTS
+            and elements <= EXHAUSTIVE_ELEMENTS
             and not isinstance(state.problem.X, PassedMatrix)
         ):
             return self._exhaustive(state, n_runners_up)
         return self._bounded(state, n_runners_up, remaining)
+
+    def least(self, state: SelectionState) -> float:
+        """The loss with any one candidate added is at least this: no row is looked at."""
+        bounds = lower_bounds(state)
+        return state.mean_loss(float(bounds.min()) - MARGIN * state.loss_sum)
 
     def _exhaustive(self, state: SelectionState, n_runners_up: int) -> Choice:
         """Score every candidate."""
@@ -255,27 +283,42 @@ class LeaveOneOut:
         """Score candidates in the order of their bounds until no other can be better."""
         wanted = n_runners_up + 1
         m, n = state.problem.X.shape
+        margin = MARGIN * state.loss_sum
+        elements = state.samples.round_elements
+        first = min(state.samples.first_width, elements // (16 * m))
+        width = max(wanted, first, state.samples.least)
+
+        def ranked(count: int) -> list[int]:
+            return best_first(lower_bounds(state), count)
+
+        if wanted == 1 and state.can_foresee:
+            few = width
+            if self._strategy == "auto":
+                few = max(width, EXHAUSTIVE_ELEMENTS // m)  # then all of them are scored
+            last = min(state.size + remaining, state.problem.n_available - few)
+            taken = state.fly(bound_terms, width, last)
+            if taken is not None:
+                return Choice(taken.feature, taken.loss, taken, (), ranked)
+        scored = _Scored(state)
+        beyond = scored.foresee(width)
+        if beyond is not None and beyond > min(scored.threshold(wanted) + margin, _LARGEST):
+            return scored.choice(n_runners_up, ranked)
         bounds = lower_bounds(state)
         is_tight = self._read_ahead(state, bounds, remaining)
         if is_tight:
             bounds = lower_bounds(state)
-        margin = MARGIN * state.loss_sum
 
         def ranking(count: int) -> list[int]:
             return best_first(bounds, count)
 
-        scored = _Scored(state)
-        elements = state.samples.round_elements
         # A pass over X that tightens bounds is worth it if it may rule out so many.
         many = max(16, n // state.samples.columns_per_score)
-        first = min(state.samples.first_width, elements // (16 * m))
-        width = max(wanted, first, state.samples.least)
-        batch = smallest(bounds, width)
-        scored.score(batch)
+        if beyond is None:
+            scored.score(smallest(bounds, width))
         limit = min(scored.threshold(wanted) + margin, _LARGEST)
         # From here on only those that are left count: few, and on the host.
         is_left = bounds <= limit
-        put(is_left, batch, False)
+        put(is_left, scored.indices, False)
         left = places_of(is_left)
         if not len(left):
             return scored.choice(n_runners_up, ranking)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -341,8 +341,16 @@ class LooCurve:
         return problem.Y[used], values[:, :, used], weights[used]
 
 
-def best_penalties(curve: LooCurve, penalties: Float) -> tuple[NDArray[np.intp], Float]:
-    """For each size the place of the penalty of smallest leave-one-out loss, and all losses.
+class Curve(Protocol):
+    """Losses of models on chosen features, by size, for any penalty."""
+
+    def losses(self, penalties: Float) -> Float:
+        """Of each penalty and size, (G × k); infinite where a penalty is lost in rounding."""
+        ...
+
+
+def best_penalties(curve: Curve, penalties: Float) -> tuple[NDArray[np.intp], Float]:
+    """For each size the place of the penalty of smallest loss, and all losses.
 
     Penalties are ascending; among equal losses the largest penalty is taken.
     """

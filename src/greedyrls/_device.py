@@ -98,12 +98,7 @@ class DeviceMatrix:
     @property
     def _is_fused(self) -> bool:
         """Whether a kernel reads X without converting it first."""
-        return (
-            array_api_compat.is_torch_namespace(self.place.xp)
-            and self.values.is_cuda
-            and self.values.dtype.itemsize == _FUSED_BYTES
-            and _fused.is_there()
-        )
+        return _fused.runs_at(self.place) and self.values.dtype.itemsize == _FUSED_BYTES
 
     def _fused_sums(
         self, V: Float, weights: Float | None, with_squares: bool

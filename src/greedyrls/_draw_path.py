@@ -170,7 +170,7 @@ def _write_names(ax: Axes, path: SelectionPath) -> bool:
     points = parts.text_size(ax, "xtick.labelsize")
     points = points if parts.is_narrow(ax) else points / 1.2
     room = min(parts.characters(_NAMES_SHARE * height, points), _NAME_LENGTH)
-    names = path.names(min(len(path), _NAMED_STEPS))
+    names = path.changes()[:_NAMED_STEPS]
     if len(path) > min(_NAMED_STEPS, width * 72.0 / (1.3 * points)):
         return False
     if parts.is_narrow(ax) and max(map(len, names)) + len(f"{len(path)}  ") > room:

@@ -23,6 +23,7 @@ from ._devices import is_in_host_memory
 from ._direction import check_direction
 from ._feature_names import FeatureList, feature_names_of
 from ._files import DataFile, FileMatrix
+from ._grouping import FeatureCosts, FeatureGroups
 from ._kernels import Float
 from ._matrix import NotOnDevice
 from ._namespace import is_foreign, numbers_on, numpy_of, place_of, take
@@ -48,7 +49,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
+        n_features_to_select: int | float | Literal["auto"] | None = "auto",
         *,
         alpha: float | ArrayLike | Literal["auto"] = "auto",
         cv: Any = "loo",
@@ -58,12 +59,12 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         excluded_features: FeatureList | None = None,
         direction: DirectionName = "forward",
         backward_ratio: float | None = None,
-        feature_groups: Any = None,
-        feature_costs: Any = None,
+        feature_groups: FeatureGroups | None = None,
+        feature_costs: FeatureCosts | None = None,
         budget: float | None = None,
         alpha_rule: AlphaRule = "nested",
         alpha_cv: Any = None,
-        refit_alpha: float | Literal["same", "loo"] | None = None,
+        refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
         size_rule: SizeRule = "min",
         max_features: int | None = None,
         patience: int | None = None,
@@ -166,7 +167,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         request = make_request(
             problem,
             plan,
-            _number_of_features(self.n_features_to_select, problem),
+            number_of_features(self.n_features_to_select, problem),
             name="n_features_to_select",
             alpha=self.alpha,
             alpha_rule=self.alpha_rule,
@@ -341,7 +342,7 @@ def _ranking(path: SelectionPath, k: int, n: int) -> NDArray[np.intp]:
     return ranking
 
 
-def _number_of_features(n_features_to_select: Any, problem: Problem) -> Any:
+def number_of_features(n_features_to_select: Any, problem: Problem) -> Any:
     """A share of all features as a number of them; anything else as it is."""
     wrong = (
         "n_features_to_select must be a whole number, a share in (0, 1] or 'auto', got "
@@ -351,6 +352,8 @@ def _number_of_features(n_features_to_select: Any, problem: Problem) -> Any:
         if n_features_to_select != "auto":
             raise ValueError(wrong)
         return n_features_to_select
+    if n_features_to_select is None and problem.budget is not None:
+        return None
     if isinstance(n_features_to_select, bool) or not isinstance(n_features_to_select, numbers.Real):
         raise TypeError(wrong)
     if isinstance(n_features_to_select, numbers.Integral):
@@ -364,5 +367,6 @@ def _number_of_features(n_features_to_select: Any, problem: Problem) -> Any:
     if problem.n_available == 0:
         raise ValueError("All features of X are excluded: there is nothing to choose from.")
     # A product such as 0.29 · 100 is below 29 by rounding only.
-    size = max(1, math.floor(share * problem.n_features * (1 + 1e-12)))
-    return max(len(problem.forced), min(size, problem.n_available))
+    count = problem.n_features if problem.groups is None else len(problem.groups)
+    size = max(1, math.floor(share * count * (1 + 1e-12)))
+    return max(problem.n_forced, min(size, problem.n_available))

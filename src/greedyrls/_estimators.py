@@ -25,9 +25,10 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
 
     Parameters
     ----------
-    n_features_to_select : int, float or "auto", default="auto"
+    n_features_to_select : int, float, "auto" or None, default="auto"
         How many features, forced ones included: a number, a share of all features in (0, 1], or
-        "auto", by `size_rule`.
+        "auto", by `size_rule`. With `feature_groups` groups are counted. None, with a `budget`: as
+        many as it pays for.
     alpha : float, list of float, or "auto", default="auto"
         Ridge penalty of the search, greater than 0: a number, or several of which `alpha_rule`
         chooses one. "auto" is 7 values in the data's own scale.
@@ -45,14 +46,23 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         Which way the search goes; docs/directions.md says when to use which.
     backward_ratio : float, optional
         For direction "foba": the share of the last gain that a removal may cost; 0.5 by default.
+    feature_groups : list of ids, list of lists, or dict, optional
+        Features that are selected together, as the one-hot columns of a category: an id for each
+        column, lists of columns, or a dict of such lists by name. Numbers of features then count
+        groups. See `greedy_path`.
+    feature_costs : list of float, or dict, optional
+        What features cost: each step then takes what lowers the loss most for each unit of cost.
+    budget : float, optional
+        With `feature_costs`: the features selected cost no more together.
     alpha_rule : {"nested", "joint", "all_features"}, default="nested"
         How one of several penalties is chosen: by outer folds in which the selection is made anew
         (honest), by the criterion's own loss (optimistic), or with all features, as in the paper.
     alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
         The outer folds; by default those of `cv`, or 5 for leave-one-out.
-    refit_alpha : "same", "loo" or float, optional
+    refit_alpha : "same", "loo", "cv" or float, optional
         Penalty of the model on the chosen features: that of the search, the best one by exact
-        leave-one-out on these features (the default with ``alpha="auto"``), or a number.
+        leave-one-out on these features (the default with ``alpha="auto"``), the best one by the
+        folds of `cv`, or a number.
     size_rule : {"min", "1se"}, default="min"
         For "auto": the size of smallest loss, or the smallest size within one standard error of
         the paired difference from it. With the nested rule the losses are those of the outer folds.
@@ -81,9 +91,9 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         Mask of the chosen features.
     ranking_ : ndarray of int of shape (n,)
         Place of each feature on the path (1 is the first chosen); features not on the path share
-        the place after the last.
+        the place after the last, those of a group have the same.
     n_features_ : int
-        k.
+        How many features; with `feature_groups` how many groups.
     alpha_ : float
         Penalty of the search.
     path_ : SelectionPath
@@ -199,9 +209,10 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
 
     Parameters
     ----------
-    n_features_to_select : int, float or "auto", default="auto"
+    n_features_to_select : int, float, "auto" or None, default="auto"
         How many features, forced ones included: a number, a share of all features in (0, 1], or
-        "auto", by `size_rule`.
+        "auto", by `size_rule`. With `feature_groups` groups are counted. None, with a `budget`: as
+        many as it pays for.
     alpha : float, list of float, or "auto", default="auto"
         Ridge penalty of the search, greater than 0: a number, or several of which `alpha_rule`
         chooses one. "auto" is 7 values in the data's own scale.
@@ -223,14 +234,23 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         Which way the search goes; docs/directions.md says when to use which.
     backward_ratio : float, optional
         For direction "foba": the share of the last gain that a removal may cost; 0.5 by default.
+    feature_groups : list of ids, list of lists, or dict, optional
+        Features that are selected together, as the one-hot columns of a category: an id for each
+        column, lists of columns, or a dict of such lists by name. Numbers of features then count
+        groups. See `greedy_path`.
+    feature_costs : list of float, or dict, optional
+        What features cost: each step then takes what lowers the loss most for each unit of cost.
+    budget : float, optional
+        With `feature_costs`: the features selected cost no more together.
     alpha_rule : {"nested", "joint", "all_features"}, default="nested"
         How one of several penalties is chosen: by outer folds in which the selection is made anew
         (honest), by the criterion's own loss (optimistic), or with all features, as in the paper.
     alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
         The outer folds; by default those of `cv`, or 5 stratified ones for leave-one-out.
-    refit_alpha : "same", "loo" or float, optional
+    refit_alpha : "same", "loo", "cv" or float, optional
         Penalty of the model on the chosen features: that of the search, the best one by exact
-        leave-one-out on these features (the default with ``alpha="auto"``), or a number.
+        leave-one-out on these features (the default with ``alpha="auto"``), the best one by the
+        folds of `cv`, or a number.
     size_rule : {"min", "1se"}, default="min"
         For "auto": the size of smallest loss, or the smallest size within one standard error of
         the paired difference from it. With the nested rule the losses are those of the outer folds.

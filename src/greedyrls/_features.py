@@ -13,8 +13,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _fused
+from ._feature_sets import FeatureSets
+from ._fused_features import (
+    MOST_CHOSEN,
+    TINY_FOURTH,
+    UNKNOWN,
+    Added,
+    Chosen,
+    FusedFeatures,
+    Told,
+    Vectors,
+)
 from ._kernels import Float
 from ._namespace import (
+    address_of,
     floor_at,
     namespace_of,
     numbers_on,
@@ -29,9 +42,6 @@ from ._namespace import (
 # A pivot δ_i this much smaller than A_ii has lost so many digits to cancellation that bounds made
 # from it are not to be trusted: such a candidate is always looked at in the data.
 _TRUSTED_PIVOT = 1e-5
-# A fourth root of a sum of fourth powers that nothing is known of; its square is finite.
-_UNKNOWN = 1e150
-_TINY_FOURTH = 1e-290
 
 
 class Coefficients(NamedTuple):
@@ -61,7 +71,7 @@ class _Seen(NamedTuple):
     anchored: Float  # (t), if there is an anchor
 
 
-class FeatureSpace:
+class FeatureSpace(FeatureSets):
     """The state of the search that lives with the driver.
 
     Vectors of n numbers live where `diagonal` does; what has |S| numbers lives on the host.
@@ -91,8 +101,15 @@ class FeatureSpace:
         # is followed at all:
         self.follows_spread = True
         self.mixed_root = self.place.zeros((t, n))  # at most ‖r∘z_i‖
-        self.fourth_root = self.place.full(n, _UNKNOWN)  # at least (Σ z_i⁴)^¼
+        self.fourth_root = self.place.full(n, UNKNOWN)  # at least (Σ z_i⁴)^¼
         self._doubtful = _TRUSTED_PIVOT * delta
+        # +inf for features that are no candidates; the state's, which it gives here for bounds.
+        self.barred: Float | None = None
+        # Where kernels can be launched: they, once asked for, and X_S'X_S as they leave it.
+        self._can_fuse = t == 1 and _fused.runs_at(self.place)
+        self._kernels: FusedFeatures | None = None
+        if self._can_fuse:
+            self._products = self.place.zeros((capacity, capacity))
         self._L = self.place.empty((capacity, n))
         self._inverse = np.zeros((capacity, capacity))  # of the chosen rows and columns of L
         self._overlap = np.zeros((capacity, capacity))  # q_u·q_s
@@ -105,14 +122,10 @@ class FeatureSpace:
         """Take all that a step changes: δ, ‖z_i‖², τ, r·z_i, and a·z_i if there is an anchor a."""
         t = self.correlation.shape[0]
         self._rows = rows
+        self._kernels = None
         self.delta, self.norms = rows[0, :], rows[1, :]
         self.tau, self.inner = rows[2 : 2 + t, :], rows[2 + t : 2 + 2 * t, :]
         self.anchored: Float | None = rows[2 + 2 * t :, :] if rows.shape[0] > 2 + 2 * t else None
-
-    @property
-    def size(self) -> int:
-        """|S|."""
-        return len(self.selected)
 
     @property
     def L(self) -> Float:
@@ -120,14 +133,84 @@ class FeatureSpace:
         return self._L[: self.size, :]
 
     @property
+    def fused(self) -> FusedFeatures | None:
+        """Kernels for these vectors, if there are any."""
+        if not self._can_fuse or self.barred is None or self._L.shape[0] > MOST_CHOSEN:
+            return None
+        if self._kernels is None:
+            self._kernels = FusedFeatures(
+                Vectors(
+                    self._rows,
+                    self._floors,
+                    self._floor,
+                    self._doubtful,
+                    self.barred,
+                    self._L,
+                    self._products,
+                    (self.mixed_root, self.fourth_root) if self.follows_spread else None,
+                )
+            )
+        return self._kernels
+
+    @property
+    def of_chosen(self) -> Chosen:
+        """What the kernels need of the chosen features; for one target."""
+        s = self.size
+        return Chosen(self._inverse[:s, :s], self._penalties[:s], self._weights[:s, 0])
+
+    @property
+    def overlap(self) -> Float:
+        """q_u·q_s, (|S| × |S|)."""
+        return self._overlap[: self.size, : self.size]
+
+    @property
+    def chosen(self) -> NDArray[np.intp]:
+        """The chosen features as an array."""
+        return self._chosen[: self.size]
+
+    def note(self, index: int) -> None:
+        """A feature was added by kernels: what the host has of it; `land` is to follow."""
+        s = self.size
+        if s:
+            self._waiting.append((s, self._products[s, :s]))
+        self._gram[s, s] = self._squares[index]
+        self._chosen[s] = index
+        self.selected.append(index)
+        self._seen = {}
+
+    def land(self, known: Chosen, overlap: Float) -> None:
+        """Take what has |S| numbers after kernels have added some features."""
+        s = self.size
+        self._inverse[:s, :s] = known.inverse
+        self._penalties[:s] = known.penalties
+        self._weights[:s, 0] = known.weights
+        self._overlap[:s, :s] = overlap
+
+    def saw(self, told: Told) -> None:
+        """Keep what kernels told of candidates: one of them is likely added next."""
+        self._seen = {
+            index: _Seen(told.factor[:, place], float(told.delta[place]), told.anchored[:, place])
+            for place, index in enumerate(told.indices.tolist())
+        }
+
+    @property
     def gram(self) -> Float:
         """X_S'X_S without the penalty, in the order of choice."""
+        self._fetch_products()
+        return self._gram[: self.size, : self.size]
+
+    def _fetch_products(self) -> None:
+        """Have all of it on the host."""
         if self._waiting:
             rows = to_host(*(row for _, row in self._waiting))
             for (s, _), row in zip(self._waiting, rows, strict=True):
                 self._gram[s, :s] = self._gram[:s, s] = row
             self._waiting = []
-        return self._gram[: self.size, : self.size]
+
+    @property
+    def inverse(self) -> Float:
+        """L_SS⁻¹, (|S| × |S|) lower triangular: its product with X_S' has the q_s as rows."""
+        return self._inverse[: self.size, : self.size]
 
     def coefficients(self, indices: NDArray[np.intp]) -> Coefficients:
         """β and the penalty terms of some candidates: O(|S|² c)."""
@@ -206,7 +289,10 @@ class FeatureSpace:
         s = self.size
         on_pivots = self._of_chosen(products) @ self._inverse[:s, :s].T
         anchored = products - to_device(self.place, on_pivots)[0] @ self._L[:s, :]
-        self._set_rows(stacked([self._rows[: 2 + 2 * len(on_pivots), :], anchored]))
+        if self.anchored is None:
+            self._set_rows(stacked([self._rows, anchored]))
+        else:
+            self.anchored[:, :] = anchored
         self._seen = {}
 
     def _of_chosen(self, values: Float) -> Float:
@@ -227,11 +313,11 @@ class FeatureSpace:
         """Take Σ r² z² (t × c) and Σ z⁴ (c) of candidates that were scored."""
         put(self.mixed_root, indices, np.sqrt(mixed))
         put(self.fourth_root, indices, np.sqrt(np.sqrt(fourth)))
-        if not (fourth.min() > _TINY_FOURTH and fourth.max() < np.inf):
+        if not (fourth.min() > TINY_FOURTH and fourth.max() < np.inf):
             # Fourth powers that underflow or overflow tell nothing.
-            lost = indices[~((fourth > _TINY_FOURTH) & (fourth < np.inf))]
+            lost = indices[~((fourth > TINY_FOURTH) & (fourth < np.inf))]
             put(self.mixed_root, lost, 0.0)
-            put(self.fourth_root, lost, _UNKNOWN)
+            put(self.fourth_root, lost, UNKNOWN)
 
     def untrusted(self) -> NDArray[np.bool_]:
         """Candidates whose pivot is mostly rounding."""
@@ -260,20 +346,23 @@ class FeatureSpace:
         slopes = self._slopes(
             norm / delta, step, inner / root, self.anchor_along(index, norm), root
         )
-        left, slopes = to_device(self.place, left, slopes)
-        products = self._products(index, left, column, root)
-        row = products[0, :]
-        row[index] = -root
-        self._L[s, :] = -row
-        self._update_candidates(products, slopes)
-        if self.follows_spread:
-            self._update_spread(row, step, np.sqrt(mixed / delta), fourth**0.25 / root)
-
+        kernels = self.fused
+        if kernels is None:
+            self._move_plainly(index, column, left, slopes, root)
+            if self.follows_spread:
+                self._update_spread(step, np.sqrt(mixed / delta), fourth**0.25 / root)
+            self._keep_products(column)
+        else:
+            lost, q_fourth = abs(float(step[0])) * fourth**0.25 / root, fourth**0.25 / root
+            rest = math.sqrt(mixed[0] / delta) + lost * q_fourth
+            numbers = s, index, root, lost, rest, q_fourth, float(address_of(column))
+            kernels.follow(column, Added(*numbers, slopes, left, self._chosen[:s]))
+            if s:
+                self._waiting.append((s, self._products[s, :s]))
         self._inverse[s, :s] = beta / -root
         self._inverse[s, s] = 1.0 / root
         self._overlap[s, :s] = self._overlap[:s, s] = overlap
         self._overlap[s, s] = norm / delta
-        self._keep_products(column)
         self._gram[s, s] = self._squares[index]
         self._weights[:s] -= beta[:, None] * rho
         self._weights[s] = rho
@@ -289,7 +378,18 @@ class FeatureSpace:
         overlap: Float = on_chosen - self._overlap[:s, :s] @ on_chosen
         return overlap
 
-    def _products(self, index: int, left: Float, column: Float, root: float) -> Float:
+    def _move_plainly(
+        self, index: int, column: Float, left: Float, slopes: Float, root: float
+    ) -> None:
+        """A row of L, and what candidates lose, an operation at a time."""
+        left, slopes = to_device(self.place, left, slopes)
+        products = self._pivot_products(index, left, column, root)
+        row = products[0, :]
+        row[index] = -root
+        self._L[self.size, :] = -row
+        self._update_candidates(products, slopes)
+
+    def _pivot_products(self, index: int, left: Float, column: Float, root: float) -> Float:
         """−l and −q·z_i of all features, (2 × n).
 
         left (2 × |S|) is l_b/√δ_b, without and with q·q_s; q·z_i = l_i − Σ_s (q·q_s) l_is, since
@@ -346,54 +446,31 @@ class FeatureSpace:
         else:
             self._rows[:2, :] = floor_at(both, self._floors)
 
-    def _update_spread(self, row: Float, step: Float, r_q: Float, q_fourth: float) -> None:
+    def _update_spread(self, step: Float, r_q: Float, q_fourth: float) -> None:
         """‖r∘z_i‖ from below and ‖z_i‖₄ from above, as r ← r − t q and z_i ← z_i − l_i q.
 
         The first loses at most ‖t q∘z_i‖ ≤ |t| ‖q‖₄ ‖z_i‖₄ and ‖(r − t q)∘l_i q‖.
         """
+        row = self._L[self.size, :]  # of the feature that is being added
         size = namespace_of(row).abs(row)
         lost = np.abs(step) * q_fourth
         self.mixed_root -= self.column(lost) * self.fourth_root
         self.mixed_root -= self.column(r_q + lost * q_fourth) * size
-        self.mixed_root = floor_at(self.mixed_root, 0.0)
+        if self.place.is_host:
+            floor_at(self.mixed_root, 0.0)
+        else:
+            self.mixed_root[:, :] = floor_at(self.mixed_root, 0.0)
         size *= q_fourth
         self.fourth_root += size
-
-    def rebuild(self, columns: Float) -> None:
-        """Everything anew from the chosen features' Gram columns (|S| × n): drift is gone."""
-        s = self.size
-        xp = self.place.xp
-        A = self._of_chosen(columns)
-        A = 0.5 * (A + A.T)
-        self._gram[:s, :s] = A
-        self._waiting = []
-        self._seen = {}
-        penalties = self._penalties[:s]
-        factor: Any = np.linalg.cholesky(A + np.diag(penalties))
-        inverse: Any = np.tril(np.linalg.inv(factor))
-        self._inverse[:s, :s] = inverse
-        correlation = self._of_chosen(self.correlation)
-        weights = self._weights[:s] = inverse.T @ (inverse @ correlation.T)
-        self._overlap[:s, :s] = inverse @ A @ inverse.T
-        there, on_pivots, back, shrunk = to_device(
-            self.place, inverse, correlation @ inverse.T, inverse.T, weights.T * penalties
-        )
-        L = there @ columns
-        put(L, np.array(self.selected, dtype=np.intp), factor.T)
-        self._L[:s, :] = L
-        beta = back @ L
-        delta = xp.maximum(self.diagonal + self._floor - xp.sum(L * L, axis=0), self._floor)
-        tau = self.correlation - on_pivots @ L
-        inner = tau - shrunk @ beta
-        (roots,) = to_device(self.place, np.sqrt(penalties)[:, None])
-        beta = beta * roots
-        norms = floor_at(delta - self._floor - xp.sum(beta * beta, axis=0), 0.0)
-        self._set_rows(stacked([delta[None, :], norms[None, :], tau, inner]))
 
     def _grow(self) -> None:
         """Room for twice as many chosen features."""
         old, n = self._L.shape
         room = (0, max(16, old))
+        if self._can_fuse:
+            self._fetch_products()
+            self._products = self.place.zeros((old + room[1], old + room[1]))
+            self._kernels = None
         self._L = self.place.xp.concat([self._L, self.place.empty((room[1], n))])
         self._inverse = np.pad(self._inverse, room)
         self._overlap = np.pad(self._overlap, room)

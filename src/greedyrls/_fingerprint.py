@@ -49,6 +49,12 @@ def identity_of(problem: Problem, plan: Plan, request: Request) -> Identity:
     if plan.direction.name != "forward":
         parameters |= {"direction": plan.direction.name, "backward_ratio": plan.direction.ratio}
 
+    if problem.groups is not None:
+        wide = [list(group) for group in problem.groups if len(group) > 1]
+        parameters |= {"feature_groups": wide}
+    if problem.costs is not None:
+        parameters |= {"feature_costs": problem.costs.tolist(), "budget": problem.budget}
+
     def fingerprint() -> Fingerprint:
         names = problem.feature_names
         X, y, weights = _data_digests(problem)

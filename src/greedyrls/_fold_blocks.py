@@ -26,6 +26,7 @@ from ._fold_answers import (
     SplitSums,
     StepSums,
 )
+from ._fused_sets import RowSets, can_fuse, set_products, set_sums
 from ._held_out import HeldOutRows, padded
 from ._kernels import Float
 from ._losses import Loss
@@ -41,6 +42,7 @@ from ._namespace import (
     to_device,
     to_host,
 )
+from ._row_order import FoldMembers, numbers_on_device, rows_of
 from ._sparse import SparseMatrix
 
 # Elements of X sorted by set at a time: each set's share should still be a matrix product worth
@@ -54,7 +56,7 @@ _SHIFT_COLUMNS = 1024
 
 Rows = NDArray[np.intp]
 # Some rows of X, less the shift.
-Part = Float | SparseMatrix | DeviceMatrix
+PartOfRows = Float | SparseMatrix | DeviceMatrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +66,15 @@ class FoldBlock:
     X: Matrix
     raw: Float  # (rows × t) the targets as given
     weights: Float  # (rows)
-    sets: tuple[Rows | None, ...]  # None: all rows
+    sets: tuple[Rows | FoldMembers | None, ...]  # None: all rows
     trains: tuple[Rows, ...]  # the training rows of each split; () where all are complements
     Y: Float  # (rows × t) less their shift
     shift: Float
     splits: tuple[HeldOutRows, ...] = ()
     # Each set's rows of a sparse X, or their numbers on a device: caches.
     parts: dict[int, SparseMatrix] = field(default_factory=dict)
-    numbers: dict[int, Any] = field(default_factory=dict)
+    numbers: dict[int, list[Any]] = field(default_factory=dict)  # by how many sets there are
+    row_sets: dict[int, RowSets] = field(default_factory=dict)
 
     @classmethod
     def from_rows(
@@ -79,7 +82,7 @@ class FoldBlock:
         X: Matrix,
         Y: Float,
         weights: Float | None,
-        sets: tuple[Rows | None, ...],
+        sets: tuple[Rows | FoldMembers | None, ...],
         trains: tuple[Rows, ...],
     ) -> FoldBlock:
         """Before anything is shifted."""
@@ -122,18 +125,20 @@ class FoldBlock:
 
     def with_sets(self, sets: Sequence[int]) -> FoldBlock:
         """The block that also sums the training rows of some splits for themselves."""
-        return replace(self, sets=(*self.sets, *(self._train(split) for split in sets)))
+        return replace(self, sets=(*self.sets, *(self.train_rows(split) for split in sets)))
 
-    def _train(self, split: int) -> Rows:
+    def train_rows(self, split: int) -> Rows:
         """The training rows of a split."""
         if self.trains:
             return self.trains[split]
-        is_held_out = np.zeros(self.raw.shape[0], dtype=bool)
-        is_held_out[self.sets[split]] = True
+        is_held_out, tested = np.zeros(self.raw.shape[0], dtype=bool), self.sets[split]
+        is_held_out[slice(None) if tested is None else rows_of(tested)] = True
         return np.flatnonzero(~is_held_out)
 
     def set_sums(self) -> SetSums:
         """Sums over each set of rows: one pass."""
+        if isinstance(self.X, DeviceMatrix) and can_fuse(self.X):
+            return set_sums(self.X, self._row_sets(self.X), self.Y, self.weights, self.shift)
         sets, n, t = len(self.sets), self.X.shape[1], self.Y.shape[1]
         zeros, xp = place_of(self.X).zeros, namespace_of(self.Y)
         sums = SetSums(
@@ -145,8 +150,8 @@ class FoldBlock:
             zeros((sets, t)),
         )
 
-        def add(place: int, rows: Rows, x: Part) -> None:
-            w, y = take_rows(self.weights, rows), take_rows(self.Y, rows)
+        def add(place: int, rows: Rows, x: PartOfRows) -> None:
+            w, y = _rows_of(self.weights, rows), _rows_of(self.Y, rows)
             weighted = y * w[:, None]
             sums.weight[place] += xp.sum(w)
             sums.y[place, :] += xp.sum(weighted, axis=0)
@@ -165,16 +170,19 @@ class FoldBlock:
             sums.xx[place, :] += squares
 
         with np.errstate(over="ignore", invalid="ignore"):
-            self._visit(add)
+            self.visit(add)
         return sums
 
     def products(self, order: NDArray[np.intp]) -> SetProducts:
         """Σ w x_b x_i over each set of rows, X less its shift: one pass."""
+        if isinstance(self.X, DeviceMatrix) and can_fuse(self.X):
+            known = (self._row_sets(self.X), order, self.weights, self.shift)
+            return SetProducts(set_products(self.X, *known))
         values = place_of(self.X).zeros((len(order), len(self.sets), self.X.shape[1]))
 
-        def add(place: int, rows: Rows, x: Part) -> None:
+        def add(place: int, rows: Rows, x: PartOfRows) -> None:
             if isinstance(x, SparseMatrix | DeviceMatrix):
-                own = x.columns(order) * take_rows(self.weights, rows)
+                own = x.columns(order) * _rows_of(self.weights, rows)
                 values[:, place, :] += x.product(own)
             else:
                 chosen = x[:, order] * self.weights[rows][:, None]
@@ -182,10 +190,10 @@ class FoldBlock:
 
         if isinstance(self.X, FileMatrix):
             self.X.take_along(order.tolist())
-        self._visit(add)
+        self.visit(add)
         return SetProducts(values)
 
-    def _visit(self, add: Callable[[int, Rows, Part], None]) -> None:
+    def visit(self, add: Callable[[int, Rows, PartOfRows], None]) -> None:
         """One pass: `add` gets each set's rows of each tile, less the shift, to use as it likes."""
         X = self.X
         if isinstance(X, DeviceMatrix):
@@ -193,8 +201,9 @@ class FoldBlock:
             return
         if isinstance(X, SparseMatrix):
             for place, rows in enumerate(self.sets):
-                every = np.arange(len(self.weights)) if rows is None else rows
-                add(place, every, self._part(X, place, rows))
+                own = None if rows is None else rows_of(rows)
+                every = np.arange(len(self.weights)) if own is None else own
+                add(place, every, self._part(X, place, own))
             return
         is_shifted = bool(self.shift.any())
         # Memory that is used again and again needs to be made only once.
@@ -204,8 +213,9 @@ class FoldBlock:
                 if rows is None:
                     some = np.arange(top, end)
                 else:
-                    first, last = np.searchsorted(rows, (top, end))
-                    some = rows[first:last]
+                    own = rows_of(rows)
+                    first, last = np.searchsorted(own, (top, end))
+                    some = own[first:last]
                 if len(some) > len(buffer):
                     buffer = np.empty((len(some), X.shape[1]), dtype=X.dtype)
                 if len(some):
@@ -215,18 +225,30 @@ class FoldBlock:
                         x -= self.shift
                     add(place, some, x)
 
-    def _visit_on_device(self, X: DeviceMatrix, add: Callable[[int, Rows, Part], None]) -> None:
-        """`_visit` with all rows of a set at once."""
+    def _visit_on_device(
+        self, X: DeviceMatrix, add: Callable[[int, Rows, PartOfRows], None]
+    ) -> None:
+        """`visit` with all rows of a set at once."""
         (shift,) = to_device(X.place, self.shift)
-        for place, rows in enumerate(self.sets):
-            if place not in self.numbers:
-                every = np.arange(X.shape[0]) if rows is None else rows
-                self.numbers[place] = numbers_on(X.place, every)
-            where = self.numbers[place]
-            taken = X.values if rows is None else take_rows(X.values, where)
+        for place, where in enumerate(self._on_device(X)):
+            taken = _rows_of(X.values, where)
             if self.shift.any():
                 taken = as_float(taken) - shift
             add(place, where, DeviceMatrix(taken))
+
+    def _on_device(self, X: DeviceMatrix) -> list[Any]:
+        """The rows of all sets, as numbers there or slices."""
+        count = len(self.sets)
+        if count not in self.numbers:
+            self.numbers[count] = numbers_on_device(X.place, self.sets, X.shape[0])
+        return self.numbers[count]
+
+    def _row_sets(self, X: DeviceMatrix) -> RowSets:
+        """All sets, one after the other."""
+        count = len(self.sets)
+        if count not in self.row_sets:
+            self.row_sets[count] = RowSets.of(X, self._on_device(X))
+        return self.row_sets[count]
 
     def _array(self) -> NDArray[Any]:
         """X, which is an array here."""
@@ -258,20 +280,34 @@ class FoldBlock:
         place = place_of(self.X)
         tests = [rows for rows in self.sets[: len(target_means)] if rows is not None]
         known = (self.weights, self.raw, self.Y)
-        if place.is_host:
-            splits = tuple(
-                HeldOutRows.at_the_start(place, rows[None], None, *known, means[None], limit)
-                for rows, means in zip(tests, target_means, strict=True)
-            )
-        else:
-            rows, has_row = padded(tests)
+        splits: tuple[HeldOutRows, ...]
+        if isinstance(self.X, DeviceMatrix):
+            sets = self._on_device(self.X)[: len(tests)]
+            rows, has_row = padded(place, sets, [len(test) for test in tests])
             splits = (HeldOutRows.at_the_start(place, rows, has_row, *known, target_means, limit),)
+        else:
+            splits = tuple(
+                HeldOutRows.at_the_start(
+                    place, rows_of(test)[None], None, *known, means[None], limit
+                )
+                for test, means in zip(tests, target_means, strict=True)
+            )
+        return replace(self, splits=splits)
+
+    def with_room(self, capacity: int) -> FoldBlock:
+        """The block with room for so many columns of the held-out rows of all splits."""
+        return replace(self, splits=tuple(split.with_room(capacity) for split in self.splits))
+
+    def noted(self, selected: tuple[int, ...]) -> FoldBlock:
+        """The block after features were added in the memory of its held-out rows."""
+        splits = tuple(replace(split, selected=selected) for split in self.splits)
         return replace(self, splits=splits)
 
     def _shared_out(self, *values: Float) -> Iterator[tuple[HeldOutRows, list[Float]]]:
         """The held-out rows, and their part of arrays for all splits (K × …), where they are."""
         first = 0
-        own = to_device(place_of(self.X), *values)
+        is_there = not isinstance(values[0], np.ndarray)
+        own = list(values) if is_there else to_device(place_of(self.X), *values)
         for split in self.splits:
             last = first + split.rows.shape[0]
             yield split, [array[first:last, ...] for array in own]
@@ -323,7 +359,7 @@ class FoldBlock:
         beta (|S|) are its coefficients on these, w (|S| × t) those of the model.
         """
         place = place_of(self.X)
-        rows = numbers_on(place, self._train(split))
+        rows = numbers_on(place, self.train_rows(split))
         means, target_means, beta, w = to_device(place, means, target_means, beta, w)
         parts = []
         for places, x in self.tiles_of(rows, columns):
@@ -356,7 +392,7 @@ class FoldBlock:
         return SplitSums(values)
 
     @staticmethod
-    def _shares(loss: Loss, split: HeldOutRows, factors: Float) -> Float:
+    def shares(loss: Loss, split: HeldOutRows, factors: Float) -> Float:
         """e_j = w_j × the factor of its stratum (strata)."""
         shares: Float = split.weights[0] * factors[loss.strata(split.y[0].T)]
         return shares
@@ -382,12 +418,12 @@ class FoldBlock:
     def candidate_losses(self, loss: Loss, factors: Float, candidates: Candidates) -> SplitSums:
         """Σ e ℓ of each split with each of some candidates added, (K × c), tile by tile."""
         shares = [
-            self._shares(loss, split, own) for split, own in zip(self.splits, factors, strict=True)
+            self.shares(loss, split, own) for split, own in zip(self.splits, factors, strict=True)
         ]
         indices, means, beta, rho = candidates
         totals = np.zeros((len(self.splits), len(indices)))
         name = loss.name.removeprefix("balanced_")
-        for number, places, x in self._tiles_of_splits(indices):
+        for number, places, x in self.tiles_of_splits(indices):
             split = self.splits[number]
             x -= means[number]
             for some, columns in split.chosen(self.column, places):
@@ -398,7 +434,7 @@ class FoldBlock:
             )
         return SplitSums(totals)
 
-    def _tiles_of_splits(self, columns: NDArray[np.intp]) -> Iterator[tuple[int, slice, Float]]:
+    def tiles_of_splits(self, columns: NDArray[np.intp]) -> Iterator[tuple[int, slice, Float]]:
         """`tiles_of` the held-out rows of each split, with the number of the split.
 
         A file is read once for all of them, unless the columns are there already.
@@ -441,6 +477,11 @@ class FoldBlock:
             x = taken.astype(np.float64, order="C", copy=False)
             x -= shift
             yield places, x
+
+
+def _rows_of(values: Any, rows: Any) -> Any:
+    """Some rows of an array, by their numbers or as a slice."""
+    return values[rows, ...] if isinstance(rows, slice) else take_rows(values, rows)
 
 
 def _row_tiles(X: NDArray[Any] | FileMatrix) -> Iterator[tuple[int, int, NDArray[Any]]]:

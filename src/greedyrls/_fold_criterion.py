@@ -7,6 +7,8 @@ tile of rows at a time.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,13 +44,17 @@ class FoldLoss:
             tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
         return choose_among(candidates, losses, tolerances, n_runners_up)
 
+    def least(self, state: FoldState) -> float:
+        """Nothing is known of the losses before they are computed."""
+        return -math.inf
+
     @staticmethod
     def _squared(
         state: FoldState, candidates: NDArray[np.intp], n_runners_up: int
     ) -> tuple[Float, Float]:
         """Mean losses and tolerances of ties, from feature space; the smallest ones from rows."""
         weight = state.total_test_weight * state.problem.n_targets
-        by_target = state.space.losses()[:, :, candidates].sum(axis=0)
+        by_target = state.held_out_sums(candidates)
         np.maximum(by_target, 0.0, out=by_target)
         losses = by_target.sum(axis=0) / weight
         tolerances = tie_tolerances(by_target, state.target_energy) / weight
@@ -64,12 +70,10 @@ class FoldLoss:
 def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     """Held-out losses of some candidates from the rows, (c): one pass over the held-out rows."""
     state.exact_evaluations += len(candidates)
-    space = state.space
-    beta = space.coefficients(candidates)
-    rho = space.tau[:, :, candidates] / space.delta[:, None, candidates]
+    state.settle()
     if 2 * len(candidates) > state.problem.n_features:  # single columns are not counted
         state.rows.passes += 1
-    some = Candidates(candidates, space.means[:, candidates], beta, rho)
+    some = state.space.candidates(candidates)
     loss = state.criterion_loss
     if isinstance(state.problem.X, DeviceMatrix):
         squares = state.rows.total(ask("squared_losses", some)).values

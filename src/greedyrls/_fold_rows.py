@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from ._crew import Alone, Crew, Handle, ask
+from ._device import DeviceMatrix
 from ._fold_answers import SetSums
 from ._fold_blocks import FoldBlock
 from ._folds import Folds
 from ._kernels import Float
-from ._namespace import to_host
+from ._namespace import Array, to_host
 from ._problem import Problem, report_non_finite
 
 # Where the rows that a split leaves out have so many times the squares of those that it trains on,
@@ -46,7 +47,8 @@ def local_block(problem: Problem, folds: Folds, is_partition: bool) -> FoldBlock
     """All rows of a problem in memory (or in a file) as one block."""
     # Row sets that are summed: the test rows of each split, training rows that are not the
     # complement, and all rows unless these are the sum of the test sets.
-    tests = tuple(split.test for split in folds.splits)
+    on_device = isinstance(problem.X, DeviceMatrix)  # which sorts rows itself
+    tests = tuple(split.tested if on_device else split.test for split in folds.splits)
     direct = tuple(split.given for split in folds.splits if split.given is not None)
     trains = tuple(split.train for split in folds.splits) if direct else ()
     every = () if is_partition else (None,)
@@ -160,9 +162,14 @@ class FoldRows:
 
     def products(self, indices: Sequence[int]) -> Float:
         """Σ w x_b x_i over each set of rows, X less its shift: (B × sets × n), one pass."""
-        self.passes += 1
-        values: Float = self.total(ask("products", np.array(indices, dtype=np.intp))).values
+        (values,) = to_host(self.products_there(indices))
         return values
+
+    def products_there(self, indices: Sequence[int]) -> Array:
+        """The same, left where X is."""
+        self.passes += 1
+        question = ask("products", np.array(indices, dtype=np.intp))
+        return self._crew.total(question, self._blocks).values
 
     def by_split(self, values: Float) -> tuple[Float, Float, Float]:
         """From sums over the sets (sets × …) to the training and test rows of each split (K × …),

@@ -6,7 +6,7 @@ import numbers
 import reprlib
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +17,10 @@ from sklearn.model_selection import (
     StratifiedGroupKFold,
     StratifiedKFold,
 )
+from sklearn.utils import check_random_state
 
 from ._kernels import Float
+from ._row_order import FoldMembers, RowOrder, rows_of
 
 Rows = NDArray[np.intp]
 
@@ -32,9 +34,14 @@ _ALLOWED = (
 class Split:
     """Rows to train on and rows to test on; none is in both."""
 
-    test: Rows  # sorted row numbers
+    tested: Rows | FoldMembers  # sorted row numbers
     given: Rows | None  # to train on, sorted; None: exactly all rows that are not in test
     n_samples: int
+
+    @property
+    def test(self) -> Rows:
+        """Sorted row numbers."""
+        return rows_of(self.tested)
 
     @property
     def is_complement(self) -> bool:
@@ -56,6 +63,14 @@ class Split:
             return int(np.count_nonzero(counted[self.given]))
         return int(np.count_nonzero(counted) - np.count_nonzero(counted[self.test]))
 
+    @property
+    def where(self) -> Rows | slice:
+        """The test rows; as a slice where they follow each other."""
+        first = int(self.test[0]) if len(self.test) else 0
+        if len(self.test) and int(self.test[-1]) - first + 1 == len(self.test):
+            return slice(first, first + len(self.test))
+        return self.test
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Folds:
@@ -73,15 +88,23 @@ class Folds:
     @property
     def n_tested(self) -> int:
         """How many rows are tested, with repetitions."""
-        return sum(len(split.test) for split in self.splits)
+        return sum(len(split.tested) for split in self.splits)
 
     @property
     def is_partition(self) -> bool:
         """Whether every row is tested exactly once, on a model of all rows not tested with it."""
-        tested = np.zeros(self.n_samples, dtype=np.intp)
+        if self.n_tested != self.n_samples or not all(split.is_complement for split in self.splits):
+            return False
+        orders = {
+            split.tested.order if isinstance(split.tested, FoldMembers) else None
+            for split in self.splits
+        }
+        if len(orders) == 1 and None not in orders:
+            return True  # as many tests as rows, of different folds
+        is_tested = np.zeros(self.n_samples, dtype=bool)
         for split in self.splits:
-            tested[split.test] += 1
-        return bool((tested == 1).all()) and all(split.is_complement for split in self.splits)
+            is_tested[split.where] = True
+        return bool(is_tested.all())  # as many tests as rows: none is tested twice
 
     @property
     def overlap(self) -> float:
@@ -132,7 +155,7 @@ def make_folds(
         pair if isinstance(pair, Split) else _make_split(pair, n_samples, number)
         for number, pair in enumerate(pairs)
     )
-    _check_parts(splits, np.ones(n_samples, dtype=bool) if weights is None else weights > 0, labels)
+    _check_parts(splits, n_samples, None if weights is None else weights > 0, labels)
     return Folds(splits, n_samples, description)
 
 
@@ -161,10 +184,10 @@ def _k_fold_pairs(
     if len(used) == n_samples:
         return pairs, description
     fold_of = np.zeros(n_samples, dtype=np.intp)
-    for number, (_, test) in enumerate(pairs):
-        fold_of[used[test]] = number
-    folds = range(len(pairs))
-    return [Split(np.flatnonzero(fold_of == fold), None, n_samples) for fold in folds], description
+    for number, pair in enumerate(pairs):
+        fold_of[used[pair.test]] = number
+    members = RowOrder(fold_of, len(pairs)).members()
+    return [Split(test, None, n_samples) for test in members], description
 
 
 def _k_folds(
@@ -203,10 +226,16 @@ def _splitter_pairs(
     if isinstance(splitter, type):
         name = splitter.__name__
         raise TypeError(f"cv is the class {name}; pass an instance of it, such as {name}().")
+    if type(splitter) is KFold and groups is None and splitter.n_splits <= n_samples:
+        return _k_fold_splits(splitter, n_samples)
     try:
         if groups is None and isinstance(splitter, StratifiedGroupKFold):
             raise ValueError("groups is None")  # it would take None for a group of its own
-        return list(splitter.split(np.zeros((n_samples, 1)), target, groups))
+        pairs = list(splitter.split(np.zeros((n_samples, 1)), target, groups))
+        if type(splitter) in (StratifiedKFold, GroupKFold, StratifiedGroupKFold):
+            # Sorted rows, and all others: there is nothing to check.
+            return [Split(np.sort(test), None, n_samples) for _, test in pairs]
+        return pairs
     except ValueError as error:
         problem = f"cannot split the {n_samples} rows: {error}"
         if groups is None and "groups" in str(error) and "None" in str(error):
@@ -216,6 +245,19 @@ def _splitter_pairs(
                 "or use a splitter without groups, such as KFold."
             )
         raise ValueError(f"cv={_describe(splitter)} {problem}") from error
+
+
+def _k_fold_splits(splitter: KFold, n_samples: int) -> list[Split]:
+    """What `KFold` gives; it would write down the training rows of each, too."""
+    rows = np.arange(n_samples)
+    if not splitter.shuffle:
+        return [Split(test, None, n_samples) for test in np.array_split(rows, splitter.n_splits)]
+    check_random_state(splitter.random_state).shuffle(rows)
+    fold_of = np.empty(n_samples, dtype=np.uint16 if splitter.n_splits < 1 << 16 else np.intp)
+    for fold, test in enumerate(np.array_split(rows, splitter.n_splits)):
+        fold_of[test] = fold
+    members = RowOrder(fold_of, splitter.n_splits).members()
+    return [Split(test, None, n_samples) for test in members]
 
 
 def _with_words(splitter: Any) -> tuple[Any, str]:
@@ -253,18 +295,23 @@ def _given_pairs(cv: Any, n_samples: int, *, has_groups: bool) -> tuple[list[Any
     unordered = isinstance(cv, Mapping | Set)
     if unordered or not isinstance(cv, Iterable) or (isinstance(cv, np.ndarray) and cv.ndim == 0):
         raise TypeError(f"cv must be {_ALLOWED}; got {reprlib.repr(cv)}.")
-    items = list(cv)  # a generator can be read only once
-    are_ids = all(_is_single(item) for item in items)
+    # A generator can be read only once; an array of numbers is not looked at one by one.
+    items = [] if _are_numbers(cv) else list(cv)
+    are_ids = _are_numbers(cv) or all(_is_single(item) for item in items)
     if has_groups:
         kind = "fold ids" if are_ids else "(train, test) pairs"
         raise ValueError(
             f"groups cannot be used together with {kind}: {kind} already say which rows go "
             "together. Leave out groups, or pass a splitter such as GroupKFold as cv."
         )
-    if are_ids and items:
+    if are_ids and (items or (_are_numbers(cv) and len(cv))):
         pairs = _id_pairs(cv if isinstance(cv, np.ndarray) else items, n_samples)
         return pairs, f"fold ids ({len(pairs)} fold{'s' * (len(pairs) != 1)})"
     return items, f"{len(items)} given split{'s' * (len(items) != 1)}"
+
+
+def _are_numbers(cv: Any) -> TypeGuard[NDArray[Any]]:
+    return isinstance(cv, np.ndarray) and cv.ndim == 1 and cv.dtype.kind in "biuf"
 
 
 def _is_single(item: Any) -> bool:
@@ -276,7 +323,7 @@ def _is_pair(item: Any) -> bool:
     return is_sequence and len(item) == 2 and not any(_is_single(part) for part in item)
 
 
-def _id_pairs(cv: Any, n_samples: int) -> list[tuple[Rows, Rows]]:
+def _id_pairs(cv: Any, n_samples: int) -> list[Split]:
     """A split for each fold id, in sorted order; rows of the number -1 are never tested."""
     ids = one_per_row(cv, n_samples, "cv")
     if ids.dtype.kind == "b":
@@ -292,14 +339,30 @@ def _id_pairs(cv: Any, n_samples: int) -> list[tuple[Rows, Rows]]:
         raise ValueError(
             f"Fold ids in cv must be whole numbers or strings; row {row} has {ids[row]}."
         )
-    distinct, fold_of = np.unique(ids, return_inverse=True)
+    distinct, fold_of = _distinct(ids)
     if len(distinct) == 1:
         raise ValueError(
             f"Every fold id in cv is {distinct.tolist()[0]!r}: only one fold leaves no training "
             "rows. Use at least 2 different fold ids."
         )
+    members = RowOrder(fold_of, len(distinct)).members()
     tested = [fold for fold, name in enumerate(distinct.tolist()) if name != -1]
-    return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in tested]
+    return [Split(members[fold], None, n_samples) for fold in tested]
+
+
+def _distinct(ids: NDArray[Any]) -> tuple[NDArray[Any], Rows]:
+    """The different ids in sorted order, and which of them each row has."""
+    if ids.dtype.kind in "iu" and len(ids):
+        low, high = int(ids.min()), int(ids.max())
+        if high - low <= len(ids) and abs(low) < 1 << 62:
+            # Counting them is much faster than sorting.
+            places = ids.astype(np.int64) - low
+            is_there = np.bincount(places) > 0
+            if not is_there.all():
+                places = (np.cumsum(is_there) - 1)[places]
+            return np.flatnonzero(is_there) + low, places
+    distinct, fold_of = np.unique(ids, return_inverse=True)
+    return distinct, fold_of
 
 
 def one_per_row(values: Any, n_samples: int, name: str) -> NDArray[Any]:
@@ -391,15 +454,25 @@ def _row_numbers(part: Any, n_samples: int, where: str) -> Rows:
 
 
 def _check_parts(
-    splits: tuple[Split, ...], counted: NDArray[np.bool_], labels: NDArray[Any] | None
+    splits: tuple[Split, ...],
+    n_samples: int,
+    counted: NDArray[np.bool_] | None,
+    labels: NDArray[Any] | None,
 ) -> None:
-    """Each split has rows of positive weight to train on, of every class, and to test on."""
-    note = "" if counted.all() else " with a positive weight"
+    """Each split has rows of positive weight to train on, of every class, and to test on.
+
+    None: all rows have one.
+    """
+    if counted is not None and counted.all():
+        counted = None
+    note = "" if counted is None else " with a positive weight"
     for number, split in enumerate(splits):
-        for count, kind in (
-            (split.n_trained_on(counted), "training"),
-            (np.count_nonzero(counted[split.test]), "test"),
-        ):
+        n_test = len(split.tested)
+        n_train = n_samples - n_test if split.given is None else len(split.given)
+        if counted is not None:
+            n_test = int(np.count_nonzero(counted[split.test]))
+            n_train = split.n_trained_on(counted)
+        for count, kind in ((n_train, "training"), (n_test, "test")):
             if count == 0:
                 raise ValueError(
                     f"Split {number} leaves no {kind} rows{note}; use fewer folds, or other ones."
@@ -407,10 +480,16 @@ def _check_parts(
     if labels is None:
         return
     classes, class_of = np.unique(labels, return_inverse=True)
-    present = np.bincount(class_of[counted], minlength=len(classes)) > 0
+
+    def members(rows: Rows) -> NDArray[np.intp]:
+        """How many of them there are of each class."""
+        own = rows if counted is None else rows[counted[rows]]
+        return np.bincount(class_of[own], minlength=len(classes))
+
+    every = members(np.arange(n_samples))
     for number, split in enumerate(splits):
-        rows = split.train[counted[split.train]]
-        lost = present & (np.bincount(class_of[rows], minlength=len(classes)) == 0)
+        left = every - members(split.test) if split.given is None else members(split.given)
+        lost = (every > 0) & (left == 0)
         if lost.any():
             name = classes.tolist()[int(np.argmax(lost))]
             raise ValueError(

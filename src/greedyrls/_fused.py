@@ -14,7 +14,9 @@ import importlib.util
 from functools import cache
 from typing import Any
 
-from ._namespace import Array
+import array_api_compat
+
+from ._namespace import Array, Place
 
 # Vectors at a time: more would not fit beside their tile of X.
 MOST_VECTORS = 64
@@ -32,6 +34,13 @@ tl: Any = None  # Triton's language, once the kernel is made
 def is_there() -> bool:
     """Whether Triton can be imported."""
     return importlib.util.find_spec("triton") is not None
+
+
+def runs_at(place: Place) -> bool:
+    """Whether kernels can be launched at a place: a GPU of PyTorch's, with Triton."""
+    return (
+        array_api_compat.is_torch_namespace(place.xp) and place.device.type == "cuda" and is_there()
+    )
 
 
 @cache

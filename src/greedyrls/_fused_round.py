@@ -16,8 +16,6 @@ from contextlib import nullcontext
 from functools import cache
 from typing import Any, NamedTuple
 
-import array_api_compat
-
 from . import _fused
 from ._blocks import RowBlock
 from ._device import DeviceMatrix
@@ -37,6 +35,7 @@ _MOST = 16
 _SUMS = 10  # of the statistics
 
 tl: Any = None  # Triton's language, once the kernels are made
+three_sums: Any = None  # what two of them have in common
 
 
 class FusedTerms(NamedTuple):
@@ -60,7 +59,7 @@ class FusedState(NamedTuple):
 @cache
 def _kernels() -> tuple[Any, ...]:
     """The kernels; compiled by Triton when they are first used."""
-    global tl  # names in a kernel are looked up in its module
+    global tl, three_sums  # names in a kernel are looked up in its module
     triton = importlib.import_module("triton")
     tl = importlib.import_module("triton.language")
 
@@ -76,6 +75,8 @@ def _kernels() -> tuple[Any, ...]:
         is_v = v < c
         index = tl.load(numbers + v, mask=is_v, other=0.0).to(tl.int64)
         chosen = tl.load(size).to(tl.int64)
+        if chosen < 0:
+            return  # the search waits for the host: `_flight`
         norms = tl.zeros((candidates,), tl.float64)
         inner = tl.zeros((candidates,), tl.float64)
         along = tl.zeros((candidates,), tl.float64)
@@ -111,6 +112,22 @@ def _kernels() -> tuple[Any, ...]:
         tl.store(place + 2 * candidates, along)
 
     @triton.jit
+    def three_sums(pieces, parts, candidates: tl.constexpr, some: tl.constexpr):
+        """Three sums for every candidate, of the pieces of all programs, in a fixed order."""
+        v = tl.arange(0, candidates)
+        p = tl.arange(0, some)
+        one = tl.zeros((some, candidates), tl.float64)
+        two = tl.zeros((some, candidates), tl.float64)
+        three = tl.zeros((some, candidates), tl.float64)
+        for first in range(0, parts, some):
+            is_p = (first + p < parts)[:, None]
+            place = pieces + (first + p)[:, None] * 3 * candidates + v[None, :]
+            one += tl.load(place, mask=is_p, other=0.0)
+            two += tl.load(place + candidates, mask=is_p, other=0.0)
+            three += tl.load(place + 2 * candidates, mask=is_p, other=0.0)
+        return tl.sum(one, axis=0), tl.sum(two, axis=0), tl.sum(three, axis=0)
+
+    @triton.jit
     def measure(
         pieces, parts, penalty, shrinkage, found, along, c,
         candidates: tl.constexpr, some: tl.constexpr,
@@ -118,18 +135,7 @@ def _kernels() -> tuple[Any, ...]:
         """δ, ρ, ‖z‖², r·z and (a·z)/‖z‖² of all candidates."""
         v = tl.arange(0, candidates)
         is_v = v < c
-        p = tl.arange(0, some)
-        norms = tl.zeros((some, candidates), tl.float64)
-        inner = tl.zeros((some, candidates), tl.float64)
-        on_anchor = tl.zeros((some, candidates), tl.float64)
-        for first in range(0, parts, some):
-            is_p = (first + p < parts)[:, None]
-            place = pieces + (first + p)[:, None] * 3 * candidates + v[None, :]
-            norms += tl.load(place, mask=is_p, other=0.0)
-            inner += tl.load(place + candidates, mask=is_p, other=0.0)
-            on_anchor += tl.load(place + 2 * candidates, mask=is_p, other=0.0)
-        norm = tl.sum(norms, axis=0)
-        product = tl.sum(inner, axis=0)
+        norm, product, on_anchor = three_sums(pieces, parts, candidates, some)
         delta = norm + tl.load(penalty + v, mask=is_v, other=1.0)
         rho = (product + tl.load(shrinkage + v, mask=is_v, other=0.0)) / delta
         place = found + 1 + v
@@ -137,15 +143,17 @@ def _kernels() -> tuple[Any, ...]:
         tl.store(place + 2 * c, rho, mask=is_v)
         tl.store(place + 3 * c, norm, mask=is_v)
         tl.store(place + 4 * c, product, mask=is_v)
-        share = tl.sum(on_anchor, axis=0) / tl.where(norm == 0.0, 1.0, norm)
+        share = on_anchor / tl.where(norm == 0.0, 1.0, norm)
         tl.store(along + v, share, mask=is_v)
 
     @triton.jit
     def lose(
-        Z, r, d, found, pieces, m, tiles, c,
+        Z, r, d, found, size, pieces, m, tiles, c,
         candidates: tl.constexpr, rows: tl.constexpr, with_spread: tl.constexpr,
     ):  # fmt: skip
         """Pieces of the leave-one-out sums, Σ r² z² and Σ z⁴."""
+        if tl.load(size) < 0.0:
+            return
         part = tl.program_id(0)
         v = tl.arange(0, candidates)
         is_v = v < c
@@ -177,20 +185,10 @@ def _kernels() -> tuple[Any, ...]:
         """Losses and spread of all candidates, and the place of the best."""
         v = tl.arange(0, candidates)
         is_v = v < c
-        p = tl.arange(0, some)
-        losses = tl.zeros((some, candidates), tl.float64)
-        mixed = tl.zeros((some, candidates), tl.float64)
-        fourth = tl.zeros((some, candidates), tl.float64)
-        for first in range(0, parts, some):
-            is_p = (first + p < parts)[:, None]
-            place = pieces + (first + p)[:, None] * 3 * candidates + v[None, :]
-            losses += tl.load(place, mask=is_p, other=0.0)
-            mixed += tl.load(place + candidates, mask=is_p, other=0.0)
-            fourth += tl.load(place + 2 * candidates, mask=is_p, other=0.0)
-        loss = tl.sum(losses, axis=0)
+        loss, mixed, fourth = three_sums(pieces, parts, candidates, some)
         tl.store(found + 1 + v, loss, mask=is_v)
-        tl.store(found + 1 + 5 * c + v, tl.sum(mixed, axis=0), mask=is_v)
-        tl.store(found + 1 + 6 * c + v, tl.sum(fourth, axis=0), mask=is_v)
+        tl.store(found + 1 + 5 * c + v, mixed, mask=is_v)
+        tl.store(found + 1 + 6 * c + v, fourth, mask=is_v)
         # What is not a number is no candidate; the largest number is beyond any loss.
         beyond = 1.7976931348623157e308
         best = tl.argmin(tl.where(is_v & (loss < beyond), loss, beyond), axis=0)
@@ -198,10 +196,12 @@ def _kernels() -> tuple[Any, ...]:
 
     @triton.jit
     def advance(
-        weights, r, d, anchor, Z, found, along, state, pieces, parts, m, tiles, c,
+        weights, r, d, anchor, Z, found, size, along, state, pieces, parts, m, tiles, c,
         rows: tl.constexpr, has_weights: tl.constexpr, has_anchor: tl.constexpr,
     ):  # fmt: skip
         """The block with the best candidate, and pieces of the statistics."""
+        if tl.load(size) < 0.0:
+            return
         part = tl.program_id(0)
         best = tl.load(found).to(tl.int32)
         delta = tl.load(found + 1 + c + best)
@@ -279,7 +279,9 @@ def _kernels() -> tuple[Any, ...]:
 class FusedRound:
     """The memory of a round of c candidates of one block, and its kernels."""
 
-    def __init__(self, block: RowBlock, room: Array, c: int, with_spread: bool) -> None:
+    def __init__(
+        self, block: RowBlock, room: Array, c: int, with_spread: bool, more: int = 0
+    ) -> None:
         assert isinstance(block.X, DeviceMatrix)
         self._X = block.X.values
         self._block, self._room = block, room
@@ -297,11 +299,13 @@ class FusedRound:
         self.Z = new((c, self._m))
         self._pieces = new((self._parts, max(_SUMS, 3 * self._candidates)))
         self._along = new((c,))
-        self.found = new((1 + 7 * c + _SUMS,))
+        # With room for more that goes to the host.
+        self.found = new((1 + 7 * c + _SUMS + more,))
+        self.more = self.found[1 + 7 * c + _SUMS :]
         self.state = new((3 if has_anchor else 2, self._m))
 
     def launch(self, state: FusedState, terms: FusedTerms) -> None:
-        """Fill `found`, laid out as `_rounds` packs it, `state`, `Z` and `columns`."""
+        """Fill `found` up to `more`, laid out as `_rounds` packs it, `state`, `Z` and `columns`."""
         import torch
 
         X, block, Z, m, c = self._X, self._block, self.Z, self._m, self._c
@@ -325,13 +329,13 @@ class FusedRound:
                 _PIECES,
             )  # fmt: skip
             lose[(parts,)](
-                Z, state.r, state.d, found, pieces, m, tiles, c, candidates, rows,
+                Z, state.r, state.d, found, terms.size, pieces, m, tiles, c, candidates, rows,
                 self._with_spread,
             )  # fmt: skip
             rank[(1,)](pieces, parts, found, c, candidates, _PIECES)
             advance[(parts,)](
-                weights, state.r, state.d, anchor, Z, found, self._along, self.state, pieces,
-                parts, m, tiles, c, rows, *flags[1:],
+                weights, state.r, state.d, anchor, Z, found, terms.size, self._along, self.state,
+                pieces, parts, m, tiles, c, rows, *flags[1:],
             )  # fmt: skip
             add_up[(_SUMS,)](pieces, parts, found[1 + 7 * c :], _SUMMED)
 
@@ -340,10 +344,8 @@ def can_fuse(block: RowBlock, c: int) -> bool:
     """Whether the kernels take such rounds: one target on a GPU of PyTorch's, with Triton."""
     return (
         isinstance(block.X, DeviceMatrix)
-        and array_api_compat.is_torch_namespace(block.X.place.xp)
-        and block.X.values.is_cuda
-        and block.X.values.dtype in (block.X.place.xp.float32, block.X.place.xp.float64)
+        and _fused.runs_at(block.X.place)
+        and block.X.dtype in (block.X.place.xp.float32, block.X.place.xp.float64)
         and block.r.shape[0] == 1
         and c <= _MOST
-        and _fused.is_there()
     )

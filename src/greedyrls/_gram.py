@@ -48,6 +48,7 @@ class GramColumns:
         self._places: dict[int, int] = {}  # in the ranking that was asked last
         self._limit = max(_SMALLEST_WIDTH, limit)
         self._retained = retained
+        self.version = 0  # another one when columns have come or gone, but for those taken
 
     def widen(self, waiting: Callable[[], float]) -> None:
         """X is in a file: `waiting` tells which share of the last pass was spent waiting for it.
@@ -58,6 +59,11 @@ class GramColumns:
 
     def __contains__(self, index: int) -> bool:
         return index in self._columns
+
+    @property
+    def waiting(self) -> dict[int, Float]:
+        """The columns that are there, by feature."""
+        return self._columns
 
     def take(self, index: int, ranking: Ranking, remaining: int) -> Float:
         """The column of a chosen feature; fetched with others on a miss."""
@@ -98,6 +104,7 @@ class GramColumns:
 
     def keep(self, indices: Sequence[int], columns: Float) -> None:
         """Remember fetched columns, dropping the least likely beyond the limit."""
+        self.version += 1
         self._columns.update((index, columns[place, :]) for place, index in enumerate(indices))
         surplus = len(self._columns) - self._limit
         if surplus <= 0:

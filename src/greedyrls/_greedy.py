@@ -7,12 +7,15 @@ import time
 from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ._criterion import Strategy
 from ._dask import on_cluster
 from ._direction import check_direction
 from ._feature_names import FeatureList
+from ._group_search import any_moves
+from ._grouping import FeatureCosts, FeatureGroups
 from ._matrix import PassedMatrix
 from ._outer import criterion_groups
 from ._path import SelectionPath
@@ -20,17 +23,16 @@ from ._plan import Plan, make_plan
 from ._problem import Problem, check_n_features, make_problem
 from ._request import check_options, make_request
 from ._run import Callback, Limits, Run, Watch, first_difference, make_path
-from ._search import forward
 from ._select import select, with_refit
 from ._size import SizeRule
-from ._steps import DirectionName
+from ._steps import DirectionName, Settings
 from ._surface import AlphaRule
 
 
 def greedy_path(
     X: Any,
     y: Any,
-    n_features: int | Literal["auto"],
+    n_features: int | Literal["auto"] | None,
     *,
     alpha: float | ArrayLike | Literal["auto"] = 1.0,
     cv: Any = "loo",
@@ -42,12 +44,12 @@ def greedy_path(
     excluded_features: FeatureList | None = None,
     direction: DirectionName = "forward",
     backward_ratio: float | None = None,
-    feature_groups: Any = None,
-    feature_costs: Any = None,
+    feature_groups: FeatureGroups | None = None,
+    feature_costs: FeatureCosts | None = None,
     budget: float | None = None,
     alpha_rule: AlphaRule = "nested",
     alpha_cv: Any = None,
-    refit_alpha: float | Literal["same", "loo"] | None = None,
+    refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
     size_rule: SizeRule = "min",
     max_features: int | None = None,
     patience: int | None = None,
@@ -80,8 +82,9 @@ def greedy_path(
     y : array-like of shape (m,) or (m, t)
         One target, or several that share one set of features. Classes are coded as −1 and +1; more
         than two as one column each, +1 in the column of the class (`GreedyRLSClassifier` does so).
-    n_features : int or "auto"
-        How many features to select, forced ones included. "auto" chooses by `size_rule`.
+    n_features : int, "auto" or None
+        How many features to select, forced ones included. "auto" chooses by `size_rule`. With
+        `feature_groups` groups are counted. None, with a `budget`: as many as it pays for.
     alpha : float, list of float, or "auto", default=1.0
         Ridge penalty of the search, as in `sklearn.linear_model.Ridge`; greater than 0. Of a list,
         one is chosen by `alpha_rule`. "auto" is a list of 7 in the data's own scale: the median sum
@@ -117,6 +120,20 @@ def greedy_path(
         which, and where not.
     backward_ratio : float, optional
         For "foba": in (0, 1), 0.5 by default.
+    feature_groups : list of ids, list of lists, or dict, optional
+        Features that are added together, such as the one-hot columns of a category, by the exact
+        loss of the model with all of them: an id for each column (None, −1 or NaN for a column on
+        its own), lists of columns by number or name, or a dict of such lists by name. Sizes then
+        count groups, and runners-up are named by the first column of a group. A forced or excluded
+        feature takes its group with it. docs/groups.md.
+    feature_costs : list of float, or dict, optional
+        What features cost, greater than 0: a number for each column (of a group they are added
+        up), or numbers by name of a column or group, 1 for those not named. Each step then adds
+        what lowers the loss most for each unit of cost; where nothing lowers it, what raises it
+        least.
+    budget : float, optional
+        With `feature_costs`: the features chosen, forced ones included, cost no more. The search
+        goes on with what is affordable, and ends (``path.stop_reason`` BUDGET) when nothing is.
     alpha_rule : {"nested", "joint", "all_features"}, default="nested"
         How a penalty is chosen of several. "nested": by the held-out loss of outer folds in which
         the selection is made anew, at `n_features`, or together with the number of features.
@@ -124,10 +141,11 @@ def greedy_path(
         "all_features": by the leave-one-out loss with all features, as in the paper.
     alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
         The outer folds of "nested"; by default those of `cv`, or 5 for leave-one-out.
-    refit_alpha : "same", "loo" or float, optional
+    refit_alpha : "same", "loo", "cv" or float, optional
         Penalty of the models on the chosen features (``path.coef(k)``, ``path.predict``): that of
-        the search, the one of smallest leave-one-out loss for these features, or a number. By
-        default "loo" for ``alpha="auto"`` and for a list with the nested rule, else "same".
+        the search, the one of smallest leave-one-out loss for these features, of smallest loss
+        over the folds of `cv` (which test every row once; squared loss), or a number. By default
+        "loo" for ``alpha="auto"`` and for a list with the nested rule, else "same".
     size_rule : {"min", "1se"}, default="min"
         For "auto": the size of smallest loss, or the smallest size whose loss is within one
         standard error of the paired difference from it.
@@ -185,8 +203,9 @@ def greedy_path(
     classes and "zero_one" only at rows that could change sides). Several penalties share passes
     and Gram columns; "nested" makes a selection for each penalty and outer fold, on one set of
     Gram columns. Memory beyond X: O(k·n) for feature space, some vectors of m, and columns kept in
-    float64, up to a quarter of the size of X (or some MB). Folds need 2·K·k·n numbers for K splits:
-    with hundreds of splits and thousands of features that may be more than X.
+    float64, up to a quarter of the size of X (or some MB). Folds need 2·K·k·n numbers for K splits.
+    Where that would be much, and every row is tested once with squared loss, all folds are left
+    out by one factor: O(m·n·(k + s)) per step and m·s numbers for folds of s rows, however many.
 
     Features should be on comparable scales, as for any ridge model.
 
@@ -274,8 +293,8 @@ def extend_path(
     Parameters
     ----------
     path : SelectionPath
-        A path, also an interrupted one or one read from JSON. Its penalties, intercept and excluded
-        features are used again.
+        A path, also an interrupted one or one read from JSON. Its penalties, intercept, excluded
+        features, groups, costs and budget are used again.
     X, y, sample_weight
         The data that the path was selected from; a path holds no data. Other data are noticed by
         their losses and refused.
@@ -305,6 +324,11 @@ def extend_path(
     ['bmi', 's5', 'bp', 's1']
     """
     settings = path.settings
+    if settings.direction != "forward":
+        raise ValueError(
+            f"The path was made with direction={settings.direction!r}, and only forward paths can "
+            "be continued; call greedy_path with the larger n_features."
+        )
     X = on_cluster(X, y, sample_weight)
     problem = make_problem(
         X,
@@ -316,12 +340,16 @@ def extend_path(
         memory_limit=memory_limit,
         on_device=True,
         device=device,
+        feature_groups=_groups_of(settings),
     )
+    if settings.feature_costs is not None:
+        costs = np.array(settings.feature_costs)
+        problem = replace(problem, costs=costs, budget=settings.budget)
     _check_same_data(path, problem)
     size = check_n_features(n_features, problem)
     if size < len(path):
         raise ValueError(
-            f"n_features={size} is less than the {len(path)} features of the path; "
+            f"n_features={size} is less than the {len(path)} {problem.unit}s of the path; "
             "use path.truncated(k) to shorten one."
         )
     check_options(n_runners_up, patience, search, block_rows, callback)
@@ -350,7 +378,7 @@ def extend_path(
             "sample_weight, or start anew with greedy_path."
         )
     run = Run(limits, Watch(n_runners_up, callback, verbose), done=path.steps)
-    run.consume(forward(state, criterion, size, n_runners_up))
+    run.consume(any_moves(plan.direction, state, criterion, size, n_runners_up))
     spent = replace(path.counters, passes=path.counters.passes + 1)
     longer = make_path(plan, state, settings.alpha, run, path.initial_loss, began, spent)
     longer = replace(with_refit(longer, plan, data, settings.refit_alpha), surface=path.surface)
@@ -358,6 +386,14 @@ def extend_path(
         passes = path.counters.passes + problem.X.passes
         longer = replace(longer, counters=replace(longer.counters, passes=passes))
     return longer
+
+
+def _groups_of(settings: Settings) -> dict[str, list[int]] | None:
+    """The groups that a path was selected with."""
+    if settings.feature_groups is None or settings.group_names is None:
+        return None
+    pairs = zip(settings.group_names, settings.feature_groups, strict=True)
+    return {name: list(columns) for name, columns in pairs}
 
 
 def _check_same_plan(path: SelectionPath, plan: Plan) -> None:

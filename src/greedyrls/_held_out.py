@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ._kernels import Float
 from ._namespace import (
     Place,
+    as_float,
     contiguous,
     namespace_of,
-    numbers_on,
     place_of,
     take_rows,
     to_device,
@@ -44,6 +44,7 @@ class HeldOutRows:
     weights: Float  # (G × R)
     y: Float  # (G × t × R)
     r: Float  # (G × t × R)
+    start: Float  # (G × t × R) r at the empty model
     limit: int  # of columns that are kept
     selected: tuple[int, ...] = ()
     means: tuple[Float, ...] = ()  # (G) of each of them
@@ -53,20 +54,20 @@ class HeldOutRows:
     def at_the_start(
         cls,
         place: Place,
-        rows: Rows,
-        has_row: NDArray[np.bool_] | None,
+        rows: Any,
+        has_row: Float | None,
         weights: Float,
         raw: Float,
         Y: Float,
         means: Float,
         limit: int,
     ) -> HeldOutRows:
-        """Of some rows (G × R) of a block; some may be padding.
+        """Of some rows (G × R) of a block; some may be padding, where has_row is 0.
 
         Targets as given and shifted are (rows × t), means over the training rows (G × t).
         """
         count, height = rows.shape
-        where = numbers_on(place, rows.reshape(-1))
+        where = rows.reshape(-1) if place.is_host else place.xp.reshape(rows, (-1,))
         (means,) = to_device(place, means)
 
         def of_splits(values: Float) -> Float:
@@ -78,13 +79,38 @@ class HeldOutRows:
         if has_row is not None:
             (keep,) = to_device(place, has_row.astype(np.float64))
             own = own * keep
-        xp = namespace_of(own)
-        return cls(
-            xp.reshape(where, (count, height)),
-            own,
-            of_splits(raw),
-            of_splits(Y) - means[:, :, None],
-            limit,
+        r = of_splits(Y) - means[:, :, None]
+        rows = namespace_of(own).reshape(where, (count, height))
+        return cls(rows, own, of_splits(raw), r, r, limit)
+
+    def at_set(
+        self, gather: Gather, features: tuple[int, ...], means: Float, weights: Float
+    ) -> HeldOutRows:
+        """These rows at any set of features; means are (G × |S|), coefficients (G × |S| × t).
+
+        Into buffers of their own: those of another set may still be read.
+        """
+        known = {feature: place for place, feature in enumerate(self.selected)}
+        r, buffers = self.start.copy(), []
+        for place, feature in enumerate(features):
+            old = known.get(feature, self.limit)
+            if old < min(self.limit, len(self.selected)):
+                column = self.buffers[old // _BUFFER_COLUMNS][:, old % _BUFFER_COLUMNS, :]
+            else:
+                column = np.reshape(gather(feature, self.rows.reshape(-1)), self.rows.shape)
+                column = column - means[:, place, None]
+            if place < self.limit:
+                if place % _BUFFER_COLUMNS == 0:
+                    size = min(_BUFFER_COLUMNS, self.limit - place)
+                    buffers.append(np.empty((column.shape[0], size, column.shape[1])))
+                buffers[-1][:, place % _BUFFER_COLUMNS, :] = column
+            r -= weights[:, place, :, None] * column[:, None, :]
+        return replace(
+            self,
+            r=r,
+            selected=features,
+            means=tuple(means[:, place] for place in range(len(features))),
+            buffers=tuple(buffers),
         )
 
     def of(self, column: Float) -> Float:
@@ -126,6 +152,17 @@ class HeldOutRows:
             (left @ self.weights[:, :, None])[:, :, 0],
         )
 
+    def with_room(self, capacity: int) -> HeldOutRows:
+        """These rows with room for so many columns, in one buffer, and those that are kept."""
+        count, _, height = self.r.shape
+        room = place_of(self.r).zeros((count, capacity, height))
+        known = 0
+        for buffer in self.buffers:
+            width = min(buffer.shape[1], len(self.selected) - known)
+            room[:, known : known + width, :] = buffer[:, :width, :]
+            known += width
+        return replace(self, buffers=(room,))
+
     def with_feature(
         self, index: int, column: Float, mean: Float, z: Float, rho: Float
     ) -> HeldOutRows:
@@ -148,12 +185,22 @@ class HeldOutRows:
         )
 
 
-def padded(sets: Sequence[Rows]) -> tuple[Rows, NDArray[np.bool_]]:
-    """Sets of rows as one matrix (G × R), and which of its numbers are rows."""
-    height = max(len(rows) for rows in sets)
-    result = np.zeros((len(sets), height), dtype=np.intp)
-    has_row = np.zeros((len(sets), height), dtype=bool)
-    for number, rows in enumerate(sets):
-        result[number, : len(rows)] = rows
-        has_row[number, : len(rows)] = True
-    return result, has_row
+def padded(place: Place, sets: Sequence[Any], lengths: Sequence[int]) -> tuple[Any, Float | None]:
+    """Sets of rows on a device as one matrix (G × R), and 1 for its numbers that are rows.
+
+    None where all are. A set is a vector of numbers there, or a slice.
+    """
+    xp, height = place.xp, max(lengths)
+    rows = [
+        xp.arange(own.start, own.stop, dtype=xp.int64, device=place.device)
+        if isinstance(own, slice)
+        else own
+        for own in sets
+    ]
+    if min(lengths) == height:
+        return xp.stack(rows), None
+    filler = [xp.zeros(height - length, dtype=xp.int64, device=place.device) for length in lengths]
+    (counts,) = to_device(place, np.array(lengths, dtype=np.float64))
+    numbers = xp.arange(height, dtype=xp.float64, device=place.device)
+    has_row = as_float(numbers[None, :] < counts[:, None])
+    return xp.stack([xp.concat(pair) for pair in zip(rows, filler, strict=True)]), has_row

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,7 +41,7 @@ class KernelFoldSpace(FoldSpace):
         is_spanned: NDArray[np.bool_] = np.any(self.delta <= self._spanned, axis=0)
         return is_spanned
 
-    def _penalised(self, index: int, on_train: Float) -> Float:
+    def _penalised(self, index: Any, on_train: Float) -> Float:
         return on_train + self._centers.add(index)
 
     def corrected(self, split: int, index: int, beta: Float, products: Float) -> Float:

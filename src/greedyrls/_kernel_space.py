@@ -135,7 +135,7 @@ class KernelSpace(FeatureSpace):
         overlap: Float = self._V[:s, index] / root - self._overlap[:s, :s] @ on_chosen
         return overlap
 
-    def _products(self, index: int, left: Float, column: Float, root: float) -> Float:
+    def _pivot_products(self, index: int, left: Float, column: Float, root: float) -> Float:
         """−l and −q·z_i; l goes by A, q·z_i = V_i − Σ_s (q·q_s) l_is by the rows alone."""
         s = self.size
         on_chosen, both = left
@@ -145,14 +145,15 @@ class KernelSpace(FeatureSpace):
         products[1] -= v
         return products
 
-    def rebuild(self, columns: Float) -> None:
+    def rebuild(self, columns: Float, inverse: Float | None = None) -> None:
         """Everything anew from the chosen centres' Gram columns (|S| × n)."""
         s, centers = self.size, self._centers
         gram = columns[:, self.selected]
         gram = 0.5 * (gram + gram.T)
         self._gram[:s, :s] = gram
         factor: Any = np.linalg.cholesky(gram + centers.square)
-        inverse: Any = np.tril(np.linalg.inv(factor))
+        if inverse is None:
+            inverse = np.tril(np.linalg.inv(factor))
         self._inverse[:s, :s] = inverse
         on_pivots = self.correlation[:, self.selected] @ inverse.T
         weights = self._weights[:s] = inverse.T @ on_pivots.T

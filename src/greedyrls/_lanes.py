@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from ._answers import SampleStatistics
 from ._blocks import RowBlock
 from ._choice import best_first, first_of_best, smallest, tie_tolerances
-from ._criterion import MARGIN
 from ._kernels import Float
 from ._lane_space import LanePivots, LaneSpace
-from ._state import DRIFT_BOUND, LooData
+from ._loo_data import LooData
+from ._set_moves import MARGIN
+from ._state import DRIFT_BOUND
 
 _ROUNDING = 1e-13
 _TINY = 1e-300

@@ -7,21 +7,26 @@ predictions, O(m·n·|S|), and never keeps more of them than a tile.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._answers import ColumnShapes
+from ._at_set import Removals, removal_losses, removal_predictions
 from ._choice import TIE, Choice, check_candidates, choose_among
 from ._cluster import ClusterMatrix
 from ._curves import LossMoments, model_moments
 from ._features import Pivot
 from ._files import FileMatrix
+from ._flight import Taken
 from ._gram import Ranking
 from ._kernels import Float
+from ._loo_data import LooData
 from ._losses import Loss
-from ._state import LooData, SelectionState, pivot_of
+from ._set_moves import Held
+from ._state import SelectionState, pivot_of
 
 # Rounding of a loss relative to that of the empty model, generously.
 _ROUNDING = 1e-13
@@ -61,7 +66,7 @@ class LossState(SelectionState):
                 moments: LossMoments = self.samples.total(partial(model_moments, loss=loss))
                 value, covariance = float(moments.values()[0]), moments.covariance()
             else:
-                Y, weights, used = self._whole()
+                Y, weights, used = self.rows_that_count()
                 predictions = self.samples.predictions()[:, None, used]
                 value = float(loss.values(Y, predictions, weights)[0])
                 covariance = loss.covariance(Y, predictions, weights)
@@ -69,7 +74,7 @@ class LossState(SelectionState):
             self._remembered = (self.size, value, error)
         return self._remembered[1:]
 
-    def _whole(self) -> tuple[Float, Float | None, NDArray[np.intp]]:
+    def rows_that_count(self) -> tuple[Float, Float | None, NDArray[np.intp]]:
         """Targets, weights and numbers of the rows that have a weight, for losses of all rows."""
         Y, weights = self.problem.Y, self.problem.weights
         if weights is None:
@@ -172,12 +177,41 @@ class LossState(SelectionState):
             for block, z in pairs
         )
 
-    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
+    def add(self, index: int, pivot: Pivot | Taken, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model, and take it out of the z that are kept."""
         super().add(index, pivot, ranking, remaining)
         if self.samples.keeps_leftovers:
             row = self.features.L[-1]
             self.samples.follow(index, row / row[index])
+
+    def tie(self, loss: float) -> float:
+        """Losses that differ from this one by no more than this are equal."""
+        return TIE * abs(loss) + _ROUNDING * self.initial_loss
+
+    def move_to(self, features: Sequence[int], held: Held | None = None) -> None:
+        """Go to any set of features."""
+        super().move_to(features, held)
+        self._remembered = None
+        self._kept_steps = 0
+
+    def removal_bounds(self) -> Float:
+        """Nothing is known without a look at the rows."""
+        return np.full(self.size, -np.inf)
+
+    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Exact losses without some of the chosen features, and the tolerances of ties."""
+        self.samples.exact_evaluations += len(places)
+        removals = Removals(*self.features.removals(places))
+        loss = self.criterion_loss
+        if loss.is_additive:
+            question = partial(removal_losses, loss=loss, factors=self.factors, removals=removals)
+            values = self.samples.total(question).values
+            losses = values if self.factors is not None else values / self.problem.n_samples
+        else:
+            Y, weights, used = self.rows_that_count()
+            parts = self.samples.each(partial(removal_predictions, removals=removals))
+            losses = loss.values(Y, np.concatenate(parts, axis=2)[:, :, used], weights)
+        return losses, TIE * np.abs(losses) + _ROUNDING * self.initial_loss
 
     def _values(self, candidates: NDArray[np.intp], rho: Float) -> Float:
         """A loss of all rows together, some candidates at a time."""
@@ -186,7 +220,7 @@ class LossState(SelectionState):
         X = self.problem.X
         if isinstance(X, FileMatrix):
             X.fetch(candidates.tolist())
-        Y, weights, used = self._whole()
+        Y, weights, used = self.rows_that_count()
         width = max(1, _GROUP_ELEMENTS // (len(rho) * self.problem.n_samples))
         for first in range(0, len(candidates), width):
             some = candidates[first : first + width]
@@ -208,3 +242,7 @@ class LeaveOneOutLoss:
         tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
         choice = choose_among(candidates, losses, tolerances, n_runners_up)
         return choice._replace(pivot=state.measure(choice.feature))
+
+    def least(self, state: LossState) -> float:
+        """Nothing is known of the losses before they are computed."""
+        return -math.inf

@@ -207,6 +207,13 @@ def copy(values: Array) -> Float:
     return copied
 
 
+def address_of(values: Array) -> int:
+    """Where the numbers of a vector of PyTorch's begin, for a kernel; they lie together."""
+    assert values.is_contiguous()
+    address: int = values.data_ptr()
+    return address
+
+
 def whole_numbers(values: Array) -> Array:
     """Float64 numbers as indices."""
     xp = namespace_of(values)
@@ -330,3 +337,41 @@ def stacked(rows: Sequence[Array]) -> Float:
     """Matrices with the same number of columns, one under the other."""
     values: Float = rows[0] if len(rows) == 1 else namespace_of(rows[0]).concat(rows)
     return values
+
+
+def at(values: Array, index: Array | int) -> Array:
+    """One of the last axis, by its number or by a device vector that has it."""
+    return values[..., index] if isinstance(index, int) else take(values, index)[..., 0]
+
+
+def put_at(values: Array, index: Array | int, numbers: Array) -> None:
+    """Set one of the last axis, in the same way; vectors that have numbers are PyTorch's."""
+    if isinstance(index, int):
+        values[..., index] = numbers
+    else:
+        values.index_copy_(values.ndim - 1, index, numbers[..., None])
+
+
+def put_row(values: Array, index: Array | int, numbers: Array) -> None:
+    """Set one of the last axis but one, or its beginning where there are fewer numbers."""
+    if isinstance(index, int):
+        values[..., index, : numbers.shape[-1]] = numbers
+    else:
+        values.index_copy_(values.ndim - 2, index, numbers[..., None, :])
+
+
+def with_last(values: Array, size: Array | int, last: Array) -> Array:
+    """Rows (K × s) with one number more; those of a fixed length have room for it at s."""
+    if isinstance(size, int):
+        return namespace_of(values).concat((values, last[:, None]), axis=1)
+    return values.index_copy(1, size, last[:, None])
+
+
+def raise_to(values: Array, floor: Any) -> None:
+    """The larger of both, in the place of the first."""
+    if isinstance(values, np.ndarray):
+        np.maximum(values, floor, out=values)
+    elif array_api_compat.is_torch_array(values):
+        values.clamp_(min=floor)
+    else:
+        values[...] = floor_at(values, floor)

@@ -25,17 +25,17 @@ from ._device import DeviceMatrix
 from ._folds import Folds
 from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
+from ._loo_data import LooData
 from ._losses import Loss
 from ._matrix import part, place_of
 from ._namespace import numbers_on, take, take_rows, to_device
 from ._path import SelectionPath
-from ._plan import Data, Plan, check_loss, positive_rows
+from ._plan import Data, Plan, check_loss, positive_rows, rows_for_refit
 from ._problem import Problem
 from ._progress import progress_bar
 from ._run import Limits, search_paths
 from ._shared_gram import share_columns
 from ._size import SizeRule, fold_covariance
-from ._state import LooData
 from ._steps import Counters
 from ._surface import AlphaSurface, best_pair, one_error_pair
 
@@ -136,9 +136,9 @@ def _outer_surface(
         covariance = fold_covariance(fold_losses[:, row].T, shares)
         if covariance is not None:
             errors[row] = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
-    row, chosen = pair_at(losses, size, len(problem.forced))
+    row, chosen = pair_at(losses, size, problem.n_forced)
     if size is None and size_rule == "1se":
-        pair = one_error_pair(losses, fold_losses, shares, len(problem.forced))
+        pair = one_error_pair(losses, fold_losses, shares, problem.n_forced)
         if pair is None:
             raise ValueError(
                 "size_rule='1se' needs standard errors, which there are none of for a single outer "
@@ -193,9 +193,7 @@ class _OuterFold:
         if isinstance(whole, LooData) and isinstance(self._data, LooData):
             share_columns(whole, self._data)
         self._refit = refit
-        self._loo_data = self._data if isinstance(self._data, LooData) else None
-        if refit == "loo" and self._loo_data is None:
-            self._loo_data = LooData(self._problem)
+        self._rows = rows_for_refit(refit, self._plan, self._data)
         self._known: dict[tuple[object, ...], Float] = {}
         self._penalties: dict[tuple[object, ...], Float] = {}
 
@@ -223,7 +221,7 @@ class _OuterFold:
                 self._penalties[known] = model_penalties(
                     self._refit,
                     path.settings.alpha,
-                    self._loo_data,
+                    self._rows,
                     chosen,
                     self._plan.loss,
                     is_fine=False,

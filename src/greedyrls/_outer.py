@@ -14,7 +14,7 @@ from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds, k_folds, merged_folds
 from ._folds import Folds, make_folds
 from ._matrix import not_on_device
-from ._plan import Plan, folds_of, n_classes, splits_within
+from ._plan import Plan, folds_of, has_splits_within, n_classes
 from ._problem import Problem, is_whole
 from ._stream import StreamedMatrix
 
@@ -133,7 +133,7 @@ def _default_outer_folds(
         usable = [
             split
             for split in plan.folds.splits
-            if splits_within(plan.folds, counted & _is_in(split.train, problem.n_samples))
+            if has_splits_within(plan.folds, counted & _is_in(split.train, problem.n_samples))
         ]
         if len(usable) > _MANY_FOLDS and plan.folds.is_partition:
             return _merged(plan.folds)

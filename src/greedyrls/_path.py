@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -91,13 +92,14 @@ class SelectionPath:
         return len(self.sets)
 
     def __repr__(self) -> str:
-        names = self.names()
+        names = self.group_names()
         shown = ", ".join(names[:5])
         more = ", …" if len(names) > 5 else ""
+        unit = "features" if self.settings.feature_groups is None else "groups"
         last = f"{self.losses[-1]:.6g}" if len(self) else f"{self.initial_loss:.6g}"
         chosen = f", {self.chosen_size} chosen" if self.chosen_size != len(self) else ""
         return (
-            f"<SelectionPath of {len(self)} features [{shown}{more}]{chosen}, loss {last} at "
+            f"<SelectionPath of {len(self)} {unit} [{shown}{more}]{chosen}, loss {last} at "
             f"alpha={self.settings.alpha:g}, {self.stop_reason.value}>"
         )
 
@@ -121,6 +123,20 @@ class SelectionPath:
             Size.
         """
         return np.array(self.sets[self._size(k) - 1].features, dtype=np.intp)
+
+    def entries(self, k: int | None = None) -> NDArray[np.intp]:
+        """What sizes count, by column numbers: features, and groups by their first columns.
+
+        Parameters
+        ----------
+        k : int, default: the largest
+            Size.
+        """
+        owner = {
+            column: group[0] for group in self.settings.feature_groups or () for column in group
+        }
+        found = dict.fromkeys(owner.get(column, column) for column in self.features(k).tolist())
+        return np.array(list(found), dtype=np.intp)
 
     @property
     def is_nested(self) -> bool:
@@ -203,12 +219,46 @@ class SelectionPath:
         known = self.settings.feature_names_in
         return known[index] if known else f"x{index}"
 
+    def group_names(self, k: int | None = None) -> list[str]:
+        """Names of the groups of size k in the order of selection; of features without a group.
+
+        Parameters
+        ----------
+        k : int, default: the largest
+            Size.
+        """
+        return self._groups(self.features(k).tolist()) if self.sets else []
+
+    def name_of(self, index: int) -> str:
+        """The name of a feature, or of its group."""
+        return self._groups([index])[0]
+
+    def _groups(self, features: list[int]) -> list[str]:
+        """The names of groups (or of features on their own) that some features are."""
+        groups = zip(
+            self.settings.feature_groups or (), self.settings.group_names or (), strict=True
+        )
+        owner = {index: name for group, name in groups for index in group}
+        return list(dict.fromkeys(owner.get(index, self._name(index)) for index in features))
+
+    @property
+    def costs(self) -> Float | None:
+        """What the features of each size cost together, (k); None without costs."""
+        costs = self.settings.feature_costs
+        if costs is None:
+            return None
+        each = np.array(costs)
+        return np.array([math.fsum(each[list(known.features)]) for known in self.sets])
+
     def changes(self) -> list[str]:
-        """What each size has that the one before has not, by name; "−" marks what it has lost."""
+        """What each size has that the one before has not, by name; "−" marks what it has lost.
+
+        A group of features has the name of the group.
+        """
         found, before = [], set[int]()
         for known in self.sets:
             now = known.features
-            parts = [self._name(index) for index in now if index not in before]
+            parts = self._groups([index for index in now if index not in before])
             lost = sorted(before.difference(now))
             found.append(", ".join([*parts, *(f"−{self._name(index)}" for index in lost)]))
             before = set(now)
@@ -362,7 +412,7 @@ class SelectionPath:
 
         before = np.concatenate(([self.initial_loss], self.losses[:-1]))
         first = [known.runners_up[0] if known.runners_up else (None, np.nan) for known in self.sets]
-        runner_names = [None if index is None else self._name(index) for index, _ in first]
+        runner_names = [None if index is None else self.name_of(index) for index, _ in first]
         honest = {}
         if self.held_out is not None:
             losses, errors = self.held_out
@@ -373,6 +423,7 @@ class SelectionPath:
                 "loss": self.losses,
                 "standard_error": self.standard_errors,
                 "gain": before - self.losses,
+                **({} if self.costs is None else {"cost": self.costs}),
                 **honest,
                 "runner_up": runner_names,
                 "runner_up_loss": [loss for _, loss in first],

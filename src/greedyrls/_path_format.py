@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from ._group_format import check_groups, groups_object, read_grouping
 from ._json_values import (
     JsonObject,
     Versions,
@@ -56,7 +57,13 @@ _ADDED: Versions = {
     },
     2: {
         "document": {"sets": None, "start": None},
-        "settings": {"direction": "forward", "backward_ratio": None},
+        "settings": {
+            "direction": "forward",
+            "backward_ratio": None,
+            "feature_groups": None,
+            "feature_costs": None,
+            "budget": None,
+        },
         "a step": {"features": None},
         "moments": {"features": None, "penalty_lower": None},
     },
@@ -90,6 +97,11 @@ def path_document(path: SelectionPath) -> dict[str, Any]:
             "refit_alpha": settings.refit_alpha,
             "direction": settings.direction,
             "backward_ratio": settings.backward_ratio,
+            "feature_groups": groups_object(settings),
+            "feature_costs": (
+                None if settings.feature_costs is None else list(settings.feature_costs)
+            ),
+            "budget": settings.budget,
         },
         "initial_loss": path.initial_loss,
         "steps": [step_object(step) for step in path.steps],
@@ -164,6 +176,7 @@ def _path(document: JsonObject) -> SelectionPath:
     start = read_set(document.part("start"), n, is_signed) if document.has("start") else None
     sets = read_sets(document, steps, start, n, is_signed)
     check_steps(steps, start, settings.excluded_features)
+    check_groups(steps, settings.feature_groups)
     check_fold_losses([*steps, *sets], settings.cv)
     moments = _moments(document.part("moments"), n, _union(sets))
     if settings.single_target and len(moments.target_means) > 1:
@@ -206,7 +219,7 @@ def _settings(settings: JsonObject) -> Settings:
     refit: Any = settings.value("refit_alpha")
     direction: Any = settings.one_of("direction", get_args(DirectionName))
     if isinstance(refit, str):
-        settings.one_of("refit_alpha", ("same", "loo"))
+        settings.one_of("refit_alpha", ("same", "loo", "cv"))
     else:
         refit = settings.positive("refit_alpha", zero_too=False)
     return Settings(
@@ -223,6 +236,7 @@ def _settings(settings: JsonObject) -> Settings:
         refit_alpha=refit,
         direction=direction,
         backward_ratio=_backward_ratio(settings, direction),
+        **read_grouping(settings, n),
     )
 
 

@@ -19,7 +19,7 @@ from ._device import DeviceMatrix, as_device_matrix
 from ._devices import on_device as on_device_named
 from ._feature_names import FeatureList, feature_indices, feature_names_of
 from ._files import DataFile, FileMatrix, as_file
-from ._grouping import grouping_of
+from ._grouping import check_budget, grouping_of, whole_groups
 from ._kernels import Float
 from ._matrix import Matrix, first_non_finite
 from ._matrix import value as value_of
@@ -42,7 +42,7 @@ class Problem:
     single_target: bool
     groups: tuple[tuple[int, ...], ...] | None = None  # features added together: all, in groups
     group_names: tuple[str, ...] | None = None
-    costs: Float | None = None  # (n) of the features
+    costs: Float | None = None  # (n) of the features; those of a group are added up
     budget: float | None = None  # for the costs of all chosen ones
 
     @property
@@ -96,8 +96,46 @@ class Problem:
 
     @property
     def n_available(self) -> int:
-        """How many features may be chosen, forced ones included."""
-        return self.n_features - len(self.excluded)
+        """How many features (or groups of them) may be chosen, forced ones included."""
+        if self.groups is None:
+            return self.n_features - len(self.excluded)
+        left_out = set(self.excluded)
+        return sum(group[0] not in left_out for group in self.groups)
+
+    @property
+    def forced_entries(self) -> tuple[tuple[int, ...], ...]:
+        """Forced features, each with all others of its group, in the order asked for."""
+        if self.groups is None:
+            return tuple((feature,) for feature in self.forced)
+        first = {group[0]: group for group in self.groups}
+        return tuple(first[feature] for feature in self.forced if feature in first)
+
+    @property
+    def entry_names(self) -> tuple[str, ...] | None:
+        """Names of all columns, with that of its group for the first column of a group."""
+        if self.groups is None or self.group_names is None:
+            return self.feature_names
+        known = self.feature_names or tuple(f"x{column}" for column in range(self.n_features))
+        names = list(known)
+        for group, name in zip(self.groups, self.group_names, strict=True):
+            names[group[0]] = name
+        return tuple(names)
+
+    @property
+    def n_forced(self) -> int:
+        """How many features (or groups) are forced."""
+        return len(self.forced_entries)
+
+    @property
+    def unit(self) -> str:
+        """What sizes count."""
+        return "feature" if self.groups is None else "group"
+
+    def n_columns(self, size: int) -> int:
+        """How many columns that many features (or groups) have at most."""
+        if self.groups is None:
+            return size
+        return sum(sorted((len(group) for group in self.groups), reverse=True)[:size])
 
 
 def make_problem(
@@ -140,7 +178,7 @@ def make_problem(
     else:
         X = _check_data(X, names, memory_limit)
         Y, single_target = _check_targets(y, X.shape[0])
-        weights = _check_weights(sample_weight, X.shape[0])
+        weights = check_weights(sample_weight, X.shape[0])
     if not isinstance(X, ClusterMatrix):
         n_effective = X.shape[0]
         if weights is not None:
@@ -160,6 +198,8 @@ def make_problem(
             "take them out of one of the two."
         )
     grouping = grouping_of(feature_groups, feature_costs, budget, X.shape[1], names)
+    forced, excluded = whole_groups(forced, excluded, grouping, names)
+    check_budget(grouping, forced, excluded, X.shape[1])
     return Problem(
         X,
         Y,
@@ -205,20 +245,24 @@ def check_alpha(alpha: Any) -> float:
 def check_n_features(n_features: Any, problem: Problem, name: str = "n_features") -> int:
     """A total size of the set between the forced features and all that are not excluded."""
     if isinstance(n_features, bool) or not isinstance(n_features, numbers.Integral):
-        raise TypeError(f"{name} must be a whole number, got {n_features!r}.")
+        hint = "; None is for a budget" if n_features is None else ""
+        raise TypeError(f"{name} must be a whole number, got {n_features!r}{hint}.")
     value = int(n_features)
     if value < 1:
         raise ValueError(f"{name} must be at least 1, got {value}.")
     if value > problem.n_available:
         left_out = f" and {len(problem.excluded)} of them are excluded" if problem.excluded else ""
+        there = f"X has {problem.n_features} features{left_out}"
+        if problem.groups is not None:
+            there += f", in {problem.n_available} groups to choose from; sizes count groups"
         raise ValueError(
-            f"{name}={value} is more than there is to choose from: X has "
-            f"{problem.n_features} features{left_out}. Ask for at most {problem.n_available}."
+            f"{name}={value} is more than there is to choose from: {there}. "
+            f"Ask for at most {problem.n_available}."
         )
-    if value < len(problem.forced):
+    if value < problem.n_forced:
         raise ValueError(
-            f"{name}={value} counts all features, also the {len(problem.forced)} forced ones; "
-            f"ask for at least {len(problem.forced)}, or force fewer."
+            f"{name}={value} counts all {problem.unit}s, also the {problem.n_forced} forced ones; "
+            f"ask for at least {problem.n_forced}, or force fewer."
         )
     return value
 
@@ -322,7 +366,8 @@ def _check_targets(y: Any, n_samples: int) -> tuple[Float, bool]:
     return Y, single
 
 
-def _check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Float | None:
+def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Float | None:
+    """Weights of the samples: finite, not negative, not all 0."""
     if sample_weight is None:
         return None
     weights: Float = check_array(
@@ -380,7 +425,7 @@ def _weights_beside(X: DeviceMatrix, sample_weight: Any) -> Float:
             if 0.0 < total < np.inf and least >= 0.0:
                 return weights
         sample_weight = to_host(weights)[0]
-    moved: Float = send(X.place, _check_weights(sample_weight, X.shape[0]))
+    moved: Float = send(X.place, check_weights(sample_weight, X.shape[0]))
     return moved
 
 

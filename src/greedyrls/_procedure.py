@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from ._feature_names import FeatureList
 from ._folds import Folds, Split, one_per_row
+from ._grouping import FeatureCosts, FeatureGroups
 from ._kernels import Float
 from ._labels import Task, check_weighted_classes, make_targets
+from ._loo_data import LooData
 from ._losses import Loss, make_loss
 from ._matrix import Matrix, first_non_finite, take
 from ._outer import takes_groups
@@ -23,7 +25,6 @@ from ._problem import Problem, is_whole, make_problem, report_non_finite
 from ._request import Request, make_request, open_loss
 from ._select import select
 from ._shared_gram import share_columns
-from ._state import LooData
 from ._trial import Rows, Trial
 
 
@@ -57,7 +58,7 @@ class Procedure:
     @property
     def is_size_chosen(self) -> bool:
         """Whether the number of features is chosen, too."""
-        return isinstance(self.options.n_features, str)
+        return not is_whole(self.options.n_features)
 
     @property
     def criterion(self) -> str:
@@ -198,6 +199,9 @@ def make_procedure(
     groups: Any,
     forced_features: FeatureList | None,
     excluded_features: FeatureList | None,
+    feature_groups: FeatureGroups | None = None,
+    feature_costs: FeatureCosts | None = None,
+    budget: float | None = None,
 ) -> Procedure:
     """Check everything that can be checked before a search."""
     _check_inner_folds(options.inner_cv, "inner_cv", "'loo'")
@@ -211,6 +215,9 @@ def make_procedure(
         sample_weight=sample_weight,
         forced_features=forced_features,
         excluded_features=excluded_features,
+        feature_groups=feature_groups,
+        feature_costs=feature_costs,
+        budget=budget,
     )
     criterion = make_loss(open_loss(options.loss, targets.labels)[0])
     group_of = None if groups is None else one_per_row(groups, problem.n_samples, "groups")

@@ -42,7 +42,7 @@ class _Silent:
 
 
 class _Bar:
-    def __init__(self, total: int, done: int, what: str, label: str) -> None:
+    def __init__(self, total: int | None, done: int, what: str, label: str) -> None:
         try:
             from tqdm.auto import tqdm
         except ImportError as error:
@@ -80,7 +80,7 @@ class _Bar:
 
 
 def progress_bar(
-    verbose: int, total: int, done: int = 0, what: str = "search", label: str = ""
+    verbose: int, total: int | None, done: int = 0, what: str = "search", label: str = ""
 ) -> Progress:
     """A bar for a search, or for nested searches, or nothing, as `verbose` asks."""
     return _Bar(total, done, what, label) if verbose else _Silent()

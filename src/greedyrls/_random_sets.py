@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ._chosen import Chosen, one_by_one
+from ._chosen import Chain, Chosen, one_by_one
 from ._kernels import Float
+from ._loo_data import LooData
 from ._problem import Problem
-from ._state import LooData
 
 # Rows multiplied at a time.
 _ROWS = 4096
@@ -19,13 +19,30 @@ _ROWS = 4096
 def random_orders(
     problem: Problem, size: int, repeats: int, generator: np.random.Generator
 ) -> list[NDArray[np.intp]]:
-    """`size` features in random order, `repeats` times; forced ones come first."""
-    fixed = np.array(problem.forced, dtype=np.intp)
-    rest = np.setdiff1d(np.arange(problem.n_features), [*problem.forced, *problem.excluded])
+    """`size` features (or groups) in random order, `repeats` times; forced ones come first."""
+    members = problem.groups or tuple((feature,) for feature in range(problem.n_features))
+    firsts = {group[0]: group for group in members}
+    fixed = np.array([group[0] for group in problem.forced_entries], dtype=np.intp)
+    rest = np.setdiff1d(list(firsts), [*problem.forced, *problem.excluded])
     count = max(0, size - len(fixed))
-    return [
+    drawn = [
         np.concatenate([fixed, generator.permutation(rest)[:count]])[:size] for _ in range(repeats)
     ]
+    if problem.groups is None:
+        return drawn
+    return [
+        np.array([column for first in order.tolist() for column in firsts[first]], dtype=np.intp)
+        for order in drawn
+    ]
+
+
+def _chains(problem: Problem, order: NDArray[np.intp]) -> tuple[Chain, ...]:
+    """Models on the first 1, 2, … features or groups, whose columns stand together."""
+    if problem.groups is None:
+        return one_by_one(len(order))
+    lengths = {group[0]: len(group) for group in problem.groups}
+    ends = np.cumsum([lengths[column] for column in order.tolist() if column in lengths])
+    return (Chain(np.arange(len(order)), ends),)
 
 
 def random_sets(data: LooData, orders: list[NDArray[np.intp]]) -> Iterator[Chosen]:
@@ -51,7 +68,7 @@ def random_sets(data: LooData, orders: list[NDArray[np.intp]]) -> Iterator[Chose
             start.correlation[:, order].T.copy(),
             start.means[order],
             start.target_means,
-            one_by_one(len(order)),
+            _chains(data.problem, order),
         )
 
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from ._folds import Split
 from ._kernels import Float
+from ._loo_data import LooData
 from ._problem import is_whole
 from ._procedure import Procedure
 from ._progress import progress_bar
 from ._random_sets import random_orders, random_sets
-from ._state import LooData
 from ._trial import Rows
 
 Answer = TypeVar("Answer")
@@ -68,7 +68,7 @@ def fold_result(
         for chosen in random_sets(trial.data, orders)
     ]
     return FoldResult(
-        path.indices,
+        path.entries(),
         path.settings.alpha,
         path.chosen_size,
         trial.losses_on(problem, split.test, measure),
@@ -83,7 +83,7 @@ def resampled_order(
 ) -> NDArray[np.intp]:
     """The features selected on some rows; as many as were chosen, where the size is."""
     path = procedure.trial(rows, counts, whole).path
-    return path.indices[: path.chosen_size]
+    return path.entries(path.chosen_size)
 
 
 def null_result(

@@ -18,7 +18,7 @@ from ._folds import Folds
 from ._kernels import Float
 from ._losses import Loss, make_loss
 from ._outer import outer_folds
-from ._plan import Plan
+from ._plan import Plan, check_refit_folds
 from ._problem import Problem, check_n_features, is_whole
 from ._run import Callback, Limits, Watch
 from ._size import SizeRule, check_size_rule
@@ -74,13 +74,19 @@ def make_request(
     if max_features is not None:
         _check_whole("max_features", max_features)
     tolerance = _check_tol(tol)
+    _check_with_direction(plan, patience, tol, checkpoint)
     penalties = check_alphas(alpha)
     rule = check_alpha_rule(alpha_rule)
     refit = _refit_rule(refit_alpha, penalties, rule)
+    if refit == "cv":
+        check_refit_folds(problem, plan)
     outer = None
     if not isinstance(penalties, float) and rule == "nested":
         outer = outer_folds(problem, plan, alpha_cv, groups, labels)
     is_automatic = isinstance(n_features, str)
+    by_budget = n_features is None and problem.budget is not None
+    if by_budget:
+        n_features = min(problem.n_available, max_features or problem.n_available)
     if is_automatic:
         if n_features != "auto":
             raise ValueError(f"{name} must be a number or 'auto', got {n_features!r}.")
@@ -92,19 +98,40 @@ def make_request(
             raise ValueError(f"{name}={size} is more than max_features={max_features}.")
     if tol is not None and patience is None:
         patience = 1
+    if plan.direction.name == "backward":
+        patience = None
     return Request(
         is_automatic=is_automatic,
         alpha=penalties,
         alpha_rule=rule,
         refit=refit,
         size_rule=check_size_rule(size_rule),
-        limits=Limits(size, patience, tolerance),
+        limits=Limits(size, patience, tolerance, by_budget=by_budget),
         is_capped=is_automatic and size == (max_features or MOST_FEATURES),
         outer=outer,
         rival=None if rival is None or outer is None else make_loss(rival),
         watch=Watch(n_runners_up, callback, verbose),
         checkpoint=check_file(checkpoint),
     )
+
+
+def _check_with_direction(plan: Plan, patience: Any, tol: Any, checkpoint: Any) -> None:
+    """What does not go with every direction."""
+    name = plan.direction.name
+    if name != "forward" and checkpoint is not None:
+        raise ValueError(
+            f"checkpoint= is for direction='forward', got direction={name!r}; leave it out."
+        )
+    given = [
+        f"{key}={value!r}"
+        for key, value in (("patience", patience), ("tol", tol))
+        if value is not None
+    ]
+    if name == "backward" and given:
+        raise ValueError(
+            f"{' and '.join(given)} cannot end a search with direction='backward', which knows "
+            "small sets last; leave it out."
+        )
 
 
 def open_loss(loss: Any, labels: NDArray[Any] | None) -> tuple[Any, str | None]:
@@ -127,11 +154,12 @@ def _largest_size(problem: Problem, max_features: int | None, rows: int) -> int:
     if problem.n_available == 0:
         raise ValueError("All features of X are excluded: there is nothing to choose from.")
     most = MOST_FEATURES if max_features is None else max_features
-    if max_features is not None and max_features < len(problem.forced):
+    if max_features is not None and max_features < problem.n_forced:
         raise ValueError(
-            f"max_features={max_features} is less than the {len(problem.forced)} forced features."
+            f"max_features={max_features} is less than the {problem.n_forced} forced "
+            f"{problem.unit}s."
         )
-    return max(1, len(problem.forced), min(problem.n_available, most, rows - 1))
+    return max(1, problem.n_forced, min(problem.n_available, most, rows - 1))
 
 
 def _fewest_rows(problem: Problem, plan: Plan, outer: Folds | ClusterFolds | None) -> int:

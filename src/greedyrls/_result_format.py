@@ -38,7 +38,7 @@ def encode(result: SelectionResult, indent: int | None = None) -> str:
         "warnings": list(result.warnings),
         "chosen": {
             "n_features": result.size,
-            "features": [feature.name for feature in result.features[: result.size]],
+            "features": [feature.name for feature in result.features_of(result.size)],
         },
         "features": [asdict(feature) for feature in result.features],
         "columns": [column_document(column) for column in result.inputs],
@@ -70,7 +70,7 @@ def decode(text: str | bytes) -> SelectionResult:
 def _read(document: JsonObject) -> SelectionResult:
     path = decode_part(document.value("path"))
     settings = path.settings
-    names = settings.feature_names_in
+    names = settings.entry_names
     features = tuple(_feature(one) for one in document.parts("features", "a feature"))
     inputs = tuple(read_column(one) for one in document.parts("columns", "a column"))
     if tuple(feature.name for feature in features) != tuple(path.names()):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ._answers import SampleStatistics, Scores, add_up
 from ._blocks import RowBlock
 from ._crew import Alone, Crew, ask
+from ._fused_features import BoundTerms, Chosen, FusedFeatures, Told
 from ._fused_round import FusedRound, FusedState, FusedTerms, can_fuse
 from ._kernels import Float
 from ._matrix import place_of
@@ -35,9 +36,11 @@ from ._namespace import (
 from ._replay import Replay, recorder_of
 from ._stream import StreamedMatrix
 
-# Recorded work reads all of the room for chosen columns: with more numbers in it than this, reading
-# them takes longer than launching.
+# Recorded work that is not made of kernels reads all of the room for chosen columns: with more
+# numbers in it than this, reading them takes longer than launching.
 _RECORDED_ELEMENTS = 1 << 27
+# With fewer numbers than this in X a step is a matter for the host.
+_FORESEEN_ELEMENTS = 1 << 15
 # What was done once in this process without recording, so that all kernels are compiled and loaded.
 _DONE: set[tuple[object, ...]] = set()
 
@@ -79,6 +82,13 @@ def find(crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: boo
         fused = FusedRound(blocks[0], room, terms.numbers.shape[0], with_spread)
         return _launched(fused, blocks[0], terms)
     return find_plainly(crew, blocks, terms, with_spread)
+
+
+def can_foresee(blocks: Sequence[RowBlock]) -> bool:
+    """Whether a device can find the candidates of lowest bound by itself and score them."""
+    X = blocks[0].X
+    is_there = len(blocks) == 1 and not isinstance(X, StreamedMatrix) and can_fuse(blocks[0], 1)
+    return is_there and X.shape[0] * X.shape[1] >= _FORESEEN_ELEMENTS
 
 
 def _room_of(blocks: Sequence[RowBlock], c: int) -> Float | None:
@@ -153,6 +163,8 @@ class Rounds:
         self._key: tuple[object, ...] = ()
         self._recorded: _Recorded | None = None
         self._held: list[Float] | None = None  # what the last recorded round found
+        self._step_key: tuple[object, ...] = ()
+        self._step: RecordedStep | None = None
 
     def score(
         self,
@@ -182,12 +194,15 @@ class Rounds:
         self, blocks: list[RowBlock], terms: _Terms, with_spread: bool
     ) -> _Recorded | None:
         """The recorded round for such terms, if there is one or it is worth making."""
+        if self._step is not None:
+            return None  # whole steps are recorded: it is a second round, seldom enough
         block = blocks[0]
         recorder = recorder_of(place_of(block.X)) if len(blocks) == 1 else None
         room = None if recorder is None else block.columns.room
         if recorder is None or room is None or not block.columns.begins_with(block.chosen):
             return None
-        if room.shape[0] * room.shape[1] > _RECORDED_ELEMENTS:
+        is_plain = not can_fuse(block, len(terms.numbers))
+        if is_plain and room.shape[0] * room.shape[1] > _RECORDED_ELEMENTS:
             return None
         kind = (block.anchor is None, with_spread, block.weights is None, block.r.shape[0] == 1)
         key = (id(room), len(terms.numbers), *kind)
@@ -199,9 +214,71 @@ class Rounds:
             self._recorded = _Recorded(recorder, block, room, terms, with_spread)
         return self._recorded
 
+    def foresee(
+        self,
+        blocks: list[RowBlock],
+        features: FusedFeatures,
+        terms: BoundTerms,
+        chosen: Chosen,
+        c: int,
+    ) -> tuple[Round, Told, list[RowBlock]] | None:
+        """A round of the c candidates of lowest bound, which the device finds by itself.
+
+        None where that is not possible.
+        """
+        step = self.step(blocks, features, c)
+        if step is None:
+            return None
+        blocks, found, told = step.foresee(blocks[0], terms, chosen)
+        return _unpacked(found, 1, 1, c), told, blocks
+
+    def step(self, blocks: list[RowBlock], features: FusedFeatures, c: int) -> RecordedStep | None:
+        """The recorded step for such blocks, if there can be one."""
+        block = blocks[0]
+        room = _room_of(blocks, c)
+        if room is None or len(block.chosen) >= room.shape[0]:
+            return None
+        key = (id(room), c, id(features), block.anchor is None)
+        if key != self._step_key:
+            self._step_key, self._step = key, RecordedStep(block, room, features, c)
+        return self._step
+
     def holds(self, pieces: list[Float]) -> bool:
         """Whether the next recorded round overwrites these."""
         return pieces is self._held
+
+
+class _Memory:
+    """Where recorded rounds of one block have what changes in it, before and after."""
+
+    def __init__(self, block: RowBlock) -> None:
+        self._block = block
+        self.own = _state_of(block)
+        self._current = _with_state(block, self.own)
+
+    def found(self, state: Float, columns: Float, Z: Float) -> None:
+        """Take what was recorded: a row for each candidate, made once."""
+        self._state = state
+        self._moved = _with_state(self._block, state)
+        self._columns = [[columns[place, :] for place in range(columns.shape[0])]]
+        self._Z = [[Z[place, :] for place in range(columns.shape[0])]]
+
+    def take(self, block: RowBlock) -> None:
+        """Copy r, d and anchor of a block to where the record has them."""
+        if _is_same(block, self._moved):
+            self.own[...] = self._state
+        elif not _is_same(block, self._current):
+            self.own[...] = _state_of(block)
+
+    def block(self, chosen: tuple[int, ...]) -> RowBlock:
+        """The block as the record has it."""
+        return replace(self._current, chosen=chosen)
+
+    def answer(self, packed: Float, chosen: tuple[int, ...]) -> tuple[list[RowBlock], _Found]:
+        """The block as it is now, and what the round found."""
+        moved = replace(self._moved, chosen=chosen)
+        found = _Found(packed, self._columns, self._Z, [moved])
+        return [self.block(chosen)], found
 
 
 class _Recorded:
@@ -218,8 +295,7 @@ class _Recorded:
         t, c = terms.shrinkage.shape
         shapes = [(c,), (room.shape[0], c), (c,), (t, c), (1,)]
         sent = place_of(block.X).zeros(sum(int(np.prod(shape)) for shape in shapes))
-        own = _state_of(block)
-        self._current = _with_state(block, own)
+        self._memory = _Memory(block)
         # Memory is taken before recording: from then on it would come from a pool of its own.
         fused = None
         if can_fuse(block, c):
@@ -228,41 +304,83 @@ class _Recorded:
         def work(sent: Array, own: Array) -> tuple[Array, ...]:
             now, received = _with_state(block, own), _Terms(*split(sent, shapes))
             if fused is not None:
-                found = _launched(fused, now, received)
-                state = fused.state
-            else:
-                found = find_plainly(Alone(), [now], received, with_spread)
-                state = _state_of(found.moved[0])
-            return found.packed, state, found.columns[0], found.Z[0]
+                return (_launched(fused, now, received).packed,)
+            found = find_plainly(Alone(), [now], received, with_spread)
+            return found.packed, _state_of(found.moved[0]), found.columns[0], found.Z[0]
 
-        kind = (*shapes, *block.X.shape, block.X.dtype, block.anchor is None, with_spread)
-        kind = (*kind, block.weights is None, block.means is None)
+        kind = (*shapes, *_kind_of(block), with_spread)
         if kind not in _DONE:
             _DONE.add(kind)
-            work(sent, own)
-        self._replay = recorder(work, (sent, own))
-        _, state, columns, Z = self._replay.outputs
+            work(sent, self._memory.own)
+        self._replay = recorder(work, (sent, self._memory.own))
+        if fused is None:
+            self._memory.found(*self._replay.outputs[1:])
+        else:
+            self._memory.found(fused.state, fused.columns, fused.Z)
         self._given = _Terms(*split(self._replay.given, shapes))
-        # A row for each candidate, made once.
-        self._columns = [[columns[place, :] for place in range(c)]]
-        self._Z = [[Z[place, :] for place in range(c)]]
-        self._moved = _with_state(block, state)
+        # What is recorded goes on using all of this, and must be the only one to do so.
+        self._kept = fused, room, block
 
     def run(self, block: RowBlock, terms: _Terms) -> tuple[list[RowBlock], _Found]:
-        """The round for a block; its r, d and anchor are copied to where the record has them."""
+        """The round for a block."""
         for room, term in zip(self._given, terms, strict=True):
             room[: len(term)] = term
         self._given.beta[len(terms.beta) :] = 0.0
-        own = self._replay.inputs[1]
-        if _is_same(block, self._moved):
-            own[...] = self._replay.outputs[1]
-        elif not _is_same(block, self._current):
-            own[...] = _state_of(block)
+        self._memory.take(block)
+        return self._memory.answer(self._replay.run(), block.chosen)
+
+
+class RecordedStep:
+    """A round of one block for the candidates of lowest bound, with these bounds, recorded."""
+
+    def __init__(self, block: RowBlock, room: Float, features: FusedFeatures, c: int) -> None:
+        self._block, self._features = block, features
+        self.room, self.c = room, c
+        with_spread = features.vectors.spread is not None
+        self.memory = _Memory(block)
+        self.fused = FusedRound(block, room, c, with_spread, features.told_size(c))
+        self.memory.found(self.fused.state, self.fused.columns, self.fused.Z)
+        self._for_terms = features.memory(c)
+        flags = features.has_anchor, with_spread
+        self.kind = (c, room.shape, features.sent_size, *_kind_of(block), *flags)
+        self._replay: Replay | None = None
+
+    @property
+    def beta(self) -> Array:
+        """Where coefficients of the candidates are left, (at least |S| × c)."""
+        return self._for_terms[2]
+
+    def launch(self, sent: Array, own: Array) -> tuple[Array]:
+        """All kernels."""
+        fused, features = self.fused, self._features
+        terms = features.launch(sent, self._for_terms, fused.more, self.c)
+        _launched(fused, _with_state(self._block, own), _Terms(*terms))
+        features.remember(sent, fused.more, fused.found, self.c)
+        return (fused.found,)
+
+    def foresee(
+        self, block: RowBlock, terms: BoundTerms, chosen: Chosen
+    ) -> tuple[list[RowBlock], _Found, Told]:
+        """The round for a block."""
+        if self._replay is None:
+            place = place_of(block.X)
+            recorder = recorder_of(place)
+            assert recorder is not None
+            inputs = place.zeros(self._features.sent_size), self.memory.own
+            # Most steps are taken by the device itself: this may be the only other one.
+            self._replay = recorder(self.launch, inputs, False)
+        self._features.fill(self._replay.given, terms, chosen)
+        self.memory.take(block)
         packed = self._replay.run()
-        chosen = block.chosen
-        moved = replace(self._moved, chosen=chosen)
-        found = _Found(packed, self._columns, self._Z, [moved])
-        return [replace(self._current, chosen=chosen)], found
+        told = packed[-self.fused.more.shape[0] :]
+        known = self._features.unpacked(told, self.c, len(block.chosen))
+        return *self.memory.answer(packed, block.chosen), known
+
+
+def _kind_of(block: RowBlock) -> tuple[object, ...]:
+    """What kernels for a block depend on."""
+    flags = block.anchor is None, block.weights is None, block.means is None
+    return (*block.X.shape, block.X.dtype, *flags)
 
 
 def _state_of(block: RowBlock) -> Float:

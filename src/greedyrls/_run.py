@@ -6,26 +6,31 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ._backward import BackwardState
 from ._checkpoint import Checkpoint, SearchLog
 from ._choice import NumericalLimit, Spanned
 from ._cluster import ClusterMatrix
+from ._cluster_folds import ClusterFolds
 from ._device import DeviceMatrix
+from ._directions import backward, exchanges, retreat
 from ._files import FileMatrix
+from ._group_choice import GroupCriterion
+from ._group_search import any_moves
 from ._kernels import Float
 from ._lanes import LanePath, LooLanes
+from ._loo_data import LooData
 from ._matrix import PassedMatrix
 from ._path import SelectionPath
 from ._plan import AnyState, Data, Plan
 from ._problem import Problem
 from ._progress import progress_bar
-from ._search import moves, replay
+from ._search import replay_together
 from ._sets import best_sets
-from ._state import LooData
 from ._steps import Counters, Moments, Settings, Step, StopReason
 
 Callback = Callable[[Step], Any]
@@ -46,11 +51,13 @@ class Limits:
     patience: int | None = None
     tol: float = 0.0
     least: int = 0  # no early stop before this size
+    by_budget: bool = False  # no size was asked for: the budget ends the search
 
     @property
     def capacity(self) -> int:
         """Room to begin with: all of it, or little where the search will likely stop early."""
-        return self.size if self.patience is None else min(self.size, 64)
+        is_known = self.patience is None and not self.by_budget
+        return self.size if is_known else min(self.size, 64)
 
     def is_stale(self, losses: Sequence[float], forced: int = 0) -> bool:
         """Whether the smallest loss is `patience` steps old; less than `tol` is no improvement.
@@ -97,14 +104,18 @@ class Run:
         self.steps = list(done)
         self.stop_reason = StopReason.REACHED
 
-    def consume(self, steps: Iterator[Step]) -> None:
-        """Run to the end, to an early stop, or to an interrupt."""
-        with closing(progress_bar(self._verbose, self._limits.size, len(self.steps))) as bar:
+    def consume(self, steps: Iterator[Step], is_growing: bool = True) -> None:
+        """Run to the end, to an early stop, or to an interrupt.
+
+        A search that does not only add has no known number of steps.
+        """
+        total = self._limits.size if is_growing else None
+        with closing(progress_bar(self._verbose, total, len(self.steps))) as bar:
             try:
                 for step in steps:
                     self.steps.append(step)
                     bar.update(step.loss)
-                    if self._callback is not None and self._says_stop(self._callback(step)):
+                    if self._callback is not None and self.says_stop(self._callback(step)):
                         self.stop_reason = StopReason.CALLBACK
                         break
                     # Not before the callback has answered: after a kill in between, it is asked
@@ -125,6 +136,13 @@ class Run:
                 self.stop_reason = StopReason.SPANNED
         self._record()
 
+    @property
+    def is_out_of_budget(self) -> bool:
+        """Whether it is for the budget that there are no more steps."""
+        limits = self._limits
+        ended = self.stop_reason is StopReason.REACHED
+        return ended and (limits.by_budget or len(self.steps) < limits.size)
+
     def _record(self) -> None:
         if self._log is not None:
             self._log.record(self.steps, self.stop_reason is StopReason.CALLBACK)
@@ -134,7 +152,16 @@ class Run:
         if self._limits.patience is None:
             return False
         forced = sum(step.forced for step in self.steps)
-        return self._limits.is_stale([step.loss for step in self.steps], forced)
+        return self._limits.is_stale([known.loss for known in best_sets(self.steps)], forced)
+
+    def exchange(self, steps: Iterator[Step]) -> None:
+        """Run exchanges after a search that went to its end, or as far as it was of use."""
+        reason = self.stop_reason
+        if reason in (StopReason.REACHED, StopReason.NO_IMPROVEMENT):
+            self._limits = replace(self._limits, patience=None)
+            self.consume(steps, is_growing=False)
+            if self.stop_reason is StopReason.REACHED:
+                self.stop_reason = reason
 
     def _reach_numerical_limit(self, error: NumericalLimit) -> None:
         """Keep the steps made so far, and say so; without any, it is an error."""
@@ -142,7 +169,8 @@ class Run:
         if not self.steps:
             raise ValueError(f"{sentence.split(';')[0]}: {error}. Use a larger alpha.") from error
         warnings.warn(
-            f"{sentence} Asked for {self._limits.size} features, found {len(self.steps)}: {error}. "
+            f"{sentence} Asked for {self._limits.size} features, found "
+            f"{len(best_sets(self.steps))}: {error}. "
             "Use a larger alpha, or ask for fewer features.",
             RuntimeWarning,
             stacklevel=2,
@@ -150,7 +178,7 @@ class Run:
         self.stop_reason = StopReason.NUMERICAL_LIMIT
 
     @staticmethod
-    def _says_stop(answer: Any) -> bool:
+    def says_stop(answer: Any) -> bool:
         """True, also NumPy's; any other answer of a callback has no meaning."""
         return isinstance(answer, bool | np.bool_) and bool(answer)
 
@@ -170,8 +198,12 @@ def search_path(
     Steps that the log knows are not searched for again.
     """
     began = time.perf_counter() if began is None else began
+    if plan.direction.name == "backward":
+        return _backward_path(plan, data, alpha, limits.size, watch, first_pass, began)
     problem = data.problem
     state, criterion = plan.search(data, alpha, limits.capacity)
+    if plan.direction.name != "forward":
+        state.keep_columns()
     initial_loss = state.loss
     known, stopped = ((), False) if log is None else log.known
     if log is not None and known:
@@ -185,8 +217,8 @@ def search_path(
             raise log.refusal(*different)
 
     def steps() -> Iterator[Step]:
-        yield from replay(state, problem.forced[len(known) :], forced=True)
-        yield from moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
+        yield from replay_together(state, problem.forced_entries[len(known) :], forced=True)
+        yield from any_moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
 
     run = Run(limits, watch, known, log)
     if stopped:
@@ -194,19 +226,96 @@ def search_path(
     elif run.is_stale():
         run.stop_reason = StopReason.NO_IMPROVEMENT
     else:
-        run.consume(steps())
+        run.consume(steps(), plan.direction.name in ("forward", "swap"))
+    if plan.direction.name == "swap":
+        assert not isinstance(criterion, GroupCriterion)
+        run.exchange(exchanges(state, criterion, watch.n_runners_up, problem.forced))
     return make_path(plan, state, alpha, run, initial_loss, began, Counters(passes=first_pass))
+
+
+def _backward_path(
+    plan: Plan,
+    data: Data,
+    alpha: float,
+    size: int,
+    watch: Watch,
+    first_pass: int,
+    began: float,
+) -> SelectionPath:
+    """A path from all features down to one: smaller sets are known only at the end."""
+    problem = data.problem
+    assert not isinstance(plan.folds, ClusterFolds)
+    steps: list[Step] = []
+    try:
+        state = BackwardState(problem, plan.loss, plan.folds, alpha)
+        start = state.as_set()
+        with closing(progress_bar(watch.verbose, state.size - 1)) as bar:
+            for step in backward(state, watch.n_runners_up, problem.forced):
+                steps.append(step)
+                bar.update(step.loss)
+                if watch.callback is not None and Run.says_stop(watch.callback(step)):
+                    raise ValueError(
+                        "The callback asked to stop, but direction='backward' knows small sets at "
+                        "its end only. Raise an exception to give it up, or search forward."
+                    )
+    except NumericalLimit as error:
+        sentence = StopReason.NUMERICAL_LIMIT.sentence.split(";")[0]
+        raise ValueError(
+            f"{sentence}, with {problem.n_available - len(steps)} features: {error}. Use a larger "
+            "alpha, or another direction."
+        ) from error
+    forced = set(problem.forced)
+    sets = tuple(
+        replace(known, forced=known.features[-1] in forced)
+        for known in best_sets(steps, start, size)
+    )
+    seconds = time.perf_counter() - began
+    return SelectionPath(
+        steps=tuple(steps),
+        initial_loss=state.initial_loss,
+        settings=settings_of(problem, plan, alpha),
+        moments=state.moments(sets[-1].features),
+        counters=Counters(
+            first_pass + state.passes, state.exact_evaluations, state.rebuilds, seconds
+        ),
+        stop_reason=StopReason.REACHED,
+        sets=sets,
+        start=start,
+    )
+
+
+def exchange_path(
+    plan: Plan, data: Data, path: SelectionPath, size: int, watch: Watch
+) -> SelectionPath:
+    """A forward path whose set of one size is exchanged, feature by feature, for a better one."""
+    began, alpha = time.perf_counter(), path.settings.alpha
+    forced = data.problem.forced
+    state, criterion = plan.search(data, alpha, size)
+    assert not isinstance(criterion, GroupCriterion)
+    state.keep_columns(path.indices.tolist())
+    state.move_to(path.features(size).tolist())
+    run = Run(Limits(size), watch, (*path.steps, *retreat(path.sets, size)))
+    run.exchange(exchanges(state, criterion, watch.n_runners_up, forced))
+    if len(run.steps) == len(path.steps) + len(path) - size:  # nothing was exchanged
+        return replace(path, settings=settings_of(data.problem, plan, alpha))
+    longer = make_path(plan, state, alpha, run, path.initial_loss, began, path.counters)
+    is_whole = run.stop_reason is StopReason.REACHED
+    return replace(
+        longer,
+        surface=path.surface,
+        stop_reason=path.stop_reason if is_whole else run.stop_reason,
+    )
 
 
 def first_difference(
     state: AnyState, known: Sequence[Step], initial_loss: float
 ) -> tuple[Step, Step] | None:
     """Make known steps again; the first whose loss is another one, as it was and as it is."""
-    indices = [step.index for step in known]
+    entries = [step.features for step in known]
     X = state.problem.X
     if isinstance(X, PassedMatrix):
-        X.fetch(indices)  # in one pass, rather than one for each
-    for step, again in zip(known, replay(state, indices, False), strict=True):
+        X.fetch([index for entry in entries for index in entry])  # in one pass, not one for each
+    for step, again in zip(known, replay_together(state, entries, False), strict=True):
         scale = max(abs(initial_loss), abs(step.loss))
         if abs(step.loss - again.loss) > _SAME_LOSS * scale:
             return step, again
@@ -264,6 +373,7 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
     """Whether lanes can make these searches, and are faster."""
     return (
         plan.loss.name == "squared"
+        and plan.folds is None
         and plan.direction.name == "forward"
         and data.problem.groups is None
         and data.problem.costs is None
@@ -325,8 +435,10 @@ def make_path(
     reason = run.stop_reason
     sets = best_sets(run.steps)
     features = tuple(dict.fromkeys(index for known in reversed(sets) for index in known.features))
-    if reason is StopReason.REACHED and len(features) == problem.n_available:
+    if reason is StopReason.REACHED and len(sets) == problem.n_available:
         reason = StopReason.EXHAUSTED
+    elif problem.budget is not None and run.is_out_of_budget:
+        reason = StopReason.BUDGET
     return SelectionPath(
         steps=tuple(run.steps),
         initial_loss=initial_loss,
@@ -353,4 +465,19 @@ def settings_of(problem: Problem, plan: Plan, alpha: float) -> Settings:
         cv=plan.cv,
         direction=plan.direction.name,
         backward_ratio=plan.direction.ratio,
+        **grouping_settings(problem),
     )
+
+
+def grouping_settings(problem: Problem) -> dict[str, Any]:
+    """Groups of several features with their names, costs and the budget."""
+    groups, names, costs = problem.groups, problem.group_names, problem.costs
+    wide: list[tuple[tuple[int, ...], str]] = []
+    if groups is not None and names is not None:
+        wide = [pair for pair in zip(groups, names, strict=True) if len(pair[0]) > 1]
+    return {
+        "feature_groups": tuple(group for group, _ in wide) or None,
+        "group_names": tuple(name for _, name in wide) or None,
+        "feature_costs": None if costs is None else tuple(costs.tolist()),
+        "budget": problem.budget,
+    }

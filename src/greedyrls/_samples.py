@@ -21,6 +21,8 @@ from ._answers import (
 from ._answers import Scores as Scores
 from ._blocks import RowBlock
 from ._crew import Alone, Crew, Handle, ask
+from ._flight import Doubts, Flight
+from ._fused_features import BoundTerms, Chosen, FusedFeatures, Told
 from ._kernels import Float
 from ._leftovers import Leftovers
 from ._losses import Loss, stratum_factors
@@ -35,7 +37,7 @@ from ._namespace import (
     to_device,
     to_host,
 )
-from ._rounds import Rounds, fetched_statistics, make_scores
+from ._rounds import Round, Rounds, can_foresee, fetched_statistics, make_scores
 
 # Of the raw sum of squares: a column whose centred one is no more than this does not vary.
 _NO_DIGITS = (8.0 * float(np.finfo(np.float64).eps)) ** 2
@@ -51,15 +53,17 @@ _DEVICE_ELEMENTS = 1 << 26
 _ROUND_ELEMENTS = 1 << 17
 _DEVICE_ROUND_ELEMENTS = 1 << 25
 # Candidates of the first round at most. On a device each costs less than a second round, but
-# the first is nearly always enough.
+# the first is nearly always enough; with few rows they cost nothing.
 _FIRST_WIDTH = 16
 _DEVICE_FIRST_WIDTH = 8
+_SHORT_ROWS = 1 << 14
 # Scoring a candidate costs about as much as a pass over this many columns of X: gathering it,
 # the product with the chosen columns, and a dozen operations on vectors of m. And the bounds of
 # later steps profit from the pass too. A device passes over X as fast as over these vectors.
 _COLUMNS_PER_SCORE = 100
 _DEVICE_COLUMNS_PER_SCORE = 16
-# With as many features their vectors live on the device; shorter ones are faster on the host.
+# With as many features their vectors live on the device; shorter ones are faster on the host,
+# unless whole steps are recorded.
 DEVICE_FEATURES = 1 << 14
 
 
@@ -99,13 +103,16 @@ class SampleSpace:
         self._rows, n_features = shape
         # Where the rows are, and where vectors of n features are.
         self.place = place
-        self.feature_place = HOST if n_features < DEVICE_FEATURES else self.place
+        self.feature_place = HOST
+        if not place.is_host and (n_features >= DEVICE_FEATURES or can_foresee(self._blocks)):
+            self.feature_place = place
         # What is known of the weights; at the start.
         self.weights = self._weights()
         self._means: Float | None = None
         self._has_far_means = False
         self._latest: _Latest | None = None
         self._rounds = Rounds()
+        self._flight: Flight | None = None
         self._statistics: SampleStatistics | None = None  # of the blocks as they are, if known
         self._kept: list[Leftovers] = []
         self.passes = 0
@@ -117,7 +124,9 @@ class SampleSpace:
         self.columns_per_score = (
             _COLUMNS_PER_SCORE if self.place.is_host else _DEVICE_COLUMNS_PER_SCORE
         )
-        self.first_width = _FIRST_WIDTH if self.place.is_host else _DEVICE_FIRST_WIDTH
+        self.first_width = _FIRST_WIDTH
+        if not self.place.is_host and self._rows > _SHORT_ROWS:
+            self.first_width = _DEVICE_FIRST_WIDTH
         self.round_elements = _ROUND_ELEMENTS if self.place.is_host else _DEVICE_ROUND_ELEMENTS
 
     def _weights(self) -> TargetSums:
@@ -135,16 +144,20 @@ class SampleSpace:
         self.group = max(least, min(most, _SCORE_ELEMENTS // max(1, largest_block)))
         self.least = least
 
-    def fork(self) -> SampleSpace:
-        """The same rows for another search; blocks are values, and share their columns."""
+    def fork(self, count: int = 0) -> SampleSpace:
+        """The same rows for another search; blocks are values, and share their columns.
+
+        `count` features will be chosen, as far as is known.
+        """
         other = copy.copy(self)
         other._latest = other._statistics = None
         other._rounds = Rounds()
+        other._flight = None
         other._kept = []
         other.passes = other.exact_evaluations = 0
         if not self.place.is_host:
             # Recorded work reads all columns of chosen features that there are: those of its own.
-            other._blocks = other.each(ask("separate"))
+            other._blocks = other.each(ask("separate", count))
         return other
 
     @property
@@ -262,12 +275,53 @@ class SampleSpace:
         with_spread: bool,
     ) -> Scores:
         """`score` in one transfer each way, with the step that will most likely follow."""
-        latest, self._latest = self._latest, None
-        if latest is not None and self._rounds.holds(latest.pieces):
-            latest = None  # is about to be overwritten
+        latest = self._left_by_round()
         found, self._blocks = self._rounds.score(
             self._crew, self._blocks, indices, beta, penalty, shrinkage, with_spread
         )
+        self._take_round(found, indices, latest)
+        return found.scores
+
+    def foresee(
+        self, features: FusedFeatures, terms: BoundTerms, chosen: Chosen, c: int
+    ) -> tuple[Scores, Told] | None:
+        """The c candidates of lowest bound and their scores, all in one transfer.
+
+        None where the device cannot find them by itself.
+        """
+        answer = self._rounds.foresee(self._blocks, features, terms, chosen, c)
+        if answer is None:
+            return None
+        found, told, self._blocks = answer
+        self.exact_evaluations += c
+        self._take_round(found, told.indices, None)
+        return found.scores, told
+
+    def flight(self, features: FusedFeatures, c: int, doubts: Doubts) -> Flight | None:
+        """Steps that the device takes by itself, if it can."""
+        step = self._rounds.step(self._blocks, features, c)
+        if step is None:
+            return None
+        if self._flight is None or self._flight.step is not step:
+            self._flight = Flight(step, features, doubts)
+        return self._flight
+
+    def land(self, block: RowBlock) -> None:
+        """Take the block after features were added on the device."""
+        for index in block.chosen[len(self._blocks[0].chosen) :]:
+            block.columns.note(index)
+        self._blocks = [block]
+        self._latest = self._statistics = None
+
+    def _left_by_round(self) -> _Latest | None:
+        """The best candidate so far, unless the next round overwrites it."""
+        latest, self._latest = self._latest, None
+        if latest is not None and self._rounds.holds(latest.pieces):
+            return None
+        return latest
+
+    def _take_round(self, found: Round, indices: NDArray[np.intp], latest: _Latest | None) -> None:
+        """Remember the best of a round, if it is better than the best before."""
         loss = float(found.scores.losses[:, found.place].sum())
         if latest is None or loss < latest.loss:
             feature = int(indices[found.place])
@@ -275,7 +329,6 @@ class SampleSpace:
                 feature, loss, found.pieces, found.moved, found.column, found.statistics
             )
         self._latest = latest
-        return found.scores
 
     def support_sums(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
@@ -305,6 +358,10 @@ class SampleSpace:
             Z = self.each(ask("without_chosen", beta), columns)
         return self.each(ask("row", 0), Z)
 
+    def leftover(self, index: int, beta: Float) -> Float:
+        """A candidate's z, (m), with coefficients beta (|S| × 1)."""
+        return np.concatenate(self._pieces(index, beta))
+
     def chosen_products(self, index: int, beta: Float) -> Float:
         """X_S'z of a candidate, (|S|): Pβ up to rounding, if β is right."""
         pieces = self._pieces(index, beta)
@@ -329,6 +386,17 @@ class SampleSpace:
         (rho, *rest) = to_device(self.place, rho, *([] if along is None else [along]))
         along = rest[0] if rest else None
         self._blocks = self.each(ask("advance", index, delta, rho, along), pieces)
+
+    @property
+    def handles(self) -> tuple[Handle, ...]:
+        """The blocks as they are now, wherever they are."""
+        return tuple(self._blocks)
+
+    def move_to(self, blocks: Sequence[Handle], question: Callable[..., Any]) -> None:
+        """Go to another set: `question` makes its blocks of others."""
+        self._blocks = self._crew.each(question, blocks)
+        self._latest = self._statistics = None
+        self._kept = []
 
     def predictions(self) -> Float:
         """Leave-one-out predictions of the current model, (t × m)."""

@@ -13,20 +13,22 @@ from ._checkpoint import Checkpoint
 from ._cluster import ClusterMatrix
 from ._curves import LooCurve
 from ._device import DeviceMatrix
+from ._direction import FORWARD
 from ._files import FileMatrix
 from ._fingerprint import identity_of
 from ._fold_state import FoldData
 from ._kernels import Float
+from ._loo_data import LooData
+from ._many_folds import ManyFoldData
 from ._matrix import PassedMatrix, not_on_device
 from ._namespace import to_host
 from ._nested import Nested, chosen_of, joint_surface, nested_surface
 from ._path import SelectionPath
-from ._plan import Data, Plan
+from ._plan import Data, Plan, rows_for_refit
 from ._problem import Problem
 from ._request import Request
-from ._run import search_path, search_paths
+from ._run import exchange_path, search_path, search_paths
 from ._size import SizeChoice, choose_size, fold_covariance
-from ._state import LooData
 from ._steps import Counters, StopReason
 from ._surface import AlphaSurface, best_pair, one_error_pair
 
@@ -54,6 +56,10 @@ def select(
         if checkpoint.path is not None:
             return checkpoint.path
     told = ""
+    asked = plan
+    if plan.direction.name == "swap" and request.is_automatic:
+        # The size is chosen on the forward path; then the set of that size is exchanged.
+        plan = replace(plan, direction=FORWARD)
     if isinstance(request.alpha, float):
         data = plan.data(problem) if data is None else data
         path = search_path(
@@ -73,6 +79,8 @@ def select(
         )
     path = with_refit(path, plan, data, request.refit)
     path = _with_size(path, plan, data, request)
+    if asked.direction != plan.direction:
+        path = _exchanged(path, replace(plan, direction=asked.direction), data, request)
     if told and path.size_choice is not None:
         sentence = f"{path.size_choice.sentence} {told}"
         path = replace(path, size_choice=replace(path.size_choice, sentence=sentence))
@@ -230,7 +238,7 @@ def _joint(
     """The paths of all penalties; the one whose own loss is the smallest."""
     paths = list(search_paths(plan, data, alphas, request.limits, request.watch, checkpoint))
     tried = np.array([path.settings.alpha for path in paths])
-    least = len(data.problem.forced)
+    least = data.problem.n_forced
     surface = joint_surface(paths, tried, request.limits.size, size, least)
     total = sum((path.counters for path in paths), Counters())
     chosen = replace(paths[surface.row], surface=surface, counters=total)
@@ -282,11 +290,9 @@ def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> Sel
     path = replace(path, settings=replace(path.settings, refit_alpha=refit))
     if refit == "same":
         return path
-    loo_data = None
-    if refit == "loo":
-        loo_data = data if isinstance(data, LooData) else LooData(data.problem)
+    rows = rows_for_refit(refit, plan, data)
     penalties = model_penalties(
-        refit, path.settings.alpha, loo_data, chosen_of(path), plan.loss, is_fine=True
+        refit, path.settings.alpha, rows, chosen_of(path), plan.loss, is_fine=True
     )
     return replace(path, refit_alphas=tuple(penalties.tolist()))
 
@@ -294,17 +300,24 @@ def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> Sel
 def _with_size(path: SelectionPath, plan: Plan, data: Data, request: Request) -> SelectionPath:
     """The path with the size chosen by the rule, and why."""
     if not request.is_automatic:
-        return replace(path, size_choice=_given_size(path))
+        return replace(path, size_choice=_given_size(path, data.problem.unit))
     stopped = path.stop_reason.sentence
     if path.stop_reason is StopReason.REACHED:
         stopped = f"The search ended with the largest size tried, {len(path)}."
-    forced = len(data.problem.forced)
+    forced = data.problem.n_forced
     if path.surface is not None and path.surface.rule == "nested":
-        choice = _nested_size(path, path.surface, forced, request, stopped)
+        unit = data.problem.unit
+        choice = _nested_size(path, path.surface, forced, request, stopped, unit)
     else:
         covariance = _covariance(path, plan, data) if request.size_rule == "1se" else None
         choice = choose_size(
-            request.size_rule, path.losses, covariance, forced, plan.measure, stopped
+            request.size_rule,
+            path.losses,
+            covariance,
+            forced,
+            plan.measure,
+            stopped,
+            data.problem.unit,
         )
     if choice.size == request.limits.size and request.is_capped:
         hint = f"{choice.sentence} More features may do better (max_features)."
@@ -312,20 +325,38 @@ def _with_size(path: SelectionPath, plan: Plan, data: Data, request: Request) ->
     return replace(path, size_choice=choice)
 
 
-def _given_size(path: SelectionPath) -> SizeChoice:
-    count = f"{len(path)} feature{'' if len(path) == 1 else 's'}"
+def _exchanged(path: SelectionPath, plan: Plan, data: Data, request: Request) -> SelectionPath:
+    """The path whose set of the chosen size was exchanged for a better one, with its penalties."""
+    choice, size = path.size_choice, path.chosen_size
+    assert choice is not None
+    found = exchange_path(plan, data, path, size, request.watch)
+    found = with_refit(found, plan, data, request.refit)
+    before, after = float(path.losses[size - 1]), float(found.losses[size - 1])
+    told = "No exchange of one of them for another feature lowers the loss."
+    if after < before:
+        told = f"Exchanges of features took its {plan.measure} from {before:.6g} to {after:.6g}."
+    return replace(found, size_choice=replace(choice, sentence=f"{choice.sentence} {told}"))
+
+
+def _given_size(path: SelectionPath, unit: str) -> SizeChoice:
+    count = f"{len(path)} {unit}{'' if len(path) == 1 else 's'}"
     if path.stop_reason in (StopReason.REACHED, StopReason.EXHAUSTED):
         return SizeChoice(len(path), "given", f"{count}, as asked.")
     return SizeChoice(len(path), "given", f"{count}. {path.stop_reason.sentence}")
 
 
 def _nested_size(
-    path: SelectionPath, surface: AlphaSurface, forced: int, request: Request, stopped: str
+    path: SelectionPath,
+    surface: AlphaSurface,
+    forced: int,
+    request: Request,
+    stopped: str,
+    unit: str,
 ) -> SizeChoice:
     """The size that was chosen together with the penalty."""
     size = min(surface.size, len(path))
     measure = f"held-out loss of the outer folds, {surface.losses[surface.row, size - 1]:.6g}"
-    count = f"{size} feature{'' if size == 1 else 's'}"
+    count = f"{size} {unit}{'' if size == 1 else 's'}"
     best_row, best_size = best_pair(surface.losses, forced)
     is_best = (surface.row, surface.size) == (best_row, best_size)
     if request.size_rule == "min" or is_best:
@@ -340,7 +371,7 @@ def _nested_size(
         why = (
             f"the fewest whose {measure}, is within one standard error of the difference "
             f"({error:.6g}) of the smallest, {surface.losses[best_row, best_size - 1]:.6g} at "
-            f"{best_size} features with alpha={surface.alphas[best_row]:.4g}"
+            f"{best_size} {unit}s with alpha={surface.alphas[best_row]:.4g}"
         )
     sentence = f"{count} chosen by rule '{request.size_rule}': {why}. {stopped}"
     return SizeChoice(size, request.size_rule, sentence)
@@ -349,8 +380,8 @@ def _nested_size(
 def _covariance(path: SelectionPath, plan: Plan, data: Data) -> Float | None:
     """Of the losses of all sizes, from samples or splits."""
     fold_losses = path.fold_losses
-    if fold_losses is not None and isinstance(data, FoldData):
-        return fold_covariance(fold_losses, data.test.weight / data.test.weight.sum())
+    if fold_losses is not None and isinstance(data, FoldData | ManyFoldData):
+        return fold_covariance(fold_losses, data.fold_shares)
     assert isinstance(data, LooData)
     curve = LooCurve(data.samples, data.problem, chosen_of(path), plan.loss)
     return curve.covariance(path.settings.alpha)

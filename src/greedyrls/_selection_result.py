@@ -93,7 +93,7 @@ class SelectionResult:
     path : SelectionPath
         On the features as the search saw them.
     features : tuple of Feature
-        One for each step of the path.
+        One for each feature of the path, in the order of selection.
     inputs : tuple of InputColumn
         The columns of these features, each once.
     data : DataSummary
@@ -135,6 +135,22 @@ class SelectionResult:
         """The number of features chosen."""
         return self.path.chosen_size
 
+    def features_of(self, k: int) -> tuple[Feature, ...]:
+        """The features of size k, in the order of selection: more than k if they go together."""
+        known = dict(zip(self.path.indices.tolist(), self.features, strict=True))
+        return tuple(known[index] for index in self.path.features(k).tolist())
+
+    @property
+    def unit(self) -> str:
+        """What sizes count: features, or columns whose features go together."""
+        return "feature" if self.path.settings.feature_groups is None else "column"
+
+    @property
+    def n_candidates(self) -> int:
+        """How many of these there were to choose from."""
+        groups = self.path.settings.feature_groups or ()
+        return self.data.n_features - sum(len(group) - 1 for group in groups)
+
     def standardised_coefficients(self, k: int) -> Float:
         """Of the model on the first k features as the search saw them, (outputs × k)."""
         return np.atleast_2d(self.path.coef(k))
@@ -154,7 +170,7 @@ class SelectionResult:
         from . import __version__
 
         size = self.size if k is None else k
-        own = self.features[:size]
+        own = self.features_of(size)
         seen = self.standardised_coefficients(size)
         coefficients = seen / np.array([feature.scale for feature in own])
         means = np.array([feature.mean for feature in own])
@@ -217,10 +233,10 @@ class SelectionResult:
     def sentence(self) -> str:
         """What was chosen and how good it honestly is."""
         size = self.size
-        names = ", ".join(feature.name for feature in self.features[: min(size, 8)])
+        names = ", ".join(self.path.group_names(size)[:8])
         more = f" and {size - 8} more" if size > 8 else ""
         chosen = (
-            f"{size} of {self.data.n_features} features were chosen to predict {self.target}: "
+            f"{size} of {self.n_candidates} {self.unit}s were chosen to predict {self.target}: "
             f"{names}{more}."
         )
         if self._is_doubtful():
@@ -299,29 +315,33 @@ class SelectionResult:
         The search's own losses, with its penalty, are apart from those of the models. The share of
         a runner-up is of the gain that the chosen feature gave.
         """
-        own, names = self.own_curve, self.path.settings.feature_names_in
+        own, names = self.own_curve, self.path.changes()
         before, search_before, table = self.path.initial_loss, self.path.initial_loss, []
-        for place, (step, feature) in enumerate(zip(self.path.sets, self.features, strict=True)):
+        costs, done = self.path.costs, 0
+        for place, step in enumerate(self.path.sets):
+            added, done = self.features[done : step.count], step.count
+            feature = added[0]
             runner = step.runners_up[0] if step.runners_up else None
             honest = self.honest(place + 1)
             loss = float(own.mean[place])
             table.append(
                 {
                     "n_features": place + 1,
-                    "feature": feature.name,
+                    "feature": names[place],
                     "column": feature.column,
-                    "level": feature.level,
+                    "level": feature.level if len(added) == 1 else None,
                     "loss": loss,
                     "standard_error": or_none(float(own.error[place])),
                     "gain": before - loss,
                     "honest_loss": None if honest is None else honest[0],
                     "honest_error": None if honest is None else or_none(honest[1]),
                     "honest_source": None if honest is None else self.honest_source,
-                    "runner_up": _name(names, runner),
+                    "runner_up": None if runner is None else self.path.name_of(runner[0]),
                     "runner_up_share": _share(search_before, step.loss, runner),
                     "search_loss": step.loss,
                     "runner_up_search_loss": None if runner is None else runner[1],
                     "is_chosen": place < self.size,
+                    **({} if costs is None else {"cost": float(costs[place])}),
                 }
             )
             before, search_before = loss, step.loss
@@ -368,12 +388,6 @@ def without_functions(warnings: Iterable[str]) -> list[str]:
 def or_none(value: float) -> float | None:
     """A number for a table, or nothing where there is none."""
     return None if np.isnan(value) else float(value)
-
-
-def _name(names: tuple[str, ...] | None, runner: tuple[int, float] | None) -> str | None:
-    if runner is None:
-        return None
-    return names[runner[0]] if names else f"x{runner[0]}"
 
 
 def _share(before: float, after: float, runner: tuple[int, float] | None) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
+from ._choice import TIE
 from ._steps import FeatureSet, Step
 
 
@@ -58,10 +59,15 @@ def _moving(steps: Sequence[Step]) -> tuple[FeatureSet, ...]:
         else:
             entries.remove(step.features)
         size = len(entries)
-        if size and (size not in best or step.loss < best[size].loss):
+        if size and (size not in best or _is_better(step.loss, best[size].loss)):
             order = tuple(chain.from_iterable(entries))
             best[size] = _set_of(step, order, len(order))
     return with_shared_order(tuple(best[size] for size in sorted(best)))
+
+
+def _is_better(loss: float, known: float) -> bool:
+    """By more than a tie, which goes to what was seen first."""
+    return loss < known - TIE * abs(known)
 
 
 def with_shared_order(sets: tuple[FeatureSet, ...]) -> tuple[FeatureSet, ...]:

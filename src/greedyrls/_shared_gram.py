@@ -15,8 +15,8 @@ from ._cluster import ClusterMatrix
 from ._device import DeviceMatrix
 from ._files import FileMatrix
 from ._kernels import Float
+from ._loo_data import LooData
 from ._sparse import SparseMatrix
-from ._state import LooData
 
 # Where more rows than this share are held out, a pass over the training rows costs no more.
 _LARGEST_SHARE = 0.5

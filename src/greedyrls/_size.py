@@ -69,20 +69,25 @@ def choose_size(
     least: int,
     measure: str,
     stopped: str,
+    unit: str = "feature",
 ) -> SizeChoice:
     """The size by a rule, among those from `least` on; losses[k − 1] is that of k features.
 
-    `measure` names the losses and `stopped` says why there are no more of them.
+    `measure` names the losses and `stopped` says why there are no more of them. Sizes count units.
     """
+
+    def counted(count: int) -> str:
+        return f"{count} {unit}{'' if count == 1 else 's'}"
+
     offset = min(max(1, least), len(losses)) - 1  # a search may end before all forced ones are in
     open_losses = losses[offset:]
     smallest = float(np.nanmin(open_losses))
     tied = open_losses <= smallest + _TIE * abs(smallest)
     best = int(np.flatnonzero(tied)[0]) + offset
-    at_best = f"the smallest {measure}, {_number(losses[best])} at {_features(best + 1)}"
+    at_best = f"the smallest {measure}, {_number(losses[best])} at {counted(best + 1)}"
     if rule == "min":
         return SizeChoice(
-            best + 1, rule, f"{_features(best + 1)} chosen by rule 'min': {at_best}. {stopped}"
+            best + 1, rule, f"{counted(best + 1)} chosen by rule 'min': {at_best}. {stopped}"
         )
     if covariance is None:
         raise ValueError(
@@ -95,20 +100,16 @@ def choose_size(
     size = int(np.flatnonzero(within[offset:])[0]) + offset + 1
     if size == best + 1:
         sentence = (
-            f"{_features(size)} chosen by rule '1se': {at_best}; no smaller size is within one "
+            f"{counted(size)} chosen by rule '1se': {at_best}; no smaller size is within one "
             f"standard error of the difference. {stopped}"
         )
         return SizeChoice(size, rule, sentence)
     sentence = (
-        f"{_features(size)} chosen by rule '1se': the fewest whose {measure} "
+        f"{counted(size)} chosen by rule '1se': the fewest whose {measure} "
         f"({_number(losses[size - 1])}) is within one standard error of the difference "
         f"({_number(errors[size - 1])}) of {at_best}. {stopped}"
     )
     return SizeChoice(size, rule, sentence)
-
-
-def _features(count: int) -> str:
-    return f"{count} feature{'' if count == 1 else 's'}"
 
 
 def _number(value: float) -> str:

@@ -2,54 +2,53 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._answers import SampleStatistics
-from ._blocks import RowBlock
-from ._choice import NumericalLimit, best_first
-from ._cluster import ClusterMatrix
-from ._crew import Crew, Threads, ask
-from ._device import DeviceMatrix
+from ._choice import TIE, TIE_ROUNDING, NumericalLimit, best_first
 from ._features import FeatureSpace, Pivot
-from ._files import FileMatrix
-from ._gram import GramColumns, Ranking
+from ._flight import Doubts, Flight, Start, Taken
+from ._fused_features import BoundTerms
+from ._gram import Ranking
+from ._group_space import GroupSpace
 from ._kernel_matrix import KernelMatrix
 from ._kernel_space import KernelSpace
 from ._kernels import Float
-from ._matrix import Matrix, PassedMatrix, place_of
-from ._matrix import take as take_rows
-from ._namespace import HOST, namespace_of, numbers_on, places_of, put, take, to_host
-from ._problem import Problem, report_non_finite
-from ._samples import SampleSpace, Scores
-from ._sparse import SparseMatrix
+from ._loo_data import SMALLEST_D, LooData
+from ._matrix import PassedMatrix
+from ._namespace import address_of, numbers_on, places_of, put, take, to_host
+from ._samples import Scores
+from ._set_moves import MARGIN, REFINED_PIVOT, SetMoves
 from ._steps import Moments
-from ._stream import StreamedMatrix
 
 # A pivot further than this (relative to A_bb) from its value in the data means that the
 # recurrences have drifted: feature space is then rebuilt from the chosen features.
 DRIFT_BOUND = 1e-10
-# A chosen pivot this much smaller than A_bb is measured again with refined coefficients.
-_REFINED_PIVOT = 1e-3
 # What is known of the spread of z over the rows loses about 6/√m of itself at every step: with
 # fewer rows than this it is of no use.
 _SPREAD_ROWS = 4096
 # On a device following it takes as long as scoring the candidates that it would have ruled out.
 _DEVICE_SPREAD_ROWS = 1 << 16
-# A feature is rare if it is not 0 in at most this share of the rows.
-_RARE_SHARE = 1 / 16
-# Gram columns of a sparse X that may wait however small it is.
-_WAITING = 64
-# Candidates scored in the first round of a step where every round is a journey to a cluster.
-_SCORED_FAR_AWAY = 8
-# Scoring a centre costs about as much as computing so many kernel columns, its own among them.
-_KERNEL_COLUMNS_PER_SCORE = 4
 # Columns of the likeliest candidates that a pass over a file brings along.
 _ALONG = 96
-# With 1 − h below this, r/(1 − h) has no more than four digits left.
-_SMALLEST_D = 1e-12
+# Steps until a device is trusted with one again at most, after it left many to the host.
+_LONGEST_REST = 15
+
+
+class Foreseen(NamedTuple):
+    """Candidates that were found and scored where the data are."""
+
+    indices: NDArray[np.intp]
+    scores: Scores
+    beyond: float  # no other candidate has a lower bound
+
+
+def _doubts() -> Doubts:
+    """When a step is not left to a device."""
+    return Doubts(TIE, TIE_ROUNDING, MARGIN, REFINED_PIVOT, DRIFT_BOUND, SMALLEST_D)
 
 
 def pivot_of(scores: Scores, place: int) -> Pivot:
@@ -64,92 +63,13 @@ def pivot_of(scores: Scores, place: int) -> Pivot:
     )
 
 
-def _total(values: Float) -> float:
-    """The sum of numbers of the targets, of which there is nearly always one."""
-    return float(values[0] if len(values) == 1 else values.sum())
-
-
-class LooData:
-    """What searches on the same rows share, whatever their penalty: sums, columns, Gram columns."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        block_rows: int | None = None,
-        is_shared: bool = False,
-        n_jobs: int = 1,
-    ) -> None:
-        self.problem = problem
-        if isinstance(problem.X, FileMatrix | DeviceMatrix):
-            n_jobs = 1  # it has threads of its own
-        if n_jobs > 1 and block_rows is None:
-            block_rows = -(-problem.n_samples // n_jobs)
-        crew: Crew | None = Threads(n_jobs) if n_jobs > 1 else None
-        if isinstance(problem.X, ClusterMatrix):
-            crew = problem.X.crew
-            blocks = crew.each(ask("row_block"), problem.X.pieces)
-        else:
-            blocks = _memory_blocks(problem, problem.X, block_rows)
-        place = HOST if isinstance(problem.X, ClusterMatrix) else place_of(problem.X)
-        self.samples = SampleSpace(blocks, problem.X.shape, crew, place)
-        if isinstance(problem.X, ClusterMatrix):
-            # z of so many candidates takes about an eighth of a block of X in float64.
-            most = max(_SCORED_FAR_AWAY, problem.n_features // 8)
-            self.samples.score_together(max(problem.X.counts), _SCORED_FAR_AWAY, most)
-        if isinstance(problem.X, KernelMatrix):
-            self.samples.columns_per_score = _KERNEL_COLUMNS_PER_SCORE
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.start = self.samples.start(problem.fit_intercept, is_shared)
-            xp = self.samples.feature_place.xp
-            if not bool(xp.all(xp.isfinite(self.start.diagonal))):
-                report_non_finite(problem)
-        # A column has n numbers: a quarter of m of them are a quarter of X, and no more may wait.
-        waiting = problem.n_samples // 4
-        is_sparse = isinstance(problem.X, SparseMatrix) or (
-            isinstance(problem.X, ClusterMatrix) and problem.X.is_sparse
-        )
-        if is_sparse:
-            waiting = max(_WAITING, problem.X.nbytes // (32 * problem.n_features))
-        if isinstance(problem.X, FileMatrix):
-            waiting = problem.X.room.gram_columns
-        on_device = not self.samples.place.is_host
-        self.gram = GramColumns(self.samples.products, waiting, is_shared, on_device)
-        if isinstance(problem.X, FileMatrix):
-            self.gram.widen(problem.X.share_of_waiting)
-        # Features that are 0 nearly everywhere have bounds of their own.
-        self.is_rare: NDArray[np.bool_] | None = None
-        if is_sparse:
-            self.is_rare = self.samples.entry_counts() <= _RARE_SHARE * problem.n_samples
-        self.constant = places_of(self.start.diagonal == 0.0)
-        with np.errstate(all="ignore"):
-            self.statistics = self.samples.statistics()
-        _check_start(problem, self.statistics)
-
-    @property
-    def passes(self) -> int:
-        """Over the data, so far."""
-        return self.samples.passes
-
-    def loss_and_error(self, known: SampleStatistics) -> tuple[float, float]:
-        """The leave-one-out loss, a weighted mean over samples and targets, and its error."""
-        weights, weight = self.samples.weights, self.start.total_weight
-        n = weights.n_weighted
-        mean = _total(known.g_r) / (weight * len(known.g_r))
-        squares = (
-            known.loss_squares
-            - 2.0 * mean * known.loss_weights
-            + mean * mean * weights.weight_squares
-        )
-        return mean, math.sqrt(max(squares, 0.0) * n / (n - 1)) / weight
-
-
-class SelectionState:
+class SelectionState(SetMoves):
     """Everything that changes during a search."""
 
     def __init__(self, data: LooData, alpha: float, capacity: int) -> None:
         self.data = data
         self.problem = problem = data.problem
-        self.samples = data.samples.fork()
+        self.samples = data.samples.fork(capacity)
         self.start = data.start
         self.features = _feature_space(data, alpha, capacity)
         fewest = _SPREAD_ROWS if data.samples.place.is_host else _DEVICE_SPREAD_ROWS
@@ -160,12 +80,21 @@ class SelectionState:
         put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
         self.is_spanned = False  # whether nothing is left of any candidate
         self._bar_spanned()
+        self.features.barred = self.barred
         self.rebuilds = 0
         self.largest_drift = 0.0
         self._constant = data.constant
         self.statistics = data.statistics
         self.target_energy = data.statistics.r_r
         self._passes_before = data.samples.passes
+        # X'x_b of features that were chosen, where the search may go to any set of them.
+        self._columns: dict[int, Float] | None = None
+        # Steps that a device takes by itself: under way, tried again after some others, and where
+        # it finds Gram columns.
+        self._flight: Flight | None = None
+        self._taken = self._pause = self._rest = self._farthest = 0
+        self._addresses: Float | None = None
+        self._version = -1
 
     @property
     def passes(self) -> int:
@@ -180,6 +109,8 @@ class SelectionState:
     def moments(self) -> Moments:
         """Of the chosen features and the targets."""
         start = self.start
+        if self._columns is not None:
+            return self._all_moments(list(self._columns))
         selected = self.features.selected
         chosen = numbers_on(self.features.place, np.array(selected, dtype=np.intp))
         correlation, means = to_host(take(start.correlation, chosen), take(start.means, chosen))
@@ -202,19 +133,10 @@ class SelectionState:
         """Features that may be added."""
         return places_of(self.barred < 0.0)
 
-    def mean_loss(self, total: float) -> float:
-        """From a sum over rows and targets to the weighted mean over both."""
-        return float(total / (self.start.total_weight * self.problem.n_targets))
-
     @property
     def loss(self) -> float:
         """Leave-one-out loss of the current model."""
         return self.mean_loss(self.loss_sum)
-
-    @property
-    def loss_sum(self) -> float:
-        """The same as a sum over rows and targets."""
-        return _total(self.statistics.g_r)
 
     @property
     def standard_error(self) -> float:
@@ -246,6 +168,94 @@ class SelectionState:
             return parts[0]
         return Scores(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
 
+    def fly(self, terms: Callable[[SelectionState], BoundTerms], c: int, last: int) -> Taken | None:
+        """The next step, if the device takes it by itself, from rounds of c candidates.
+
+        None if it is left to the host; no step leads beyond `last` features.
+        """
+        flight = self._flight
+        if flight is None:
+            flight = self._depart(terms, c, last)
+        if flight is None:
+            return None
+        last = min(last, self._farthest)
+        taken = flight.taken(self.size, last)
+        if taken is None:
+            self._land(flight)
+        else:
+            self._taken += 1
+            self.samples.exact_evaluations += c
+        return taken
+
+    def _depart(
+        self, terms: Callable[[SelectionState], BoundTerms], c: int, last: int
+    ) -> Flight | None:
+        """Steps from here, if they are likely taken."""
+        kernels = self.features.fused
+        if kernels is None or len(self._constant) or not len(self.gram.waiting):
+            return None
+        if self._pause:
+            self._pause -= 1
+            return None
+        flight = self.samples.flight(kernels, c, _doubts())
+        if flight is None or kernels.has_anchor != flight.has_anchor:
+            return None
+        self._farthest = min(self.problem.n_available - c, kernels.capacity, flight.room)
+        if self.size >= min(last, self._farthest):
+            return None
+        features = self.features
+        start = Start(
+            terms(self),
+            features.of_chosen,
+            features.overlap,
+            features.chosen,
+            float(self.target_energy[0]),
+            features.diagonal,
+            self._gram_addresses(),
+        )
+        flight.begin(self.samples.blocks[0], start)
+        self._flight, self._taken = flight, 0
+        return flight
+
+    def _gram_addresses(self) -> Float:
+        """Where the device finds the Gram column of a feature, (n); 0 if there is none."""
+        if self._addresses is None:
+            self._addresses = self.features.place.zeros(self.problem.n_features)
+        if self._version != self.gram.version:
+            self._version = self.gram.version
+            self._addresses[:] = 0.0
+            columns = self.gram.waiting
+            numbers = np.array([float(address_of(column)) for column in columns.values()])
+            put(self._addresses, np.array(list(columns), dtype=np.intp), numbers)
+        return self._addresses
+
+    def _land(self, flight: Flight) -> None:
+        """The host takes the next step."""
+        block, known, overlap = flight.land(tuple(self.features.selected))
+        self.samples.land(block)
+        self.features.land(known, overlap)
+        self._flight = None
+        # Where steps are in doubt one after the other, trying is in vain.
+        self._rest = 0 if self._taken else min(_LONGEST_REST, 2 * self._rest + 1)
+        self._pause = self._rest
+
+    @property
+    def can_foresee(self) -> bool:
+        """Whether it is worth trying."""
+        return self.features.fused is not None
+
+    def foresee(self, terms: BoundTerms, c: int) -> Foreseen | None:
+        """The c candidates of lowest bound and their scores, in one transfer, where that works."""
+        kernels = self.features.fused
+        if kernels is None or self.problem.n_available - self.size <= c:
+            return None
+        answer = self.samples.foresee(kernels, terms, self.features.of_chosen, c)
+        if answer is None:
+            return None
+        scores, told = answer
+        self.features.saw(told)
+        return Foreseen(told.indices, scores, told.beyond)
+
     def lacks(self, indices: NDArray[np.intp]) -> bool:
         """Whether the columns of some candidates would cost a pass."""
         X = self.problem.X
@@ -265,25 +275,35 @@ class SelectionState:
         if isinstance(X, PassedMatrix):
             X.wish(X.missing(best_first(bounds, X.kept.count + _ALONG))[:_ALONG])
 
-    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
+    def add(self, index: int, pivot: Pivot | Taken, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
         column = self.gram.take(index, ranking, remaining)
+        if isinstance(pivot, Taken):
+            self.features.note(index)
+            self.largest_drift = max(self.largest_drift, pivot.drift)
+            self.statistics = pivot.statistics
+            return
         if len(self._constant):
             put(column, self._constant, 0.0)  # a constant column has no products, only rounding
         beta = self.features.beta(index)
-        if self.size and pivot.delta < _REFINED_PIVOT * self.features.pivot_scale(index):
+        if self.size and pivot.delta < REFINED_PIVOT * self.features.pivot_scale(index):
             beta, pivot = self._refined(index, beta)
-        along = self.features.anchor_along(index, pivot.norm)
-        self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
+        self._move(index, beta, pivot, self.features.anchor_along(index, pivot.norm))
         drift = self.features.add(index, column, beta, pivot)
+        if self._columns is not None:
+            self._columns[index] = column.copy()
         self.barred[index] = np.inf
         self.largest_drift = max(self.largest_drift, drift)
         if drift > DRIFT_BOUND:
             self.rebuild()
         self._bar_spanned()
         self.statistics = self.samples.statistics()
-        if self.statistics.smallest_d < _SMALLEST_D:
+        if self.statistics.smallest_d < SMALLEST_D:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
+
+    def _move(self, index: int, beta: Float, pivot: Pivot, along: Float | None) -> None:
+        """The rows after a step; along (t) is what the anchor loses, if there is one."""
+        self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
 
     def _bar_spanned(self) -> None:
         """Features that the chosen ones span are no candidates from now on."""
@@ -333,44 +353,7 @@ def _feature_space(data: LooData, alpha: float, capacity: int) -> FeatureSpace:
     start, X = data.start, data.problem.X
     if isinstance(X, KernelMatrix):
         return KernelSpace(start.diagonal, start.correlation, X, alpha, capacity)
-    penalty = np.full(data.problem.n_features, alpha)
-    return FeatureSpace(start.diagonal, start.correlation, penalty, capacity)
-
-
-def _check_start(problem: Problem, known: SampleStatistics) -> None:
-    """Errors for numbers too large to compute a loss and its standard error from."""
-    weights = problem.weights
-    if weights is not None and known.smallest_d < _SMALLEST_D:
-        which = "one row"
-        if not isinstance(problem.X, ClusterMatrix):
-            row = int(namespace_of(weights).argmax(weights))
-            which = f"row {row}, {float(weights[row])!r},"
-        raise ValueError(
-            f"sample_weight of {which} dwarfs all others: nothing is left of them when it is left "
-            "out. Use weights closer to each other."
-        )
-    if not (math.isfinite(known.loss_squares) and np.isfinite(known.g_g).all()):
-        raise ValueError(
-            "y has values so large that their fourth powers overflow float64 (over about 1e77); "
-            "rescale it."
-        )
-
-
-def _memory_blocks(problem: Problem, X: Matrix, block_rows: int | None) -> list[RowBlock]:
-    """X in memory, cut into row blocks (views, no copies)."""
-    m = problem.n_samples
-    if isinstance(X, FileMatrix):
-        block_rows = None  # it has chunks of its own
-    if isinstance(X, StreamedMatrix):
-        X.limit_chunks(block_rows)
-        block_rows = None
-    height = m if block_rows is None else max(1, min(m, block_rows))
-    pieces = [slice(top, min(m, top + height)) for top in range(0, m, height)]
-    return [
-        RowBlock.from_rows(
-            X if height == m else take_rows(X, rows),
-            problem.Y[rows, :],
-            None if problem.weights is None else problem.weights[rows],
-        )
-        for rows in pieces
-    ]
+    known = start.diagonal, start.correlation, np.full(data.problem.n_features, alpha)
+    if data.layout is None:
+        return FeatureSpace(*known, capacity)
+    return GroupSpace(*known, capacity, data.layout, data.pairs)

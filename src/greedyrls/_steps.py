@@ -23,6 +23,7 @@ class StopReason(enum.Enum):
     NO_IMPROVEMENT = "no_improvement"
     EXHAUSTED = "exhausted"
     NUMERICAL_LIMIT = "numerical_limit"
+    BUDGET = "budget"
     SPANNED = "spanned"
 
     @property
@@ -42,6 +43,7 @@ _SENTENCES = {
     StopReason.NUMERICAL_LIMIT: (
         "The penalty alpha is lost in the rounding of the data; the steps made so far are kept."
     ),
+    StopReason.BUDGET: "The budget is spent: no other feature is affordable.",
     StopReason.SPANNED: (
         "The search ended because the chosen features span all others up to rounding."
     ),
@@ -195,9 +197,23 @@ class Settings:
     single_target: bool = True
     loss: str = "squared"
     cv: str = "loo"
-    refit_alpha: float | Literal["same", "loo"] = "same"
+    refit_alpha: float | Literal["same", "loo", "cv"] = "same"
     direction: DirectionName = "forward"
     backward_ratio: float | None = None  # of direction "foba"
+    feature_groups: tuple[tuple[int, ...], ...] | None = None  # of two columns or more
+    group_names: tuple[str, ...] | None = None  # of these
+    feature_costs: tuple[float, ...] | None = None  # of all columns; of a group they are added up
+    budget: float | None = None
+
+    @property
+    def entry_names(self) -> tuple[str, ...] | None:
+        """Names of all columns, with that of its group for the first column of a group."""
+        groups = zip(self.feature_groups or (), self.group_names or (), strict=True)
+        first = {group[0]: name for group, name in groups}
+        known = self.feature_names_in
+        if known is None:
+            known = tuple(f"x{column}" for column in range(self.n_features_in)) if first else None
+        return known and tuple(first.get(column, name) for column, name in enumerate(known))
 
 
 @dataclass(frozen=True, slots=True)

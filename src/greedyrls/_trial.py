@@ -12,15 +12,15 @@ from ._chosen import Chosen
 from ._curves import LooCurve, held_out_losses
 from ._folds import Folds
 from ._kernels import Float
+from ._loo_data import LooData
 from ._losses import Loss, is_same_loss
 from ._matrix import part as part_of
 from ._matrix import take
 from ._nested import chosen_of
 from ._path import SelectionPath
-from ._plan import Plan, positive_rows
+from ._plan import Plan, positive_rows, rows_for_refit
 from ._problem import Problem
 from ._random_sets import random_sets
-from ._state import LooData
 
 Rows = NDArray[np.intp]
 
@@ -39,6 +39,7 @@ class Trial:
         self._problem = problem
         self._data = data
         self._refit = refit
+        self._refit_rows: LooData | None = None
 
     @property
     def data(self) -> LooData:
@@ -127,9 +128,15 @@ class Trial:
 
         Their penalties are chosen as those of the path, of three values rather than 25.
         """
-        data = self.data if self._refit == "loo" else None
+        if self._refit in ("loo", "cv") and self._refit_rows is None:
+            self._refit_rows = rows_for_refit(self._refit, self._plan, self.data)
         penalties = model_penalties(
-            self._refit, self.path.settings.alpha, data, chosen, self._plan.loss, is_fine=False
+            self._refit,
+            self.path.settings.alpha,
+            self._refit_rows,
+            chosen,
+            self._plan.loss,
+            is_fine=False,
         )
         return self._losses(chosen, penalties, other, rows, measure)
 

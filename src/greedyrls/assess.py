@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from ._assessment import PathAssessment
 from ._draws import check_groups_move, draw_order, draw_rows, make_generator
 from ._feature_names import FeatureList
+from ._grouping import FeatureCosts, FeatureGroups
 from ._labels import Task
 from ._null import PermutationNull
 from ._path_warnings import path_warnings
@@ -42,7 +43,7 @@ __all__ = [
 def cross_validate_path(
     X: Any,
     y: Any,
-    n_features: int | Literal["auto"],
+    n_features: int | Literal["auto"] | None,
     *,
     cv: Any = 10,
     alpha: float | ArrayLike | Literal["auto"] = "auto",
@@ -55,9 +56,12 @@ def cross_validate_path(
     groups: ArrayLike | None = None,
     forced_features: FeatureList | None = None,
     excluded_features: FeatureList | None = None,
+    feature_groups: FeatureGroups | None = None,
+    feature_costs: FeatureCosts | None = None,
+    budget: float | None = None,
     alpha_rule: AlphaRule = "nested",
     alpha_cv: Any = None,
-    refit_alpha: float | Literal["same", "loo"] | None = None,
+    refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
     size_rule: SizeRule = "min",
     max_features: int | None = None,
     patience: int | None = None,
@@ -80,9 +84,9 @@ def cross_validate_path(
         Data, as in `greedy_path`.
     y : array-like of shape (m,) or (m, t)
         Targets, or labels of any kind for a classification.
-    n_features : int or "auto"
+    n_features : int, "auto" or None
         Up to how many features; all sizes to there are tested. "auto" also chooses the size in each
-        fold, by `size_rule`.
+        fold, by `size_rule`. None, with a `budget`: as many as it pays for.
     cv : int, splitter, array of fold ids, or list of (train, test), default=10
         The outer folds. A number is K-fold without shuffling, stratified for a classification, by
         groups if there are any.
@@ -100,6 +104,8 @@ def cross_validate_path(
         "auto" takes text, flags, and two different whole numbers for classes.
     fit_intercept, sample_weight, forced_features, excluded_features
         As in `greedy_path`.
+    feature_groups, feature_costs, budget
+        As in `greedy_path`. Results then count groups, each by its first column.
     groups : array-like of shape (m,), optional
         Samples of a group stay together in the outer folds, and in those inside them that choose
         the penalty; pass a number or a grouping splitter as `inner_cv` for the search itself.
@@ -161,6 +167,9 @@ def cross_validate_path(
         groups=groups,
         forced_features=forced_features,
         excluded_features=excluded_features,
+        feature_groups=feature_groups,
+        feature_costs=feature_costs,
+        budget=budget,
     )
     _check_count("n_random", n_random, 0)
     problem = procedure.problem
@@ -199,9 +208,9 @@ def cross_validate_path(
         n_samples=problem.n_samples,
         n_features_in=problem.n_features,
         n_available=problem.n_available,
-        n_asked=None if procedure.is_size_chosen else int(n_features),
-        feature_names_in=problem.feature_names,
-        forced=problem.forced,
+        n_asked=None if procedure.is_size_chosen else int(n_features or 0),
+        feature_names_in=problem.entry_names,
+        forced=tuple(group[0] for group in problem.forced_entries),
         overlap=folds.overlap,
     )
 
@@ -209,7 +218,7 @@ def cross_validate_path(
 def permutation_null(
     X: Any,
     y: Any,
-    n_features: int | Literal["auto"],
+    n_features: int | Literal["auto"] | None,
     *,
     n_permutations: int = 100,
     alpha: float | ArrayLike | Literal["auto"] = "auto",
@@ -222,9 +231,12 @@ def permutation_null(
     groups: ArrayLike | None = None,
     forced_features: FeatureList | None = None,
     excluded_features: FeatureList | None = None,
+    feature_groups: FeatureGroups | None = None,
+    feature_costs: FeatureCosts | None = None,
+    budget: float | None = None,
     alpha_rule: AlphaRule = "nested",
     alpha_cv: Any = None,
-    refit_alpha: float | Literal["same", "loo"] | None = None,
+    refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
     size_rule: SizeRule = "min",
     max_features: int | None = None,
     patience: int | None = None,
@@ -249,9 +261,9 @@ def permutation_null(
         As in `cross_validate_path`. Targets are permuted over all samples, which is right if
         samples are independent, with their weights; with groups, whole groups of the same size
         change places.
-    forced_features, excluded_features, alpha_rule, alpha_cv, refit_alpha
+    forced_features, excluded_features, feature_groups, feature_costs, budget
         As in `cross_validate_path`.
-    size_rule, max_features, patience, tol
+    alpha_rule, alpha_cv, refit_alpha, size_rule, max_features, patience, tol
         As in `cross_validate_path`.
     random_state : int, Generator or None, default=0
         Of the permutations.
@@ -302,6 +314,9 @@ def permutation_null(
         groups=groups,
         forced_features=forced_features,
         excluded_features=excluded_features,
+        feature_groups=feature_groups,
+        feature_costs=feature_costs,
+        budget=budget,
     )
     _check_count("n_permutations", n_permutations, 1)
     problem = procedure.problem
@@ -335,7 +350,7 @@ def permutation_null(
 def resample_path(
     X: Any,
     y: Any,
-    n_features: int | Literal["auto"],
+    n_features: int | Literal["auto"] | None,
     *,
     resample: Literal["subsample", "bootstrap"] = "subsample",
     n_resamples: int = 50,
@@ -349,9 +364,12 @@ def resample_path(
     groups: ArrayLike | None = None,
     forced_features: FeatureList | None = None,
     excluded_features: FeatureList | None = None,
+    feature_groups: FeatureGroups | None = None,
+    feature_costs: FeatureCosts | None = None,
+    budget: float | None = None,
     alpha_rule: AlphaRule = "nested",
     alpha_cv: Any = None,
-    refit_alpha: float | Literal["same", "loo"] | None = None,
+    refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
     size_rule: SizeRule = "min",
     max_features: int | None = None,
     patience: int | None = None,
@@ -379,9 +397,9 @@ def resample_path(
         As in `cross_validate_path`.
     groups : array-like of shape (m,), optional
         Groups are drawn, not samples.
-    forced_features, excluded_features, alpha_rule, alpha_cv, refit_alpha
+    forced_features, excluded_features, feature_groups, feature_costs, budget
         As in `cross_validate_path`.
-    size_rule, max_features, patience, tol
+    alpha_rule, alpha_cv, refit_alpha, size_rule, max_features, patience, tol
         As in `cross_validate_path`.
     random_state : int, Generator or None, default=0
         Of the draws.
@@ -430,6 +448,9 @@ def resample_path(
         groups=groups,
         forced_features=forced_features,
         excluded_features=excluded_features,
+        feature_groups=feature_groups,
+        feature_costs=feature_costs,
+        budget=budget,
     )
     _check_count("n_resamples", n_resamples, 2)
     problem = procedure.problem
@@ -454,10 +475,10 @@ def resample_path(
     return Stability(
         tuple(found),
         problem.n_features,
-        problem.feature_names,
+        problem.entry_names,
         source,
         n_available=problem.n_available,
-        forced=problem.forced,
+        forced=tuple(group[0] for group in problem.forced_entries),
     )
 
 

@@ -309,6 +309,11 @@ def _job(options: dict[str, Any]) -> Job:
             "size_rule": options["size_rule"],
             "max_features": options["max_features"],
             "fit_intercept": options["intercept"],
+            "whole_columns": bool(
+                options["whole_columns"] or options["costs"] or options["budget"] is not None
+            ),
+            "costs": options["costs"],
+            "budget": options["budget"],
             "seed": options["seed"],
             "n_jobs": options["jobs"],
         },

@@ -175,4 +175,6 @@ def _plain(value: Any) -> str | int | float | bool | None:
     """A parameter as JSON has it."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    return ", ".join(str(one) for one in value)
+    return ", ".join(
+        "=".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in value
+    )

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ._types import Folds, Penalty, Size
+from ._types import Cost, Folds, Penalty, Size
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -45,7 +45,18 @@ class Telling:
 _SECTIONS = {
     "The table": ("target", "ids", "dropped", "forced", "categorical", "weights"),
     "Preparing it": ("impute", "drop_missing_target", "standardise"),
-    "What to choose": ("n_features", "alpha", "cv", "loss", "task", "size_rule", "max_features"),
+    "What to choose": (
+        "n_features",
+        "alpha",
+        "cv",
+        "loss",
+        "task",
+        "size_rule",
+        "max_features",
+        "whole_columns",
+        "costs",
+        "budget",
+    ),
     "How good it is": ("assess", "folds", "resamples", "permutations"),
     "Results": ("out", "overwrite", "quiet", "as_json"),
     "Reading text files": ("delimiter", "decimal", "no_header", "encoding"),
@@ -182,6 +193,26 @@ QUESTION = _stacked(
         type=click.IntRange(1),
         metavar="N",
         help="With -k auto: at most so many (100).",
+    ),
+    click.option(
+        "--whole-columns",
+        is_flag=True,
+        help="Choose a text column with all its texts or not at all; -k counts columns.",
+    ),
+    click.option(
+        "--cost",
+        "costs",
+        type=Cost(),
+        multiple=True,
+        metavar="COLUMN=C",
+        help="What a column costs (repeatable; others 1): choose by gain for the cost. Implies "
+        "--whole-columns.",
+    ),
+    click.option(
+        "--budget",
+        type=click.FloatRange(0.0, min_open=True),
+        metavar="C",
+        help="With costs: all chosen columns together cost no more. Implies --whole-columns.",
     ),
     click.option(
         "--intercept/--no-intercept", default=True, show_default=True, help="Fit an intercept."

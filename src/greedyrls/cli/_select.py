@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
-from .._analysis import assess, choose, model_curve, permute, plan_folds, provisional, resample
+from .._analysis import (
+    Question,
+    assess,
+    choose,
+    model_curve,
+    permute,
+    plan_folds,
+    provisional,
+    resample,
+)
 from .._path import SelectionPath
 from .._selection_result import SelectionResult
 from .._table import InputError
@@ -139,20 +148,22 @@ def _find_out(
 def check_question(job: Job, loaded: Loaded) -> None:
     """What the engine would say in its own words, in those of the command line."""
     question, prepared = job.ask(), loaded.prepared
-    count = len(prepared.features)
+    count, forced, unit = len(prepared.features), len(prepared.forced), "feature"
+    if question.whole_columns:
+        columns = [feature.column for feature in prepared.features]
+        count, unit = len(set(columns)), "column"
+        forced = len({columns[place] for place in prepared.forced})
+        _check_costs(question, set(columns), job.data.name)
     if isinstance(question.n_features, int) and question.n_features > count:
         raise InputError(
-            f"-k {question.n_features} is more than the {count} features that {job.data.name} has "
+            f"-k {question.n_features} is more than the {count} {unit}s that {job.data.name} has "
             "to choose from."
         )
-    if isinstance(question.n_features, int) and question.n_features < len(prepared.forced):
+    if isinstance(question.n_features, int) and question.n_features < forced:
+        raise InputError(f"-k {question.n_features} is less than the {forced} {unit}s of --force.")
+    if question.max_features is not None and question.max_features < forced:
         raise InputError(
-            f"-k {question.n_features} is less than the {len(prepared.forced)} features of --force."
-        )
-    if question.max_features is not None and question.max_features < len(prepared.forced):
-        raise InputError(
-            f"--max-features {question.max_features} is less than the {len(prepared.forced)} "
-            "features of --force."
+            f"--max-features {question.max_features} is less than the {forced} {unit}s of --force."
         )
     if question.n_jobs == 0:
         raise InputError("--jobs 0 does nothing; use 1 or more, or -1 for all cores.")
@@ -173,3 +184,13 @@ def check_question(job: Job, loaded: Loaded) -> None:
             raise InputError(
                 f"--loss auc is for two classes; {loaded.target!r} has {len(classes)}."
             )
+
+
+def _check_costs(question: Question, columns: set[str], file: str) -> None:
+    """Every cost is that of a column to choose from, given once."""
+    named = [name for name, _ in question.costs]
+    for name in named:
+        if name not in columns:
+            raise InputError(f"--cost names {name!r}, which is no column of {file} to choose from.")
+        if named.count(name) > 1:
+            raise InputError(f"--cost of column {name!r} is given more than once.")

@@ -64,3 +64,21 @@ class Folds(click.ParamType):  # type: ignore[type-arg]  # some releases of Clic
         if count < 2:
             self.fail(f"{count} folds are too few; 2 or more.", param, ctx)
         return count
+
+
+class Cost(click.ParamType):  # type: ignore[type-arg]  # some releases of Click take an argument here, others refuse it
+    """A column and what it costs, above 0."""
+
+    name = "COLUMN=C"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        column, _, number = value.rpartition("=")
+        try:
+            cost = float(number)
+        except ValueError:
+            cost = 0.0
+        if not column or not (math.isfinite(cost) and cost > 0.0):
+            self.fail(f"{value!r} is not a column, '=' and a number above 0.", param, ctx)
+        return column, cost

@@ -109,6 +109,7 @@ def make_contents(result: SelectionResult) -> tuple[dict[str, Any], dict[str, An
     }
     data = {
         "chosen": result.size,
+        "unit": result.unit,
         "sizes": sizes,
         "features": _features(result, names),
         "hasScales": has_scales(result),
@@ -124,7 +125,7 @@ def make_contents(result: SelectionResult) -> tuple[dict[str, Any], dict[str, An
 
 def _figures(result: SelectionResult, stability: tables.StabilityView | None) -> list[Figure]:
     """The few numbers to take home."""
-    total = f"of {counted(result.data.n_features, 'feature')} chosen"
+    total = f"of {counted(result.n_candidates, result.unit)} chosen"
     figures = [Figure(count(result.size), total, "chosen")]
     if result.assessment is not None:
         loss = with_error(*result.assessment.estimate)
@@ -171,7 +172,7 @@ def _drawn(result: SelectionResult, names: Names, place: int, panel: Panel) -> D
     titles = [
         "\n".join(
             (
-                f"{counted(size, 'feature')}, the last one {names.path[size - 1].text}",
+                f"{counted(size, result.unit)}, the last one {names.steps[size - 1].text}",
                 *(f"{label}: {value}" for label, value in shown),
             )
         )
@@ -216,8 +217,9 @@ def _features(result: SelectionResult, names: Names) -> list[dict[str, Any]]:
             "level": name.level,
             "isForced": name.is_forced,
             "group": groups.setdefault(feature.column, len(groups)),
+            "step": size,
         }
-        for name, feature in zip(names.path, result.features, strict=True)
+        for name, feature, size in zip(names.path, result.features, names.sizes, strict=True)
     ]
 
 
@@ -273,7 +275,7 @@ def _search_facts(result: SelectionResult) -> list[Fact]:
         Fact("Penalty α of the search", number(settings.alpha)),
         Fact("Intercept", "yes, not penalised" if settings.fit_intercept else "no"),
         *([Fact("Weights of samples", "yes")] if settings.weighted else []),
-        Fact("Features on the path", count(len(path))),
+        Fact("Features on the path", count(len(result.features))),
         Fact("Why it ended", path.stop_reason.sentence),
         Fact("Passes over the data", count(counters.passes)),
         Fact("Losses computed exactly", count(counters.exact_evaluations)),

@@ -48,7 +48,7 @@ def make_model(result: SelectionResult, names: Names, k: int) -> Model:
     standard = result.standardised_coefficients(k).T  # (k × outputs)
     largest = float(np.abs(standard).max())
     is_single = standard.shape[1] == 1
-    columns = [feature.column for feature in result.features[:k]]
+    columns = [feature.column for feature in result.features_of(k)]
     rows: list[Row] = []
     before = None
     for place in together(columns):
@@ -56,7 +56,7 @@ def make_model(result: SelectionResult, names: Names, k: int) -> Model:
         bar = round(100.0 * values[0] / largest) if is_single and largest > 0.0 else 0
         rows.append(
             Row(
-                place + 1,
+                names.sizes[place],
                 names.path[place],
                 [exactly(value) for value in model.terms[place].coefficients],
                 [exactly(value) for value in values],

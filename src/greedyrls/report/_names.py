@@ -31,14 +31,23 @@ class Names:
     def __init__(self, result: SelectionResult) -> None:
         self._result = result
         self.length = max(_SHORTEST, min(_LENGTH, _ALL // len(result.features)))
-        self.path = [
-            Name(
-                self.short(feature.column),
-                None if feature.level is None else self.short(feature.level),
-                step.forced,
-            )
-            for feature, step in zip(result.features, result.path.sets, strict=True)
-        ]
+        # Of every feature, with the size at which it comes in, and of what each size adds.
+        self.path: list[Name] = []
+        self.sizes: list[int] = []
+        self.steps: list[Name] = []
+        for size, step in enumerate(result.path.sets, 1):
+            added = result.features[len(self.path) : step.count]
+            for feature in added:
+                level = None if feature.level is None else self.short(feature.level)
+                self.path.append(Name(self.short(feature.column), level, step.forced))
+                self.sizes.append(size)
+            whole = Name(self.short(added[0].column), None, step.forced)
+            self.steps.append(self.path[-1] if len(added) == 1 else whole)
+        self._groups = {
+            index: group[0]
+            for group in result.path.settings.feature_groups or ()
+            for index in group
+        }
         self._places = {index: place for place, index in enumerate(result.path.indices.tolist())}
         self._texts = [column for column in result.inputs if column.levels is not None]
 
@@ -52,6 +61,8 @@ class Names:
         Whether "=" in the name of a feature that is not on the path parts a column from its text
         is known only if another text of that column is on the path.
         """
+        if index in self._groups:  # it stands for all of its group
+            return Name(self.short(self._result.path.name_of(index)))
         if index in self._places:
             return self.path[self._places[index]]._replace(is_forced=False)
         known = self._result.path.settings.feature_names_in

@@ -122,7 +122,7 @@ def path_table(result: SelectionResult, names: Names) -> PathTable:
         ]
         if path.refit_alphas is not None:
             cells.append(number(path.refit_alphas[place]))
-        rows.append(PathRow(place + 1, names.path[place], cells, place + 1 == result.size))
+        rows.append(PathRow(place + 1, names.steps[place], cells, place + 1 == result.size))
     return PathTable(heads, rows)
 
 
@@ -155,7 +155,7 @@ def runner_rows(result: SelectionResult, names: Names) -> list[RunnerRow]:
             )
             for index, loss in step.runners_up[: len(RUNNERS)]
         ]
-        rows.append(RunnerRow(place + 1, names.path[place], number(step.loss), runners))
+        rows.append(RunnerRow(place + 1, names.steps[place], number(step.loss), runners))
     return rows
 
 
@@ -170,7 +170,7 @@ def stability_view(result: SelectionResult, names: Names) -> StabilityView | Non
     # With selections cut to this size the sentence is on this size.
     cut = replace(stability, selections=tuple(one[:size] for one in stability.selections))
     shares = cut.frequencies(size)
-    chosen = [int(index) for index in result.path.indices[: result.size]]
+    chosen = [int(index) for index in result.path.entries(result.size)]
     others = [
         int(index)
         for index in np.argsort(-shares, kind="stable")[: len(chosen) + _OTHERS]

@@ -32,8 +32,9 @@ function withoutTitles(drawing) {
 }
 
 function wholeName(size) {
-  const feature = data.features[size - 1];
-  return feature.level === null ? feature.column : `${feature.column} = ${feature.level}`;
+  const added = data.features.filter((feature) => feature.step === size);
+  const feature = added[0];
+  return added.length > 1 || feature.level === null ? feature.column : `${feature.column} = ${feature.level}`;
 }
 
 // `at` is a place among the sizes that are told of: all of them, unless the path is very long.

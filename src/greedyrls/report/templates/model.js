@@ -23,7 +23,7 @@ function nameOf(feature) {
 // In the order of selection, but the levels of a column together.
 function together(size) {
   const first = new Map();
-  const places = [...data.features.keys()].slice(0, size);
+  const places = [...data.features.keys()].filter((place) => data.features[place].step <= size);
   for (const place of places) {
     const group = data.features[place].group;
     if (!first.has(group)) first.set(group, place);
@@ -47,7 +47,7 @@ function rowOf(place, model, isContinued) {
   head.scope = "row";
   if (feature.isForced) head.append(" ", element("span", "tag", "given"));
   const row = element("tr", isContinued ? "continued" : "");
-  row.append(element("td", "number step", String(place + 1)), head);
+  row.append(element("td", "number step", String(feature.step)), head);
   const kinds = data.hasScales ? [model.own, model.standard] : [model.own];
   for (const kind of kinds) {
     for (const value of kind[place].split(" ")) row.append(element("td", "number", value));

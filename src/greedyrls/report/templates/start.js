@@ -17,7 +17,7 @@ function drawn(name, attributes, ...children) {
   return made;
 }
 
-const features = (count) => `${count} feature${count === 1 ? "" : "s"}`;
+const features = (count) => `${count} ${data.unit}${count === 1 ? "" : "s"}`;
 // The place of the number that is nearest to one.
 function closest(numbers, wanted) {
   let best = 0;

@@ -1,0 +1,225 @@
+"""Steps of folds on a device: the kernel against plain operations, recorded steps, room that grows.
+
+The kernel runs on a GPU where there is one. Elsewhere Triton's interpreter runs it, in a process of
+its own, since it has to be asked for before Triton is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold
+
+import greedyrls._fold_blocks as fold_blocks
+import greedyrls._fold_steps as fold_steps
+import greedyrls._fused_sets as fused_sets
+from device_paths import assert_same_path, random_problem
+from greedyrls import SelectionPath, extend_path, greedy_path
+from greedyrls._device import DeviceMatrix
+from greedyrls._fold_blocks import FoldBlock
+from greedyrls._fold_state import FoldData, FoldState
+from greedyrls._folds import make_folds
+from greedyrls._fused_step import FusedStep
+from greedyrls._losses import make_loss
+from greedyrls._namespace import Transfers
+from greedyrls._problem import make_problem
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+HAS_GPU = torch.cuda.is_available()
+DEVICE = "cuda" if HAS_GPU else "cpu"
+IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+CAN_FUSE = HAS_GPU or IS_INTERPRETED
+
+Array = NDArray[Any]
+
+
+class Unrecorded:
+    """Runs work as `Replay` does, without a GPU."""
+
+    made = 0
+
+    def __init__(self, work: Callable[..., Sequence[Any]], inputs: Sequence[Any]) -> None:
+        self._work, self.inputs = work, inputs
+        self.given = inputs[0].numpy()
+        Unrecorded.made += 1
+
+    def run(self) -> Any:
+        return self._work(*self.inputs)[0].numpy()
+
+
+def assert_same(path: SelectionPath, other: SelectionPath) -> None:
+    assert_same_path(path, other)
+    assert path.fold_losses is not None
+    assert other.fold_losses is not None
+    np.testing.assert_allclose(path.fold_losses, other.fold_losses, rtol=1e-8)
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> type[Unrecorded]:
+    """Something that records, without a GPU."""
+    Unrecorded.made = 0
+    monkeypatch.setattr(fold_steps, "recorder_of", lambda place: Unrecorded)
+    return Unrecorded
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"n_runners_up": 3},
+    {"forced_features": [7, 3], "excluded_features": [0, 9]},
+    {"patience": 3},
+    {"fit_intercept": False},
+    {"alpha": 1e-7},
+]
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_recorded_steps_are_those_of_numpy(
+    options: dict[str, Any], targets: int, recorder: type[Unrecorded]
+) -> None:
+    X, y = random_problem(31, 90, 30, targets)
+    X[:, 9] = X[:, 1] + 1e-4 * X[:, 9]  # nearly the same: β comes from the host
+    path = greedy_path(torch.tensor(X), torch.tensor(y), 12, cv=4, **options)
+    assert recorder.made == 1
+    assert_same(path, greedy_path(X, y, 12, cv=4, **options))
+
+
+def test_room_grows(recorder: type[Unrecorded]) -> None:
+    X, y = random_problem(32, 60, 40)
+    given = greedy_path(X, y, 40, cv=5)
+    problem = make_problem(torch.tensor(X), torch.tensor(y), on_device=True)
+    folds = make_folds(5, 60, y=None, labels=None, groups=None, weights=None)
+    assert folds is not None
+    state = FoldState(FoldData(problem, folds), 1.0, make_loss("squared"), 3)
+    losses = []
+    for index in given.indices.tolist():
+        state.add(index, None, lambda count: [], 1)
+        losses.append(state.loss)
+    np.testing.assert_allclose(losses, given.losses, rtol=1e-9)
+    assert recorder.made == 4  # for 3, 19, 38 and 76 features
+
+
+def test_a_device_that_is_nearly_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recurrences are then on the host."""
+    monkeypatch.setattr(fold_steps, "free_bytes", lambda place: 1000)
+    X, y = random_problem(33, 60, 12)
+    assert_same(greedy_path(torch.tensor(X), y, 6, cv=3), greedy_path(X, y, 6, cv=3))
+
+
+def test_one_transfer_for_each_step() -> None:
+    X, y = random_problem(34, 80, 20)
+    tensor = torch.tensor(X, device=DEVICE)
+    before = Transfers.count
+    greedy_path(tensor, torch.tensor(y, device=DEVICE), 15, cv=5)
+    assert Transfers.count - before <= 15 + 5
+
+
+def test_the_path_goes_on() -> None:
+    X, y = random_problem(35, 80, 20)
+    tensor = torch.tensor(X, device=DEVICE)
+    path = extend_path(greedy_path(tensor, y, 5, cv=5), tensor, y, 12, cv=5)
+    assert_same(path, greedy_path(X, y, 12, cv=5))
+
+
+@pytest.mark.skipif(not HAS_GPU, reason="PyTorch sees no CUDA device on this machine")
+@pytest.mark.parametrize("cv", [10, KFold(10, shuffle=True, random_state=0)], ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("targets", [1, 2])
+def test_recorded_on_a_gpu(
+    dtype: str, cv: Any, targets: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = random_problem(36, 5000, 150, targets)
+    X = X.astype(dtype)
+    tensor = torch.tensor(X, device=DEVICE)
+    path = greedy_path(tensor, y, 40, cv=cv)
+    assert_same(path, greedy_path(X, y, 40, cv=cv))
+    monkeypatch.setattr(fold_steps, "recorder_of", lambda place: None)
+    np.testing.assert_array_equal(path.losses, greedy_path(tensor, y, 40, cv=cv).losses)
+
+
+@pytest.mark.skipif(not CAN_FUSE, reason="runs in a process of its own")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("m", [47, 1400])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_the_kernel_moves_rows_as_plain_operations_do(
+    dtype: str, m: int, shuffled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("triton", reason="Triton is not installed")
+    rng = np.random.default_rng(m)
+    X, y = random_problem(m, m, 12)
+    X[:, 3] += 1e4  # far out: it has a shift
+    weights = rng.choice([0.0, 1.0, 2.5], m)
+    ids = rng.integers(0, 3, m) if shuffled else np.arange(m) * 3 // m
+    there = torch.tensor(X.astype(dtype), device=DEVICE)
+    if shuffled:
+        there = there.T.contiguous().T
+    problem = make_problem(there, y, sample_weight=weights, on_device=True)
+    folds = make_folds(ids, m, y=None, labels=None, groups=None, weights=weights)
+    assert folds is not None
+    data = FoldData(problem, folds)
+    answers = []
+    for is_fused in (True, False):
+        monkeypatch.setattr(fold_steps, "can_fuse", lambda X, t, fused=is_fused: fused)
+        monkeypatch.setattr(fold_steps, "recorder_of", lambda place: None)
+        state = FoldState(data, 0.5, make_loss("squared"), 11)
+        steps: Any = state._steps
+        assert isinstance(steps._fused, FusedStep) is is_fused
+        for index in (3, 0, 7, 11, 2, 5, 1, 4, 6, 8, 9):
+            state.add(index, None, lambda count: [], 1)
+        (split,) = state.rows.blocks[0].splits
+        answers.append((*steps.found, split.r, split.buffers[0]))
+    close = {"rtol": 1e-10, "atol": 1e-10}
+    for one, other in zip(*answers, strict=True):
+        torch.testing.assert_close(torch.as_tensor(one), torch.as_tensor(other), **close)
+
+
+@pytest.mark.skipif(not CAN_FUSE, reason="runs in a process of its own")
+@pytest.mark.parametrize(("m", "n"), [(37, 5), (700, 140)])
+@pytest.mark.parametrize("kind", ["plain", "shuffled", "overlapping"])
+def test_the_kernel_sums_over_sets(
+    m: int, n: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("triton", reason="Triton is not installed")
+    if kind == "overlapping":
+        monkeypatch.setattr(fused_sets, "_ELEMENTS", 500)  # not all sets at a time
+    rng = np.random.default_rng(m)
+    given = torch.tensor(rng.standard_normal((m, n)).astype(np.float32), device=DEVICE)
+    X = DeviceMatrix(given.T.contiguous().T if kind == "shuffled" else given)
+    Y, weights = (torch.tensor(rng.standard_normal(size), device=DEVICE) for size in ((m, 2), m))
+    rows: list[Any] = list(np.array_split(np.arange(m), 3))
+    if kind == "shuffled":
+        rows = [np.sort(own) for own in np.array_split(rng.permutation(m), 3)]
+    elif kind == "overlapping":
+        rows = [*rows, rng.permutation(m)[: m // 2], None]
+    block = FoldBlock.from_rows(X, Y, weights, tuple(rows), ())
+    block = block.begin(rng.standard_normal(n), np.array([0.5, -1.0]))
+    answers = []
+    for fuse in (True, False):
+        monkeypatch.setattr(fold_blocks, "can_fuse", lambda X, fuse=fuse: fuse)
+        products = block.products(np.array([0, n - 1, *range(1, min(n - 1, 70))]))
+        answers.append((*block.set_sums(), products.values))
+    for one, other in zip(*answers, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-10)
+
+
+@pytest.mark.skipif(CAN_FUSE, reason="the tests above have run the kernel")
+def test_the_kernel_in_the_interpreter() -> None:
+    pytest.importorskip("triton", reason="Triton is not installed")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    finished = subprocess.run(
+        [*command, "-k", "test_the_kernel_moves or test_the_kernel_sums"],
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "14 passed" in finished.stdout

@@ -1,0 +1,214 @@
+"""Steps whose bounds, candidates and recurrences are kernels, against the plain ones.
+
+On a GPU where there is one. Elsewhere Triton's interpreter runs them, in a process of its own,
+since it has to be asked for before Triton is imported; what is recorded is then simply done.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import greedyrls._flight as flight
+import greedyrls._fused_features as fused_features
+import greedyrls._rounds as rounds
+import greedyrls._state as states
+from greedyrls import _fused, extend_path, greedy_path
+from greedyrls._criterion import LeaveOneOut, bound_terms, leverage_growth, lower_bounds
+from greedyrls._device import DeviceMatrix
+from greedyrls._features import FeatureSpace
+from greedyrls._flight import Taken
+from greedyrls._loo_data import LooData
+from greedyrls._namespace import Float, Place, numpy_of
+from greedyrls._problem import Problem
+from greedyrls._state import SelectionState
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+pytest.importorskip("triton", reason="Triton is not installed")
+
+HAS_GPU = torch.cuda.is_available()
+IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+_STEPS = 6
+_ALIKE = ("_rows", "L", "gram", "_inverse", "_overlap", "_weights", "_penalties", "_chosen")
+needs_kernels = pytest.mark.skipif(
+    not (HAS_GPU or IS_INTERPRETED), reason="runs in a process of its own"
+)
+
+
+class Done:
+    """What `Replay` records, done at once."""
+
+    def __init__(
+        self, work: Any, inputs: Sequence[Any], is_loaded: bool = True, is_sent: bool = True
+    ) -> None:
+        self._work, self.inputs, self._is_sent = work, inputs, is_sent
+        self.given = np.zeros(inputs[0].shape)
+
+    def wait(self) -> None:
+        """Nothing is under way."""
+
+    def start(self) -> None:
+        if self._is_sent:
+            self.inputs[0].copy_(torch.from_numpy(self.given))
+        self.outputs = self._work(*self.inputs)
+
+    def run(self) -> Float:
+        self.start()
+        return numpy_of(self.outputs[0])
+
+
+@pytest.fixture
+def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have kernels on the processor, too."""
+    monkeypatch.setattr(rounds, "_FORESEEN_ELEMENTS", 0)
+    if not HAS_GPU:
+        monkeypatch.setattr(flight, "_MOST_STEPS", 2)
+        monkeypatch.setattr(_fused, "runs_at", lambda place: place.xp is not np)
+        monkeypatch.setattr(DeviceMatrix, "_is_fused", False)
+        for module in (rounds, fused_features, flight):
+            monkeypatch.setattr(module, "recorder_of", recorder_of)
+
+
+def recorder_of(place: Place) -> Any:
+    return Done
+
+
+def tensor(values: Any) -> Any:
+    return torch.tensor(values, device="cuda" if HAS_GPU else "cpu")
+
+
+def random_problem(m: int, n: int, dtype: str = "float64") -> tuple[Any, Any]:
+    rng = np.random.default_rng(m + n)
+    y = np.sign(rng.standard_normal(m))
+    X = rng.standard_normal((m, n)) + 0.2 * y[:, None] * rng.standard_normal(n) + 0.3
+    return X.astype(dtype), y
+
+
+def states_of(
+    m: int, n: int, with_anchor: bool, with_spread: bool, flies: bool
+) -> tuple[Any, Any, list[int]]:
+    """The same search, with kernels and on the host, some steps after its start.
+
+    And the steps that were left to the device.
+    """
+    X, y = random_problem(m, n)
+    found, taken = [], []
+    for matrix, target in ((DeviceMatrix(tensor(X)), tensor(y[:, None])), (X, y[:, None])):
+        problem = Problem(matrix, target, None, True, (), (), None, True)
+        state = SelectionState(LooData(problem), 1.5, 8)
+        state.features.follows_spread = with_spread
+        state._pause = 0 if flies else 100
+        for step in range(_STEPS):
+            if step == 2 and with_anchor:
+                state.set_anchor([])
+            # Steps under way end before the anchor, and at the end.
+            remaining = 2 - step if step < 2 else _STEPS - step
+            choice = LeaveOneOut("bounded").choose(state, 0, remaining)
+            if isinstance(choice.pivot, Taken):
+                taken.append(step)
+            state.add(choice.feature, choice.pivot, choice.ranking, _STEPS)
+            if state._flight is not None and remaining == 1:
+                state._land(state._flight)
+        found.append(state)
+    return found[0], found[1], taken
+
+
+@needs_kernels
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize(
+    ("m", "n", "flies", "with_anchor", "with_spread"),
+    [
+        (60, 40, True, False, True),
+        (60, 40, True, True, False),
+        (60, 40, False, True, True),
+        (300, 1030, True, False, False),
+    ],
+)
+def test_kernels_leave_the_same(
+    m: int, n: int, flies: bool, with_anchor: bool, with_spread: bool
+) -> None:
+    there, here, taken = states_of(m, n, with_anchor, with_spread, flies)
+    assert 0 not in taken  # the first step fetches Gram columns
+    assert len(taken) >= 2 if flies else not taken
+    assert there.features.selected == here.features.selected
+    assert there.can_foresee
+    assert not here.can_foresee
+    assert there.samples.exact_evaluations > 0
+    for name in _ALIKE:
+        values = numpy_of(getattr(there.features, name))
+        np.testing.assert_allclose(values, getattr(here.features, name), rtol=1e-9, atol=1e-9)
+    for values, others in zip(there.statistics, here.statistics, strict=True):
+        np.testing.assert_allclose(values, others, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(numpy_of(there.barred), here.barred)
+    for c in (1, 3, 8):
+        # The lowest bounds, raised by what growing leverages add; scores teach what that is.
+        bounds = lower_bounds(here) + leverage_growth(here, np.arange(n))
+        order = np.argsort(bounds)
+        foreseen = there.foresee(bound_terms(there), c)
+        np.testing.assert_array_equal(foreseen.indices, order[:c])
+        assert foreseen.beyond == pytest.approx(bounds[order[c]], rel=1e-9)
+        here.samples.forget()
+        expected = here.score(order[:c])
+        for values, others in zip(foreseen.scores, expected, strict=True):
+            np.testing.assert_allclose(values, others, rtol=1e-9, atol=1e-9)
+
+
+@needs_kernels
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize(
+    ("dtype", "options"),
+    [("float32", {}), ("float64", {"fit_intercept": False}), ("float64", {"n_runners_up": 2})],
+)
+def test_same_path(dtype: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = random_problem(200, 40, dtype)
+    taken = []
+    note = FeatureSpace.note
+    monkeypatch.setattr(FeatureSpace, "note", lambda *given: taken.append(given[1]) or note(*given))
+    path = greedy_path(tensor(X), y, 12, search="bounded", **options)
+    assert len(taken) >= (0 if "n_runners_up" in options else 6)
+    other = greedy_path(X, y, 12, search="bounded", **options)
+    np.testing.assert_array_equal(path.indices, other.indices)
+    np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
+    longer = extend_path(path, tensor(X), y, 15)
+    np.testing.assert_array_equal(longer.indices, extend_path(other, X, y, 15).indices)
+
+
+@needs_kernels
+@pytest.mark.usefixtures("kernels")
+def test_doubt_is_left_to_the_plain_step() -> None:
+    # Equal columns tie, a constant one is no candidate, and a sum of two others nearly is none.
+    X, y = random_problem(120, 20)
+    X[:, 7] = X[:, 3]
+    X[:, 8] = 1.0
+    X[:, 9] = X[:, 1] + X[:, 2] + 1e-7 * X[:, 4]
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 120)
+    for options in ({}, {"sample_weight": weights, "alpha": 1e-6}):
+        path = greedy_path(tensor(X), y, 18, search="bounded", **options)
+        other = greedy_path(X, y, 18, search="bounded", **options)
+        np.testing.assert_array_equal(path.indices, other.indices)
+        np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
+
+
+@needs_kernels
+@pytest.mark.usefixtures("kernels")
+def test_drift_rebuilds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "DRIFT_BOUND", -1.0)
+    X, y = random_problem(100, 30)
+    path = greedy_path(tensor(X), y, 8, search="bounded")
+    assert path.counters.rebuilds == 8
+    np.testing.assert_array_equal(path.indices, greedy_path(X, y, 8, search="bounded").indices)
+
+
+@pytest.mark.skipif(HAS_GPU or IS_INTERPRETED, reason="the kernels are run here")
+def test_kernels_in_the_interpreter() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", __file__]
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "9 passed" in done.stdout
