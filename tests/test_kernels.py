@@ -195,6 +195,11 @@ def test_sparse_points() -> None:
         assert thin.center_indices_.tolist() == dense.center_indices_.tolist()
         assert_allclose(thin.predict(sparse.csr_matrix(X)), dense.predict(X), rtol=1e-7)
         assert sparse.issparse(thin.centers_)
+        # Either kind is taken by the model of the other, and a dense pool by sparse points.
+        assert_allclose(thin.predict(X), dense.predict(sparse.csr_matrix(X)), rtol=1e-7)
+        mixed = GreedyKernelRLS(4, alpha=0.1, kernel=kernel, centers=X).fit(sparse.csr_matrix(X), y)
+        assert mixed.center_indices_.tolist() == dense.center_indices_.tolist()
+        assert_allclose(mixed.predict(X), dense.predict(X), rtol=1e-7)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -112,7 +113,7 @@ class GreedyKernelBase(BaseEstimator):
         self.n_kernel_evaluations_ = 0
         for gamma in widths:
             kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0)
-            origin = _origin(kernel, candidates.points)
+            origin = _origin(kernel, X, candidates.points)
             matrix = KernelMatrix(
                 kernel,
                 _moved(X, origin),
@@ -139,7 +140,7 @@ class GreedyKernelBase(BaseEstimator):
         )
         chosen = candidates.points[self.path_.indices]
         self._path_centers = chosen
-        self._origin = _origin(self._kernel, candidates.points)
+        self._origin = _origin(self._kernel, X, candidates.points)
         self._use(self.path_.chosen_size)
 
     def _search(
@@ -321,16 +322,18 @@ def _loss_of(path: SelectionPath) -> float:
     return float(path.losses[place])
 
 
-def _origin(kernel: Kernel, points: Any) -> Float | None:
+def _origin(kernel: Kernel, X: Any, pool: Any) -> Float | None:
     """Where points are measured from: far from 0, differences would lose their digits."""
-    if not kernel.is_of_differences or not isinstance(points, np.ndarray):
+    if not kernel.is_of_differences or sparse.issparse(X) or sparse.issparse(pool):
         return None
-    means: Float = points.mean(axis=0)
+    means: Float = pool.mean(axis=0)
     return means
 
 
 def _moved(points: Any, origin: Float | None) -> Any:
-    return points if origin is None else points - origin
+    if origin is None:
+        return points
+    return (points.toarray() if sparse.issparse(points) else points) - origin
 
 
 def _check_definite(path: SelectionPath) -> None:

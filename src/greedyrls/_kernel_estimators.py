@@ -105,8 +105,8 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
     -----
     Memory: O(k (m + n)) for m rows and n candidates, and a piece of the kernel matrix at a time;
     never the whole. Time: passes over the matrix, each an evaluation of the kernel for all pairs:
-    some 3 for every 10 centres, and scoring candidates. With the defaults 36 searches, one for each
-    of 7 penalties and 5 outer folds and one on all samples; with a number for `alpha` a single one.
+    some 3 to 9 for every 10 centres, and scoring candidates. With the defaults 36 searches, one for
+    each of 7 penalties and 5 outer folds and one on all samples; with a number for `alpha` one.
 
     A candidate whose kernel column the chosen ones span up to rounding (less than 1e-8 of it, with
     its penalty, is left) is passed over: of equal points only the first can be chosen. A search

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import manhattan_distances
 
 from ._kernels import Float
 
@@ -44,19 +45,14 @@ class Kernel:
         """k(x_j, c_i) of all rows of both, an array of its own (rows of X × centres)."""
         if self.function is not None:
             return self._called(self.function, X, centers)
-        if not isinstance(X, np.ndarray) or not isinstance(centers, np.ndarray):
-            return self._sparse(X, centers)
-        values: Float
         if self.name == "laplacian":
-            values = cdist(X, centers, "cityblock")
-            values *= -self.gamma
-            return np.exp(values, out=values)
+            return self._of_absolute_differences(X, centers)
         # scikit-learn's functions check their arguments for longer than a small kernel takes.
-        values = X @ centers.T
+        values = _inner(X, centers)
         if self.name == "rbf":
             values *= 2.0
-            values -= np.einsum("ij,ij->i", X, X)[:, None]
-            values -= np.einsum("ij,ij->i", centers, centers)
+            values -= _squares(X)[:, None]
+            values -= _squares(centers)
             np.minimum(values, 0.0, out=values)
             values *= self.gamma
             return np.exp(values, out=values)
@@ -66,14 +62,14 @@ class Kernel:
             np.power(values, self.degree, out=values)
         return self._defined(values)
 
-    def _sparse(self, X: Any, centers: Any) -> Float:
-        """The same where one of the two is a sparse matrix."""
-        parameters = {"gamma": self.gamma}
-        if not self.is_of_differences:
-            parameters |= {"degree": self.degree, "coef0": self.coef0}
-        with np.errstate(over="ignore", invalid="ignore"):
-            values: Float = pairwise_kernels(X, centers, metric=self.name, **parameters)
-        return self._defined(values)
+    def _of_absolute_differences(self, X: Any, centers: Any) -> Float:
+        values: Float
+        if isinstance(X, np.ndarray) and isinstance(centers, np.ndarray):
+            values = cdist(X, centers, "cityblock")
+        else:
+            values = manhattan_distances(X, centers)
+        values *= -self.gamma
+        return np.exp(values, out=values)
 
     def _defined(self, values: Float) -> Float:
         if not _is_finite(values):
@@ -135,6 +131,21 @@ def _check_symmetric(values: Float, first: int) -> None:
             f"The kernel is not symmetric: with candidates c={first + one} and c'={first + other}, "
             f"k(c, c') is {values[one, other]:.6g} and k(c', c) is {values[other, one]:.6g}."
         )
+
+
+def _inner(X: Any, centers: Any) -> Float:
+    """x·c of all pairs of rows; either may be sparse."""
+    values = X @ centers.T
+    dense: Float = values.toarray() if sparse.issparse(values) else values
+    return dense
+
+
+def _squares(X: Any) -> Float:
+    """x·x of all rows."""
+    if isinstance(X, np.ndarray):
+        own: Float = np.einsum("ij,ij->i", X, X)
+        return own
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel()
 
 
 def _is_finite(values: Any) -> bool:
