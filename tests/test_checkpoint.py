@@ -117,7 +117,7 @@ def test_penalties_are_those_of_the_file(file: Path, monkeypatch: pytest.MonkeyP
         patched.setattr(_OuterFold, "__init__", interrupt)
         with pytest.raises(KeyboardInterrupt):
             search.run(file)
-    monkeypatch.setattr("greedyrls._select.penalty_scale", interrupt)
+    monkeypatch.setattr("greedyrls._select.problem_scale", interrupt)
     path = search.run(file)
     assert path.surface is not None
     assert whole.surface is not None

@@ -259,10 +259,13 @@ def test_newer_or_foreign_documents(file: Path) -> None:
 def test_features_that_are_not_there(file: Path) -> None:
     begun(BASE, file)
     document = json.loads(file.read_bytes())
-    document["searches"][0]["steps"][0]["index"] = 14
+    document["searches"][0]["steps"][0].update(index=14)
+    file.write_bytes(resealed(document))
+    refused(BASE, file, "not the first of the features")
+    document["searches"][0]["steps"][0].update(features=[14])
     file.write_bytes(resealed(document))
     refused(BASE, file, "features that are not there")
-    document["searches"][0]["steps"][0]["index"] = 7
+    document["searches"][0]["steps"][0].update(index=7, features=[7])
     file.write_bytes(resealed(document))
     refused(BASE, file, "does not fit: with feature 7 the loss is")
 

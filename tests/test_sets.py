@@ -168,7 +168,7 @@ def test_a_path_that_moves_is_the_same_from_its_file_and_in_copies() -> None:
     [
         (lambda path: path["steps"][2].update(index=5, features=[5]), "not there"),
         (lambda path: path["steps"][3].update(index=1, features=[1]), "more than once"),
-        (lambda path: path["steps"][3].update(features=[4]), "more than once"),
+        (lambda path: path["steps"][3].update(features=[4]), "not the first"),
         (lambda path: path["steps"][0].update(action="turn"), "action"),
         (lambda path: path.update(sets=None), "sets is null"),
         (lambda path: path["sets"].reverse(), "do not grow"),

@@ -227,7 +227,8 @@ class Checkpoint:
         """All that the file knows."""
         n = self._identity.n_features
         for search in found.searches:
-            if len({step.index for step in search.steps if step.index < n}) < len(search.steps):
+            named = [index for step in search.steps for index in step.features]
+            if len({index for index in named if index < n}) < len(named):
                 raise self.refusal("is damaged (it has features that are not there, or are twice)")
         alphas, losses = found.alphas, found.all_features
         if alphas is not None and (len(alphas) == 0 or (np.diff(alphas) <= 0.0).any()):

@@ -146,8 +146,8 @@ def read_step(step: JsonObject, n: int, is_signed: bool) -> Step:
     if step.version > 2 or step.has("features"):
         found = step.entries("features")
         features = tuple(as_whole(one, "features", 0, n) for one in found)
-        if not features:
-            raise ValueError("a step has no features")
+        if features[:1] != (index,):
+            raise ValueError(f"index {index} is not the first of the features of its step")
     return Step(
         index=index,
         loss=read_loss(step, "loss", is_signed),
