@@ -73,16 +73,19 @@ def chains_of(sets: Sequence[tuple[int, ...]], indices: tuple[int, ...]) -> tupl
 
 def pivots(chosen: Chosen, penalty: float) -> Models | None:
     """For a penalty; None if it is lost in the rounding of the data."""
-    own = np.eye(len(chosen.gram)) if chosen.penalty is None else chosen.penalty
-    A = chosen.gram + penalty * own
+    unit = np.eye(len(chosen.gram)) if chosen.penalty is None else chosen.penalty
+    A = chosen.gram + penalty * unit
     models = []
     for chain in chosen.chains:
+        own, correlation = A, chosen.correlation
+        if not is_whole(chain, len(A)):
+            own, correlation = A[np.ix_(chain.places, chain.places)], correlation[chain.places]
         try:
-            factor = np.linalg.cholesky(A[np.ix_(chain.places, chain.places)])
+            factor = np.linalg.cholesky(own)
         except np.linalg.LinAlgError:
             return None
         inverse = np.tril(np.linalg.inv(factor))
-        models.append(Pivots(inverse, inverse @ chosen.correlation[chain.places]))
+        models.append(Pivots(inverse, inverse @ correlation))
     return tuple(models)
 
 
