@@ -40,6 +40,15 @@ def made_up(samples: int, features: int) -> tuple[np.ndarray, np.ndarray]:
     return X, X @ weights + 3.0 * generator.standard_normal(samples)
 
 
+def tangled(samples: int, features: int) -> tuple[np.ndarray, np.ndarray]:
+    """Features that are mostly 30 common parts, of which 40 tell the target: hard for forward."""
+    generator = np.random.default_rng(2010)
+    common = generator.standard_normal((samples, 30)) @ generator.standard_normal((30, features))
+    X = common + 0.5 * generator.standard_normal((samples, features))
+    y = X[:, :40] @ generator.standard_normal(40) + 3.0 * generator.standard_normal(samples)
+    return X, y
+
+
 def timed(job: Callable[[], Any]) -> tuple[float, Any]:
     """Seconds, and what came of it."""
     began = time.perf_counter()
@@ -47,11 +56,18 @@ def timed(job: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - began, found
 
 
-def moving(samples: int, features: int, size: int, rounds: int, **options: Any) -> list[list[str]]:
+def moving(
+    problem: Callable[[int, int], tuple[np.ndarray, np.ndarray]],
+    samples: int,
+    features: int,
+    size: int,
+    rounds: int,
+    **options: Any,
+) -> list[list[str]]:
     """Searches that add and remove, over the one that only adds."""
     from greedyrls import greedy_path
 
-    X, y = made_up(samples, features)
+    X, y = problem(samples, features)
     greedy_path(X[:500], y[:500], 2)  # imports and first calls
     seconds: dict[str, list[float]] = {name: [] for name in ("forward", *MOVING)}
     paths = {}
@@ -62,6 +78,8 @@ def moving(samples: int, features: int, size: int, rounds: int, **options: Any) 
             taken, paths[name] = timed(search)
             spent.append(taken)
     what = f"{samples:,} × {features:,}, k = {size}" + (", 5 folds" if options else "")
+    if problem is tangled:
+        what += ", tangled"
     rows = []
     for name, spent in seconds.items():
         # Of each round: a busy machine is busy for both.
@@ -76,7 +94,8 @@ def moving(samples: int, features: int, size: int, rounds: int, **options: Any) 
                 f"{median(spent):.2f}",
                 f"{ratio:.2f}",
                 "≤ 4" if name == "floating" else "",
-                f"{removals} removals, loss {gain:.3f} % below forward's",
+                f"{len(path.steps)} steps, {removals} of them removals, loss {gain:.3f} % below "
+                "forward's",
             ]
         )
     return rows
@@ -150,9 +169,11 @@ def main() -> int:
         rows: list[list[str]] = []
         parts: list[Callable[[], list[list[str]]]] = [
             partial(against_scikit_learn, 1000, 40, 10),
-            partial(moving, 5000, 500, 50, arguments.rounds),
-            partial(moving, 5000, 500, 50, arguments.rounds, cv=5),
-            partial(moving, 50_000, 1000, 50, arguments.rounds),
+            partial(moving, made_up, 5000, 500, 50, arguments.rounds),
+            partial(moving, made_up, 5000, 500, 50, arguments.rounds, cv=5),
+            partial(moving, made_up, 50_000, 1000, 50, arguments.rounds),
+            partial(moving, tangled, 5000, 500, 50, arguments.rounds),
+            partial(moving, tangled, 5000, 500, 50, arguments.rounds, cv=5),
             partial(backward, 5000, 500, 50, arguments.rounds),
         ]
         for part in parts:

@@ -18,11 +18,15 @@ from ._removals import choose_removal
 from ._search import forward, rounding_is_no_news, runners_up_of, step_of
 from ._steps import FeatureSet, Step
 
+# Features that will likely be added yet, however few are asked for.
+_LIKELY = 32
+
 
 def _add(state: Any, criterion: Criterion, n_features: int, n_runners_up: int) -> Step:
     """Add the best feature."""
     began = time.perf_counter()
-    remaining = n_features - state.size
+    # Others will take the place of those that are removed again.
+    remaining = max(n_features - state.size, _LIKELY)
     with rounding_is_no_news():
         choice = criterion.choose(state, n_runners_up, remaining)
         state.add(choice.feature, choice.pivot, choice.ranking, remaining)

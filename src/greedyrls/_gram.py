@@ -57,6 +57,10 @@ class GramColumns:
         """
         self._waiting = waiting
 
+    def expect(self, width: int) -> None:
+        """Have batches of at least this width: a search that comes and goes needs many columns."""
+        self._least, self._width = max(self._least, width), max(self._width, width)
+
     def __contains__(self, index: int) -> bool:
         return index in self._columns
 

@@ -13,7 +13,7 @@ from ._choice import Choice, NumericalLimit, choose_among
 from ._kernels import Float
 
 # Features scored in the first round; later rounds are four times as large.
-_FIRST_WIDTH = 8
+_FIRST_WIDTH = 4
 
 
 class Shrinkable(Protocol):

@@ -27,6 +27,8 @@ from ._steps import Moments
 MARGIN = 1e-9
 # A chosen pivot this much smaller than A_bb is measured again with refined coefficients.
 REFINED_PIVOT = 1e-3
+# Gram columns fetched at a time where features come and go.
+_BATCH = 32
 
 
 class Held(NamedTuple):
@@ -71,6 +73,7 @@ class SetMoves:
     def keep_columns(self, features: Sequence[int] = ()) -> None:
         """From now on the Gram columns of chosen features are kept, for `move_to`, and of some."""
         self._gram_columns([*self.selected, *features])
+        self.gram.expect(_BATCH)
 
     @property
     def selected(self) -> list[int]:
@@ -114,6 +117,11 @@ class SetMoves:
         self.statistics = self.samples.statistics()
         if self.statistics.smallest_d < SMALLEST_D:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
+
+    def _known_column(self, index: int) -> Float | None:
+        """X'x_b of a feature that was chosen before, where such are kept."""
+        column = None if self._columns is None else self._columns.get(index)
+        return None if column is None else column.copy()
 
     def _gram_columns(self, order: list[int]) -> Float:
         """X'x_b of some features, (|S| × n): one pass for those that were never chosen."""

@@ -277,7 +277,9 @@ class SelectionState(SetMoves):
 
     def add(self, index: int, pivot: Pivot | Taken, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
-        column = self.gram.take(index, ranking, remaining)
+        column = self._known_column(index)
+        if column is None:
+            column = self.gram.take(index, ranking, remaining)
         if isinstance(pivot, Taken):
             self.features.note(index)
             self.largest_drift = max(self.largest_drift, pivot.drift)
