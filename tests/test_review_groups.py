@@ -94,3 +94,12 @@ def test_no_size_and_no_budget() -> None:
     X, y = table()
     with pytest.raises(TypeError, match="None goes with a budget"):
         GreedyRLSRegressor(None, alpha=1.0, feature_costs=np.ones(6)).fit(X, y)
+
+
+def test_costs_in_no_order_or_out_of_range() -> None:
+    X, y = table()
+    with pytest.raises(TypeError, match="a number for each column, or a dict"):
+        greedy_path(X, y, 2, feature_costs={1.0, 2.0, 3.0, 4.0, 5.0, 6.0})  # type: ignore[arg-type]
+    for cost in (1e308, 5e-324):
+        with pytest.raises(ValueError, match=r"column 0 \('c0'\) is .* use another unit"):
+            greedy_path(X, y, 2, feature_costs=[cost] * 6, feature_groups=[[0, 1]])

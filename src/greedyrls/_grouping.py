@@ -22,6 +22,8 @@ FeatureCosts = Sequence[float] | Mapping[Any, float] | NDArray[Any]
 _NAMED = 3
 # Sums of costs are rounded: this share more than the budget is still within it.
 ROUNDING = 1e-9
+# Larger costs, or smaller than one over it, would overflow in sums or quotients.
+_LARGEST = 1e100
 
 
 class Groups(NamedTuple):
@@ -276,7 +278,7 @@ def _costs(
     by_name = _by_name(given, names)
     if by_name is not None or isinstance(given, Mapping):
         return _costs_by_name(given if by_name is None else by_name, n, names, groups)  # type: ignore[arg-type]
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(given, str | set | frozenset) or not isinstance(given, Iterable):
         raise TypeError(
             "feature_costs must be a number for each column, or a dict of numbers by name; "
             f"got {given!r}."
@@ -341,6 +343,11 @@ def _cost(value: Any, where: str) -> float:
         raise ValueError(
             f"feature_costs must be finite and greater than 0; that of {where} is {value!r}. For "
             "a feature that is there anyway use a small number, or forced_features."
+        )
+    if not 1.0 / _LARGEST <= cost <= _LARGEST:
+        raise ValueError(
+            f"feature_costs must be between {1.0 / _LARGEST:g} and {_LARGEST:g}; that of {where} "
+            f"is {value!r}. Only their ratios matter: use another unit."
         )
     return cost
 
