@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import ndcg_score
 
-from greedyrls import GreedyRLSRanker
+from engines import engine
+from greedyrls import GreedyRLSRanker, greedy_path
 from greedyrls.metrics import mean_ndcg, pairwise_error
 
 
@@ -84,3 +85,39 @@ def test_metrics_name_what_is_no_number() -> None:
         mean_ndcg(["good", "bad"], [1.0, 2.0])
     with pytest.raises(ValueError, match=r"scores must be a number for each sample.*'high'"):
         pairwise_error([1, 2], ["high", "low"])
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e5])
+@pytest.mark.parametrize("name", ["many", "large"])
+def test_a_fold_that_has_all_of_the_features(name: str, factor: float) -> None:
+    """What the others know is not lost in the rounding of one factor for all."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        folds = np.arange(40) % 10
+        X = rng.standard_normal((40, 6))
+        y = X[:, :3] @ rng.standard_normal(3) + rng.standard_normal(40)
+        X[folds == 0] *= factor
+        with engine(name):
+            path = greedy_path(X, y, 4, cv=folds, n_runners_up=5)
+        with engine("models"):
+            twin = greedy_path(X, y, 4, cv=folds, n_runners_up=5)
+        assert path.indices.tolist() == twin.indices.tolist()
+        np.testing.assert_allclose(path.losses, twin.losses, rtol=1e-8)
+        for one, other in zip(path.runners_up, twin.runners_up, strict=True):
+            assert [feature for feature, _ in one] == [feature for feature, _ in other]
+            known = [loss for _, loss in other]
+            np.testing.assert_allclose([loss for _, loss in one], known, rtol=1e-8)
+
+
+def test_a_query_that_has_all_of_the_features() -> None:
+    rng = np.random.default_rng(3)
+    groups = np.repeat(np.arange(10), 5)
+    X = rng.standard_normal((50, 4))
+    y = X[:, 0] - X[:, 1] + rng.standard_normal(50)
+    X[:5] *= 1e4
+    with engine("many"):
+        model = GreedyRLSRanker(3, alpha=1.0).fit(X, y, groups=groups)
+    for k in (1, 2, 3):
+        scores = left_out(X, y, groups, model.path_.features(k).tolist())
+        error = misordered(y, scores, groups)
+        assert model.pairwise_error_path_[k - 1] == pytest.approx(error, abs=1e-12)
