@@ -348,6 +348,8 @@ def number_of_features(n_features_to_select: Any, problem: Problem) -> Any:
         "n_features_to_select must be a whole number, a share in (0, 1] or 'auto', got "
         f"{n_features_to_select!r}."
     )
+    if n_features_to_select is None and problem.costs is not None:
+        wrong += " None goes with a budget; pass one, or say how many."
     if isinstance(n_features_to_select, str):
         if n_features_to_select != "auto":
             raise ValueError(wrong)

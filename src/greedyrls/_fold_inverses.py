@@ -200,6 +200,19 @@ class FoldInverses:
                 for first in range(0, n_columns, width):
                     yield batch, some, slice(first, min(n_columns, first + width))
 
+    def most_inside(self, tile: Tile, n_columns: int) -> Float:
+        """The largest z'M_q z of any fold, of all columns (n)."""
+        most = np.zeros(n_columns)
+        for batch, some, columns in self._tiles(n_columns):
+            rows = batch.rows[some]
+            count, size = rows.shape
+            is_whole = columns.stop - columns.start == n_columns
+            Z = tile(rows.ravel(), None if is_whole else np.arange(columns.start, columns.stop))
+            Z = Z.reshape(count, size, -1)
+            inside = np.einsum("ksc,ksc->kc", Z, batch.times(Z, some)).max(axis=0)
+            most[columns] = np.maximum(most[columns], inside)
+        return most
+
     def losses(
         self, tile: Tile, R: Float, E: Float, delta: Float, tau: Float, is_careful: bool = False
     ) -> Float:

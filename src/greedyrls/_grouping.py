@@ -22,6 +22,8 @@ FeatureCosts = Sequence[float] | Mapping[Any, float] | NDArray[Any]
 _NAMED = 3
 # Sums of costs are rounded: this share more than the budget is still within it.
 ROUNDING = 1e-9
+# Larger costs, or smaller than one over it, would overflow in sums or quotients.
+_LARGEST = 1e100
 
 
 class Groups(NamedTuple):
@@ -48,21 +50,21 @@ def grouping_of(
     feature_names: tuple[str, ...] | None,
 ) -> Grouping:
     """Check `feature_groups`, `feature_costs` and `budget`."""
-    groups = _groups(feature_groups, n_features, feature_names)
-    costs = _costs(feature_costs, n_features, feature_names, groups)
+    found = _checked_groups(feature_groups, n_features, feature_names)
+    groups = _groups(found, n_features, feature_names)
+    costs = _costs(feature_costs, n_features, feature_names, dict(found))
     limit = _budget(budget, costs is not None)
     if groups is None:
         return Grouping(None, None, costs, limit)
     return Grouping(groups.members, groups.names, costs, limit)
 
 
-def _groups(given: FeatureGroups | None, n: int, names: tuple[str, ...] | None) -> Groups | None:
-    """Groups that have all of n columns; columns of none are groups of one.
-
-    None if there are only groups of one: then features are chosen one at a time as ever.
-    """
+def _checked_groups(
+    given: FeatureGroups | None, n: int, names: tuple[str, ...] | None
+) -> list[tuple[str, tuple[int, ...]]]:
+    """The groups that are given, also those of one column, with their names."""
     if given is None:
-        return None
+        return []
     found = _named_groups(given, n, names)
     owner: dict[int, str] = {}
     for name, columns in found:
@@ -75,10 +77,27 @@ def _groups(given: FeatureGroups | None, n: int, names: tuple[str, ...] | None) 
                     f"and in group {name!r}. Groups must not overlap; take it out of one of them."
                 )
             owner[column] = name
+        if names and name in names and names.index(name) not in columns:
+            raise ValueError(
+                f"feature_groups: group {name!r} has the name of column "
+                f"{_shown(names.index(name), names)}, which is not in it: the two could not be "
+                "told apart. Rename the group."
+            )
+    return found
+
+
+def _groups(
+    found: list[tuple[str, tuple[int, ...]]], n: int, names: tuple[str, ...] | None
+) -> Groups | None:
+    """Groups that have all of n columns; columns of none are groups of one.
+
+    None if there are only groups of one: then features are chosen one at a time as ever.
+    """
     if all(len(columns) == 1 for _, columns in found):
         return None
+    owned = {column for _, columns in found for column in columns}
     everything = [(name, tuple(sorted(columns))) for name, columns in found]
-    everything += [(_name(column, names), (column,)) for column in range(n) if column not in owner]
+    everything += [(_name(column, names), (column,)) for column in range(n) if column not in owned]
     everything.sort(key=lambda group: group[1][0])
     return Groups(
         tuple(columns for _, columns in everything), tuple(name for name, _ in everything)
@@ -98,7 +117,9 @@ def _named_groups(
         found = [(str(key), _columns(columns, n, names)) for key, columns in given.items()]
         _check_names([name for name, _ in found], list(given))
         return found
-    values = list(given)
+    values = _in_order(given, names)
+    if not values:
+        return []
     if any(_is_list(value) for value in values):
         single = [value for value in values if not _is_list(value)]
         if single:
@@ -106,8 +127,7 @@ def _named_groups(
                 "feature_groups must hold lists of columns, or one id for each column; it has "
                 f"lists and also {single[0]!r}."
             )
-        lists = [_columns(value, n, names) for value in values]
-        return [(_joined(columns, names), columns) for columns in lists]
+        return _without_names([_columns(value, n, names) for value in values], names)
     if len(values) != n:
         raise ValueError(
             f"feature_groups has {len(values)} ids and X has {n} features. Pass one id for each "
@@ -125,6 +145,45 @@ def _named_groups(
                 ) from error
     _check_names([str(key) for key in members], list(members))
     return [(str(key), tuple(columns)) for key, columns in members.items()]
+
+
+def _in_order(given: Iterable[Any], names: tuple[str, ...] | None) -> list[Any]:
+    """Ids of columns in their order, which is not that of a Series indexed by their names."""
+    by_name = _by_name(given, names)
+    if by_name is None:
+        return list(given)
+    lacking = [name for name in names or () if name not in by_name]
+    unknown = [name for name in by_name if name not in (names or ())]
+    if lacking or unknown:
+        problem = f"lacks column {lacking[0]!r}" if lacking else f"has {unknown[0]!r}, no column"
+        raise ValueError(
+            f"feature_groups is a Series whose index {problem} of X. Index it by all columns of X, "
+            "or pass its values as a list in the order of the columns."
+        )
+    return [by_name[name] for name in names or ()]
+
+
+def _by_name(given: Any, names: tuple[str, ...] | None) -> dict[str, Any] | None:
+    """A pandas Series indexed by text, as a dict, where X has names."""
+    if names is None or type(given).__name__ != "Series" or not hasattr(given, "index"):
+        return None
+    keys = list(given.index)
+    if not keys or not all(isinstance(key, str) for key in keys) or len(set(keys)) < len(keys):
+        return None
+    return dict(zip(keys, list(given), strict=True))
+
+
+def _without_names(
+    lists: list[tuple[int, ...]], names: tuple[str, ...] | None
+) -> list[tuple[str, tuple[int, ...]]]:
+    """Groups named by their columns; with the number of the first where that says too little."""
+    joined = [_joined(columns, names) for columns in lists]
+    found = []
+    for name, columns in zip(joined, lists, strict=True):
+        is_column = len(columns) > 1 and name in (names or ())
+        is_taken = is_column or joined.count(name) > 1
+        found.append((f"{name} ({min(columns)})" if is_taken else name, columns))
+    return found
 
 
 def _check_names(names: list[str], keys: list[Any]) -> None:
@@ -208,14 +267,18 @@ def whole_groups(
 
 
 def _costs(
-    given: FeatureCosts | None, n: int, names: tuple[str, ...] | None, groups: Groups | None
+    given: FeatureCosts | None,
+    n: int,
+    names: tuple[str, ...] | None,
+    groups: dict[str, tuple[int, ...]],
 ) -> Float | None:
     """What each column costs; what a group costs as a whole stands at its first column."""
     if given is None:
         return None
-    if isinstance(given, Mapping):
-        return _costs_by_name(given, n, names, groups)
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    by_name = _by_name(given, names)
+    if by_name is not None or isinstance(given, Mapping):
+        return _costs_by_name(given if by_name is None else by_name, n, names, groups)  # type: ignore[arg-type]
+    if isinstance(given, str | set | frozenset) or not isinstance(given, Iterable):
         raise TypeError(
             "feature_costs must be a number for each column, or a dict of numbers by name; "
             f"got {given!r}."
@@ -231,29 +294,35 @@ def _costs(
 
 
 def _costs_by_name(
-    given: Mapping[Any, float], n: int, names: tuple[str, ...] | None, groups: Groups | None
+    given: Mapping[Any, float],
+    n: int,
+    names: tuple[str, ...] | None,
+    groups: dict[str, tuple[int, ...]],
 ) -> Float:
     """Costs of groups by their name, or of columns; what is not named costs 1.
 
-    A number is always that of a column, also where ids of groups are numbers.
+    A number is always that of a column, also where ids of groups are numbers. A group of one column
+    is that column.
     """
-    known = Groups((), ()) if groups is None else groups
-    wide = [
-        (members, name)
-        for members, name in zip(known.members, known.names, strict=True)
-        if len(members) > 1
-    ]
     of_groups: dict[str, float] = {}
     of_columns: dict[int, float] = {}
     for key, value in given.items():
         cost = _cost(value, repr(key))
-        if isinstance(key, str) and any(key == name for _, name in wide):
+        own = groups.get(key, ()) if isinstance(key, str) else ()
+        if len(own) > 1:
             of_groups[key] = cost
-        else:
-            (column,) = feature_indices([key], n, names, "feature_costs")
-            of_columns[column] = cost
+            continue
+        (column,) = own or feature_indices([key], n, names, "feature_costs")
+        if column in of_columns:
+            raise ValueError(
+                f"feature_costs has {key!r} and another cost of the same column, "
+                f"{_shown(column, names)}; give one of the two."
+            )
+        of_columns[column] = cost
     costs = np.array([of_columns.get(column, 1.0) for column in range(n)])
-    for members, name in wide:
+    for name, members in groups.items():
+        if len(members) == 1:
+            continue
         named = [column for column in members if column in of_columns]
         if name in of_groups and named:
             raise ValueError(
@@ -262,7 +331,7 @@ def _costs_by_name(
             )
         if not named:
             costs[list(members)] = 0.0
-            costs[members[0]] = of_groups.get(name, 1.0)
+            costs[min(members)] = of_groups.get(name, 1.0)
     return costs
 
 
@@ -274,6 +343,11 @@ def _cost(value: Any, where: str) -> float:
         raise ValueError(
             f"feature_costs must be finite and greater than 0; that of {where} is {value!r}. For "
             "a feature that is there anyway use a small number, or forced_features."
+        )
+    if not 1.0 / _LARGEST <= cost <= _LARGEST:
+        raise ValueError(
+            f"feature_costs must be between {1.0 / _LARGEST:g} and {_LARGEST:g}; that of {where} "
+            f"is {value!r}. Only their ratios matter: use another unit."
         )
     return cost
 

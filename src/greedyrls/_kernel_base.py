@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._feature_names import feature_names_of
 from ._file_memory import check_limit
 from ._kernel_functions import USE_ANOTHER, Kernel, check_gamma, make_kernel
 from ._kernel_matrix import KernelMatrix
@@ -23,7 +24,7 @@ from ._kernels import Float
 from ._outer import criterion_groups
 from ._path import SelectionPath
 from ._plan import make_plan
-from ._problem import is_whole, make_problem
+from ._problem import check_weights, is_whole, make_problem
 from ._request import make_request
 from ._select import select
 from ._size import SizeRule
@@ -157,6 +158,11 @@ class GreedyKernelBase(BaseEstimator):
                 "alpha_rule='all_features' needs all kernel columns at once; use 'nested' or "
                 "'joint', or pass a number for alpha."
             )
+        refit: Any = self.refit_alpha
+        if isinstance(refit, str) and refit == "cv":
+            raise ValueError(
+                "refit_alpha='cv' is not there for kernel centres; use 'loo', 'same' or a number."
+            )
         problem = make_problem(
             matrix, Y, fit_intercept=self.fit_intercept, sample_weight=sample_weight
         )
@@ -170,7 +176,7 @@ class GreedyKernelBase(BaseEstimator):
         request = make_request(
             problem,
             plan,
-            _number_of_centers(self.n_centers, problem.n_available),
+            _number_of_centers(self.n_centers, problem.n_available, self.max_centers),
             name="n_centers",
             alpha=self.alpha,
             alpha_rule=self.alpha_rule,
@@ -211,6 +217,7 @@ class GreedyKernelBase(BaseEstimator):
                 f"max_candidates must be None or a whole number, 1 or more; got {most!r}."
             )
         if self.centers is not None:
+            self._check_pool_columns()
             pool = check_array(
                 self.centers,
                 dtype=np.float64,
@@ -230,14 +237,30 @@ class GreedyKernelBase(BaseEstimator):
             )
         rows = np.arange(X.shape[0])
         if sample_weight is not None:
-            weights = np.asarray(sample_weight)
-            # Wrong ones are told of when the problem is made.
-            if weights.shape == rows.shape and (weights > 0.0).any():
-                rows = rows[weights > 0.0]
+            weights = check_weights(sample_weight, len(rows))
+            assert weights is not None
+            rows = rows[weights > 0.0]
         if most is not None and most < len(rows):
             random = check_random_state(self.random_state)
             rows = np.sort(random.choice(rows, most, replace=False))
         return Candidates(X[rows], rows)
+
+    def _check_pool_columns(self) -> None:
+        """Points with names for their columns have those of X, in the same order."""
+        if isinstance(self.centers, str):
+            raise TypeError(
+                "centers must be None or an array of points, one in each row; got the text "
+                f"{self.centers!r}."
+            )
+        names, given = getattr(self, "feature_names_in_", None), feature_names_of(self.centers)
+        if names is None or given is None or len(names) != len(given):
+            return
+        for own, other in zip(names, given, strict=True):
+            if own != other:
+                raise ValueError(
+                    f"centers has the column {other!r} where X has {own!r}; pass the columns of X, "
+                    "in the same order."
+                )
 
     @staticmethod
     def _warn(path: SelectionPath) -> None:
@@ -356,7 +379,7 @@ def _largest_number(max_centers: Any) -> Any:
     return max_centers
 
 
-def _number_of_centers(n_centers: Any, available: int) -> Any:
+def _number_of_centers(n_centers: Any, available: int, most: int | None) -> Any:
     """A share of all candidates as a number of them; "auto" as it is."""
     wrong = f"n_centers must be a whole number, a share in (0, 1] or 'auto', got {n_centers!r}."
     if isinstance(n_centers, str):
@@ -371,6 +394,11 @@ def _number_of_centers(n_centers: Any, available: int) -> Any:
             raise ValueError(
                 f"n_centers={count} is not possible: there are {available} candidates. Ask for 1 "
                 f"to {available}."
+            )
+        if most is not None and count > _largest_number(most):
+            raise ValueError(
+                f"n_centers={count} is more than max_centers={most}; max_centers is for 'auto', "
+                "leave it out."
             )
         return count
     share = float(n_centers)

@@ -81,7 +81,8 @@ class Kernel:
         return values
 
     def _called(self, function: KernelFunction, X: Any, centers: Any) -> Float:
-        values = np.asarray(function(X, centers))
+        found = function(X, centers)
+        values = np.asarray(found.toarray() if sparse.issparse(found) else found)
         expected = (X.shape[0], centers.shape[0])
         if values.shape != expected:
             raise ValueError(

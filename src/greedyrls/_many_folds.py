@@ -9,6 +9,8 @@ m·min(s, …) numbers, where `FoldSpace` needs 2·K·|S|·n.
 from __future__ import annotations
 
 import math
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +34,9 @@ _ROUNDING = 1e-12
 _NEAR = 1e-7
 # Share of all weights that a fold may have.
 _HEAVIEST = 1.0 - 1e-6
+# Share of a feature's pivot that is to be left outside every fold: where one fold has all but less,
+# leaving it out takes the digits of all that follows, twice over.
+_LEAST_OUTSIDE = 1e-5
 # Columns that are not candidates are left out where they are at least this share.
 _FEW = 0.25
 
@@ -53,6 +58,25 @@ class ManyFoldData(LooData):
             # The constant is the first feature: z = √w with pivot Σw.
             self.inverses.add(np.sqrt(weights), float(weights.sum()))
         self.fold_weights = self.inverses.sums(weights[None])[0]  # (K)
+        self.by_models: Any = None  # made where it is needed
+
+    @cached_property
+    def _most_inside(self) -> Float:
+        """z'M_q z in the fold that has most of it, for each feature, (n): a pass over X."""
+        (block,) = self.samples.blocks
+        nothing = np.empty((0, self.problem.n_features))
+
+        def tile(rows: Rows, columns: Rows | None) -> Float:
+            return block.tile(rows, columns, nothing if columns is None else nothing[:, columns])
+
+        return self.inverses.most_inside(tile, self.problem.n_features)
+
+    def is_lost(self, alpha: float) -> bool:
+        """Whether a fold has all but nothing of a feature: it could not be left out afterwards."""
+        whole = self.start.diagonal + alpha
+        is_inside = whole - self._most_inside < _LEAST_OUTSIDE * whole
+        is_inside[list(self.problem.excluded)] = False
+        return bool(is_inside.any())
 
     @property
     def fold_shares(self) -> Float:

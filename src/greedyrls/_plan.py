@@ -114,6 +114,10 @@ class Plan:
         if isinstance(data, FoldData):
             return FoldState(data, alpha, self.loss, capacity), FoldLoss()
         if isinstance(data, ManyFoldData):
+            if data.is_lost(alpha):
+                if data.by_models is None:
+                    data.by_models = FoldData(data.problem, data.folds)
+                return FoldState(data.by_models, alpha, self.loss, capacity), FoldLoss()
             return ManyFoldState(data, alpha, capacity), ManyFoldLoss()
         if self.loss.name == "squared":
             return SelectionState(data, alpha, capacity), LeaveOneOut(self.strategy)

@@ -370,13 +370,16 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Float | No
     """Weights of the samples: finite, not negative, not all 0."""
     if sample_weight is None:
         return None
-    weights: Float = check_array(
-        np.atleast_1d(np.asarray(sample_weight)),
-        dtype=np.float64,
-        ensure_2d=False,
-        ensure_all_finite=False,
-        input_name="sample_weight",
-    )
+    try:
+        weights: Float = check_array(
+            np.atleast_1d(np.asarray(sample_weight)),
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite=False,
+            input_name="sample_weight",
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be a number for each sample: {error}") from error
     if weights.ndim == 2 and weights.shape[1] == 1:
         weights = weights[:, 0]
     if weights.shape != (n_samples,):

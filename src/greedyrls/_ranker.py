@@ -29,7 +29,10 @@ from ._request import make_request
 from ._select import select
 from ._size import SizeRule
 from ._sparse_files import SparseFile
-from .metrics import mean_ndcg, ndcg_of, pairwise_error_of, query_numbers
+from .metrics import mean_ndcg, ndcg_of, pairwise_error_of, query_numbers, with_ties
+
+# Scores of samples left out that differ by less, relative to those of their query, are tied.
+_ROUNDING = 1e-11
 
 
 class GreedyRLSRanker(GreedyRLSBase):
@@ -97,7 +100,8 @@ class GreedyRLSRanker(GreedyRLSBase):
     ndcg_path_, pairwise_error_path_ : ndarray of shape (len(path_),)
         Of the models of all sizes on queries that were left out: the mean NDCG
         (`greedyrls.metrics.mean_ndcg`) and the share of misordered pairs
-        (`greedyrls.metrics.pairwise_error`). Not a number where y does not vary in any query.
+        (`greedyrls.metrics.pairwise_error`). Not a number where y does not vary in any query, or
+        where a query outweighs all others so far that they are lost in rounding.
     ndcg_, pairwise_error_ : float
         The same at the chosen size.
     n_queries_ : int
@@ -326,8 +330,13 @@ class GreedyRLSRanker(GreedyRLSBase):
         self.ndcg_path_ = np.full(len(path), np.nan)
         self.pairwise_error_path_ = np.full(len(path), np.nan)
         for size in np.flatnonzero(known):
-            self.ndcg_path_[size] = ndcg_of(relevance, scores[size], query_of)
-            self.pairwise_error_path_[size] = pairwise_error_of(relevance, scores[size], query_of)
+            # Equal samples have equal scores, but for the rounding of y less the errors.
+            summands = np.maximum(np.abs(problem.Y[rows, 0]), np.abs(scores[size]))
+            largest = np.zeros(query_of[-1] + 1)
+            np.maximum.at(largest, query_of, summands)
+            values = with_ties(scores[size], query_of, _ROUNDING * largest[query_of])
+            self.ndcg_path_[size] = ndcg_of(relevance, values, query_of)
+            self.pairwise_error_path_[size] = pairwise_error_of(relevance, values, query_of)
 
     def _use(self, k: int) -> None:
         super()._use(k)

@@ -132,7 +132,10 @@ class Run:
                 self._reach_numerical_limit(error)
             except Spanned as error:
                 if not self.steps:
-                    raise ValueError("All candidates are 0 everywhere.") from error
+                    raise ValueError(
+                        "The kernel of all candidates is 0 everywhere; use another kernel, or "
+                        "other points."
+                    ) from error
                 self.stop_reason = StopReason.SPANNED
         self._record()
 

@@ -109,7 +109,10 @@ def _checked(y: Any, scores: Any, groups: Any) -> tuple[Float, Float, NDArray[np
 
 
 def _numbers(given: Any, name: str) -> Float:
-    values = np.asarray(numpy_of(given), dtype=np.float64)
+    try:
+        values = np.asarray(numpy_of(given), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a number for each sample: {error}.") from error
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -140,6 +143,20 @@ def ndcg_of(
     found = _discounted(gains, scores, query_of, k)
     counts = _varies(relevance, query_of)
     return float(np.mean(found[counts] / ideal[counts])) if counts.any() else float("nan")
+
+
+def with_ties(scores: Float, query_of: NDArray[np.intp], rounding: Float) -> Float:
+    """Scores of which those of a query that differ by rounding (m) alone are made equal.
+
+    Samples that a model cannot tell apart must not be put in order by the last digits.
+    """
+    order = np.lexsort((scores, query_of))
+    query, score = query_of[order], scores[order]
+    is_new = np.ones(len(order), dtype=bool)
+    is_new[1:] = (np.diff(query) != 0) | (np.diff(score) > rounding[order][1:])
+    result = np.empty_like(scores)
+    result[order] = score[is_new][np.cumsum(is_new) - 1]
+    return result
 
 
 def _varies(values: Float, query_of: NDArray[np.intp]) -> NDArray[np.bool_]:
