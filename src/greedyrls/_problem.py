@@ -20,6 +20,7 @@ from ._devices import on_device as on_device_named
 from ._feature_names import FeatureList, feature_indices, feature_names_of
 from ._files import DataFile, FileMatrix, as_file
 from ._grouping import check_budget, grouping_of, whole_groups
+from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
 from ._matrix import Matrix, first_non_finite
 from ._matrix import value as value_of
@@ -129,6 +130,8 @@ class Problem:
     @property
     def unit(self) -> str:
         """What sizes count."""
+        if isinstance(self.X, KernelMatrix):
+            return "centre"
         return "feature" if self.groups is None else "group"
 
     def n_columns(self, size: int) -> int:
