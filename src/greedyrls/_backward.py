@@ -333,16 +333,8 @@ class BackwardState:
     def _split(self, training: _Rows, tested: Rows) -> _Fit:
         X, means = training.columns(self.selected)
         others = training.others(self.selected, tested, means)
-        if len(X) >= X.shape[1]:
-            dual, _ = _dual(X, self.alpha, training.unit)
-            on_rows = X @ dual
-            w = on_rows @ training.y.T
-            A = on_rows @ X.T
-            A *= -1.0
-            A[np.diag_indices(len(A))] += 1.0
-            A /= self.alpha
-            A = 0.5 * (A + A.T)
-        else:
+        A, w = self._by_rows(X, training) if len(X) >= X.shape[1] else (None, None)
+        if A is None or w is None:
             inverse, Q = _factor(X, self.alpha)
             w = inverse @ (Q @ training.y.T)
             A = inverse @ inverse.T
@@ -351,6 +343,22 @@ class BackwardState:
         known = (np.ascontiguousarray(Y.T), weights, self._shares_of(Y, weights))
         r = Y.T - training.target_means[:, None] - w.T @ others
         return _Fit(*known, None, A @ others, np.diag(A).copy(), w, r, None, A, None, self.alpha)
+
+    def _by_rows(self, X: Float, training: _Rows) -> tuple[Float | None, Float | None]:
+        """A⁻¹ and the coefficients by products of rows: cheap with more features than rows.
+
+        They know A⁻¹ as 1/α less a part, and nothing is returned where some features dwarf the
+        others and nearly all of it goes.
+        """
+        dual, _ = _dual(X, self.alpha, training.unit)
+        on_rows = X @ dual
+        A = on_rows @ X.T
+        A *= -1.0
+        A[np.diag_indices(len(A))] += 1.0
+        if len(A) <= _MOST_SQUARE and np.diag(A).min() < _CANCELLED:
+            return None, None
+        A /= self.alpha
+        return 0.5 * (A + A.T), on_rows @ training.y.T
 
     def _empty_loss(self) -> float:
         """The loss of the model without features."""

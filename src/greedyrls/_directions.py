@@ -33,10 +33,23 @@ def _add(state: Any, criterion: Criterion, n_features: int, n_runners_up: int) -
     return step_of(state, (choice.feature,), runners_up_of(state, choice), False, began)
 
 
-def _remove(state: Any, choice: Choice, began: float) -> Step:
-    """Remove the feature chosen for it."""
+def _removed(
+    state: Any, protected: Collection[int], n_runners_up: int, below: float
+) -> Step | None:
+    """Remove the worst feature if the loss is below `below` without it.
+
+    Where a leverage is nearly 1, the loss foreseen and that of the model made anew are not the
+    same. Searches end because the latter falls: what was only foreseen is taken back.
+    """
+    began, before = time.perf_counter(), list(state.selected)
+    choice = _worst(state, protected, n_runners_up, below)
+    if choice is None:
+        return None
     with rounding_is_no_news():
-        state.move_to([index for index in state.selected if index != choice.feature])
+        state.move_to([index for index in before if index != choice.feature])
+        if not state.loss < below:
+            state.move_to(before)
+            return None
     return step_of(state, (choice.feature,), choice.runners_up, False, began, "remove")
 
 
@@ -70,14 +83,12 @@ def floating(
         best[state.size] = min(step.loss, best.get(state.size, step.loss))
         yield step
         while True:
-            began = time.perf_counter()
             known = best.get(state.size - 1, -float("inf"))
-            choice = _worst(state, protected, n_runners_up, known - state.tie(known))
-            if choice is None:
+            removal = _removed(state, protected, n_runners_up, known - state.tie(known))
+            if removal is None:
                 break
-            step = _remove(state, choice, began)
-            best[state.size] = min(step.loss, known)
-            yield step
+            best[state.size] = min(removal.loss, known)
+            yield removal
 
 
 def foba(
@@ -104,13 +115,12 @@ def foba(
         gains[state.size] = before - step.loss
         yield step
         while gains.get(state.size, 0.0) > 0.0:
-            began = time.perf_counter()
             loss = state.loss
             allowed = loss + ratio * gains[state.size] - state.tie(loss)
-            choice = _worst(state, protected, n_runners_up, allowed)
-            if choice is None:
+            removal = _removed(state, protected, n_runners_up, allowed)
+            if removal is None:
                 break
-            yield _remove(state, choice, began)
+            yield removal
 
 
 def exchanges(
@@ -177,9 +187,11 @@ def _exchange(
     removed = step_of(state, (index,), (), False, began, "remove")
     began = time.perf_counter()
     state.add(found.feature, found.pivot, found.ranking, 1)
-    # It may be added again later.
-    state.barred[index] = -float("inf")
-    added = step_of(state, (found.feature,), runners_up_of(state, found), False, began)
+    runners_up = runners_up_of(state, found)
+    # Made anew: else rounding, which piles up from exchange to exchange, might lower the loss of
+    # equal sets for ever.
+    state.move_to([*rest, found.feature])
+    added = step_of(state, (found.feature,), runners_up, False, began)
     return (removed, added) if added.loss < target else None
 
 

@@ -298,8 +298,9 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
     def with_n_features(self, k: int) -> Self:
         """The fitted estimator with another number of features, without a new fit.
 
-        The features are the first k of the path, whose penalty was chosen for the size of this
-        estimator; a fit with ``n_features_to_select=k`` chooses it for k.
+        The features are the first k of the path (with a `direction` the best set of k that it
+        has), whose penalty was chosen for the size of this estimator; a fit with
+        ``n_features_to_select=k`` chooses it for k.
 
         Parameters
         ----------

@@ -76,7 +76,8 @@ def path_html(path: SelectionPath, size: int | None = None) -> str:
     ]
     body = [_facts("SelectionPath", facts), _sentence(path.sentence)]
     if size is not None and size != path.chosen_size:
-        body.append(_sentence(f"This model has the first {count_features(size)} of the path."))
+        which = "first " if path.is_nested else "best set of "
+        body.append(_sentence(f"This model has the {which}{count_features(size)} of the path."))
     if not len(path):
         return _card(body)
     lines = [svg.Line("the search's own loss", path.losses, svg.BLUE, band=_around_path(path))]

@@ -105,7 +105,7 @@ def path_document(path: SelectionPath) -> dict[str, Any]:
         },
         "initial_loss": path.initial_loss,
         "steps": [step_object(step) for step in path.steps],
-        "sets": None if is_growing(path.steps) else [set_object(one) for one in path.sets],
+        "sets": None if is_growing(path.steps, path.start) else [*map(set_object, path.sets)],
         "start": None if path.start is None else set_object(path.start),
         "moments": {
             "features": list(moments.features),
@@ -171,9 +171,9 @@ def _path(document: JsonObject) -> SelectionPath:
     n = settings.n_features_in
     is_signed = is_function(settings.loss)
     steps = tuple(read_step(step, n, is_signed) for step in document.parts("steps", "a step"))
-    if not steps:
-        raise ValueError("it has no steps")
     start = read_set(document.part("start"), n, is_signed) if document.has("start") else None
+    if not steps and start is None:
+        raise ValueError("it has no steps")
     sets = read_sets(document, steps, start, n, is_signed)
     check_steps(steps, start, settings.excluded_features)
     check_groups(steps, settings.feature_groups)

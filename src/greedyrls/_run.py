@@ -30,7 +30,7 @@ from ._plan import AnyState, Data, Plan
 from ._problem import Problem
 from ._progress import progress_bar
 from ._search import replay_together
-from ._sets import best_sets
+from ._sets import BestLosses, best_sets
 from ._steps import Counters, Moments, Settings, Step, StopReason
 
 Callback = Callable[[Step], Any]
@@ -102,6 +102,7 @@ class Run:
         self._verbose = watch.verbose
         self._log = log
         self.steps = list(done)
+        self._best, self._n_seen, self._n_forced = BestLosses(), 0, 0
         self.stop_reason = StopReason.REACHED
 
     def consume(self, steps: Iterator[Step], is_growing: bool = True) -> None:
@@ -154,8 +155,11 @@ class Run:
         """Whether the losses have not improved for long enough."""
         if self._limits.patience is None:
             return False
-        forced = sum(step.forced for step in self.steps)
-        return self._limits.is_stale([known.loss for known in best_sets(self.steps)], forced)
+        for step in self.steps[self._n_seen :]:
+            self._best.add(step)
+            self._n_forced += step.forced
+        self._n_seen = len(self.steps)
+        return self._limits.is_stale(self._best.losses, self._n_forced)
 
     def exchange(self, steps: Iterator[Step]) -> None:
         """Run exchanges after a search that went to its end, or as far as it was of use."""
@@ -296,18 +300,19 @@ def exchange_path(
     state, criterion = plan.search(data, alpha, size)
     assert not isinstance(criterion, GroupCriterion)
     state.keep_columns(path.indices.tolist())
-    state.move_to(path.features(size).tolist())
+
+    def steps() -> Iterator[Step]:
+        state.move_to(path.features(size).tolist())  # which may be beyond what can be computed
+        yield from exchanges(state, criterion, watch.n_runners_up, forced)
+
     run = Run(Limits(size), watch, (*path.steps, *retreat(path.sets, size)))
-    run.exchange(exchanges(state, criterion, watch.n_runners_up, forced))
-    if len(run.steps) == len(path.steps) + len(path) - size:  # nothing was exchanged
-        return replace(path, settings=settings_of(data.problem, plan, alpha))
-    longer = make_path(plan, state, alpha, run, path.initial_loss, began, path.counters)
+    run.exchange(steps())
     is_whole = run.stop_reason is StopReason.REACHED
-    return replace(
-        longer,
-        surface=path.surface,
-        stop_reason=path.stop_reason if is_whole else run.stop_reason,
-    )
+    reason = path.stop_reason if is_whole else run.stop_reason
+    if len(run.steps) == len(path.steps) + len(path) - size:  # nothing was exchanged
+        return replace(path, settings=settings_of(data.problem, plan, alpha), stop_reason=reason)
+    longer = make_path(plan, state, alpha, run, path.initial_loss, began, path.counters)
+    return replace(longer, surface=path.surface, stop_reason=reason)
 
 
 def first_difference(

@@ -329,13 +329,23 @@ def _exchanged(path: SelectionPath, plan: Plan, data: Data, request: Request) ->
     """The path whose set of the chosen size was exchanged for a better one, with its penalties."""
     choice, size = path.size_choice, path.chosen_size
     assert choice is not None
+    if path.stop_reason in (StopReason.INTERRUPTED, StopReason.CALLBACK):
+        # Who has asked to stop does not want to wait for exchanges.
+        settings = replace(path.settings, direction=plan.direction.name)
+        return replace(path, settings=settings)
     found = exchange_path(plan, data, path, size, request.watch)
     found = with_refit(found, plan, data, request.refit)
     before, after = float(path.losses[size - 1]), float(found.losses[size - 1])
-    told = "No exchange of one of them for another feature lowers the loss."
+    told = [choice.sentence]
+    is_whole = found.stop_reason is path.stop_reason
     if after < before:
-        told = f"Exchanges of features took its {plan.measure} from {before:.6g} to {after:.6g}."
-    return replace(found, size_choice=replace(choice, sentence=f"{choice.sentence} {told}"))
+        moved = f"from {before:.6g} to {after:.6g}."
+        told.append(f"Exchanges of features took its {plan.measure} {moved}")
+    elif is_whole:
+        told.append("No exchange of one of them for another feature lowers the loss.")
+    if not is_whole:
+        told.append(found.stop_reason.sentence)
+    return replace(found, size_choice=replace(choice, sentence=" ".join(told)))
 
 
 def _given_size(path: SelectionPath, unit: str) -> SizeChoice:

@@ -43,9 +43,12 @@ def set_object(known: FeatureSet) -> dict[str, Any]:
     }
 
 
-def is_growing(steps: tuple[Step, ...]) -> bool:
-    """Whether features are only added: the sets are then known from the steps."""
-    return all(step.action == "add" for step in steps)
+def is_growing(steps: tuple[Step, ...], start: FeatureSet | None) -> bool:
+    """Whether features are only added: the sets are then known from the steps.
+
+    From a start they are only removed, if there is more than one.
+    """
+    return start is None and all(step.action == "add" for step in steps)
 
 
 def read_steps(entries: list[Any], n: int, is_signed: bool) -> tuple[Step, ...]:
@@ -85,8 +88,8 @@ def read_sets(
 ) -> tuple[FeatureSet, ...]:
     """The sets of a path; those of a search that only adds are known from its steps."""
     if not document.has("sets"):
-        if not is_growing(steps):
-            raise ValueError("sets is null though features were removed")
+        if not is_growing(steps, start):
+            raise ValueError("sets is null though features were removed, or could be")
         return best_sets(steps)
     sets = tuple(read_set(one, n, is_signed) for one in document.parts("sets", "a set"))
     if not sets or (start is None and len(sets) > len(steps)):
