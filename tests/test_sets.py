@@ -189,3 +189,10 @@ def test_a_damaged_path_that_moves_is_refused(damage: object, words: str) -> Non
 def test_coefficients_of_a_path_that_moves_are_drawn() -> None:
     ax = plot_coefficients(moving_path(*data()))
     assert sorted(text.get_text() for text in ax.texts) == ["x1", "x2", "x3"]
+
+
+def test_a_group_and_a_feature_of_the_same_name_are_two() -> None:
+    X, y = data()
+    path = greedy_path(X, y, 5, feature_groups={"x3": [0, 1]}, alpha=ALPHA)
+    assert sorted(path.group_names()) == ["x2", "x3", "x3", "x4", "x5"]
+    assert len(path.group_names(2)) == 2

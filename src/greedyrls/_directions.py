@@ -15,7 +15,7 @@ from ._backward import BackwardState
 from ._choice import Choice, Criterion, NumericalLimit
 from ._direction import Direction
 from ._removals import choose_removal
-from ._search import forward, rounding_is_no_news, runners_up_of, step_of
+from ._search import add_best, forward, rounding_is_no_news, runners_up_of, step_of
 from ._steps import FeatureSet, Step
 
 # Features that will likely be added yet, however few are asked for.
@@ -23,14 +23,9 @@ _LIKELY = 32
 
 
 def _add(state: Any, criterion: Criterion, n_features: int, n_runners_up: int) -> Step:
-    """Add the best feature."""
-    began = time.perf_counter()
-    # Others will take the place of those that are removed again.
+    """Add the best feature; others will take the place of those that are removed again."""
     remaining = max(n_features - state.size, _LIKELY)
-    with rounding_is_no_news():
-        choice = criterion.choose(state, n_runners_up, remaining)
-        state.add(choice.feature, choice.pivot, choice.ranking, remaining)
-    return step_of(state, (choice.feature,), runners_up_of(state, choice), False, began)
+    return add_best(state, criterion, remaining, n_runners_up)
 
 
 def _removed(

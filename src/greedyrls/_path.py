@@ -238,8 +238,10 @@ class SelectionPath:
         groups = zip(
             self.settings.feature_groups or (), self.settings.group_names or (), strict=True
         )
-        owner = {index: name for group, name in groups for index in group}
-        return list(dict.fromkeys(owner.get(index, self._name(index)) for index in features))
+        owner = {index: (group[0], name) for group, name in groups for index in group}
+        # By the group, not by its name: a feature on its own may have the same.
+        found = dict(owner.get(index, (index, self._name(index))) for index in features)
+        return list(found.values())
 
     @property
     def costs(self) -> Float | None:

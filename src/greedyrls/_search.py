@@ -51,12 +51,16 @@ def forward(
 ) -> Iterator[Step]:
     """Add the best feature until there are n_features."""
     while state.size < n_features:
-        began = time.perf_counter()
-        remaining = n_features - state.size
-        with rounding_is_no_news():
-            choice = criterion.choose(state, n_runners_up, remaining)
-            state.add(choice.feature, choice.pivot, choice.ranking, remaining)
-        yield step_of(state, (choice.feature,), runners_up_of(state, choice), False, began)
+        yield add_best(state, criterion, n_features - state.size, n_runners_up)
+
+
+def add_best(state: State, criterion: Criterion, remaining: int, n_runners_up: int) -> Step:
+    """Add the best feature; so many are likely to be added yet, this one included."""
+    began = time.perf_counter()
+    with rounding_is_no_news():
+        choice = criterion.choose(state, n_runners_up, remaining)
+        state.add(choice.feature, choice.pivot, choice.ranking, remaining)
+    return step_of(state, (choice.feature,), runners_up_of(state, choice), False, began)
 
 
 def runners_up_of(state: State, choice: Choice) -> tuple[tuple[int, float], ...]:
