@@ -91,7 +91,8 @@ def test_squared_loss(direction: str, case: Case) -> None:
     loss=st.sampled_from(["zero_one", "balanced_zero_one", "absolute", "auc"]),
 )
 def test_other_losses(direction: str, case: Case, loss: str) -> None:
-    if loss == "auc" and case.y.ndim == 2:
+    # Of predictions that are equal in theory rounding makes an order, which area counts.
+    if loss == "auc" and (case.y.ndim == 2 or case.X.dtype.kind != "f"):
         loss = "zero_one"
     check_moves(case, direction, loss=loss)
 
