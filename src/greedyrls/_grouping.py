@@ -275,9 +275,9 @@ def _costs(
     """What each column costs; what a group costs as a whole stands at its first column."""
     if given is None:
         return None
-    by_name = _by_name(given, names)
-    if by_name is not None or isinstance(given, Mapping):
-        return _costs_by_name(given if by_name is None else by_name, n, names, groups)  # type: ignore[arg-type]
+    by_name = given if isinstance(given, Mapping) else _by_name(given, names)
+    if by_name is not None:
+        return _costs_by_name(by_name, n, names, groups)
     if isinstance(given, str | set | frozenset) or not isinstance(given, Iterable):
         raise TypeError(
             "feature_costs must be a number for each column, or a dict of numbers by name; "

@@ -109,7 +109,7 @@ class ManyFoldState(SelectionState):
         self._sums = self.inverses.sums(np.square(self.errors))
 
     @property
-    def fold_losses(self) -> Float:  # type: ignore[override]  # with one sample each there are none
+    def fold_losses(self) -> Float:
         """The loss on each fold, (K)."""
         losses: Float = self._sums.mean(axis=0) / self.data.fold_weights
         return losses

@@ -144,8 +144,9 @@ class SelectionState(SetMoves):
         return self.data.loss_and_error(self.statistics)[1]
 
     @property
-    def fold_losses(self) -> None:
+    def fold_losses(self) -> Float | None:
         """There are no splits."""
+        return None
 
     def measure(self, index: int) -> Pivot:
         """One candidate in the data."""
