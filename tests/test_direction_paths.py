@@ -286,10 +286,11 @@ def test_what_is_refused(direction: Any, tmp_path: Path) -> None:
 
 def test_what_backward_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = proxies(60, 18)
-    for options in ({"patience": 3}, {"tol": 0.1}):
+    each: list[dict[str, Any]] = [{"patience": 3}, {"tol": 0.1}]
+    for options in each:
         (name,) = options
         with pytest.raises(ValueError, match=f"{name}=.* cannot end a search"):
-            greedy_path(X, y, 3, direction="backward", **options)  # type: ignore[arg-type]  # one of two
+            greedy_path(X, y, 3, direction="backward", **options)
     rng = np.random.default_rng(0)
     square = rng.standard_normal((20, 19))
     with pytest.raises(ValueError, match=r"alpha is lost .* Use a larger alpha"):

@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 from conftest import EXAMPLES
 from greedyrls import SelectionPath, Step, greedy_path
 from greedyrls._backward import BackwardState
+from greedyrls._cluster_folds import ClusterFolds
 from greedyrls._plan import make_plan
 from greedyrls._problem import make_problem
 from greedyrls._removals import choose_removal
@@ -230,8 +231,8 @@ def test_backward_stays_exact_over_many_removals(
     )
     rest = {name: value for name, value in options.items() if name != "fit_intercept"}
     plan = make_plan(problem, **rest)
-    assert plan.folds is None or not isinstance(plan.folds, str)
-    state = BackwardState(problem, plan.loss, plan.folds, alpha)  # type: ignore[arg-type]  # no cluster
+    assert not isinstance(plan.folds, ClusterFolds)
+    state = BackwardState(problem, plan.loss, plan.folds, alpha)
     checked = 0
     while state.size > 2:
         state.remove(state.choose((), 0).feature)

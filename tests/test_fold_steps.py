@@ -7,8 +7,6 @@ its own, since it has to be asked for before Triton is imported.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,6 +28,7 @@ from greedyrls._fused_step import FusedStep
 from greedyrls._losses import make_loss
 from greedyrls._namespace import Transfers
 from greedyrls._problem import make_problem
+from interpreter import run_in_interpreter
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -213,13 +212,5 @@ def test_the_kernel_sums_over_sets(
 @pytest.mark.skipif(CAN_FUSE, reason="the tests above have run the kernel")
 def test_the_kernel_in_the_interpreter() -> None:
     pytest.importorskip("triton", reason="Triton is not installed")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    finished = subprocess.run(
-        [*command, "-k", "test_the_kernel_moves or test_the_kernel_sums"],
-        env={**os.environ, "TRITON_INTERPRET": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    assert "14 passed" in finished.stdout
+    chosen = "test_the_kernel_moves or test_the_kernel_sums"
+    run_in_interpreter(__file__, "14 passed", "-k", chosen)

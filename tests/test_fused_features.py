@@ -7,8 +7,6 @@ since it has to be asked for before Triton is imported; what is recorded is then
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +26,7 @@ from greedyrls._loo_data import LooData
 from greedyrls._namespace import Float, Place, numpy_of
 from greedyrls._problem import Problem
 from greedyrls._state import SelectionState
+from interpreter import run_in_interpreter
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")
@@ -207,8 +206,4 @@ def test_drift_rebuilds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(HAS_GPU or IS_INTERPRETED, reason="the kernels are run here")
 def test_kernels_in_the_interpreter() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", __file__]
-    environment = {**os.environ, "TRITON_INTERPRET": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "9 passed" in done.stdout
+    run_in_interpreter(__file__, "9 passed")

@@ -7,8 +7,6 @@ since it has to be asked for before Triton is imported.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +18,7 @@ from greedyrls._crew import Alone
 from greedyrls._device import DeviceMatrix
 from greedyrls._fused_round import FusedRound, FusedState, FusedTerms
 from greedyrls._rounds import _state_of, _Terms, find_plainly
+from interpreter import run_in_interpreter
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")
@@ -85,8 +84,4 @@ def test_kernels_find_the_same(
 
 @pytest.mark.skipif(HAS_GPU or IS_INTERPRETED, reason="the kernels are run here")
 def test_kernels_in_the_interpreter() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", __file__]
-    environment = {**os.environ, "TRITON_INTERPRET": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "12 passed" in done.stdout
+    run_in_interpreter(__file__, "12 passed")

@@ -13,10 +13,8 @@ from sklearn.model_selection import KFold, RepeatedKFold
 
 from conftest import EXAMPLES
 from greedyrls import GreedyRLSRegressor, SelectionPath, extend_path, greedy_path
-from greedyrls._alphas import penalty_scale, refit_grid
 from greedyrls.assess import cross_validate_path
-from literal import criterion
-from penalties import diagonal
+from penalties import assert_best_penalties
 from problems import Case, fold_cases
 
 PARTITIONS = ["k-fold", "shuffled", "groups", "leave one group out", "unequal"]
@@ -27,25 +25,8 @@ PARTITIONS = ["k-fold", "shuffled", "groups", "leave one group out", "unequal"]
 @given(case=fold_cases(folds=PARTITIONS, kinds=["normal", "scaled", "binary"]))
 def test_penalties_are_the_best_by_the_folds(case: Case) -> None:
     path = greedy_path(case.X, case.y, case.n_features, refit_alpha="cv", **case.options)
-    intercept = case.options["fit_intercept"]
-    weights = case.options.get("sample_weight", np.ones(len(case.X)))
-    kept = np.setdiff1d(np.arange(case.X.shape[1]), case.options.get("excluded_features", []))
-    grid = refit_grid(penalty_scale(diagonal(case.X[:, kept], weights, intercept)), is_fine=True)
-    assert path.refit_alphas is not None
     assert path.settings.refit_alpha == "cv"
-    for k in range(1, len(path) + 1):
-        losses = [
-            criterion(
-                *(case.X, case.y, case.splits, path.features(k)),
-                loss="squared",
-                alpha=float(alpha),
-                fit_intercept=intercept,
-                weights=weights,
-            )
-            for alpha in grid
-        ]
-        (place,) = np.flatnonzero(np.isclose(grid, path.refit_alphas[k - 1], rtol=1e-6, atol=0))
-        assert losses[place] <= min(losses) * (1 + 1e-9)
+    assert_best_penalties(path, case, case.splits)
 
 
 def data(seed: int = 0) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ._kernels import Float
 from ._namespace import Place, floor_at, put, stacked, to_device
 
 
-class FeatureSets:
+class FeatureSets(ABC):
     """What feature space needs to go to any set; its letters are those of `_features`."""
 
     place: Place
@@ -38,17 +39,17 @@ class FeatureSets:
         """|S|."""
         return len(self.selected)
 
+    @abstractmethod
     def _of_chosen(self, values: Float) -> Float:
         """The chosen features' part of vectors of n, on the host."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _set_rows(self, rows: Float) -> None:
         """Take all that a step changes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _grow(self) -> None:
         """Room for more chosen features."""
-        raise NotImplementedError
 
     def removals(self, places: NDArray[np.intp]) -> tuple[Float, Float, Float]:
         """Of some chosen features what the others leave of them: β (|S| × c), δ (c), ρ (t × c)."""

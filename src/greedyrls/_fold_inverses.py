@@ -110,14 +110,6 @@ class _LargeFold:
         inverse = np.linalg.inv(np.linalg.cholesky(np.eye(self._count) - Q @ Q.T))
         self._middle = inverse.T @ inverse
 
-    def drifted(self) -> Rows:
-        """None: what it keeps is made anew at every step."""
-        return np.empty(0, dtype=np.intp)
-
-    def renew(self, place: int, columns: Float) -> None:
-        """Never asked for."""
-        raise NotImplementedError
-
 
 class FoldInverses:
     """M_q of all folds, which are sets of rows that do not overlap."""
@@ -166,6 +158,8 @@ class FoldInverses:
         """
         count = 0
         for batch in self._batches:
+            if isinstance(batch, _LargeFold):
+                continue  # what it keeps is made anew at every step
             for place in batch.drifted():
                 count += 1
                 try:

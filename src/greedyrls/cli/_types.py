@@ -8,7 +8,11 @@ from typing import Any, NoReturn
 import click
 
 
-class Size(click.ParamType):  # type: ignore[type-arg]  # some releases of Click take an argument here, others refuse it
+class _Value(click.ParamType):  # type: ignore[type-arg]  # some releases of Click take an argument here, others refuse it
+    """The value of an option."""
+
+
+class Size(_Value):
     """A whole number, or "auto"."""
 
     name = "N|auto"
@@ -25,7 +29,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # some releases of Click
         return size
 
 
-class Penalty(click.ParamType):  # type: ignore[type-arg]  # some releases of Click take an argument here, others refuse it
+class Penalty(_Value):
     """A number above 0, several with commas, or "auto"."""
 
     name = "A|A,B,…|auto"
@@ -49,7 +53,7 @@ class Penalty(click.ParamType):  # type: ignore[type-arg]  # some releases of Cl
         )
 
 
-class Folds(click.ParamType):  # type: ignore[type-arg]  # some releases of Click take an argument here, others refuse it
+class Folds(_Value):
     """ "loo", a number of folds, or the name of a column with groups."""
 
     name = "loo|K|COLUMN"
@@ -66,7 +70,7 @@ class Folds(click.ParamType):  # type: ignore[type-arg]  # some releases of Clic
         return count
 
 
-class Cost(click.ParamType):  # type: ignore[type-arg]  # some releases of Click take an argument here, others refuse it
+class Cost(_Value):
     """A column and what it costs, above 0."""
 
     name = "COLUMN=C"
