@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
-from ._kernels import Float
+from ._kernels import SMALLEST_WEIGHT, Float
 from ._zero_one import Support
 
 
@@ -13,7 +13,7 @@ class TargetSums(NamedTuple):
     """What is known before the first pass."""
 
     weight: float  # Σ w
-    targets: Float  # (t) Σ w y
+    target_means: Float  # (t) Σ w y / Σ w
     weight_squares: float  # Σ w²
     n_weighted: float  # how many w are not 0
     largest_weight: float
@@ -126,13 +126,23 @@ _EXTREMES: dict[str, Callable[[float, float], float]] = {
 }
 
 
+# Weighted means; the answer's `weight` is what each counts.
+_MEANS = {"target_means"}
+
+
 def _plus(one: Answer, other: Answer) -> Answer:
     """Two answers as one."""
     names: tuple[str, ...] = getattr(one, "_fields", ())
-    parts: list[Any] = [
-        _EXTREMES[name](a, b) if name in _EXTREMES else a + b
-        for name, a, b in zip(names, one, other, strict=True)
-    ]
+    parts: list[Any] = []
+    for name, a, b in zip(names, one, other, strict=True):
+        if name in _EXTREMES:
+            parts.append(_EXTREMES[name](a, b))
+        elif name in _MEANS:
+            first, second = (answer[names.index("weight")] for answer in (one, other))
+            # Equal means stay what they are, to the last bit.
+            parts.append(a + (b - a) * (second / (first + second + SMALLEST_WEIGHT)))
+        else:
+            parts.append(a + b)
     return type(one)(*parts)
 
 

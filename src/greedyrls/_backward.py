@@ -22,7 +22,7 @@ from . import _tiles as tiles
 from ._choice import TIE, Choice, NumericalLimit, choose_among, tie_tolerances
 from ._fold_state import physical_bytes
 from ._folds import Folds
-from ._kernels import Float
+from ._kernels import Float, weighted_means
 from ._losses import Loss
 from ._matrix import columns as columns_of
 from ._matrix import on_host
@@ -160,7 +160,7 @@ class _Rows:
         Y = problem.Y[self.rows].T
         self.target_means = np.zeros(len(Y))
         if self._is_centred:
-            self.target_means = np.average(Y, axis=1, weights=self.weights)
+            self.target_means = weighted_means(Y, self.weights)
         self.y = self._scaled(Y - self.target_means[:, None])
 
     @property

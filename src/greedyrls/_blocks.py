@@ -35,7 +35,7 @@ from ._answers import (
 from ._columns import ColumnStore
 from ._device import DeviceMatrix
 from ._files import FileMatrix
-from ._kernels import Float
+from ._kernels import Float, weighted_means
 from ._leftovers import Leftovers
 from ._losses import Loss
 from ._matrix import Matrix, entries_of, place_of, product, rows_and_columns, start_sums, take
@@ -99,13 +99,13 @@ class RowBlock:
         return int(self.d.shape[0])
 
     def target_sums(self) -> TargetSums:
-        """Σw, Σ w y and more of the weights."""
+        """Σw, the means of the targets and more of the weights."""
         xp, rows, w = namespace_of(self.r), self.n_rows, self.weights
-        if w is None:  # exact for a target that does not vary, as a product would not be
-            return TargetSums(float(rows), xp.sum(self.r, axis=1), float(rows), float(rows), 1.0)
+        means = weighted_means(self.r, w)
+        if w is None:
+            return TargetSums(float(rows), means, float(rows), float(rows), 1.0)
         count = xp.sum(as_float(w > 0.0))
-        targets = inner(self.r, w[None, :])[:, 0]
-        return TargetSums(xp.sum(w), targets, xp.sum(w * w), count, xp.max(w))
+        return TargetSums(xp.sum(w), means, xp.sum(w * w), count, xp.max(w))
 
     def start_sums(self, target_means: Float) -> RawSums:
         """Sums for the start of feature space: one pass."""

@@ -17,7 +17,7 @@ class RoughSums(NamedTuple):
     x: Float  # (n) Σ x
     xx: Float  # (n) Σ (x − mean)², with the mean of the block
     weight: float  # Σ w, of all rows
-    y: Float  # (t) Σ w y, of all rows
+    target_means: Float  # (t) Σ w y / Σ w, of all rows
 
 
 class SetSums(NamedTuple):

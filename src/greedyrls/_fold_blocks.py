@@ -28,7 +28,7 @@ from ._fold_answers import (
 )
 from ._fused_sets import RowSets, can_fuse, set_products, set_sums
 from ._held_out import HeldOutRows, padded
-from ._kernels import Float
+from ._kernels import Float, weighted_means
 from ._losses import Loss
 from ._matrix import Matrix, place_of
 from ._matrix import columns as columns_of
@@ -93,7 +93,7 @@ class FoldBlock:
         """From a few rows what the means roughly are; 0 for a sparse X, which stays as it is."""
         n = self.X.shape[1]
         xp = namespace_of(self.weights)
-        weight, y = float(xp.sum(self.weights)), (self.weights[None, :] @ self.raw)[0, :]
+        weight, y = float(xp.sum(self.weights)), weighted_means(self.raw.T, self.weights)
         if isinstance(self.X, DeviceMatrix):
             every = max(1, self.X.shape[0] // _SHIFT_ROWS)
             values = as_float(self.X.values[::every, :])

@@ -131,7 +131,7 @@ class FoldRows:
         with np.errstate(over="ignore", invalid="ignore"):
             means = rough.x / max(1.0, rough.rows)
             is_far = np.square(means) > _FAR * (rough.xx / max(1.0, rough.rows))
-        return np.where(is_far & np.isfinite(means), means, 0.0), rough.y / rough.weight
+        return np.where(is_far & np.isfinite(means), means, 0.0), rough.target_means
 
     def start(self) -> tuple[SetSums, SetSums, SetSums]:
         """Sums over the training rows and the test rows of each split, and over all rows."""

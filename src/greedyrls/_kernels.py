@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from ._namespace import Float as Float
 from ._namespace import inner, namespace_of, row_dots
 
+# Added to a sum of weights before it divides, so that no weights at all give 0 and not NaN.
+SMALLEST_WEIGHT = 1e-300
 # Elements of X converted at a time: 2 MiB in float64, about the second-level cache of a core.
 # Larger tiles go through main memory twice, smaller ones pay the interpreter more often.
 TILE_ELEMENTS = 1 << 18
@@ -22,6 +24,25 @@ TILE_ELEMENTS = 1 << 18
 START_ELEMENTS = 1 << 16
 # Of columns on a device at a time: temporaries of 1 GB.
 DEVICE_ELEMENTS = 1 << 27
+
+
+def weighted_means(values: Float, weights: Float | None) -> Float:
+    """Means of the rows of `values` (t × m) with weights (m).
+
+    Deviations from one of the values are averaged, so that equal numbers have exactly that number
+    as their mean: the residual of a target that does not vary must be 0, not rounding.
+    """
+    xp = namespace_of(values)
+    if weights is None:
+        first = values[:, :1]
+        deviations = xp.sum(values - first, axis=1) / values.shape[1]
+    else:
+        heaviest = int(xp.argmax(weights))
+        first = values[:, heaviest : heaviest + 1]
+        share = weights / (xp.sum(weights) + SMALLEST_WEIGHT)
+        deviations = inner(values - first, share[None, :])[:, 0]
+    means: Float = first[:, 0] + deviations
+    return means
 
 
 def tiles(X: NDArray[np.generic], elements: int) -> Iterator[tuple[slice, slice]]:

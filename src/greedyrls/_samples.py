@@ -135,9 +135,9 @@ class SampleSpace:
         if self.place.is_host:
             return found
         if isinstance(found.weight, float):
-            return found._replace(targets=to_host(found.targets)[0])
-        weight, targets, *rest = to_host(*found)
-        return TargetSums(float(weight), targets, *map(float, rest))
+            return found._replace(target_means=to_host(found.target_means)[0])
+        weight, means, *rest = to_host(*found)
+        return TargetSums(float(weight), means, *map(float, rest))
 
     def score_together(self, largest_block: int, least: int, most: int) -> None:
         """Blocks are far away: what counts is how often they are asked, not for how many."""
@@ -175,8 +175,9 @@ class SampleSpace:
 
     def start(self, fit_intercept: bool, is_shared: bool = False) -> StartSums:
         """One pass: what feature space starts from; blocks move to the empty model."""
-        weight, targets, *_ = self.weights
-        target_means = targets / weight if fit_intercept else np.zeros_like(targets)
+        weight, target_means, *_ = self.weights
+        if not fit_intercept:
+            target_means = np.zeros_like(target_means)
         self.passes += 1
         product, diagonal = self._features(*self.total(ask("start_sums", target_means)))
         correlation, weighted = product[:-1, :], product[-1, :]
