@@ -1,22 +1,100 @@
-"""Hypothesis settings for all tests."""
+"""Two tiers of tests, problems that are the same at every run, and components that must be there.
+
+`pytest` runs the quick tier: no test marked `slow`, and short sweeps of random problems. `--all`
+runs everything. The problems that Hypothesis draws are the same at every run; fresh ones are drawn
+where GREEDYRLS_FUZZ_SEED says so (`python3 dev.py fuzz`).
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
+
+import components
+import fuzzing
 
 pytest.register_assert_rewrite("agreement")
 
-# The number of problems of the exactness sweeps; the default is what CI runs.
-EXAMPLES = int(os.environ.get("GREEDYRLS_EXAMPLES", "2000"))
+# How many problems the exactness sweeps draw, by tier; GREEDYRLS_EXAMPLES overrides it.
+_QUICK_EXAMPLES, _ALL_EXAMPLES = 100, 600
+EXAMPLES = _QUICK_EXAMPLES
+
+# Triton kernels run on a GPU, or else in Triton's interpreter, which must be on before it is loaded.
+if not Path("/dev/nvidiactl").exists():
+    os.environ.setdefault("TRITON_INTERPRET", "1")
+
+_FUZZ_SEED = os.environ.get("GREEDYRLS_FUZZ_SEED")
 
 settings.register_profile(
     "greedyrls",
     deadline=None,
-    # The same problems at every run of CI; other ones at every run by hand.
-    derandomize=bool(os.environ.get("CI")),
+    derandomize=_FUZZ_SEED is None,
+    database=None,
+    # What is drawn must not depend on how quickly other tests ran.
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    phases=[phase for phase in Phase if phase is not Phase.explain],
 )
 settings.load_profile("greedyrls")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("greedyrls")
+    group.addoption("--all", action="store_true", help="run slow tests and long sweeps, too")
+    group.addoption(
+        "--require-all",
+        action="store_true",
+        help="fail where a component (browser, compiler, Dask, ONNX, PyTorch, Triton) is missing",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    global EXAMPLES
+    EXAMPLES = _ALL_EXAMPLES if config.getoption("--all") else _QUICK_EXAMPLES
+    EXAMPLES = int(os.environ.get("GREEDYRLS_EXAMPLES", EXAMPLES))
+    if config.getoption("--require-all"):
+        components.require_all()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--all") or config.getoption("keyword") or _names_tests(config):
+        chosen = items[:]
+    else:
+        chosen = [item for item in items if item.get_closest_marker("slow") is None]
+    if _FUZZ_SEED is not None:
+        chosen = [item for item in chosen if fuzzing.is_sweep(item)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
+
+
+def _names_tests(config: pytest.Config) -> bool:
+    """Whether the command line names tests one by one: these are run whatever their tier."""
+    return any("::" in argument for argument in config.args)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(components.in_one_line())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    if _FUZZ_SEED is None:
+        yield
+        return
+    with fuzzing.watched(item, _FUZZ_SEED):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Iterator[pytest.TestReport]:
+    report = yield
+    if _FUZZ_SEED is not None and report.failed:
+        text = fuzzing.reproduction(item)
+        if text is not None:
+            report.sections.append(("a test that reproduces it", text))
+    return report

@@ -191,7 +191,7 @@ def test_killed_at_any_line_again_and_again(name: str, file: Path) -> None:
     lines = lines_of(search, file.with_name("other"))
     file.with_name("other").unlink()
     draw = random.Random(name)
-    for _ in range(3):
+    for _ in range(2):
         kills = 0
         while killed(search, file, draw.randint(1, max(2, lines // 2))) and kills < 12:
             kills += 1

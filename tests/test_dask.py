@@ -30,7 +30,7 @@ from greedyrls import (
 )
 
 pytest_plugins = ["cluster_fixture"]
-pytestmark = pytest.mark.usefixtures("client")
+pytestmark = [pytest.mark.usefixtures("client"), pytest.mark.xdist_group("dask")]
 
 NAMES = list("abcdefgh")
 

@@ -14,7 +14,7 @@ from clusters import Array, assert_same_path, cut, problem
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
 
 pytest_plugins = ["cluster_fixture"]
-pytestmark = pytest.mark.usefixtures("client")
+pytestmark = [pytest.mark.usefixtures("client"), pytest.mark.xdist_group("dask")]
 
 
 def targets(kind: str) -> Array:

@@ -17,6 +17,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 pytest.importorskip("matplotlib")
+pytestmark = pytest.mark.slow
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 PNG = b"\x89PNG\r\n"

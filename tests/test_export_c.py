@@ -96,7 +96,7 @@ def check(case: Case, name: str = "predict") -> None:
 
 
 @needs_gcc
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(cases())
 def test_says_what_the_model_says(case: Case) -> None:
     check(case)

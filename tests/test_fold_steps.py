@@ -1,13 +1,12 @@
 """Steps of folds on a device: the kernel against plain operations, recorded steps, room that grows.
 
-The kernel runs on a GPU where there is one. Elsewhere Triton's interpreter runs it, in a process of
-its own, since it has to be asked for before Triton is imported.
+The kernel runs on a GPU where there is one, elsewhere in Triton's interpreter (conftest.py).
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -28,14 +27,13 @@ from greedyrls._fused_step import FusedStep
 from greedyrls._losses import make_loss
 from greedyrls._namespace import Transfers
 from greedyrls._problem import make_problem
-from interpreter import run_in_interpreter
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 HAS_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if HAS_GPU else "cpu"
-IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-CAN_FUSE = HAS_GPU or IS_INTERPRETED
+# On the processor kernels run in Triton's interpreter, which conftest.py turns on.
+CAN_FUSE = find_spec("triton") is not None
 
 Array = NDArray[Any]
 
@@ -144,14 +142,13 @@ def test_recorded_on_a_gpu(
     np.testing.assert_array_equal(path.losses, greedy_path(tensor, y, 40, cv=cv).losses)
 
 
-@pytest.mark.skipif(not CAN_FUSE, reason="runs in a process of its own")
+@pytest.mark.skipif(not CAN_FUSE, reason="Triton is not installed")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("m", [47, 1400])
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_the_kernel_moves_rows_as_plain_operations_do(
     dtype: str, m: int, shuffled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("triton", reason="Triton is not installed")
     rng = np.random.default_rng(m)
     X, y = random_problem(m, m, 12)
     X[:, 3] += 1e4  # far out: it has a shift
@@ -180,13 +177,12 @@ def test_the_kernel_moves_rows_as_plain_operations_do(
         torch.testing.assert_close(torch.as_tensor(one), torch.as_tensor(other), **close)
 
 
-@pytest.mark.skipif(not CAN_FUSE, reason="runs in a process of its own")
+@pytest.mark.skipif(not CAN_FUSE, reason="Triton is not installed")
 @pytest.mark.parametrize(("m", "n"), [(37, 5), (700, 140)])
 @pytest.mark.parametrize("kind", ["plain", "shuffled", "overlapping"])
 def test_the_kernel_sums_over_sets(
     m: int, n: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("triton", reason="Triton is not installed")
     if kind == "overlapping":
         monkeypatch.setattr(fused_sets, "_ELEMENTS", 500)  # not all sets at a time
     rng = np.random.default_rng(m)
@@ -207,10 +203,3 @@ def test_the_kernel_sums_over_sets(
         answers.append((*block.set_sums(), products.values))
     for one, other in zip(*answers, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-10)
-
-
-@pytest.mark.skipif(CAN_FUSE, reason="the tests above have run the kernel")
-def test_the_kernel_in_the_interpreter() -> None:
-    pytest.importorskip("triton", reason="Triton is not installed")
-    chosen = "test_the_kernel_moves or test_the_kernel_sums"
-    run_in_interpreter(__file__, "14 passed", "-k", chosen)

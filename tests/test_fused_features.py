@@ -1,12 +1,11 @@
 """Steps whose bounds, candidates and recurrences are kernels, against the plain ones.
 
-On a GPU where there is one. Elsewhere Triton's interpreter runs them, in a process of its own,
-since it has to be asked for before Triton is imported; what is recorded is then simply done.
+On a GPU where there is one, elsewhere in Triton's interpreter (conftest.py); what is recorded is then
+simply done.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,18 +25,13 @@ from greedyrls._loo_data import LooData
 from greedyrls._namespace import Float, Place, numpy_of
 from greedyrls._problem import Problem
 from greedyrls._state import SelectionState
-from interpreter import run_in_interpreter
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")
 
 HAS_GPU = torch.cuda.is_available()
-IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 _STEPS = 6
 _ALIKE = ("_rows", "L", "gram", "_inverse", "_overlap", "_weights", "_penalties", "_chosen")
-needs_kernels = pytest.mark.skipif(
-    not (HAS_GPU or IS_INTERPRETED), reason="runs in a process of its own"
-)
 
 
 class Done:
@@ -118,7 +112,6 @@ def states_of(
     return found[0], found[1], taken
 
 
-@needs_kernels
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize(
     ("m", "n", "flies", "with_anchor", "with_spread"),
@@ -158,7 +151,6 @@ def test_kernels_leave_the_same(
             np.testing.assert_allclose(values, others, rtol=1e-9, atol=1e-9)
 
 
-@needs_kernels
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize(
     ("dtype", "options"),
@@ -178,7 +170,6 @@ def test_same_path(dtype: str, options: dict[str, Any], monkeypatch: pytest.Monk
     np.testing.assert_array_equal(longer.indices, extend_path(other, X, y, 15).indices)
 
 
-@needs_kernels
 @pytest.mark.usefixtures("kernels")
 def test_doubt_is_left_to_the_plain_step() -> None:
     # Equal columns tie, a constant one is no candidate, and a sum of two others nearly is none.
@@ -194,7 +185,6 @@ def test_doubt_is_left_to_the_plain_step() -> None:
         np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
 
 
-@needs_kernels
 @pytest.mark.usefixtures("kernels")
 def test_drift_rebuilds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(states, "DRIFT_BOUND", -1.0)
@@ -202,8 +192,3 @@ def test_drift_rebuilds(monkeypatch: pytest.MonkeyPatch) -> None:
     path = greedy_path(tensor(X), y, 8, search="bounded")
     assert path.counters.rebuilds == 8
     np.testing.assert_array_equal(path.indices, greedy_path(X, y, 8, search="bounded").indices)
-
-
-@pytest.mark.skipif(HAS_GPU or IS_INTERPRETED, reason="the kernels are run here")
-def test_kernels_in_the_interpreter() -> None:
-    run_in_interpreter(__file__, "9 passed")

@@ -1,12 +1,10 @@
 """The kernels of a round against the same round made an operation at a time.
 
-On a GPU where there is one. Elsewhere Triton's interpreter runs them, in a process of its own,
-since it has to be asked for before Triton is imported.
+On a GPU where there is one, elsewhere in Triton's interpreter (conftest.py).
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any
 
@@ -18,13 +16,11 @@ from greedyrls._crew import Alone
 from greedyrls._device import DeviceMatrix
 from greedyrls._fused_round import FusedRound, FusedState, FusedTerms
 from greedyrls._rounds import _state_of, _Terms, find_plainly
-from interpreter import run_in_interpreter
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")
 
 HAS_GPU = torch.cuda.is_available()
-IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 
 
 def a_block(
@@ -47,7 +43,6 @@ def a_block(
     return block
 
 
-@pytest.mark.skipif(not (HAS_GPU or IS_INTERPRETED), reason="runs in a process of its own")
 @pytest.mark.parametrize("c", [1, 3, 8])
 @pytest.mark.parametrize("m", [40, 700])
 @pytest.mark.parametrize(
@@ -80,8 +75,3 @@ def test_kernels_find_the_same(
         torch.testing.assert_close(fused.Z, plain.Z[0], **close)
         torch.testing.assert_close(fused.state, _state_of(plain.moved[0]), **close)
         torch.testing.assert_close(fused.columns, plain.columns[0], **close)
-
-
-@pytest.mark.skipif(HAS_GPU or IS_INTERPRETED, reason="the kernels are run here")
-def test_kernels_in_the_interpreter() -> None:
-    run_in_interpreter(__file__, "12 passed")

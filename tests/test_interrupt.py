@@ -217,7 +217,7 @@ def test_interrupt_at_any_line_of_the_engine(
     assert not whole.interrupted
     assert bool(whole.counters.rebuilds) == rebuilding
     assert lines > 500
-    for n in np.unique(np.linspace(1, lines, 90).astype(int)).tolist():
+    for n in np.unique(np.linspace(1, lines, 40).astype(int)).tolist():
         path, _ = traced(n)
         assert len(path) < SIZE
         assert_right_so_far(path, X, y, full)

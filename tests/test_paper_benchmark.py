@@ -189,6 +189,7 @@ def australian(folder: Path) -> None:
     put(folder / "australian/australian.xz", lzma.compress("\n".join(lines).encode()))
 
 
+@pytest.mark.slow
 def test_a_second_run_does_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     australian(tmp_path / "data")
     home = tmp_path / "benchmarks" / "paper"

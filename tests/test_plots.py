@@ -405,7 +405,7 @@ def test_penalties_close_together_have_no_ticks_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("alpha_rule", ["nested", "joint", "all_features"])
-@pytest.mark.parametrize("alpha", [[2.0], [1.0, 1000.0], "auto"])
+@pytest.mark.parametrize("alpha", [[2.0], [1.0, 1000.0]])
 def test_any_number_of_penalties(alpha: Any, alpha_rule: Any) -> None:
     path = make_path(3, alpha=alpha, alpha_rule=alpha_rule)
     assert drawn(plot_surface(path)).get_title()

@@ -41,6 +41,7 @@ PRINTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guide", PRINTED)
 def test_code_of_a_guide_runs(guide: str, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pandas")

@@ -1,15 +1,12 @@
 """Reports in a browser: what scripts show, keys, colours, names that would be markup, paper.
 
-Needs Chromium and its driver; without them the tests are skipped, or fail where the environment
-says GREEDYRLS_REQUIRE_BROWSER=1.
+Needs Chromium and its driver; without them the tests are skipped (`--require-all` ends the run).
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from components import browser, driver_program
 from greedyrls import SelectionResult
 from greedyrls.report import write_report
 from greedyrls.report._scores import best_known_score, source_in_words
@@ -37,39 +35,27 @@ FLAGS = (
     "--window-size=1100,900",
 )
 RESULTS = {"regression": regression, "wine": wine, "hostile": hostile}
-IS_REQUIRED = os.environ.get("GREEDYRLS_REQUIRE_BROWSER") == "1"
+pytestmark = pytest.mark.xdist_group("browser")
 Open = Callable[[str], Any]
-
-
-def found(*names: str) -> str:
-    """The first of some programs that is there, or the end of the test."""
-    for name in names:
-        path = shutil.which(name) or shutil.which(name, path="/usr/bin")
-        if path is not None:
-            return path
-    reason = f"{names[0]} was not found"
-    if IS_REQUIRED:
-        pytest.fail(f"{reason}, and GREEDYRLS_REQUIRE_BROWSER=1 asks for it.")
-    pytest.skip(reason)
 
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One browser for all tests of a worker, with a profile of its own."""
-    if not IS_REQUIRED:
-        pytest.importorskip("jinja2")
-        pytest.importorskip("selenium")
+    pytest.importorskip("jinja2")
+    pytest.importorskip("selenium")
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
-    browser = found("chromium", "chromium-browser", "google-chrome")
-    service = Service(found("chromedriver"))
+    program, service = browser(), driver_program()
+    if program is None or service is None:
+        pytest.skip("Chromium or its driver is not installed")
     options = webdriver.ChromeOptions()
-    options.binary_location = browser
+    options.binary_location = program
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    started = webdriver.Chrome(options=options, service=service)
+    started = webdriver.Chrome(options=options, service=Service(service))
     yield started
     started.quit()
 

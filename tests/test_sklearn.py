@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedyrls import (
@@ -31,18 +32,29 @@ def expected_failures(estimator: Any) -> dict[str, str]:
 
 @parametrize_with_checks(
     [
-        GreedyRLSRegressor(),
         GreedyRLSRegressor(1.0, alpha=1.0),
-        GreedyRLSClassifier(),
         GreedyRLSClassifier(1.0, alpha=1.0),
-        GreedyRLSRanker(),
         GreedyRLSRanker(1.0, alpha=1.0),
-        GreedyKernelRLS(max_centers=6),
-        GreedyKernelRLS(0.3, alpha=0.1, kernel="laplacian", cv=3),
-        GreedyKernelRLSClassifier(max_centers=6),
+        GreedyKernelRLS(3, alpha=0.1, kernel="laplacian", cv=3),
         GreedyKernelRLSClassifier(3, alpha=1.0, kernel="poly", loss="zero_one"),
     ],
     expected_failed_checks=expected_failures,
 )
 def test_estimator_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+# Penalties and sizes are chosen: many searches for each of scikit-learn's fits.
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        GreedyRLSRegressor(),
+        GreedyRLSClassifier(),
+        GreedyRLSRanker(alpha=[0.1, 10.0]),
+        GreedyKernelRLS(max_centers=3, alpha=[0.1, 10.0]),
+        GreedyKernelRLSClassifier(max_centers=3, alpha=[0.1, 10.0]),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_estimator_checks_where_all_is_chosen(estimator: Any, check: Any) -> None:
     check(estimator)

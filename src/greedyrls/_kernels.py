@@ -17,6 +17,8 @@ from ._namespace import inner, namespace_of, row_dots
 
 # Added to a sum of weights before it divides, so that no weights at all give 0 and not NaN.
 SMALLEST_WEIGHT = 1e-300
+# Values that differ by no more than this, relative to their size, differ by rounding only.
+_SAME = 8.0 * float(np.finfo(np.float64).eps)
 # Elements of X converted at a time: 2 MiB in float64, about the second-level cache of a core.
 # Larger tiles go through main memory twice, smaller ones pay the interpreter more often.
 TILE_ELEMENTS = 1 << 18
@@ -43,6 +45,27 @@ def weighted_means(values: Float, weights: Float | None) -> Float:
         deviations = inner(values - first, share[None, :])[:, 0]
     means: Float = first[:, 0] + deviations
     return means
+
+
+def without_rounding(Y: Float, weights: Float | None) -> Float:
+    """Y (m × t), in which targets that vary by no more than rounding do not vary at all.
+
+    What is left of such a target after centring would be rounding, and so would be the selection.
+    """
+    xp = namespace_of(Y)
+    lowest, highest = xp.min(Y, axis=0), xp.max(Y, axis=0)
+    if weights is not None:  # rows without weight may have any target
+        counts = (weights > 0.0)[:, None]
+        lowest = xp.min(xp.where(counts, Y, highest[None, :]), axis=0)
+        highest = xp.max(xp.where(counts, Y, lowest[None, :]), axis=0)
+    with np.errstate(over="ignore"):
+        spread = highest - lowest
+    rounding = _SAME * xp.maximum(xp.abs(lowest), xp.abs(highest))
+    is_flat = (spread > 0.0) & (spread <= rounding)
+    if not bool(xp.any(is_flat)):
+        return Y
+    flattened: Float = xp.where(is_flat[None, :], lowest[None, :], Y)
+    return flattened
 
 
 def tiles(X: NDArray[np.generic], elements: int) -> Iterator[tuple[slice, slice]]:

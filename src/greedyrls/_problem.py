@@ -21,15 +21,12 @@ from ._feature_names import FeatureList, feature_indices, feature_names_of
 from ._files import DataFile, FileMatrix, as_file
 from ._grouping import check_budget, grouping_of, whole_groups
 from ._kernel_matrix import KernelMatrix
-from ._kernels import Float
+from ._kernels import Float, without_rounding
 from ._matrix import Matrix, first_non_finite
 from ._matrix import value as value_of
 from ._namespace import as_float, is_foreign, namespace_of, numpy_of, send, to_host
 from ._sparse import SparseMatrix
 from ._sparse_files import SparseFile
-
-# Values that differ by no more than this, relative to their size, differ by rounding only.
-_SAME = 8.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +193,7 @@ def make_problem(
         )
     is_centred = check_flag(fit_intercept, "fit_intercept")
     if is_centred and not isinstance(X, ClusterMatrix):
-        Y = _without_rounding(Y, weights)
+        Y = without_rounding(Y, weights)
     forced = feature_indices(forced_features, X.shape[1], names, "forced_features")
     excluded = feature_indices(excluded_features, X.shape[1], names, "excluded_features")
     both = sorted(set(forced) & set(excluded))
@@ -220,24 +217,6 @@ def make_problem(
         single_target,
         *grouping,
     )
-
-
-def _without_rounding(Y: Float, weights: Float | None) -> Float:
-    """Y (m × t), in which targets that vary by no more than rounding do not vary at all.
-
-    What is left of such a target after centring would be rounding, and so would be the selection.
-    """
-    xp = namespace_of(Y)
-    used = Y if weights is None else Y[weights > 0.0, :]
-    lowest, highest = xp.min(used, axis=0), xp.max(used, axis=0)
-    with np.errstate(over="ignore"):
-        spread = highest - lowest
-    rounding = _SAME * xp.maximum(xp.abs(lowest), xp.abs(highest))
-    is_flat = (spread > 0.0) & (spread <= rounding)
-    if not bool(xp.any(is_flat)):
-        return Y
-    flattened: Float = xp.where(is_flat[None, :], lowest[None, :], Y)
-    return flattened
 
 
 def is_whole(value: Any) -> TypeGuard[int]:
