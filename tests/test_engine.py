@@ -70,6 +70,44 @@ def test_bounds_from_an_older_anchor_are_below_exact_losses(case: Case) -> None:
     assert (sharp_bounds(state) <= scores.losses.sum(axis=0) + margin).all()
 
 
+@pytest.mark.parametrize("alpha", [0.1, 30.0, 1000.0])
+def test_a_moved_anchor_loses_its_parts_along_added_features(alpha: float) -> None:
+    """Its sums over rows, a·z of all candidates, and bounds that are below the exact losses."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((60, 25)) + rng.standard_normal((60, 1))
+    Y = X[:, :6] @ rng.standard_normal((6, 2)) + rng.standard_normal((60, 2))
+    case = Case(X, Y, 9, {"alpha": alpha})
+    chosen = greedy_path(X, Y, 9, alpha=alpha).indices.tolist()
+    state = state_after(case, chosen[:3])
+    state.set_anchor([])
+    centred, targets = X - X.mean(axis=0), Y - Y.mean(axis=0)
+
+    def model(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """z of all features, r, and g = r/(1 − h)² after some were chosen."""
+        S = centred[:, chosen[:count]]
+        H = S @ np.linalg.solve(S.T @ S + alpha * np.eye(count), S.T)
+        r = targets - H @ targets
+        return centred - H @ centred, r, r / np.square(1.0 - 1.0 / 60 - np.diag(H))[:, None]
+
+    anchor = model(3)[2]
+    for count in range(3, 9):
+        Z, r, g = model(count)
+        known = state.statistics
+        assert_allclose(known.a_r, (anchor * r).sum(axis=0), rtol=1e-9)
+        assert_allclose(known.a_g, (anchor * g).sum(axis=0), rtol=1e-9)
+        assert_allclose(known.a_a, (anchor * anchor).sum(axis=0), rtol=1e-9)
+        assert state.features.anchored is not None
+        free = state.candidates
+        size = np.linalg.norm(anchor, axis=0)[:, None] * np.linalg.norm(Z[:, free], axis=0)
+        on_anchor = state.features.anchored[:, free]
+        assert_allclose(on_anchor / size, anchor.T @ Z[:, free] / size, atol=1e-9)
+        losses = state.score(free).losses.sum(axis=0)
+        assert (sharp_bounds(state) <= losses * (1.0 + 1e-12)).all()
+        z = Z[:, chosen[count]]
+        anchor = anchor - np.outer(z, z @ anchor) / (z @ z)
+        state.add(chosen[count], state.measure(chosen[count]), lambda count: [], 1)
+
+
 @settings(max_examples=100)
 @given(case=cases())
 def test_recurrences_are_what_they_stand_for(case: Case) -> None:
