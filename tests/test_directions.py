@@ -138,6 +138,31 @@ def test_removals_and_exchanges_are_made_and_right(direction: str) -> None:
     assert removals > 5
 
 
+@pytest.mark.parametrize("n_runners_up", [0, 2, 9])
+def test_runners_up_of_an_exchange_are_the_other_removals_best_first(n_runners_up: int) -> None:
+    ranks = set()  # of the feature that goes, among all removals
+    for seed in range(8):
+        case = astray(seed, 4)
+        search = literal_search(case.X, case.y, **case.literal_options)
+        path = greedy_path(
+            *(case.X, case.y, 4), direction="swap", n_runners_up=n_runners_up, **case.options
+        )
+        now: list[int] = []
+        for step in path.steps:
+            if step.action == "add":
+                now.append(step.index)
+                continue
+            removals = search.removals(now, ())
+            ranks.add([index for _, index, _ in removals].index(step.index))
+            others = [move for move in removals if move[1] != step.index][:n_runners_up]
+            assert [index for index, _ in step.runners_up] == [index for _, index, _ in others]
+            assert_allclose(
+                [loss for _, loss in step.runners_up], [loss for _, _, loss in others], rtol=1e-8
+            )
+            now.remove(step.index)
+    assert ranks == {0, 1, 2, 3}
+
+
 @pytest.mark.parametrize("ratio", [0.1, 0.9])
 def test_foba_with_another_ratio(ratio: float) -> None:
     removals = 0
