@@ -238,6 +238,44 @@ def test_removal_that_bounds_spare_is_none_that_is_best(cv: Any, loss: str) -> N
     assert (above.feature, above.runners_up[0][0]) == tuple(order[:2])
 
 
+@pytest.mark.parametrize("cv", ["loo", 4])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("kind", ["large", "negative", "far below that of the empty model"])
+def test_tolerance_of_tied_removals(kind: str, scale: float, cv: Any) -> None:
+    """Tied within 1e-10 of the loss plus 1e-13 of that of the empty model: the last feature goes.
+
+    That is backward elimination with a loss other than squared error. Features 0 and 1 are equal
+    up to a factor, which is set so that the removal of 0 is better by a given difference.
+    """
+    is_noisy = kind != "far below that of the empty model"
+    rng = np.random.default_rng(2)
+    x, others = rng.standard_normal(40), rng.standard_normal((40, 2))
+    y = scale * (x + others @ [2.0, -1.0] + is_noisy * rng.standard_normal(40))
+    folds = np.arange(40) // 10
+    splits: Any = [
+        (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(4)
+    ]
+    alpha = 1.0 if is_noisy else 1e-3
+
+    def loss(true: np.ndarray, predicted: np.ndarray) -> float:
+        error = float(np.mean(np.abs(true - predicted)))
+        return -1.0 / error if kind == "negative" else error
+
+    def data(excess: float) -> np.ndarray:
+        return np.column_stack([x, (1.0 + excess) * x, others])
+
+    search = literal_search(
+        data(1e-5), y, cv="loo" if cv == "loo" else splits, loss=loss, alpha=alpha
+    )
+    without_1, without_0 = search.score([0, 2, 3]), search.score([1, 2, 3])
+    tolerance = 1e-10 * abs(without_1) + 1e-13 * abs(search.initial_loss)
+    slope = (without_1 - without_0) / 1e-5
+    for difference, removed in ((0.6 * tolerance, 1), (1.6 * tolerance, 0)):
+        X = data(difference / slope)
+        path = greedy_path(X, y, 3, direction="backward", cv=cv, alpha=alpha, loss=loss)
+        assert path.steps[0].index == removed
+
+
 @pytest.mark.parametrize("shape", [(90, 150), (150, 90), (70, 71)])
 @pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"cv": 3}, {"loss": "absolute"}])
 @pytest.mark.parametrize("alpha", [1e-3, 10.0])
