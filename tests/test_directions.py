@@ -238,6 +238,33 @@ def test_removal_that_bounds_spare_is_none_that_is_best(cv: Any, loss: str) -> N
     assert (above.feature, above.runners_up[0][0]) == tuple(order[:2])
 
 
+@pytest.mark.parametrize(("noise", "alpha"), [(1.0, 1.0), (1e-3, 1e-3), (1e-6, 1e-8), (0.0, 1e-8)])
+def test_bounds_of_removals_leave_a_margin_for_rounding(noise: float, alpha: float) -> None:
+    """With folds and squared loss, from half of the loss of the empty model to 1e-20 of it.
+
+    Of eight equal features the last goes: bounds without a margin would spare it, as no more than
+    four are looked at first.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 12))
+    X[:, 5:] = X[:, [4]]
+    y = X[:, :5] @ rng.standard_normal(5) + noise * rng.standard_normal(60)
+    problem = make_problem(X, y)
+    plan = make_plan(problem, cv=4)
+    state, _ = plan.search(plan.data(problem), alpha, 12)
+    state.move_to([4, 2, 9, 0, 7, 1, 5, 3, 6, 8, 10, 11])
+    losses, _ = state.removal_losses(np.arange(12))
+    bounds = state.removal_bounds()
+    assert (bounds <= losses).all()
+    margin = 1e-10 * losses + 2e-13 * state.initial_loss
+    assert_allclose(losses - bounds, margin, rtol=0.05)
+    for below in (np.inf, losses.min() * (1.0 + 1e-3)):
+        choice = choose_removal(state, below=below)
+        assert choice is not None
+        assert choice.feature == 11
+        assert choice.loss == pytest.approx(losses.min(), rel=1e-4)
+
+
 @pytest.mark.parametrize("cv", ["loo", 4])
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("kind", ["large", "negative", "far below that of the empty model"])
