@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 
 from greedyrls import _columns, _kernels, _samples, _state, greedy_path
 from greedyrls._blocks import RowBlock
+from greedyrls._choice import tie_tolerances
 from greedyrls._criterion import LeaveOneOut, leverage_growth, lower_bounds
 from greedyrls._loo_data import LooData
 from greedyrls._problem import make_problem
@@ -323,3 +324,10 @@ def test_ties_are_judged_target_by_target() -> None:
     (runner_up, loss) = path.runners_up[1][0]
     assert {int(path.indices[1]), runner_up} == {1, 5}
     assert path.losses[1] <= loss * (1 + 1e-10)
+
+
+def test_tolerances_of_ties_add_up_over_targets() -> None:
+    losses, scales = np.array([[1.0, 4.0], [9.0, 1e-14]]), np.array([1e12, 100.0])
+    each = 1e-10 * losses + 2e-15 * np.sqrt(losses * scales[:, None])
+    assert_allclose(tie_tolerances(losses, scales), each.sum(axis=0), rtol=1e-12)
+    assert_allclose(tie_tolerances(losses[1:], scales[1:]), each[1], rtol=1e-12)
