@@ -138,6 +138,31 @@ def test_removals_and_exchanges_are_made_and_right(direction: str) -> None:
     assert removals > 5
 
 
+@pytest.mark.parametrize("n_runners_up", [0, 2, 9])
+def test_runners_up_of_an_exchange_are_the_other_removals_best_first(n_runners_up: int) -> None:
+    ranks = set()  # of the feature that goes, among all removals
+    for seed in range(8):
+        case = astray(seed, 4)
+        search = literal_search(case.X, case.y, **case.literal_options)
+        path = greedy_path(
+            *(case.X, case.y, 4), direction="swap", n_runners_up=n_runners_up, **case.options
+        )
+        now: list[int] = []
+        for step in path.steps:
+            if step.action == "add":
+                now.append(step.index)
+                continue
+            removals = search.removals(now, ())
+            ranks.add([index for _, index, _ in removals].index(step.index))
+            others = [move for move in removals if move[1] != step.index][:n_runners_up]
+            assert [index for index, _ in step.runners_up] == [index for _, index, _ in others]
+            assert_allclose(
+                [loss for _, loss in step.runners_up], [loss for _, _, loss in others], rtol=1e-8
+            )
+            now.remove(step.index)
+    assert ranks == {0, 1, 2, 3}
+
+
 @pytest.mark.parametrize("ratio", [0.1, 0.9])
 def test_foba_with_another_ratio(ratio: float) -> None:
     removals = 0
@@ -211,6 +236,71 @@ def test_removal_that_bounds_spare_is_none_that_is_best(cv: Any, loss: str) -> N
     above = choose_removal(state, below=losses.min() * (1 + 1e-6), n_runners_up=1)
     assert above is not None
     assert (above.feature, above.runners_up[0][0]) == tuple(order[:2])
+
+
+@pytest.mark.parametrize(("noise", "alpha"), [(1.0, 1.0), (1e-3, 1e-3), (1e-6, 1e-8), (0.0, 1e-8)])
+def test_bounds_of_removals_leave_a_margin_for_rounding(noise: float, alpha: float) -> None:
+    """With folds and squared loss, from half of the loss of the empty model to 1e-20 of it.
+
+    Of eight equal features the last goes: bounds without a margin would spare it, as no more than
+    four are looked at first.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 12))
+    X[:, 5:] = X[:, [4]]
+    y = X[:, :5] @ rng.standard_normal(5) + noise * rng.standard_normal(60)
+    problem = make_problem(X, y)
+    plan = make_plan(problem, cv=4)
+    state, _ = plan.search(plan.data(problem), alpha, 12)
+    state.move_to([4, 2, 9, 0, 7, 1, 5, 3, 6, 8, 10, 11])
+    losses, _ = state.removal_losses(np.arange(12))
+    bounds = state.removal_bounds()
+    assert (bounds <= losses).all()
+    margin = 1e-10 * losses + 2e-13 * state.initial_loss
+    assert_allclose(losses - bounds, margin, rtol=0.05)
+    for below in (np.inf, losses.min() * (1.0 + 1e-3)):
+        choice = choose_removal(state, below=below)
+        assert choice is not None
+        assert choice.feature == 11
+        assert choice.loss == pytest.approx(losses.min(), rel=1e-4)
+
+
+@pytest.mark.parametrize("cv", ["loo", 4])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("kind", ["large", "negative", "far below that of the empty model"])
+def test_tolerance_of_tied_removals(kind: str, scale: float, cv: Any) -> None:
+    """Tied within 1e-10 of the loss plus 1e-13 of that of the empty model: the last feature goes.
+
+    That is backward elimination with a loss other than squared error. Features 0 and 1 are equal
+    up to a factor, which is set so that the removal of 0 is better by a given difference.
+    """
+    is_noisy = kind != "far below that of the empty model"
+    rng = np.random.default_rng(2)
+    x, others = rng.standard_normal(40), rng.standard_normal((40, 2))
+    y = scale * (x + others @ [2.0, -1.0] + is_noisy * rng.standard_normal(40))
+    folds = np.arange(40) // 10
+    splits: Any = [
+        (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(4)
+    ]
+    alpha = 1.0 if is_noisy else 1e-3
+
+    def loss(true: np.ndarray, predicted: np.ndarray) -> float:
+        error = float(np.mean(np.abs(true - predicted)))
+        return -1.0 / error if kind == "negative" else error
+
+    def data(excess: float) -> np.ndarray:
+        return np.column_stack([x, (1.0 + excess) * x, others])
+
+    search = literal_search(
+        data(1e-5), y, cv="loo" if cv == "loo" else splits, loss=loss, alpha=alpha
+    )
+    without_1, without_0 = search.score([0, 2, 3]), search.score([1, 2, 3])
+    tolerance = 1e-10 * abs(without_1) + 1e-13 * abs(search.initial_loss)
+    slope = (without_1 - without_0) / 1e-5
+    for difference, removed in ((0.6 * tolerance, 1), (1.6 * tolerance, 0)):
+        X = data(difference / slope)
+        path = greedy_path(X, y, 3, direction="backward", cv=cv, alpha=alpha, loss=loss)
+        assert path.steps[0].index == removed
 
 
 @pytest.mark.parametrize("shape", [(90, 150), (150, 90), (70, 71)])

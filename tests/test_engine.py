@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 
 from greedyrls import _columns, _kernels, _samples, _state, greedy_path
 from greedyrls._blocks import RowBlock
+from greedyrls._choice import tie_tolerances
 from greedyrls._criterion import LeaveOneOut, leverage_growth, lower_bounds
 from greedyrls._loo_data import LooData
 from greedyrls._problem import make_problem
@@ -73,6 +74,44 @@ def test_bounds_from_an_older_anchor_are_below_exact_losses(case: Case) -> None:
     scores = state.score(candidates)
     margin = 1e-9 * state.loss_sum + 1e-13 * state.target_energy.sum()
     assert (sharp_bounds(state) <= scores.losses.sum(axis=0) + margin).all()
+
+
+@pytest.mark.parametrize("alpha", [0.1, 30.0, 1000.0])
+def test_a_moved_anchor_loses_its_parts_along_added_features(alpha: float) -> None:
+    """Its sums over rows, a·z of all candidates, and bounds that are below the exact losses."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((60, 25)) + rng.standard_normal((60, 1))
+    Y = X[:, :6] @ rng.standard_normal((6, 2)) + rng.standard_normal((60, 2))
+    case = Case(X, Y, 9, {"alpha": alpha})
+    chosen = greedy_path(X, Y, 9, alpha=alpha).indices.tolist()
+    state = state_after(case, chosen[:3])
+    state.set_anchor([])
+    centred, targets = X - X.mean(axis=0), Y - Y.mean(axis=0)
+
+    def model(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """z of all features, r, and g = r/(1 − h)² after some were chosen."""
+        S = centred[:, chosen[:count]]
+        H = S @ np.linalg.solve(S.T @ S + alpha * np.eye(count), S.T)
+        r = targets - H @ targets
+        return centred - H @ centred, r, r / np.square(1.0 - 1.0 / 60 - np.diag(H))[:, None]
+
+    anchor = model(3)[2]
+    for count in range(3, 9):
+        Z, r, g = model(count)
+        known = state.statistics
+        assert_allclose(known.a_r, (anchor * r).sum(axis=0), rtol=1e-9)
+        assert_allclose(known.a_g, (anchor * g).sum(axis=0), rtol=1e-9)
+        assert_allclose(known.a_a, (anchor * anchor).sum(axis=0), rtol=1e-9)
+        assert state.features.anchored is not None
+        free = state.candidates
+        size = np.linalg.norm(anchor, axis=0)[:, None] * np.linalg.norm(Z[:, free], axis=0)
+        on_anchor = state.features.anchored[:, free]
+        assert_allclose(on_anchor / size, anchor.T @ Z[:, free] / size, atol=1e-9)
+        losses = state.score(free).losses.sum(axis=0)
+        assert (sharp_bounds(state) <= losses * (1.0 + 1e-12)).all()
+        z = Z[:, chosen[count]]
+        anchor = anchor - np.outer(z, z @ anchor) / (z @ z)
+        state.add(chosen[count], state.measure(chosen[count]), lambda count: [], 1)
 
 
 @settings(max_examples=100)
@@ -290,3 +329,10 @@ def test_ties_are_judged_target_by_target() -> None:
     (runner_up, loss) = path.runners_up[1][0]
     assert {int(path.indices[1]), runner_up} == {1, 5}
     assert path.losses[1] <= loss * (1 + 1e-10)
+
+
+def test_tolerances_of_ties_add_up_over_targets() -> None:
+    losses, scales = np.array([[1.0, 4.0], [9.0, 1e-14]]), np.array([1e12, 100.0])
+    each = 1e-10 * losses + 2e-15 * np.sqrt(losses * scales[:, None])
+    assert_allclose(tie_tolerances(losses, scales), each.sum(axis=0), rtol=1e-12)
+    assert_allclose(tie_tolerances(losses[1:], scales[1:]), each[1], rtol=1e-12)

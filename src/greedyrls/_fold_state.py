@@ -315,6 +315,8 @@ class FoldState:
             return np.full(self.size, -np.inf)
         squares = self.space.removal_squares(np.arange(self.size)).sum(axis=(0, 1))
         losses: Float = squares / (self.total_test_weight * self.problem.n_targets)
+        # These come from sums that may cancel, the exact losses from the rows. Any bound below the
+        # exact loss gives the same choice; the margin is wider than the rounding of the sums.
         return losses * (1.0 - TIE) - 2.0 * _ROUNDING * self.initial_loss
 
     def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
