@@ -20,9 +20,10 @@ WAYS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("loss", ["squared", "absolute"])
-@pytest.mark.parametrize("cv", ["loo", 3])
-@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "cv", "is_weighted"),
+    [("squared", "loo", True), ("squared", 3, False), ("absolute", "loo", False), ("absolute", 3, True)],
+)
 def test_the_same_answer(way: Any, loss: str, cv: Any, is_weighted: bool) -> None:
     X, y, weights = problem()
     folds = cv if cv == "loo" else np.arange(len(y)) % cv
