@@ -1,11 +1,15 @@
-"""Hypothesis settings for all tests."""
+"""Hypothesis settings and fixtures for all tests."""
 
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from traps import Traps
+from tuning import Tune, change
 
 pytest.register_assert_rewrite("agreement")
 
@@ -20,3 +24,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("greedyrls")
+
+
+@pytest.fixture
+def tune(monkeypatch: pytest.MonkeyPatch) -> Tune:
+    """Changes settings of the engine (tuning.SETTINGS) until the end of the test."""
+    return partial(change, monkeypatch)
+
+
+@pytest.fixture
+def traps(monkeypatch: pytest.MonkeyPatch) -> Traps:
+    """Interrupts, watches or replaces calls (traps.POINTS) until the end of the test."""
+    return Traps(monkeypatch)
