@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
-from greedyrls import _columns, _kernels, _samples, _state, greedy_path
+from greedyrls import _kernels, _state, greedy_path
 from greedyrls._blocks import RowBlock
 from greedyrls._criterion import LeaveOneOut, leverage_growth, lower_bounds
 from greedyrls._loo_data import LooData
@@ -18,6 +18,7 @@ from greedyrls._problem import make_problem
 from greedyrls._search import forward, replay
 from greedyrls._state import SelectionState
 from problems import Case, cases, two_classes
+from tuning import Tune
 
 
 def state_after(case: Case, features: list[int]) -> SelectionState:
@@ -127,7 +128,7 @@ def test_drift_over_500_steps() -> None:
     assert state.statistics.r_r[0] == pytest.approx(residual @ residual, rel=1e-8)
 
 
-def test_a_drifted_feature_space_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drifted_feature_space_is_rebuilt(tune: Tune) -> None:
     X, y = two_classes(200, 40, seed=2)
     good = greedy_path(X, y, 12, search="bounded")
     state = SelectionState(LooData(make_problem(X, y)), 1.0, 12)
@@ -140,18 +141,17 @@ def test_a_drifted_feature_space_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> 
         pass
     assert state.rebuilds == 1
     assert state.features.selected == good.indices.tolist()
-    monkeypatch.setattr(_state, "DRIFT_BOUND", -1.0)  # rebuild at every step
+    tune(rebuild_every_step=True)
     path = greedy_path(X, y, 12, search="bounded")
     assert path.counters.rebuilds == 12
     assert path.indices.tolist() == good.indices.tolist()
     assert_allclose(path.losses, good.losses, rtol=1e-12)
 
 
-def test_chosen_columns_beyond_the_budget_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chosen_columns_beyond_the_budget_are_read_again(tune: Tune) -> None:
     X, y = two_classes(150, 30, seed=3)
     path = greedy_path(X, y, 30)
-    monkeypatch.setattr(_samples, "SPARE_BYTES", 0)
-    monkeypatch.setattr(_columns, "CHOSEN_SHARE", 0.1)
+    tune(spare_bytes=0, chosen_share=0.1)
     again = greedy_path(X, y, 30)
     assert path.indices.tolist() == again.indices.tolist()
     assert_allclose(path.losses, again.losses, rtol=1e-11)
@@ -159,9 +159,8 @@ def test_chosen_columns_beyond_the_budget_are_read_again(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("elements", [1, 64, 1000, 10**9])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_kernels_by_tiles(elements: int, order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_kernels, "TILE_ELEMENTS", elements)
-    monkeypatch.setattr(_kernels, "START_ELEMENTS", elements)
+def test_kernels_by_tiles(elements: int, order: Any, tune: Tune) -> None:
+    tune(tile_elements=elements, start_tile_elements=elements)
     rng = np.random.default_rng(0)
     X = np.asarray(rng.standard_normal((23, 17)), order=order).astype(np.float32, order=order)
     V, weights = rng.standard_normal((3, 23)), rng.random(23)

@@ -115,3 +115,11 @@ def trapped() -> Iterator[Traps]:
     """Traps that hold inside a ``with`` statement."""
     with pytest.MonkeyPatch.context() as patch:
         yield Traps(patch)
+
+
+@contextmanager
+def interrupted_at(point: str, call: int, *, after: bool = False) -> Iterator[None]:
+    """KeyboardInterrupt at the n-th call inside a ``with`` statement."""
+    with trapped() as traps:
+        traps.interrupt(point, call, after=after)
+        yield

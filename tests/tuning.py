@@ -28,7 +28,7 @@ def constant(*attributes: str) -> Callable[[Any], Changes]:
 
 def answer(*functions: str) -> Callable[[Any], Changes]:
     """The functions always return the value of the setting."""
-    return lambda value: dict.fromkeys(functions, lambda *_: value)
+    return lambda value: dict.fromkeys(functions, lambda *_, **__: value)
 
 
 def choice(changes: Mapping[Any, Changes]) -> Callable[[Any], Changes]:
