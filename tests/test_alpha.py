@@ -20,8 +20,7 @@ from greedyrls import (
     StopReason,
     greedy_path,
 )
-from greedyrls._alphas import penalty_scale, refit_grid
-from greedyrls._surface import best_pair
+from internals import best_pair, penalty_scale, refit_grid
 from literal import nested_surface, restricted
 from penalties import ALPHAS, OUTER, SAME, diagonal, labels, numbers
 from problems import Case, fold_cases

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
-import greedyrls._namespace as namespace
 from device_paths import assert_same_path, random_problem
 from greedyrls import extend_path, greedy_path
+from internals import Transfers
 from tuning import Tune
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -184,9 +184,9 @@ def test_one_transfer_a_step() -> None:
     X = rng.standard_normal((5000, 300)) + 0.05 * y[:, None] * rng.standard_normal(300)
     counts = []
     for k in (10, 30):
-        before = namespace.Transfers.count
+        before = Transfers.count
         path = greedy_path(torch.tensor(X), y, k)
-        counts.append(namespace.Transfers.count - before)
+        counts.append(Transfers.count - before)
     # A transfer a step, one for each pass, and now and then a second round.
     assert counts[1] - counts[0] <= 1.5 * 20 + path.counters.passes
 

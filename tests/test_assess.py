@@ -31,11 +31,10 @@ from assess_twin import (
     numbers,
 )
 from conftest import EXAMPLES
-from greedyrls._problem import make_problem
-from greedyrls._random_sets import random_orders
 from greedyrls.assess import (
     cross_validate_path,
 )
+from internals import make_problem, random_orders
 from traps import trapped
 from tuning import Tune
 

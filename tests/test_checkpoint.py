@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import greedyrls._checkpoint as room
 from checkpoints import SEARCHES, Search, assert_same, assert_same_steps
 from greedyrls import SelectionPath, Step, StopReason, greedy_path
 from greedyrls.files import open_npy
+from internals import checkpoint as room
 from traps import Traps, interrupt, interrupted_at, trapped
 
 PLAIN = [name for name, search in SEARCHES.items() if search.estimator is None]

@@ -17,8 +17,8 @@ from numpy.testing import assert_allclose
 
 from command_line import QUICK, CommandLine, select_arguments
 from greedyrls import LinearModel, SelectionResult
-from greedyrls._read import read_table
 from greedyrls.assess import PathAssessment
+from internals import read_table
 from small_tables import measured, write_csv
 from traps import Traps
 
@@ -39,7 +39,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def made(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Results of a selection for each target, by target."""
-    from greedyrls.cli._run import run
+    from internals import run
 
     folder = tmp_path_factory.mktemp("made")
     for target in ("y", "outcome", "grade"):

@@ -22,8 +22,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from command_line import QUICK, CommandLine, environment_here, select_arguments
 from greedyrls import LinearModel, SelectionResult, StopReason, greedy_path
-from greedyrls._preparation import Roles, prepare
-from greedyrls._read import read_table
+from internals import Roles, prepare, read_table
 from small_tables import measured, write_csv
 from traps import Traps, interrupted_at
 

@@ -18,10 +18,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedyrls import GreedyRLSClassifier, SelectionPath, greedy_path
-from greedyrls import _draw_coefficients as coefficients
-from greedyrls._size import SizeChoice
+from greedyrls import GreedyRLSClassifier, SelectionPath, SizeChoice, greedy_path
 from greedyrls.plots import plot_coefficients
+from internals import draw_coefficients as coefficients
 from pictures import COLUMN, curve, drawn, legend, make_path
 from tuning import Tune
 

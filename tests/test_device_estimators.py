@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from device_paths import random_problem
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
-from greedyrls._namespace import numpy_of
+from internals import numpy_of
 from tuning import Tune
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")

@@ -10,13 +10,20 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
-from greedyrls import _kernels, _state, greedy_path
-from greedyrls._blocks import RowBlock
-from greedyrls._criterion import LeaveOneOut, leverage_growth, lower_bounds
-from greedyrls._loo_data import LooData
-from greedyrls._problem import make_problem
-from greedyrls._search import forward, replay
-from greedyrls._state import SelectionState
+from greedyrls import greedy_path
+from internals import (
+    DRIFT_BOUND,
+    LeaveOneOut,
+    LooData,
+    RowBlock,
+    SelectionState,
+    forward,
+    kernels,
+    leverage_growth,
+    lower_bounds,
+    make_problem,
+    replay,
+)
 from problems import Case, cases, two_classes
 from tuning import Tune
 
@@ -118,7 +125,7 @@ def test_drift_over_500_steps() -> None:
     state = SelectionState(LooData(make_problem(X, y)), 1e-3, 500)
     for _ in forward(state, LeaveOneOut(), 500):
         pass
-    assert state.largest_drift < _state.DRIFT_BOUND
+    assert state.largest_drift < DRIFT_BOUND
     chosen = state.features.selected
     centred = X - X.mean(axis=0)
     A = centred[:, chosen].T @ centred[:, chosen] + 1e-3 * np.eye(500)
@@ -164,12 +171,12 @@ def test_kernels_by_tiles(elements: int, order: Any, tune: Tune) -> None:
     rng = np.random.default_rng(0)
     X = np.asarray(rng.standard_normal((23, 17)), order=order).astype(np.float32, order=order)
     V, weights = rng.standard_normal((3, 23)), rng.random(23)
-    assert_allclose(_kernels.product(V, X), V @ X.astype(float), rtol=1e-12)
-    products, squares = _kernels.start_sums(V, X, weights)
+    assert_allclose(kernels.product(V, X), V @ X.astype(float), rtol=1e-12)
+    products, squares = kernels.start_sums(V, X, weights)
     assert_allclose(products, V @ X.astype(float), rtol=1e-12)
     assert_allclose(squares, weights @ X.astype(float) ** 2, rtol=1e-12)
     X[20, 3] = np.nan
-    assert _kernels.first_non_finite(X) == (20, 3)
+    assert kernels.first_non_finite(X) == (20, 3)
 
 
 @pytest.mark.parametrize(

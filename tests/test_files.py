@@ -13,8 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, extend_path, files, greedy_path
-from greedyrls._file_columns import KeptColumns
-from greedyrls._file_memory import check_limit
+from internals import KeptColumns, check_limit
 from traps import Traps
 from tuning import Tune, tuned
 

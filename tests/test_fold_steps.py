@@ -17,14 +17,17 @@ from sklearn.model_selection import KFold
 
 from device_paths import assert_same_path, random_problem
 from greedyrls import SelectionPath, extend_path, greedy_path
-from greedyrls._device import DeviceMatrix
-from greedyrls._fold_blocks import FoldBlock
-from greedyrls._fold_state import FoldData, FoldState
-from greedyrls._folds import make_folds
-from greedyrls._fused_step import FusedStep
-from greedyrls._losses import make_loss
-from greedyrls._namespace import Transfers
-from greedyrls._problem import make_problem
+from internals import (
+    DeviceMatrix,
+    FoldBlock,
+    FoldData,
+    FoldState,
+    FusedStep,
+    Transfers,
+    make_folds,
+    make_loss,
+    make_problem,
+)
 from interpreter import run_in_interpreter
 from tuning import Tune
 

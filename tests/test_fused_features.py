@@ -14,13 +14,19 @@ import numpy as np
 import pytest
 
 from greedyrls import extend_path, greedy_path
-from greedyrls._criterion import LeaveOneOut, bound_terms, leverage_growth, lower_bounds
-from greedyrls._device import DeviceMatrix
-from greedyrls._flight import Taken
-from greedyrls._loo_data import LooData
-from greedyrls._namespace import Float, numpy_of
-from greedyrls._problem import Problem
-from greedyrls._state import SelectionState
+from internals import (
+    DeviceMatrix,
+    Float,
+    LeaveOneOut,
+    LooData,
+    Problem,
+    SelectionState,
+    Taken,
+    bound_terms,
+    leverage_growth,
+    lower_bounds,
+    numpy_of,
+)
 from interpreter import run_in_interpreter
 from traps import Traps
 from tuning import Tune

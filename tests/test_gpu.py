@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from greedyrls import _fused, extend_path, greedy_path
-from greedyrls._namespace import numpy_of
+from greedyrls import extend_path, greedy_path
+from internals import fused, numpy_of
 from traps import Traps
 from tuning import Tune
 
@@ -117,7 +117,7 @@ def test_other_types(make: Make, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 @pytest.mark.parametrize("shape", [(5000, 70), (300, 4000), (17, 3)])
 def test_fused_products(dtype: str, shape: tuple[int, int]) -> None:
-    if not _fused.is_there():
+    if not fused.is_there():
         pytest.skip("Triton is not installed")
     generator = torch.Generator("cuda").manual_seed(0)
     X = (4 * torch.rand(shape, device="cuda", generator=generator)).to(getattr(torch, dtype))
@@ -125,7 +125,7 @@ def test_fused_products(dtype: str, shape: tuple[int, int]) -> None:
         for c in (1, 16, 17, 64):
             V = torch.randn(c, shape[0], device="cuda", dtype=torch.float64, generator=generator)
             weights = torch.rand(shape[0], device="cuda", dtype=torch.float64, generator=generator)
-            products, squares = _fused.fused_sums(V, matrix, weights)
+            products, squares = fused.fused_sums(V, matrix, weights)
             torch.testing.assert_close(products, V @ X.double(), rtol=1e-12, atol=1e-10)
             torch.testing.assert_close(squares, weights @ X.double() ** 2, rtol=1e-12, atol=1e-10)
 

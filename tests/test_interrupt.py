@@ -22,6 +22,7 @@ from greedyrls import (
     extend_path,
     greedy_path,
 )
+from internals import ENGINE_MODULES
 from traps import Traps, interrupt, interrupted_at, trapped
 from tuning import Tune
 
@@ -125,9 +126,6 @@ def test_interrupt_inside_the_engine(point: str, search: Any, after: bool) -> No
 class _Tracer:
     """Raises KeyboardInterrupt at the n-th line that the engine executes after the first step."""
 
-    MODULES = ("_samples", "_features", "_gram", "_state", "_columns", "_kernels", "_search")
-    MODULES += ("_criterion",)
-
     def __init__(self, n: int) -> None:
         self._left = n
         self.lines = 0
@@ -141,7 +139,7 @@ class _Tracer:
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
         name = frame.f_globals.get("__name__", "")
-        return self._line if name in {f"greedyrls.{module}" for module in self.MODULES} else None
+        return self._line if name in ENGINE_MODULES else None
 
     def _line(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == "line":

@@ -12,12 +12,17 @@ from numpy.testing import assert_allclose
 from agreement import assert_follows
 from conftest import EXAMPLES
 from greedyrls import SelectionPath, StopReason
-from greedyrls._kernel_functions import Kernel
-from greedyrls._kernel_matrix import KernelMatrix
-from greedyrls._plan import make_plan
-from greedyrls._problem import make_problem
-from greedyrls._run import Limits, Watch, search_path
-from greedyrls._state import LooData, SelectionState
+from internals import (
+    Kernel,
+    KernelMatrix,
+    Limits,
+    LooData,
+    SelectionState,
+    Watch,
+    make_plan,
+    make_problem,
+    search_path,
+)
 from kernel_twin import KernelCase, kernel_cases, literal_centers, literal_kernel
 from tuning import tuned
 

@@ -21,7 +21,7 @@ from greedyrls import (
     SelectionPath,
     StopReason,
 )
-from greedyrls._kernel_functions import make_kernel
+from internals import make_kernel
 from kernel_twin import KernelCase, fit, literal_centers, literal_kernel
 from tuning import Tune
 

@@ -12,13 +12,19 @@ from numpy.testing import assert_allclose
 
 from conftest import EXAMPLES
 from greedyrls import StopReason, greedy_path
-from greedyrls._folds import make_folds
-from greedyrls._lanes import LooLanes
-from greedyrls._loo_data import LooData
-from greedyrls._plan import make_plan
-from greedyrls._problem import Problem, make_problem
-from greedyrls._run import Limits, search_path, search_paths
-from greedyrls._shared_gram import TrainingColumns, share_columns
+from internals import (
+    Limits,
+    LooData,
+    LooLanes,
+    Problem,
+    TrainingColumns,
+    make_folds,
+    make_plan,
+    make_problem,
+    search_path,
+    search_paths,
+    share_columns,
+)
 from problems import Case, cases, named_problems, two_classes
 from tuning import Tune
 

@@ -11,9 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from conftest import EXAMPLES
 from greedyrls import SelectionPath, extend_path, greedy_path
-from greedyrls._leftovers import Leftovers
-from greedyrls._losses import UNDECIDED
-from greedyrls._tiles import loo_margins
+from internals import UNDECIDED, Leftovers, loo_margins
 from literal import literal_path
 from problems import Case, fold_cases, two_classes
 from traps import Traps, trapped

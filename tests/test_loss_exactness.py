@@ -12,10 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from agreement import assert_follows, fold_shares, literal_fold_losses
 from conftest import EXAMPLES
 from greedyrls import extend_path, greedy_path
-from greedyrls._loo_loss import LossState
-from greedyrls._losses import make_loss
-from greedyrls._plan import make_plan
-from greedyrls._problem import make_problem
+from internals import LossState, make_loss, make_plan, make_problem
 from literal import criterion, held_out_predictions, literal_path
 from problems import FOLD_KINDS, Case, fold_cases, two_classes
 from tuning import Tune

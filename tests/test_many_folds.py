@@ -13,12 +13,18 @@ from sklearn.model_selection import LeaveOneGroupOut
 
 from agreement import assert_follows
 from conftest import EXAMPLES
-from greedyrls import _fold_inverses, extend_path, greedy_path
-from greedyrls._fold_inverses import FoldInverses
-from greedyrls._fold_state import FoldData
-from greedyrls._many_folds import ManyFoldData, ManyFoldState
-from greedyrls._plan import Plan, make_plan
-from greedyrls._problem import make_problem
+from greedyrls import extend_path, greedy_path
+from internals import (
+    DENSE_ROWS,
+    FoldData,
+    FoldInverses,
+    ManyFoldData,
+    ManyFoldState,
+    Plan,
+    _SmallFolds,
+    make_plan,
+    make_problem,
+)
 from literal import literal_path
 from problems import DATA_KINDS, Case, fold_cases, named_problems
 from tuning import tuned
@@ -250,7 +256,7 @@ def test_one_huge_fold_and_many_small_ones() -> None:
     y = X[:, :4].sum(axis=1) + rng.standard_normal(m)
     ids = np.concatenate([np.zeros(200, dtype=int), 1 + np.arange(300) // 3])
     ids = rng.permutation(ids)
-    assert (np.bincount(ids) > _fold_inverses.DENSE_ROWS).sum() == 1
+    assert (np.bincount(ids) > DENSE_ROWS).sum() == 1
     with tuned(fold_engine="models"):
         expected = greedy_path(X, y, 8, cv=ids)
     with tuned(fold_engine="many"):
@@ -332,9 +338,7 @@ def test_memory_is_not_a_matter_of_how_many_folds_are_left_out() -> None:
     folds = np.split(np.arange(12_000), np.cumsum(np.tile([1, 2, 3], 2000))[:-1])
     inverses = FoldInverses(folds)
     numbers = sum(
-        batch.inverse.size
-        for batch in inverses._batches
-        if isinstance(batch, _fold_inverses._SmallFolds)
+        batch.inverse.size for batch in inverses._batches if isinstance(batch, _SmallFolds)
     )
     assert numbers == 2000 * (1 + 4 + 9)
 

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from greedyrls._read import read_table
-from greedyrls._table import InputError, Numbers, Texts
+from internals import InputError, Numbers, Texts, read_table
 from table_files import (
     PACKERS,
     columns_of,

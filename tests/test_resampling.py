@@ -13,9 +13,8 @@ from sklearn.model_selection import GroupKFold
 
 from assess_twin import ALPHAS, Question, huberish, labels, largest, numbers
 from greedyrls import greedy_path
-from greedyrls._draws import draw_order, draw_rows
-from greedyrls._procedure import Options, make_procedure
 from greedyrls.assess import PermutationNull, Stability, permutation_null, resample_path
+from internals import Options, draw_order, draw_rows, make_procedure
 from traps import Traps
 
 SAME = 1e-8

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from device_paths import assert_same_path, random_problem
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, extend_path, greedy_path
-from greedyrls._namespace import Place, Transfers
+from internals import Place, Transfers
 from tuning import Tune
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
