@@ -37,9 +37,19 @@ EXTRAS = {
     "lint": "dev",
 }
 # What must work on every version of Python: exactness, formats, estimators, the command line.
-SMOKE = ("exactness", "engine", "golden", "path", "estimators", "read_csv", "cli", "report", "readme")
+SMOKE = (
+    "exactness",
+    "engine",
+    "golden",
+    "path",
+    "estimators",
+    "read_csv",
+    "cli",
+    "report",
+    "readme",
+)
 # Tests fill the cores with processes; threads of BLAS beside them would only fight over the cores.
-ONE_THREAD = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 # Problems of each sweep in one round of fuzzing: a round takes a few minutes.
 FUZZ_EXAMPLES = "300"
 

@@ -12,10 +12,8 @@ from numpy.testing import assert_allclose
 from sklearn.model_selection import GroupKFold
 
 from greedyrls import GreedyRLSClassifier, SelectionPath, greedy_path
-from greedyrls._alphas import penalty_scale, refit_grid
-from greedyrls._folds import make_folds
-from greedyrls._random_sets import random_orders
 from greedyrls.assess import PathAssessment, cross_validate_path
+from internals import make_folds, penalty_scale, random_orders, refit_grid
 from literal import best_penalty, criterion, loss_value, ridge_predict
 
 Array = np.ndarray
@@ -206,7 +204,7 @@ class Question:
 
     def _problem(self) -> Any:
         """What random features are drawn from."""
-        from greedyrls._problem import make_problem
+        from internals import make_problem
 
         names = ("forced_features", "excluded_features")
         given = {name: self.options.get(name) for name in names}

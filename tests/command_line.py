@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from greedyrls import SelectionResult
-from greedyrls.cli._run import run
+from internals import run
 
 # What select takes to leave out all targets but one.
 OTHERS = {

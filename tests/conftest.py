@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from hypothesis import HealthCheck, Phase, settings
 
 import components
 import fuzzing
+from traps import Traps
+from tuning import Tune, change
 
 pytest.register_assert_rewrite("agreement")
 
@@ -23,7 +26,7 @@ pytest.register_assert_rewrite("agreement")
 _QUICK_EXAMPLES, _ALL_EXAMPLES = 100, 600
 EXAMPLES = _QUICK_EXAMPLES
 
-# Triton kernels run on a GPU, or else in Triton's interpreter, which must be on before it is loaded.
+# Triton kernels run on a GPU, or else in Triton's interpreter: it must be on when that is loaded.
 if not Path("/dev/nvidiactl").exists():
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
@@ -98,3 +101,15 @@ def pytest_runtest_makereport(
         if text is not None:
             report.sections.append(("a test that reproduces it", text))
     return report
+
+
+@pytest.fixture
+def tune(monkeypatch: pytest.MonkeyPatch) -> Tune:
+    """Changes settings of the engine (tuning.SETTINGS) until the end of the test."""
+    return partial(change, monkeypatch)
+
+
+@pytest.fixture
+def traps(monkeypatch: pytest.MonkeyPatch) -> Traps:
+    """Interrupts, watches or replaces calls (traps.POINTS) until the end of the test."""
+    return Traps(monkeypatch)

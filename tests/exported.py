@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from greedyrls import LinearModel
-from greedyrls._linear_model import InputColumn, Term
+from internals import InputColumn, Term
 
 Row = dict[str, Any]
 

@@ -107,13 +107,13 @@ def reproduction(item: pytest.Item) -> str | None:
     function = function_of(item)
     writer = _Writer()
     writer.imports.add(f"from {function.__module__} import {function.__name__} as check")
-    fixtures = [name for name in drawn if name in getattr(item, "fixturenames", ())]
     parameters = getattr(getattr(item, "callspec", None), "params", {})
+    fixtures = set(getattr(item, "fixturenames", ())) - set(parameters)
     arguments = [
-        f"        {name}={name if name in fixtures and name not in parameters else writer.code(value)},"
+        f"        {name}={name if name in fixtures else writer.code(value)},"
         for name, value in drawn.items()
     ]
-    own = ", ".join(name for name in fixtures if name not in parameters)
+    own = ", ".join(name for name in drawn if name in fixtures)
     lines = [
         f'"""Found by fuzzing {item.nodeid}."""',
         "",
@@ -145,7 +145,9 @@ class _Writer:
         if isinstance(value, float) and not math.isfinite(value):
             return f"float({str(value)!r})"
         if isinstance(value, dict):
-            return "{" + ", ".join(f"{self.code(k)}: {self.code(v)}" for k, v in value.items()) + "}"
+            return (
+                "{" + ", ".join(f"{self.code(k)}: {self.code(v)}" for k, v in value.items()) + "}"
+            )
         if type(value) is list:
             return "[" + ", ".join(map(self.code, value)) + "]"
         if type(value) is tuple:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from greedyrls import SelectionResult
-from greedyrls._analysis import Question, assess, choose, model_curve, permute, resample
+from internals import Question, assess, choose, model_curve, permute, resample
 from small_tables import plain_table, prepared_of, result_of, texts
 
 Place = tuple[str | int, ...]

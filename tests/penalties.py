@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from greedyrls import SelectionPath
-from greedyrls._alphas import penalty_scale, refit_grid
+from internals import penalty_scale, refit_grid
 from literal import criterion
 from problems import Case
 

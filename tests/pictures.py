@@ -13,9 +13,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from greedyrls import greedy_path
-from greedyrls._assessment import PathAssessment
-from greedyrls._null import PermutationNull
-from greedyrls._stability import Stability
+from greedyrls.assess import PathAssessment, PermutationNull, Stability
 
 COLUMN = (3.4, 2.6)  # of a paper, in inches
 HOSTILE = (

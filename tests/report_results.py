@@ -11,21 +11,28 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_diabetes, load_wine
 
-from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor
-from greedyrls._assessment import Curve
-from greedyrls._linear_model import InputColumn
-from greedyrls._path import SelectionPath
-from greedyrls._selection_result import (
+from greedyrls import (
+    AlphaSurface,
+    Counters,
+    GreedyRLSClassifier,
+    GreedyRLSRegressor,
+    SelectionPath,
+    SelectionResult,
+    SizeChoice,
+    Step,
+    StopReason,
+)
+from greedyrls.assess import cross_validate_path, permutation_null, resample_path
+from internals import (
     ColumnSummary,
+    Curve,
     DataSummary,
     Feature,
+    InputColumn,
+    Moments,
     Origin,
-    SelectionResult,
+    Settings,
 )
-from greedyrls._size import SizeChoice
-from greedyrls._steps import Counters, Moments, Settings, Step, StopReason
-from greedyrls._surface import AlphaSurface
-from greedyrls.assess import cross_validate_path, permutation_null, resample_path
 
 HOSTILE = (
     "<script>window.hacked = 1</script>",

@@ -12,11 +12,23 @@ import numpy as np
 import pytest
 
 from greedyrls import SelectionPath, SelectionResult
-from greedyrls._analysis import Question, choose
-from greedyrls._kernels import Float
-from greedyrls._preparation import Prepared, Roles, prepare
-from greedyrls._selection_result import DataSummary, Origin
-from greedyrls._table import Column, InputError, Numbers, Table, Texts, Unusable, make_texts
+from internals import (
+    Column,
+    DataSummary,
+    Float,
+    InputError,
+    Numbers,
+    Origin,
+    Prepared,
+    Question,
+    Roles,
+    Table,
+    Texts,
+    Unusable,
+    choose,
+    make_texts,
+    prepare,
+)
 
 
 def numbers(values: Iterable[Any]) -> Numbers:

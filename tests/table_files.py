@@ -15,8 +15,7 @@ import pytest
 from pyarrow import csv, feather
 from pyarrow import parquet as pq
 
-from greedyrls._read import read_table
-from greedyrls._table import Column, InputError, Numbers, Table, Texts
+from internals import Column, InputError, Numbers, Table, Texts, read_table
 
 MIXED = pa.table(
     {

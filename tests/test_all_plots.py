@@ -17,9 +17,8 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 
-from greedyrls import _draw_parts as parts
 from greedyrls import greedy_path, plots
-from greedyrls._stability import Stability
+from greedyrls.assess import Stability
 from greedyrls.plots import (
     plot_assessment,
     plot_coefficients,
@@ -28,6 +27,7 @@ from greedyrls.plots import (
     plot_stability_index,
     plot_surface,
 )
+from internals import draw_parts as parts
 from pictures import (
     COLUMN,
     HOSTILE,

@@ -20,13 +20,11 @@ from greedyrls import (
     StopReason,
     greedy_path,
 )
-from greedyrls._alphas import penalty_scale, refit_grid
-from greedyrls._fold_state import FoldState
-from greedyrls._samples import SampleSpace
-from greedyrls._surface import best_pair
+from internals import best_pair, penalty_scale, refit_grid
 from literal import nested_surface, restricted
 from penalties import ALPHAS, OUTER, SAME, diagonal, labels, numbers
 from problems import Case, fold_cases
+from traps import Traps, interrupted_at
 
 
 def literal_nested(
@@ -405,39 +403,24 @@ def test_many_folds_of_the_criterion_are_few_outer_folds() -> None:
 # Interrupts --------------------------------------------------------------------------------------
 
 
-def interrupt_at(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, call: int) -> None:
-    method, calls = getattr(owner, name), iter(range(1, 10_000))
-
-    def trapped(*args: Any, **kwargs: Any) -> Any:
-        if next(calls) == call:
-            raise KeyboardInterrupt
-        return method(*args, **kwargs)
-
-    monkeypatch.setattr(owner, name, trapped)
+INTERRUPTED = {"loo": "advance rows", 4: "add feature to folds"}
 
 
 @pytest.mark.parametrize("call", [1, 2, 5, 11, 14])
 @pytest.mark.parametrize("cv", ["loo", 4])
-def test_an_interrupt_in_outer_folds_is_the_callers(
-    cv: Any, call: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_in_outer_folds_is_the_callers(cv: Any, call: int, traps: Traps) -> None:
     X, y = numbers()
-    owner, name = (SampleSpace, "advance") if cv == "loo" else (FoldState, "add")
-    interrupt_at(monkeypatch, owner, name, call)
+    traps.interrupt(INTERRUPTED[cv], call)
     with pytest.raises(KeyboardInterrupt):
         greedy_path(X, y, 3, alpha=ALPHAS, cv=cv, alpha_cv=2)
 
 
 @pytest.mark.parametrize("cv", ["loo", 4])
-def test_an_interrupt_after_the_outer_folds_keeps_steps(
-    cv: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_after_the_outer_folds_keeps_steps(cv: Any) -> None:
     X, y = numbers()
     full = greedy_path(X, y, 3, alpha=ALPHAS, cv=cv, alpha_cv=2)
-    owner, name = (SampleSpace, "advance") if cv == "loo" else (FoldState, "add")
-    interrupt_at(monkeypatch, owner, name, 2 * 3 * 3 + 3)
-    path = greedy_path(X, y, 3, alpha=ALPHAS, cv=cv, alpha_cv=2)
-    monkeypatch.undo()
+    with interrupted_at(INTERRUPTED[cv], 2 * 3 * 3 + 3):
+        path = greedy_path(X, y, 3, alpha=ALPHAS, cv=cv, alpha_cv=2)
     assert path.stop_reason is StopReason.INTERRUPTED
     assert path.indices.tolist() == full.indices[:2].tolist()
     assert path.surface == full.surface
@@ -447,11 +430,9 @@ def test_an_interrupt_after_the_outer_folds_keeps_steps(
 
 @pytest.mark.parametrize("n_features", [4, "auto"])
 @pytest.mark.parametrize("call", [3, 6, 7])
-def test_an_interrupt_among_joint_paths_shows(
-    n_features: Any, call: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_among_joint_paths_shows(n_features: Any, call: int, traps: Traps) -> None:
     X, y = numbers()
-    interrupt_at(monkeypatch, SampleSpace, "advance", call)
+    traps.interrupt("advance rows", call)
     path = greedy_path(X, y, n_features, alpha=ALPHAS, alpha_rule="joint", patience=99)
     assert path.interrupted
     assert len(path.surface.alphas) <= len(ALPHAS)

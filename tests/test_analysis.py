@@ -12,20 +12,20 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, SelectionPath
-from greedyrls._analysis import (
+from greedyrls.assess import cross_validate_path, permutation_null, resample_path
+from internals import (
+    Column,
+    Prepared,
     Question,
     assess,
     choose,
     feature_names,
+    make_targets,
     model_curve,
     permute,
     provisional,
     resample,
 )
-from greedyrls._labels import make_targets
-from greedyrls._preparation import Prepared
-from greedyrls._table import Column
-from greedyrls.assess import cross_validate_path, permutation_null, resample_path
 from small_tables import numbers, plain_table, prepared_of, signal, texts
 
 SEED = 4

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
-import greedyrls._namespace as namespace
-import greedyrls._rounds as rounds
-import greedyrls._samples as samples
 from device_paths import assert_same_path, random_problem
 from greedyrls import extend_path, greedy_path
+from internals import Transfers
+from tuning import Tune
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
@@ -29,10 +28,10 @@ MAKERS: dict[str, Callable[[Array], Any]] = {"torch": torch.tensor, "strict": st
 
 
 @pytest.fixture(params=["host", "device"])
-def features(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def features(request: pytest.FixtureRequest, tune: Tune) -> str:
     """Where vectors of n features are: on the host if they are short."""
     if request.param == "device":
-        monkeypatch.setattr(samples, "DEVICE_FEATURES", 1)
+        tune(device_features=1)
     return str(request.param)
 
 
@@ -168,10 +167,8 @@ class Imitation:
 @pytest.mark.usefixtures("features")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("m", "n", "k"), [(300, 200, 30), (2000, 150, 40), (200, 90, 80)])
-def test_recorded_rounds(
-    m: int, n: int, k: int, weighted: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rounds, "recorder_of", lambda place: Imitation)
+def test_recorded_rounds(m: int, n: int, k: int, weighted: bool, tune: Tune) -> None:
+    tune(round_recorder=Imitation)
     Imitation.made = 0
     rng = np.random.default_rng(m)
     X, y = random_problem(m, m, n)
@@ -187,9 +184,9 @@ def test_one_transfer_a_step() -> None:
     X = rng.standard_normal((5000, 300)) + 0.05 * y[:, None] * rng.standard_normal(300)
     counts = []
     for k in (10, 30):
-        before = namespace.Transfers.count
+        before = Transfers.count
         path = greedy_path(torch.tensor(X), y, k)
-        counts.append(namespace.Transfers.count - before)
+        counts.append(Transfers.count - before)
     # A transfer a step, one for each pass, and now and then a second round.
     assert counts[1] - counts[0] <= 1.5 * 20 + path.counters.passes
 

@@ -31,12 +31,12 @@ from assess_twin import (
     numbers,
 )
 from conftest import EXAMPLES
-from greedyrls import _procedure, _select
-from greedyrls._problem import make_problem
-from greedyrls._random_sets import random_orders
 from greedyrls.assess import (
     cross_validate_path,
 )
+from internals import make_problem, random_orders
+from traps import trapped
+from tuning import Tune
 
 IDS = np.array([0, 1, 2, 1, 0, -1, 2, 0, 1, 2, -1] * 2)
 SHUFFLED = KFold(3, shuffle=True, random_state=4)
@@ -126,10 +126,10 @@ def test_classes_as_text(name: str) -> None:
     [(2, 7, {}), (3, 12, {}), (2, 18, {"inner_cv": 3, "refit_alpha": "same"})],
 )
 def test_the_loss_is_chosen_in_each_fold(
-    classes: int, seed: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    classes: int, seed: int, options: dict[str, Any], tune: Tune
 ) -> None:
     """Where the penalty is chosen, too, a classification may go by wrong classes."""
-    monkeypatch.setattr(_select, "_SAMPLES", 0)  # so few samples would never change it
+    tune(loss_choice_samples=0)  # so few samples would never change it
     X, y = labels(30, classes=classes, seed=seed)
     question = Question(X, y, 2, options | {"alpha": ALPHAS}, is_classification=True)
     splits = list(StratifiedKFold(3).split(X, y))
@@ -294,7 +294,7 @@ GROUPED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", GROUPED)
-def test_groups_stay_together(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_stay_together(name: str) -> None:
     is_classification = name == "grid of two classes"
     X, y = labels() if is_classification else numbers()
     groups = np.array(list("abcdefgh"))[np.random.default_rng(2).permutation(len(y)) % 8]
@@ -304,7 +304,7 @@ def test_groups_stay_together(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     splits = list(GroupKFold(3).split(X, y, groups))
     seen: list[set[str]] = []
 
-    def spy(problem: Any, plan: Any, request: Any, data: Any = None) -> Any:
+    def spy(select: Any, problem: Any, plan: Any, request: Any, data: Any = None) -> Any:
         rows = [np.flatnonzero((row == X).all(axis=1))[0] for row in np.asarray(problem.X)]
         own = groups[rows]
         counted = problem.has_weight
@@ -314,11 +314,10 @@ def test_groups_stay_together(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
             for split in () if folds is None else folds.splits:
                 train, test = split.train[counted[split.train]], split.test[counted[split.test]]
                 assert not set(own[train]) & set(own[test])
-        return real(problem, plan, request, data)
+        return select(problem, plan, request, data)
 
-    real = _procedure.select
-    with monkeypatch.context() as patch:
-        patch.setattr(_procedure, "select", spy)
+    with trapped() as traps:
+        traps.around("select in a fold", spy)
         question = Question(X, y, 2, options, is_classification)
         question.assess(3, n_random=0)
     for (_, test), trained in zip(splits, seen, strict=True):

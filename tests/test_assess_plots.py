@@ -19,8 +19,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes
 
 from greedyrls import greedy_path
-from greedyrls._stability import Stability
-from greedyrls.assess import cross_validate_path, permutation_null, resample_path
+from greedyrls.assess import Stability, cross_validate_path, permutation_null, resample_path
 from greedyrls.plots import plot_assessment, plot_path, plot_stability, plot_stability_index
 from pictures import (
     COLUMN,

@@ -17,7 +17,6 @@ from assess_twin import (
     largest,
     numbers,
 )
-from greedyrls._samples import SampleSpace
 from greedyrls.assess import (
     PathAssessment,
     cross_validate_path,
@@ -25,6 +24,7 @@ from greedyrls.assess import (
     resample_path,
 )
 from problems import two_classes
+from traps import Traps
 
 IDS = np.array([0, 1, 2, 1, 0, -1, 2, 0, 1, 2, -1] * 2)
 
@@ -199,17 +199,10 @@ def test_searches_that_end_early_leave_gaps() -> None:
     assert np.isfinite(found.estimate).all()
 
 
-def test_an_interrupt_is_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_the_callers(traps: Traps) -> None:
     """Half of a selection is no selection: nothing is returned."""
     X, y = numbers()
-    advance, calls = SampleSpace.advance, iter(range(100))
-
-    def trapped(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if next(calls) == 4:
-            raise KeyboardInterrupt
-        return advance(self, *args, **kwargs)
-
-    monkeypatch.setattr(SampleSpace, "advance", trapped)
+    traps.interrupt("advance rows", 5)
     with pytest.raises(KeyboardInterrupt):
         cross_validate_path(X, y, 3, cv=3, alpha=1.0)
 
@@ -233,18 +226,12 @@ def test_processes_change_nothing() -> None:
     assert_array_equal(np.array(drawn.selections), np.array(again.selections))
 
 
-def test_folds_share_their_gram_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folds_share_their_gram_columns(traps: Traps) -> None:
     """X is multiplied once for each feature of interest, not once for each fold."""
     X, y = two_classes(200, 30, signal=0.3)
-    columns: list[int] = []
-    products = SampleSpace.products
-
-    def counted(self: Any, indices: Any, new_anchor: bool = False) -> Any:
-        columns.extend(indices)
-        return products(self, indices, new_anchor)
-
-    monkeypatch.setattr(SampleSpace, "products", counted)
+    calls = traps.watch("multiply columns")
     cross_validate_path(X, y, 10, cv=10, alpha=1.0, n_random=0)
+    columns = [index for _, indices, *_ in calls for index in indices]
     assert len(columns) == len(set(columns)) <= 30
 
 

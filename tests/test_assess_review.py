@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GroupKFold, RepeatedKFold
 
 from greedyrls import greedy_path
-from greedyrls._draws import draw_order
 from greedyrls.assess import (
     Stability,
     cross_validate_path,
@@ -20,6 +19,7 @@ from greedyrls.assess import (
     permutation_null,
     resample_path,
 )
+from internals import draw_order
 from pictures import make_assessment
 
 

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from greedyrls import StopReason, greedy_path
-from greedyrls import _cautions as cautions
 from greedyrls.assess import (
     PathAssessment,
     PermutationNull,
@@ -18,6 +17,7 @@ from greedyrls.assess import (
     cross_validate_path,
     path_warnings,
 )
+from internals import cautions
 
 
 def curve(*values: float) -> Any:

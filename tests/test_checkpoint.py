@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import greedyrls._checkpoint as room
 from checkpoints import SEARCHES, Search, assert_same, assert_same_steps
 from greedyrls import SelectionPath, Step, StopReason, greedy_path
-from greedyrls._checkpoint import Checkpoint
-from greedyrls._nested import _OuterFold
 from greedyrls.files import open_npy
+from internals import checkpoint as room
+from traps import Traps, interrupt, interrupted_at, trapped
 
 PLAIN = [name for name, search in SEARCHES.items() if search.estimator is None]
 NESTED = ["nested", "nested size", "classifier"]
@@ -80,21 +79,18 @@ def test_interrupted_after_every_step(name: str, file: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NESTED)
-def test_interrupted_in_every_outer_fold(
-    name: str, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_in_every_outer_fold(name: str, file: Path, traps: Traps) -> None:
     search = SEARCHES[name]
     whole = search.run()
     begun: list[int] = []
-    begin = _OuterFold.__init__
 
-    def trapped(self: Any, *args: Any) -> None:
+    def cut_off(begin: Any, *args: Any) -> None:
         begun.append(len(begun))
         if len(begun) % 2 == 0:  # one fold is made, then the next is cut off
             raise KeyboardInterrupt
-        begin(self, *args)
+        begin(*args)
 
-    monkeypatch.setattr(_OuterFold, "__init__", trapped)
+    traps.around("begin outer fold", cut_off)
     path = None
     while path is None:
         try:
@@ -105,37 +101,25 @@ def test_interrupted_in_every_outer_fold(
     assert_same(path, whole)
 
 
-def test_penalties_are_those_of_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_penalties_are_those_of_the_file(file: Path, traps: Traps) -> None:
     # With other threads a sum may end in another digit; the penalties must not.
     search = SEARCHES["nested size"]
     whole = search.run()
-
-    def interrupt(*args: Any) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(_OuterFold, "__init__", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            search.run(file)
-    monkeypatch.setattr("greedyrls._select.problem_scale", interrupt)
+    with interrupted_at("begin outer fold", 1), pytest.raises(KeyboardInterrupt):
+        search.run(file)
+    traps.replace("scale penalties", interrupt)
     path = search.run(file)
     assert path.surface is not None
     assert whole.surface is not None
     assert path.surface.alphas.tolist() == whole.surface.alphas.tolist()
 
 
-def test_the_loss_with_all_features_is_not_made_again(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_loss_with_all_features_is_not_made_again(file: Path, traps: Traps) -> None:
     search = SEARCHES["all features"]
     whole = search.run()
-    assert search.run(file, callback=_interrupt).interrupted
-    monkeypatch.setattr("greedyrls._select.all_features_losses", _interrupt)
+    assert search.run(file, callback=interrupt).interrupted
+    traps.replace("fit all features", interrupt)
     assert_same(search.run(file), whole)
-
-
-def _interrupt(*args: Any) -> None:
-    raise KeyboardInterrupt
 
 
 class _Killer:
@@ -312,7 +296,7 @@ def test_a_callback_that_says_stop_has_ended_the_search(file: Path) -> None:
     search = SEARCHES["leave-one-out"]
     path = search.run(file, callback=lambda step: step.index == 2)
     assert path.stop_reason is StopReason.CALLBACK
-    again = search.run(file, callback=_interrupt)
+    again = search.run(file, callback=interrupt)
     assert again == path
 
 
@@ -330,26 +314,22 @@ def test_a_callback_killed_before_its_answer_is_asked_again(file: Path) -> None:
     assert_same(path, search.run(callback=lambda step: step.index == 2))
 
 
-def test_stopped_by_the_callback_but_not_finished(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopped_by_the_callback_but_not_finished(file: Path) -> None:
     search = SEARCHES["leave-one-out"]
-    with monkeypatch.context() as patched:
-        patched.setattr(Checkpoint, "finish", lambda self, path: None)
+    with trapped() as traps:
+        traps.replace("finish checkpoint", lambda self, path: None)
         path = search.run(file, callback=lambda step: step.index == 2)
-    again = search.run(file, callback=_interrupt)
+    again = search.run(file, callback=interrupt)
     assert_same(again, path)
 
 
 @pytest.mark.parametrize("name", ["patience", "size", "all", "leave-one-out"])
-def test_killed_between_the_last_step_and_the_end(
-    name: str, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_between_the_last_step_and_the_end(name: str, file: Path) -> None:
     search = SEARCHES[name]
-    with monkeypatch.context() as patched:
-        patched.setattr(Checkpoint, "finish", lambda self, path: None)
+    with trapped() as traps:
+        traps.replace("finish checkpoint", lambda self, path: None)
         path = search.run(file)
-    again = search.run(file, callback=_interrupt)
+    again = search.run(file, callback=interrupt)
     assert_same(again, path)
     assert again.steps == path.steps
     assert document(file)["path"] is not None
@@ -388,7 +368,7 @@ def test_more_features_continue_a_shorter_path(name: str, file: Path) -> None:
 def test_ways_to_compute_the_same_do_not_matter(file: Path) -> None:
     search = SEARCHES["bounded"]
     X, y = search.X, search.y
-    path = greedy_path(X, y, 8, search="bounded", checkpoint=file, callback=_interrupt)
+    path = greedy_path(X, y, 8, search="bounded", checkpoint=file, callback=interrupt)
     assert len(path) == 1
     apart = np.repeat(np.asfortranarray(X), 2, axis=0)[::2]
     others: dict[str, Any] = {"search": "exhaustive", "block_rows": 13, "n_jobs": 2}
@@ -402,7 +382,7 @@ def test_in_a_file_or_in_memory(cv: Any, file: Path) -> None:
     stored = open_npy(file.with_name("X.npy"), memory_limit="100MB")
     whole = greedy_path(X, y, 8, cv=cv)
     for data in (X, stored, X, stored, stored):
-        assert greedy_path(data, y, 8, cv=cv, checkpoint=file, callback=_interrupt).interrupted
+        assert greedy_path(data, y, 8, cv=cv, checkpoint=file, callback=interrupt).interrupted
     assert len(document(file)["searches"][0]["steps"]) == 5
     assert_same(greedy_path(stored, y, 8, cv=cv, checkpoint=file), whole)
 

@@ -16,9 +16,9 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-import greedyrls._checkpoint as room
 from checkpoints import SEARCHES, Search, assert_same, largest_error
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
+from internals import checkpoint as room
 from json_damage import DAMAGE, damaged, places
 
 BASE = SEARCHES["leave-one-out"]

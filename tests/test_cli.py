@@ -15,10 +15,8 @@ from sklearn.datasets import dump_svmlight_file
 
 from command_line import ASIDE, OTHERS, QUICK, CommandLine, path_of, select_arguments
 from greedyrls import SelectionResult
-from greedyrls._analysis import Question, choose
-from greedyrls._preparation import Roles, prepare
-from greedyrls._read import read_table
 from greedyrls.assess import PathAssessment
+from internals import Question, Roles, choose, prepare, read_table
 from small_tables import measured, write_csv
 from table_files import write
 

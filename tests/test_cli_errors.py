@@ -12,6 +12,7 @@ import pytest
 from command_line import QUICK, CommandLine, select_arguments
 from greedyrls.cli import main
 from small_tables import measured, write_csv
+from traps import Traps
 
 
 @pytest.fixture
@@ -327,11 +328,11 @@ def test_the_command_line_without_its_packages(
 # Trouble inside.
 
 
-def test_out_of_memory(cli: CommandLine, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_memory(cli: CommandLine, data: Path, traps: Traps) -> None:
     def exhausted(*_: Any) -> None:
         raise MemoryError("Unable to allocate 1.2 TiB")
 
-    monkeypatch.setattr("greedyrls.cli._select.choose", exhausted)
+    traps.replace("choose features", exhausted)
     message = cli.refusal("select", *select_arguments(data, "y", *QUICK))
     assert "Out of memory: Unable to allocate 1.2 TiB" in message
     assert "--drop" in message
@@ -345,21 +346,15 @@ def test_tracebacks_are_there_for_those_who_ask(
         cli("select", data, "-t", "nosuch")
 
 
-def test_warnings_of_the_engine_are_one_line(
-    cli: CommandLine, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_warnings_of_the_engine_are_one_line(cli: CommandLine, data: Path, traps: Traps) -> None:
     import warnings
 
-    from greedyrls.cli import _select
-
-    original = _select.choose
-
-    def warned(*given: Any) -> Any:
+    def warned(choose: Any, *given: Any) -> Any:
         warnings.simplefilter("always")
         warnings.warn("Mind\nthe gap \x1b[31m.", RuntimeWarning, stacklevel=2)
-        return original(*given)
+        return choose(*given)
 
-    monkeypatch.setattr(_select, "choose", warned)
+    traps.around("choose features", warned)
     ended = cli("select", *select_arguments(data, "y", *QUICK))
     assert ended.code == 0
     assert ended.err == "greedyrls: warning: Mind the gap \\x1b[31m.\n"

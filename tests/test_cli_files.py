@@ -17,9 +17,10 @@ from numpy.testing import assert_allclose
 
 from command_line import QUICK, CommandLine, select_arguments
 from greedyrls import LinearModel, SelectionResult
-from greedyrls._read import read_table
 from greedyrls.assess import PathAssessment
+from internals import read_table
 from small_tables import measured, write_csv
+from traps import Traps
 
 WRITTEN = ["model.json", "path.csv", "path.png", "report.html", "result.json"]
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -38,7 +39,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def made(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Results of a selection for each target, by target."""
-    from greedyrls.cli._run import run
+    from internals import run
 
     folder = tmp_path_factory.mktemp("made")
     for target in ("y", "outcome", "grade"):
@@ -318,13 +319,10 @@ def test_files_of_an_assessment(cli: CommandLine, data: Path, tmp_path: Path) ->
 # Data that come along, and speed.
 
 
-def test_the_demo(cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo(cli: CommandLine, tmp_path: Path, traps: Traps) -> None:
     asked: list[list[str]] = []
-    from greedyrls.cli import _select
-
-    original = _select.resample
-    monkeypatch.setattr(_select, "resample", lambda *given: original(*given[:3], 3))
-    monkeypatch.setattr(_select, "assess", lambda *given: asked.append(list(given)))
+    traps.around("resample", lambda resample, *given: resample(*given[:3], 3))
+    traps.replace("assess", lambda *given: asked.append(list(given)))
     out = tmp_path / "demo"
     shown = cli.fine("demo", "--out", out)
     assert sorted(file.name for file in out.iterdir()) == sorted([*WRITTEN, "diabetes.csv"])

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -23,10 +22,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from command_line import QUICK, CommandLine, environment_here, select_arguments
 from greedyrls import LinearModel, SelectionResult, StopReason, greedy_path
-from greedyrls._preparation import Roles, prepare
-from greedyrls._read import read_table
-from greedyrls.cli import _select
+from internals import Roles, prepare, read_table
 from small_tables import measured, write_csv
+from traps import Traps, interrupted_at
 
 WRITTEN = ["model.json", "path.csv", "path.png", "report.html", "result.json"]
 
@@ -41,20 +39,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_csv(tmp_path_factory.mktemp("data") / "data.csv", measured())
 
 
-def interrupted_at(monkeypatch: pytest.MonkeyPatch, name: str, call: int = 1) -> Callable[[], int]:
-    """Ctrl-C at the n-th call of a function of select; tells how often it was called."""
-    original, calls = getattr(_select, name), [0]
-
-    def trapped(*given: Any) -> Any:
-        calls[0] += 1
-        if calls[0] == call:
-            raise KeyboardInterrupt
-        return original(*given)
-
-    monkeypatch.setattr(_select, name, trapped)
-    return lambda: calls[0]
-
-
 def kept(out: Path) -> SelectionResult:
     """The result in a folder, which has all the files."""
     assert sorted(file.name for file in out.iterdir()) == WRITTEN
@@ -65,25 +49,22 @@ def kept(out: Path) -> SelectionResult:
     return result
 
 
-def test_before_anything_was_chosen(
-    cli: CommandLine, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_before_anything_was_chosen(cli: CommandLine, data: Path, tmp_path: Path) -> None:
     for options in (["--alpha", "1"], []):
-        interrupted_at(monkeypatch, "choose")
         out = tmp_path / "out"
-        ended = cli("select", *select_arguments(data, "y", "-k", "2", *options, "--out", out))
+        with interrupted_at("choose features", 1):
+            ended = cli("select", *select_arguments(data, "y", "-k", "2", *options, "--out", out))
         assert (ended.code, ended.out) == (130, "")
         assert ended.err.startswith("greedyrls: interrupted before the first feature was chosen")
         assert ended.err.count("\n") == 1
         assert list(out.iterdir()) == []
-        monkeypatch.undo()
 
 
 def test_while_the_penalty_is_chosen(
-    cli: CommandLine, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: CommandLine, data: Path, tmp_path: Path, traps: Traps
 ) -> None:
     """A path with a middling penalty is kept, and said to be one."""
-    interrupted_at(monkeypatch, "choose", 2)
+    traps.interrupt("choose features", 2)
     out = tmp_path / "out"
     arguments = select_arguments(data, "y", "-k", "3", "--alpha", "9,1,4", "--assess", "--out", out)
     ended = cli("select", *arguments)
@@ -98,16 +79,13 @@ def test_while_the_penalty_is_chosen(
     assert "interrupted" in ended.out
 
 
-def test_while_there_is_only_a_middling_penalty(
-    cli: CommandLine, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_while_there_is_only_a_middling_penalty(cli: CommandLine, data: Path, traps: Traps) -> None:
     """The first search is cut short: neither its penalty nor its length is what was asked."""
-    original = _select.choose
 
-    def cut(*given: Any) -> Any:
-        return replace(original(*given).truncated(2), stop_reason=StopReason.INTERRUPTED)
+    def cut(choose: Any, *given: Any) -> Any:
+        return replace(choose(*given).truncated(2), stop_reason=StopReason.INTERRUPTED)
 
-    monkeypatch.setattr(_select, "choose", cut)
+    traps.around("choose features", cut)
     ended = cli("select", *select_arguments(data, "y", "-k", "4", "--alpha", "9,1,4", "--json"))
     assert ended.code == 130
     result = SelectionResult.from_json(ended.out)
@@ -120,7 +98,7 @@ def test_while_there_is_only_a_middling_penalty(
 @pytest.mark.parametrize(
     ("stage", "there"),
     [
-        ("model_curve", ()),
+        ("compute the curve of models", ()),
         ("assess", ("model_curve",)),
         ("resample", ("model_curve", "assessment")),
         ("permute", ("model_curve", "assessment", "stability")),
@@ -132,9 +110,9 @@ def test_while_it_is_assessed(
     cli: CommandLine,
     data: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    traps: Traps,
 ) -> None:
-    interrupted_at(monkeypatch, stage)
+    traps.interrupt(stage, 1)
     out = tmp_path / "out"
     arguments = select_arguments(data, "y", "-k", "2", "--alpha", "1,2", "--out", out)
     extras = ["--assess", "--folds", "2", "--resamples", "2", "--permutations", "2"]
@@ -152,34 +130,27 @@ def test_while_it_is_assessed(
     assert "Warning: Interrupted: " in ended.out
 
 
-def test_without_a_folder_and_for_scripts(
-    cli: CommandLine, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    interrupted_at(monkeypatch, "assess")
+def test_without_a_folder_and_for_scripts(cli: CommandLine, data: Path, traps: Traps) -> None:
+    traps.interrupt("assess", 1)
     arguments = select_arguments(data, "y", *QUICK, "--assess", "--json")
     ended = cli("select", *arguments)
     assert ended.code == 130
     assert ended.err == "greedyrls: interrupted; nothing was written.\n"
     assert SelectionResult.from_json(ended.out).missing is not None
-    monkeypatch.undo()
-    interrupted_at(monkeypatch, "assess")
+    traps.interrupt("assess", 1)
     ended = cli("select", *arguments[:-1], "--quiet")
     assert (ended.code, ended.out) == (130, "")
 
 
 @pytest.mark.parametrize("command", ["select", "assess", "predict"])
 def test_while_the_file_is_read(
-    command: str, cli: CommandLine, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, cli: CommandLine, data: Path, tmp_path: Path, traps: Traps
 ) -> None:
     result = cli.result(*select_arguments(data, "y", *QUICK))
     model = tmp_path / "model.json"
     model.write_text(result.model().to_json())
 
-    def stop(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
-    for module in ("_job", "_predict"):
-        monkeypatch.setattr(f"greedyrls.cli.{module}.read_table", stop)
+    traps.interrupt("read table", 1)
     own = [model, data] if command == "predict" else select_arguments(data, "y", *QUICK)
     ended = cli(command, *own)
     assert (ended.code, ended.out) == (130, "")
@@ -187,17 +158,12 @@ def test_while_the_file_is_read(
 
 
 def test_a_penalty_that_cannot_be_tried_first_does_no_harm(
-    cli: CommandLine, data: Path, monkeypatch: pytest.MonkeyPatch
+    cli: CommandLine, data: Path, traps: Traps
 ) -> None:
-    original, calls = _select.choose, [0]
+    def fail() -> None:
+        raise ValueError("The penalty alpha is lost in the rounding of the data.")
 
-    def first_fails(*given: Any) -> Any:
-        calls[0] += 1
-        if calls[0] == 1:
-            raise ValueError("The penalty alpha is lost in the rounding of the data.")
-        return original(*given)
-
-    monkeypatch.setattr(_select, "choose", first_fails)
+    traps.at("choose features", 1, fail)
     assert cli.result(*select_arguments(data, "y", "-k", "2", "--alpha", "1,2")).size == 2
 
 

@@ -15,8 +15,7 @@ from numpy.testing import assert_allclose
 
 from command_line import QUICK, CommandLine, select_arguments
 from greedyrls import LinearModel, SelectionResult
-from greedyrls._read import read_table
-from greedyrls.cli._run import run
+from internals import read_table, run
 from small_tables import measured, write_csv
 
 

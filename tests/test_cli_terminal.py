@@ -23,9 +23,9 @@ from command_line import (
     select_arguments,
 )
 from greedyrls import LinearModel, SelectionResult, __version__
-from greedyrls._linear_model import InputColumn, Term
-from greedyrls.cli._run import run
+from internals import InputColumn, Term, run
 from small_tables import measured, write_csv
+from tuning import Tune
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="terminals and pipes of Unix")
 
@@ -81,9 +81,9 @@ def test_a_terminal_shows_signs_of_life_and_a_table(data: Path) -> None:
 
 
 def test_bars_are_for_people_at_a_terminal(
-    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    data: Path, monkeypatch: pytest.MonkeyPatch, tune: Tune, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("greedyrls._progress._DELAY_SECONDS", 0.0)
+    tune(progress_delay_seconds=0.0)
     arguments = [*map(str, select_arguments(data, "y", "-k", "2", "--alpha", "1,2"))]
     arguments += ["--assess", "--folds", "2", "--resamples", "2", "--permutations", "2"]
     shown = {}
@@ -221,8 +221,10 @@ def test_names_of_files_that_are_no_text(data: Path, tmp_path: Path) -> None:
 
 def test_help_loads_next_to_nothing() -> None:
     code = (
-        "import sys\nfrom greedyrls.cli._run import run\n"
-        "for given in (['--help'], ['select', '--help'], ['--version'], []): run(given)\n"
+        "import sys\nfrom greedyrls.cli import main\n"
+        "for given in (['--help'], ['select', '--help'], ['--version'], []):\n"
+        "    try: main(given)\n"
+        "    except SystemExit: pass\n"
         "print(*sys.modules, file=sys.stderr)"
     )
     ended = as_process("-c", code, command=(sys.executable,))

@@ -18,11 +18,11 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedyrls import GreedyRLSClassifier, SelectionPath, greedy_path
-from greedyrls import _draw_coefficients as coefficients
-from greedyrls._size import SizeChoice
+from greedyrls import GreedyRLSClassifier, SelectionPath, SizeChoice, greedy_path
 from greedyrls.plots import plot_coefficients
+from internals import draw_coefficients as coefficients
 from pictures import COLUMN, curve, drawn, legend, make_path
+from tuning import Tune
 
 
 @pytest.fixture(autouse=True)
@@ -177,8 +177,8 @@ def test_one_feature_has_one_point() -> None:
     assert ax.get_xticks().tolist() == [1]
 
 
-def test_a_long_path_is_drawn_at_some_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coefficients, "_MOST_SIZES", 4)
+def test_a_long_path_is_drawn_at_some_sizes(tune: Tune) -> None:
+    tune(drawn_sizes=4)
     path = make_path(10)
     ax = plot_coefficients(path, standardized=False)
     for place, (sizes, values) in enumerate(profiles(ax)):

@@ -22,7 +22,12 @@ WAYS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("loss", "cv", "is_weighted"),
-    [("squared", "loo", True), ("squared", 3, False), ("absolute", "loo", False), ("absolute", 3, True)],
+    [
+        ("squared", "loo", True),
+        ("squared", 3, False),
+        ("absolute", "loo", False),
+        ("absolute", 3, True),
+    ],
 )
 def test_the_same_answer(way: Any, loss: str, cv: Any, is_weighted: bool) -> None:
     X, y, weights = problem()

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import greedyrls._estimator_base as estimator_base
 from device_paths import random_problem
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
-from greedyrls._namespace import numpy_of
+from internals import numpy_of
+from tuning import Tune
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
@@ -134,12 +134,10 @@ CHOSEN: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("options", CHOSEN, ids=str)
-def test_what_is_chosen_is_chosen_on_the_device(
-    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_chosen_is_chosen_on_the_device(options: dict[str, Any], tune: Tune) -> None:
     X, y = random_problem(5, 60, 10)
     other = GreedyRLSRegressor(3, **options).fit(X, y)
-    monkeypatch.setattr(estimator_base, "is_in_host_memory", lambda X: False)
+    tune(in_host_memory=False)
     model = GreedyRLSRegressor(3, **options).fit(torch.tensor(X), torch.tensor(y))
     np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-7, atol=1e-10)
     labels = np.array(["no", "yes"])[(y > np.median(y)).astype(int)]
@@ -155,14 +153,14 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_what_is_not_there_yet(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_there_yet(options: dict[str, Any], tune: Tune) -> None:
     X, y = random_problem(5, 60, 10)
     other = GreedyRLSRegressor(3, **options).fit(X, y)
     # In host memory NumPy computes it.
     model = GreedyRLSRegressor(3, **options).fit(torch.tensor(X), torch.tensor(y))
     np.testing.assert_allclose(model.coef_, other.coef_)
     given = torch.tensor(X)
-    monkeypatch.setattr(estimator_base, "is_in_host_memory", lambda X: False)
+    tune(in_host_memory=False)
     with pytest.raises(ValueError, match=r"on a device yet; .*X\.cpu\(\)\.numpy\(\)"):
         GreedyRLSRegressor(3, **options).fit(given, torch.tensor(y))
 

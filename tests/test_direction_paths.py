@@ -17,12 +17,12 @@ from greedyrls import (
     GreedyRLSRegressor,
     SelectionPath,
     Step,
-    _backward,
     extend_path,
     greedy_path,
 )
 from literal import criterion
 from problems import named_problems, two_classes
+from tuning import Tune
 
 DIRECTIONS: list[Any] = ["backward", "floating", "foba", "swap"]
 
@@ -284,7 +284,7 @@ def test_what_is_refused(direction: Any, tmp_path: Path) -> None:
         greedy_path(torch.asarray(X), torch.asarray(y), 3, direction=direction)
 
 
-def test_what_backward_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_backward_refuses(tune: Tune) -> None:
     X, y = proxies(60, 18)
     each: list[dict[str, Any]] = [{"patience": 3}, {"tol": 0.1}]
     for options in each:
@@ -295,7 +295,7 @@ def test_what_backward_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     square = rng.standard_normal((20, 19))
     with pytest.raises(ValueError, match=r"alpha is lost .* Use a larger alpha"):
         greedy_path(square, square[:, 0] * 1.5, 3, alpha=1e-13, direction="backward")
-    monkeypatch.setattr(_backward, "physical_bytes", lambda: 1000.0)
+    tune(physical_bytes=1000.0)
     with pytest.raises(MemoryError, match=r"18 features of 60 samples .*cv='loo'"):
         greedy_path(X, y, 3, direction="backward", cv=3)
     with pytest.raises(MemoryError, match="direction='forward'"):

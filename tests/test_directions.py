@@ -13,11 +13,7 @@ from numpy.testing import assert_allclose
 
 from conftest import EXAMPLES
 from greedyrls import SelectionPath, Step, greedy_path
-from greedyrls._backward import BackwardState
-from greedyrls._cluster_folds import ClusterFolds
-from greedyrls._plan import make_plan
-from greedyrls._problem import make_problem
-from greedyrls._removals import choose_removal
+from internals import BackwardState, ClusterFolds, choose_removal, make_plan, make_problem
 from literal_directions import (
     Move,
     Search,

@@ -10,15 +10,23 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
-from greedyrls import _columns, _kernels, _samples, _state, greedy_path
-from greedyrls._blocks import RowBlock
-from greedyrls._choice import tie_tolerances
-from greedyrls._criterion import LeaveOneOut, leverage_growth, lower_bounds
-from greedyrls._loo_data import LooData
-from greedyrls._problem import make_problem
-from greedyrls._search import forward, replay
-from greedyrls._state import SelectionState
+from greedyrls import greedy_path
+from internals import (
+    DRIFT_BOUND,
+    LeaveOneOut,
+    LooData,
+    RowBlock,
+    SelectionState,
+    forward,
+    kernels,
+    leverage_growth,
+    lower_bounds,
+    make_problem,
+    replay,
+    tie_tolerances,
+)
 from problems import Case, cases, two_classes
+from tuning import Tune
 
 
 def state_after(case: Case, features: list[int]) -> SelectionState:
@@ -161,7 +169,7 @@ def test_drift_over_500_steps() -> None:
     state = SelectionState(LooData(make_problem(X, y)), 1e-3, 500)
     for _ in forward(state, LeaveOneOut(), 500):
         pass
-    assert state.largest_drift < _state.DRIFT_BOUND
+    assert state.largest_drift < DRIFT_BOUND
     chosen = state.features.selected
     centred = X - X.mean(axis=0)
     A = centred[:, chosen].T @ centred[:, chosen] + 1e-3 * np.eye(500)
@@ -171,7 +179,7 @@ def test_drift_over_500_steps() -> None:
     assert state.statistics.r_r[0] == pytest.approx(residual @ residual, rel=1e-8)
 
 
-def test_a_drifted_feature_space_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drifted_feature_space_is_rebuilt(tune: Tune) -> None:
     X, y = two_classes(200, 40, seed=2)
     good = greedy_path(X, y, 12, search="bounded")
     state = SelectionState(LooData(make_problem(X, y)), 1.0, 12)
@@ -184,18 +192,17 @@ def test_a_drifted_feature_space_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> 
         pass
     assert state.rebuilds == 1
     assert state.features.selected == good.indices.tolist()
-    monkeypatch.setattr(_state, "DRIFT_BOUND", -1.0)  # rebuild at every step
+    tune(rebuild_every_step=True)
     path = greedy_path(X, y, 12, search="bounded")
     assert path.counters.rebuilds == 12
     assert path.indices.tolist() == good.indices.tolist()
     assert_allclose(path.losses, good.losses, rtol=1e-12)
 
 
-def test_chosen_columns_beyond_the_budget_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chosen_columns_beyond_the_budget_are_read_again(tune: Tune) -> None:
     X, y = two_classes(150, 30, seed=3)
     path = greedy_path(X, y, 30)
-    monkeypatch.setattr(_samples, "SPARE_BYTES", 0)
-    monkeypatch.setattr(_columns, "CHOSEN_SHARE", 0.1)
+    tune(spare_bytes=0, chosen_share=0.1)
     again = greedy_path(X, y, 30)
     assert path.indices.tolist() == again.indices.tolist()
     assert_allclose(path.losses, again.losses, rtol=1e-11)
@@ -203,18 +210,17 @@ def test_chosen_columns_beyond_the_budget_are_read_again(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("elements", [1, 64, 1000, 10**9])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_kernels_by_tiles(elements: int, order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_kernels, "TILE_ELEMENTS", elements)
-    monkeypatch.setattr(_kernels, "START_ELEMENTS", elements)
+def test_kernels_by_tiles(elements: int, order: Any, tune: Tune) -> None:
+    tune(tile_elements=elements, start_tile_elements=elements)
     rng = np.random.default_rng(0)
     X = np.asarray(rng.standard_normal((23, 17)), order=order).astype(np.float32, order=order)
     V, weights = rng.standard_normal((3, 23)), rng.random(23)
-    assert_allclose(_kernels.product(V, X), V @ X.astype(float), rtol=1e-12)
-    products, squares = _kernels.start_sums(V, X, weights)
+    assert_allclose(kernels.product(V, X), V @ X.astype(float), rtol=1e-12)
+    products, squares = kernels.start_sums(V, X, weights)
     assert_allclose(products, V @ X.astype(float), rtol=1e-12)
     assert_allclose(squares, weights @ X.astype(float) ** 2, rtol=1e-12)
     X[20, 3] = np.nan
-    assert _kernels.first_non_finite(X) == (20, 3)
+    assert kernels.first_non_finite(X) == (20, 3)
 
 
 @pytest.mark.parametrize(

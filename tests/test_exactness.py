@@ -12,8 +12,9 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneOut
 
 from conftest import EXAMPLES
-from greedyrls import SelectionPath, _state, greedy_path, reference
+from greedyrls import SelectionPath, greedy_path, reference
 from problems import Case, cases, named_problems
+from tuning import Tune
 
 # Losses of two exact algorithms differ by rounding; where two candidates are closer than this,
 # either is a right answer (a real tie, within 1e-10, must go to the lowest index).
@@ -99,9 +100,9 @@ def assert_pruned_is_exhaustive(case: Case) -> None:
 
 
 @pytest.fixture
-def spread_of_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def spread_of_few_rows(tune: Tune) -> None:
     """Bounds that are worth their while for many rows only, used for few."""
-    monkeypatch.setattr(_state, "_SPREAD_ROWS", 0)
+    tune(spread_rows=0)
 
 
 @pytest.mark.heavy

@@ -15,8 +15,8 @@ from sklearn.datasets import load_diabetes
 
 from exported import small_model
 from greedyrls import LinearModel, export, greedy_path
-from greedyrls._linear_model import InputColumn, Term
 from greedyrls.export import SUFFIXES, export_model, to_c, to_onnx, to_python, to_sql
+from internals import InputColumn, Term
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "export.md"
 WRITERS: dict[str, Any] = {"c": to_c, "python": to_python, "sql": to_sql, "onnx": to_onnx}

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 import exported
 from exported import Case, cases, small_model
 from greedyrls import LinearModel
-from greedyrls._linear_model import InputColumn, Term
 from greedyrls.export import to_c
+from internals import InputColumn, Term
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 needs_gxx = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")

@@ -13,8 +13,8 @@ from hypothesis import given
 import exported
 from exported import Case, Row, cases, small_model
 from greedyrls import LinearModel
-from greedyrls._linear_model import InputColumn, Term
 from greedyrls.export import to_onnx
+from internals import InputColumn, Term
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")

@@ -20,8 +20,8 @@ from hypothesis import given
 import exported
 from exported import Case, cases, small_model
 from greedyrls import LinearModel
-from greedyrls._linear_model import InputColumn, Term
 from greedyrls.export import to_python
+from internals import InputColumn, Term
 
 
 def module_of(model: LinearModel, **options: Any) -> Any:

@@ -14,8 +14,8 @@ from hypothesis import given
 import exported
 from exported import Case, Row, cases, small_model
 from greedyrls import LinearModel
-from greedyrls._linear_model import InputColumn, Term
 from greedyrls.export import to_sql
+from internals import InputColumn, Term
 
 
 def quoted(name: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from greedyrls import SelectionPath, Step, StopReason, extend_path, greedy_path
-from greedyrls._criterion import LeaveOneOut
+from traps import Traps
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -109,14 +109,12 @@ def test_names_are_not_lost_when_the_data_come_without() -> None:
     assert extend_path(path, X, y, 6).names() == greedy_path(frame, y, 6).names()
 
 
-def test_the_known_part_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_known_part_is_not_searched_again(traps: Traps) -> None:
     rng = np.random.default_rng(4)
     X = rng.standard_normal((1500, 40))
     y = X[:, :25] @ rng.random(25) + rng.standard_normal(1500)
     path = greedy_path(X, y, 20)
-    choices = []
-    choose = LeaveOneOut.choose
-    monkeypatch.setattr(LeaveOneOut, "choose", lambda *args: (choices.append(1), choose(*args))[1])
+    choices = traps.watch("choose by leave-one-out")
     same = extend_path(path, X, y, 20)
     assert not choices
     assert same.counters.exact_evaluations - path.counters.exact_evaluations <= 20

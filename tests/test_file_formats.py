@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, files, greedy_path
-from greedyrls import _svmlight as svmlight
+from tuning import Tune
 
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -125,11 +125,8 @@ def sparse_table() -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("settings", [{}, {"cv": 3}, {"loss": "absolute"}], ids=str)
-def test_svmlight(
-    settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(svmlight, "_TEXT", 700)
-    monkeypatch.setattr(svmlight, "_VALUES", 100)
+def test_svmlight(settings: dict[str, Any], tmp_path: Path, tune: Tune) -> None:
+    tune(svmlight_text_bytes=700, svmlight_values=100)
     X, y = sparse_table()
     dump_svmlight_file(X, y, str(tmp_path / "data.txt"), zero_based=False)
     files.convert_svmlight(tmp_path / "data.txt", tmp_path / "arrays")
@@ -138,7 +135,7 @@ def test_svmlight(
     np.testing.assert_allclose(data.to_scipy().toarray(), X)
     np.testing.assert_allclose(data.matrix().by_rows.toarray(), X)
     for weights, piece in ((None, 150), (np.arange(M), 150), (None, 1 << 20)):
-        monkeypatch.setattr("greedyrls._sparse._VALUES", piece)
+        tune(sparse_values=piece)
         own = np.ones(M) if weights is None else weights
         np.testing.assert_allclose(data.matrix().squares(weights), own @ X**2)
     for array in (data.to_scipy().data, data.to_scipy().indices):

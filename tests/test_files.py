@@ -13,8 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, extend_path, files, greedy_path
-from greedyrls._file_columns import KeptColumns
-from greedyrls._file_memory import check_limit
+from internals import KeptColumns, check_limit
+from traps import Traps
+from tuning import Tune, tuned
 
 Data = tuple[NDArray[Any], NDArray[Any]]
 K = 6
@@ -22,10 +23,9 @@ LIMITS = (1_500_000, "3MB", "1GB")
 
 
 @pytest.fixture(autouse=True)
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_chunks(tune: Tune) -> None:
     """Many chunks also of a small file."""
-    monkeypatch.setattr("greedyrls._file_memory._SMALLEST_CHUNK", 1000)
-    monkeypatch.setattr("greedyrls._file_memory._LARGEST_CHUNK", 9000)
+    tune(smallest_file_chunk=1000, largest_file_chunk=9000)
 
 
 def data(m: int = 240, n: int = 30, dtype: Any = np.float64, seed: int = 0) -> Data:
@@ -138,22 +138,13 @@ def test_few_passes(tmp_path: Path) -> None:
     assert_same(path, greedy_path(X, y, 30))
 
 
-def test_passes_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from greedyrls._file_sources import ArraySource
-
+def test_passes_are_those_of_the_file(tmp_path: Path, traps: Traps) -> None:
     X, y = data()
-    rows_read: list[int] = []
-    fill = ArraySource.fill
-
-    def counted(self: ArraySource, rows: NDArray[Any], start: int) -> None:
-        rows_read.append(len(rows))
-        fill(self, rows, start)
-
-    monkeypatch.setattr(ArraySource, "fill", counted)
+    reads = traps.watch("read rows of a file")
     for settings in ({}, {"loss": "absolute"}, {"alpha": [0.1, 10.0], "alpha_cv": 3}):
-        rows_read.clear()
+        reads.clear()
         path = greedy_path(mapped(tmp_path, X), y, K, memory_limit="2MB", **settings)
-        assert path.counters.passes * len(X) == sum(rows_read)
+        assert path.counters.passes * len(X) == sum(len(rows) for _, rows, _ in reads)
 
 
 @pytest.mark.parametrize("rule", ["nested", "joint"])
@@ -193,12 +184,12 @@ def test_threads_and_blocks(tmp_path: Path) -> None:
         assert_same(found, expected)
 
 
-def test_a_large_map_is_a_file_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_map_is_a_file_by_itself(tmp_path: Path, tune: Tune) -> None:
     X, y = data()
-    monkeypatch.setattr("greedyrls._files.default_limit", lambda: 20_000)
+    tune(file_memory_limit=20_000)
     with pytest.raises(ValueError, match="needs at least"):
         greedy_path(mapped(tmp_path, X), y, K)
-    monkeypatch.setattr("greedyrls._files.default_limit", lambda: X.nbytes)
+    tune(file_memory_limit=X.nbytes)
     assert_same(greedy_path(mapped(tmp_path, X), y, K), greedy_path(X, y, K))
 
 
@@ -317,11 +308,8 @@ def test_columns_in_memory_and_in_the_temporary_file() -> None:
 
 def test_progress_tells_the_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tqdm")
-    from greedyrls import _progress
-
     X, y = data()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_progress, "_DELAY_SECONDS", 0.0)
+    with tuned(progress_delay_seconds=0.0):
         greedy_path(mapped(tmp_path, X), y, K, memory_limit="2MB", verbose=1)
     told = capsys.readouterr().err
     assert "reading, pass 1" in told

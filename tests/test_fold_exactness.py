@@ -14,15 +14,12 @@ from sklearn.model_selection import KFold, LeaveOneOut, LeavePOut
 from agreement import assert_follows, fold_shares, literal_fold_losses
 from conftest import EXAMPLES
 from greedyrls import (
-    _fold_blocks,
-    _fold_criterion,
-    _fold_state,
-    _held_out,
     extend_path,
     greedy_path,
 )
 from literal import literal_path
 from problems import FOLD_KINDS, Case, fold_cases, named_problems, splits_of
+from tuning import Tune
 
 SAME = 1e-9
 
@@ -171,17 +168,17 @@ def tall_case(fold_kind: str) -> Case:
 
 
 @pytest.mark.parametrize("fold_kind", FOLD_KINDS)
-def test_small_tiles_and_budgets_change_nothing(
-    fold_kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_small_tiles_and_budgets_change_nothing(fold_kind: str, tune: Tune) -> None:
     case = tall_case(fold_kind)
     path = greedy_path(case.X, case.y, case.n_features, **case.options)
-    monkeypatch.setattr(_fold_blocks, "_TILE_ELEMENTS", 1)
-    monkeypatch.setattr(_fold_blocks, "_ROW_ELEMENTS", 1)
-    monkeypatch.setattr(_fold_state, "_KEPT_BYTES", 0)
-    monkeypatch.setattr(_fold_state, "_KEPT_SHARE", 0.05)
-    monkeypatch.setattr(_held_out, "_BUFFER_COLUMNS", 2)
-    monkeypatch.setattr(_fold_criterion, "_ROUNDING", 1e6)  # the rows decide at every step
+    tune(
+        fold_tile_elements=1,
+        held_out_elements=1,
+        held_out_kept_bytes=0,
+        held_out_kept_share=0.05,
+        held_out_buffer_columns=2,
+        fold_loss_rounding=1e6,  # the rows decide at every step
+    )
     again = greedy_path(case.X, case.y, case.n_features, **case.options)
     assert path.indices.tolist() == again.indices.tolist()
     assert_allclose(path.losses, again.losses, rtol=1e-10)

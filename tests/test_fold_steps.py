@@ -14,19 +14,20 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
-import greedyrls._fold_blocks as fold_blocks
-import greedyrls._fold_steps as fold_steps
-import greedyrls._fused_sets as fused_sets
 from device_paths import assert_same_path, random_problem
 from greedyrls import SelectionPath, extend_path, greedy_path
-from greedyrls._device import DeviceMatrix
-from greedyrls._fold_blocks import FoldBlock
-from greedyrls._fold_state import FoldData, FoldState
-from greedyrls._folds import make_folds
-from greedyrls._fused_step import FusedStep
-from greedyrls._losses import make_loss
-from greedyrls._namespace import Transfers
-from greedyrls._problem import make_problem
+from internals import (
+    DeviceMatrix,
+    FoldBlock,
+    FoldData,
+    FoldState,
+    FusedStep,
+    Transfers,
+    make_folds,
+    make_loss,
+    make_problem,
+)
+from tuning import Tune
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -60,10 +61,10 @@ def assert_same(path: SelectionPath, other: SelectionPath) -> None:
 
 
 @pytest.fixture
-def recorder(monkeypatch: pytest.MonkeyPatch) -> type[Unrecorded]:
+def recorder(tune: Tune) -> type[Unrecorded]:
     """Something that records, without a GPU."""
     Unrecorded.made = 0
-    monkeypatch.setattr(fold_steps, "recorder_of", lambda place: Unrecorded)
+    tune(fold_step_recorder=Unrecorded)
     return Unrecorded
 
 
@@ -104,9 +105,9 @@ def test_room_grows(recorder: type[Unrecorded]) -> None:
     assert recorder.made == 4  # for 3, 19, 38 and 76 features
 
 
-def test_a_device_that_is_nearly_full(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_is_nearly_full(tune: Tune) -> None:
     """The recurrences are then on the host."""
-    monkeypatch.setattr(fold_steps, "free_bytes", lambda place: 1000)
+    tune(device_free_bytes=1000)
     X, y = random_problem(33, 60, 12)
     assert_same(greedy_path(torch.tensor(X), y, 6, cv=3), greedy_path(X, y, 6, cv=3))
 
@@ -130,15 +131,13 @@ def test_the_path_goes_on() -> None:
 @pytest.mark.parametrize("cv", [10, KFold(10, shuffle=True, random_state=0)], ids=str)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("targets", [1, 2])
-def test_recorded_on_a_gpu(
-    dtype: str, cv: Any, targets: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recorded_on_a_gpu(dtype: str, cv: Any, targets: int, tune: Tune) -> None:
     X, y = random_problem(36, 5000, 150, targets)
     X = X.astype(dtype)
     tensor = torch.tensor(X, device=DEVICE)
     path = greedy_path(tensor, y, 40, cv=cv)
     assert_same(path, greedy_path(X, y, 40, cv=cv))
-    monkeypatch.setattr(fold_steps, "recorder_of", lambda place: None)
+    tune(fold_step_recorder=None)
     np.testing.assert_array_equal(path.losses, greedy_path(tensor, y, 40, cv=cv).losses)
 
 
@@ -147,7 +146,7 @@ def test_recorded_on_a_gpu(
 @pytest.mark.parametrize("m", [47, 1400])
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_the_kernel_moves_rows_as_plain_operations_do(
-    dtype: str, m: int, shuffled: bool, monkeypatch: pytest.MonkeyPatch
+    dtype: str, m: int, shuffled: bool, tune: Tune
 ) -> None:
     rng = np.random.default_rng(m)
     X, y = random_problem(m, m, 12)
@@ -163,8 +162,7 @@ def test_the_kernel_moves_rows_as_plain_operations_do(
     data = FoldData(problem, folds)
     answers = []
     for is_fused in (True, False):
-        monkeypatch.setattr(fold_steps, "can_fuse", lambda X, t, fused=is_fused: fused)
-        monkeypatch.setattr(fold_steps, "recorder_of", lambda place: None)
+        tune(fold_step_kernels=is_fused, fold_step_recorder=None)
         state = FoldState(data, 0.5, make_loss("squared"), 11)
         steps: Any = state._steps
         assert isinstance(steps._fused, FusedStep) is is_fused
@@ -180,11 +178,9 @@ def test_the_kernel_moves_rows_as_plain_operations_do(
 @pytest.mark.skipif(not CAN_FUSE, reason="Triton is not installed")
 @pytest.mark.parametrize(("m", "n"), [(37, 5), (700, 140)])
 @pytest.mark.parametrize("kind", ["plain", "shuffled", "overlapping"])
-def test_the_kernel_sums_over_sets(
-    m: int, n: int, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_kernel_sums_over_sets(m: int, n: int, kind: str, tune: Tune) -> None:
     if kind == "overlapping":
-        monkeypatch.setattr(fused_sets, "_ELEMENTS", 500)  # not all sets at a time
+        tune(fold_sum_elements=500)  # not all sets at a time
     rng = np.random.default_rng(m)
     given = torch.tensor(rng.standard_normal((m, n)).astype(np.float32), device=DEVICE)
     X = DeviceMatrix(given.T.contiguous().T if kind == "shuffled" else given)
@@ -198,7 +194,7 @@ def test_the_kernel_sums_over_sets(
     block = block.begin(rng.standard_normal(n), np.array([0.5, -1.0]))
     answers = []
     for fuse in (True, False):
-        monkeypatch.setattr(fold_blocks, "can_fuse", lambda X, fuse=fuse: fuse)
+        tune(fold_sum_kernels=fuse)
         products = block.products(np.array([0, n - 1, *range(1, min(n - 1, 70))]))
         answers.append((*block.set_sums(), products.values))
     for one, other in zip(*answers, strict=True):

@@ -28,7 +28,7 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from greedyrls._folds import Folds, Split, make_folds
+from internals import Folds, Split, make_folds
 
 M = 24
 Y = np.random.default_rng(5).standard_normal(M)

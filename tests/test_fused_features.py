@@ -1,7 +1,7 @@
 """Steps whose bounds, candidates and recurrences are kernels, against the plain ones.
 
-On a GPU where there is one, elsewhere in Triton's interpreter (conftest.py); what is recorded is then
-simply done.
+On a GPU where there is one, elsewhere in Triton's interpreter (conftest.py), where what is recorded
+is simply done.
 """
 
 from __future__ import annotations
@@ -12,19 +12,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-import greedyrls._flight as flight
-import greedyrls._fused_features as fused_features
-import greedyrls._rounds as rounds
-import greedyrls._state as states
-from greedyrls import _fused, extend_path, greedy_path
-from greedyrls._criterion import LeaveOneOut, bound_terms, leverage_growth, lower_bounds
-from greedyrls._device import DeviceMatrix
-from greedyrls._features import FeatureSpace
-from greedyrls._flight import Taken
-from greedyrls._loo_data import LooData
-from greedyrls._namespace import Float, Place, numpy_of
-from greedyrls._problem import Problem
-from greedyrls._state import SelectionState
+from greedyrls import extend_path, greedy_path
+from internals import (
+    DeviceMatrix,
+    Float,
+    LeaveOneOut,
+    LooData,
+    Problem,
+    SelectionState,
+    Taken,
+    bound_terms,
+    leverage_growth,
+    lower_bounds,
+    numpy_of,
+)
+from traps import Traps
+from tuning import Tune
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")
@@ -57,19 +60,12 @@ class Done:
 
 
 @pytest.fixture
-def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+def kernels(tune: Tune) -> None:
     """Have kernels on the processor, too."""
-    monkeypatch.setattr(rounds, "_FORESEEN_ELEMENTS", 0)
+    tune(recorded_step_elements=0)
     if not HAS_GPU:
-        monkeypatch.setattr(flight, "_MOST_STEPS", 2)
-        monkeypatch.setattr(_fused, "runs_at", lambda place: place.xp is not np)
-        monkeypatch.setattr(DeviceMatrix, "_is_fused", False)
-        for module in (rounds, fused_features, flight):
-            monkeypatch.setattr(module, "recorder_of", recorder_of)
-
-
-def recorder_of(place: Place) -> Any:
-    return Done
+        tune(launched_steps=2, kernels_on_processor=True)
+        tune(round_recorder=Done, step_recorder=Done)
 
 
 def tensor(values: Any) -> Any:
@@ -156,11 +152,9 @@ def test_kernels_leave_the_same(
     ("dtype", "options"),
     [("float32", {}), ("float64", {"fit_intercept": False}), ("float64", {"n_runners_up": 2})],
 )
-def test_same_path(dtype: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_path(dtype: str, options: dict[str, Any], traps: Traps) -> None:
     X, y = random_problem(200, 40, dtype)
-    taken = []
-    note = FeatureSpace.note
-    monkeypatch.setattr(FeatureSpace, "note", lambda *given: taken.append(given[1]) or note(*given))
+    taken = traps.watch("note a step of the device")
     path = greedy_path(tensor(X), y, 12, search="bounded", **options)
     assert len(taken) >= (0 if "n_runners_up" in options else 6)
     other = greedy_path(X, y, 12, search="bounded", **options)
@@ -186,8 +180,8 @@ def test_doubt_is_left_to_the_plain_step() -> None:
 
 
 @pytest.mark.usefixtures("kernels")
-def test_drift_rebuilds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(states, "DRIFT_BOUND", -1.0)
+def test_drift_rebuilds(tune: Tune) -> None:
+    tune(rebuild_every_step=True)
     X, y = random_problem(100, 30)
     path = greedy_path(tensor(X), y, 8, search="bounded")
     assert path.counters.rebuilds == 8

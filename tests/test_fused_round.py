@@ -11,11 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from greedyrls._blocks import RowBlock
-from greedyrls._crew import Alone
-from greedyrls._device import DeviceMatrix
-from greedyrls._fused_round import FusedRound, FusedState, FusedTerms
-from greedyrls._rounds import _state_of, _Terms, find_plainly
+from internals import (
+    Alone,
+    DeviceMatrix,
+    FusedRound,
+    FusedState,
+    FusedTerms,
+    RowBlock,
+    _state_of,
+    _Terms,
+    find_plainly,
+)
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import greedyrls._devices as devices
-import greedyrls._features as features
-import greedyrls._rounds as rounds
-import greedyrls._samples as samples
-from greedyrls import _fused, extend_path, greedy_path
-from greedyrls._namespace import numpy_of
+from greedyrls import extend_path, greedy_path
+from internals import fused, numpy_of
+from traps import Traps
+from tuning import Tune
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytestmark = pytest.mark.skipif(
@@ -57,14 +55,11 @@ Make = Callable[[Array], Any]
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("place", ["host", "device", "recorded"])
-def test_same_path_as_numpy(
-    make: Make, dtype: str, order: Any, place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_same_path_as_numpy(make: Make, dtype: str, order: Any, place: str, tune: Tune) -> None:
     if place == "device":
-        monkeypatch.setattr(samples, "DEVICE_FEATURES", 1)
+        tune(device_features=1)
     if place != "recorded":
-        monkeypatch.setattr(samples, "can_foresee", lambda blocks: False)
-        monkeypatch.setattr(features.FeatureSpace, "fused", None)
+        tune(recorded_steps=False, feature_kernels=False)
     X, y = problem(8000, 300, dtype)
     X = np.array(X, order=order)
     there = make(X)
@@ -91,28 +86,21 @@ def test_the_path_goes_on(make: Make) -> None:
     np.testing.assert_allclose(numpy_of(predicted), path.predict(X), rtol=1e-9)
 
 
-def test_recorded_rounds_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recorded_rounds_change_nothing(tune: Tune) -> None:
     X, y = problem(20_000, 200, "float64")
     tensor = torch.tensor(X).cuda()
     path = greedy_path(tensor, y, 50)
-    monkeypatch.setattr(samples, "can_foresee", lambda blocks: False)
+    tune(recorded_steps=False)
     there = greedy_path(tensor, y, 50)
     np.testing.assert_array_equal(path.indices, there.indices)
     np.testing.assert_allclose(path.losses, there.losses, rtol=1e-12)
-    monkeypatch.setattr(rounds, "recorder_of", lambda place: None)
+    tune(round_recorder=None)
     np.testing.assert_array_equal(there.losses, greedy_path(tensor, y, 50).losses)
 
 
-def test_the_device_goes_on_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_device_goes_on_by_itself(traps: Traps) -> None:
     X, y = problem(20_000, 900, "float32")
-    taken: list[int] = []
-    note = features.FeatureSpace.note
-
-    def noted(space: Any, index: int) -> None:
-        taken.append(index)
-        note(space, index)
-
-    monkeypatch.setattr(features.FeatureSpace, "note", noted)
+    taken = traps.watch("note a step of the device")
     path = greedy_path(torch.tensor(X).cuda(), y, 100)  # more than the least room for columns
     assert len(taken) >= 50
     assert_same(path, greedy_path(X, y, 100))
@@ -129,7 +117,7 @@ def test_other_types(make: Make, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 @pytest.mark.parametrize("shape", [(5000, 70), (300, 4000), (17, 3)])
 def test_fused_products(dtype: str, shape: tuple[int, int]) -> None:
-    if not _fused.is_there():
+    if not fused.is_there():
         pytest.skip("Triton is not installed")
     generator = torch.Generator("cuda").manual_seed(0)
     X = (4 * torch.rand(shape, device="cuda", generator=generator)).to(getattr(torch, dtype))
@@ -137,7 +125,7 @@ def test_fused_products(dtype: str, shape: tuple[int, int]) -> None:
         for c in (1, 16, 17, 64):
             V = torch.randn(c, shape[0], device="cuda", dtype=torch.float64, generator=generator)
             weights = torch.rand(shape[0], device="cuda", dtype=torch.float64, generator=generator)
-            products, squares = _fused.fused_sums(V, matrix, weights)
+            products, squares = fused.fused_sums(V, matrix, weights)
             torch.testing.assert_close(products, V @ X.double(), rtol=1e-12, atol=1e-10)
             torch.testing.assert_close(squares, weights @ X.double() ** 2, rtol=1e-12, atol=1e-10)
 
@@ -145,13 +133,11 @@ def test_fused_products(dtype: str, shape: tuple[int, int]) -> None:
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("source", ["array", "pinned", "map"])
 @pytest.mark.parametrize("device", ["cuda", "cupy"])
-def test_streamed(
-    device: str, source: str, order: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_streamed(device: str, source: str, order: Any, tmp_path: Path, tune: Tune) -> None:
     if device == "cupy":
         pytest.importorskip("cupy", reason="CuPy is not installed")
     X, y = problem(20_000, 300, "float32")
-    monkeypatch.setattr(devices, "free_bytes", lambda place: 1 << 25)  # chunks of 1,398 rows
+    tune(device_free_bytes=1 << 25)  # chunks of 1,398 rows
     given: Any = np.array(X, order=order)
     if source == "pinned":
         given = torch.from_numpy(given).pin_memory()

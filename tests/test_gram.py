@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from greedyrls._gram import GramColumns
+from internals import GramColumns
 
 
 class Source:

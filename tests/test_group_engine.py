@@ -8,16 +8,23 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from greedyrls._fold_state import FoldState
-from greedyrls._group_choice import Judge
-from greedyrls._group_criterion import lower_bounds, openness, score_groups, space_of
-from greedyrls._group_folds import GroupFoldSpace
-from greedyrls._group_layout import inverse_roots
-from greedyrls._grouping import grouping_of
-from greedyrls._plan import make_plan
-from greedyrls._problem import Problem, make_problem
-from greedyrls._search import replay
-from greedyrls._state import LooData, SelectionState
+from internals import (
+    FoldState,
+    GroupFoldSpace,
+    Judge,
+    LooData,
+    Problem,
+    SelectionState,
+    grouping_of,
+    inverse_roots,
+    make_plan,
+    make_problem,
+    openness,
+    replay,
+    score_groups,
+    space_of,
+)
+from internals import group_lower_bounds as lower_bounds
 from problems import named_problems
 
 Array = np.ndarray

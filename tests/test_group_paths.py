@@ -24,6 +24,7 @@ from greedyrls import (
 )
 from literal import nested_surface
 from problems import two_classes
+from traps import Traps
 
 GROUPS = [[0, 1, 2], [5, 9], [3, 7, 11, 12]]
 COSTS = np.linspace(0.5, 2.0, 16)
@@ -250,19 +251,10 @@ def test_a_callback_sees_whole_groups(data: Any) -> None:
     assert all(len(features) == 1 or list(features) in GROUPS for features in seen)
 
 
-def test_an_interrupt_within_a_group(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from greedyrls import _state
-
+def test_an_interrupt_within_a_group(data: Any, traps: Traps) -> None:
     X, y = data
     whole = greedy_path(X, y, 2, feature_groups=[list(range(8)), list(range(8, 16))], alpha=0.1)
-    add, count = _state.SelectionState.add, iter(range(100))
-
-    def interrupted(self: Any, *arguments: Any) -> None:
-        if next(count) == 11:
-            raise KeyboardInterrupt
-        add(self, *arguments)
-
-    monkeypatch.setattr(_state.SelectionState, "add", interrupted)
+    traps.interrupt("add feature", 12)
     path = greedy_path(X, y, 2, feature_groups=[list(range(8)), list(range(8, 16))], alpha=0.1)
     assert path.interrupted
     assert len(path) == 1

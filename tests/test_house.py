@@ -6,6 +6,7 @@ import ast
 import doctest
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -272,3 +273,56 @@ def test_examples_in_docstrings(name: str) -> None:
 def test_files_have_one_job() -> None:
     for path in PACKAGE.rglob("*.py"):
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 500, path.name
+
+
+# The test files that may name private modules: a move is an edit there and nowhere else.
+PRIVATE_NAMES_IN = {
+    "internals.py",
+    "tuning.py",
+    "traps.py",
+    "test_house.py",
+    "test_tuning.py",
+    "test_mutants_tool.py",
+}
+
+
+def private_names_in(source: str) -> list[str]:
+    """Imports of private modules of greedyrls in a test file, and patches of what it imported."""
+    found: list[str] = []
+    from_internals: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "internals":
+            from_internals.update(alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found += re.findall(r"greedyrls[\w.]*", node.value)
+    private = [name for name in found if re.match(r"greedyrls(\.\w+)*\._[^_]", name)]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".setattr", ".object")):
+            patched = ast.unparse(node.args[0]).split(".")[0] if node.args else ""
+            private += [f"{patched} is patched"] if patched in from_internals else []
+    return private
+
+
+def test_tests_name_private_modules_in_one_place() -> None:
+    for path in Path(__file__).parent.glob("*.py"):
+        if path.name not in PRIVATE_NAMES_IN:
+            assert private_names_in(path.read_text(encoding="utf-8")) == [], path.name
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("from greedyrls._state import SelectionState", ["greedyrls._state.SelectionState"]),
+        ("from greedyrls import _state, greedy_path", ["greedyrls._state"]),
+        ("def test(): import greedyrls.cli._run as run", ["greedyrls.cli._run"]),
+        ("patch.setattr('greedyrls._state.DRIFT_BOUND', 0)", ["greedyrls._state.DRIFT_BOUND"]),
+        ("from internals import A\npatch.setattr(A.b, 'c', 0)", ["A is patched"]),
+        ("from greedyrls import __version__, greedy_path\nimport greedyrls.plots", []),
+    ],
+)
+def test_private_names_are_seen(source: str, expected: list[str]) -> None:
+    assert private_names_in(source) == expected

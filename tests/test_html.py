@@ -18,9 +18,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
-from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, SelectionPath, greedy_path
-from greedyrls._html import _in_line
-from greedyrls._steps import Moments, StopReason
+from greedyrls import (
+    GreedyRLSClassifier,
+    GreedyRLSRegressor,
+    SelectionPath,
+    StopReason,
+    greedy_path,
+)
 from greedyrls.assess import (
     PermutationNull,
     Stability,
@@ -28,6 +32,7 @@ from greedyrls.assess import (
     permutation_null,
     resample_path,
 )
+from internals import Moments, _in_line
 
 SVG = "{http://www.w3.org/2000/svg}"
 # MathJax looks for these two.

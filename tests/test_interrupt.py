@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -22,20 +22,20 @@ from greedyrls import (
     extend_path,
     greedy_path,
 )
-from greedyrls._features import FeatureSpace
-from greedyrls._gram import GramColumns
-from greedyrls._samples import SampleSpace
+from internals import ENGINE_MODULES
+from traps import Traps, interrupt, interrupted_at, trapped
+from tuning import Tune
 
 SIZE = 8
 ALPHA = 0.5
 POINTS = [
-    (SampleSpace, "score"),
-    (SampleSpace, "advance"),
-    (SampleSpace, "products"),
-    (SampleSpace, "statistics"),
-    (FeatureSpace, "coefficients"),
-    (FeatureSpace, "add"),
-    (GramColumns, "take"),
+    "score candidates",
+    "advance rows",
+    "multiply columns",
+    "ask for statistics",
+    "solve for coefficients",
+    "add to feature space",
+    "take Gram columns",
 ]
 
 
@@ -73,34 +73,6 @@ def assert_right_so_far(path: SelectionPath, X: Any, y: Any, full: SelectionPath
     assert not extended.interrupted
 
 
-class _Trap:
-    """Puts something in the way of a method's n-th call."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> None:
-        self._monkeypatch, self._owner, self._name = monkeypatch, owner, name
-        self._method = getattr(owner, name)
-        self.calls = 0
-
-    def set(self, n: int, spring: Callable[[], Any], after: bool) -> None:
-        self.calls = 0
-
-        def trapped(*args: Any, **kwargs: Any) -> Any:
-            self.calls += 1
-            caught = self.calls == n
-            if caught and not after:
-                spring()
-            result = self._method(*args, **kwargs)
-            if caught and after:
-                spring()
-            return result
-
-        self._monkeypatch.setattr(self._owner, self._name, trapped)
-
-
-def interrupt() -> None:
-    raise KeyboardInterrupt
-
-
 @pytest.fixture
 def sigint() -> Iterator[None]:
     """Python's own handling of Ctrl-C, whatever the test runner has set."""
@@ -127,41 +99,32 @@ def test_interrupt_in_the_callback(at: int, search: Any) -> None:
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize(
-    ("owner", "name"), POINTS, ids=lambda part: getattr(part, "__name__", part)
-)
+@pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("search", ["exhaustive", "bounded"])
-def test_interrupt_inside_the_engine(
-    owner: type, name: str, search: Any, after: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupt_inside_the_engine(point: str, search: Any, after: bool) -> None:
     X, y = data()
     full = run(X, y, search=search)
-    trap = _Trap(monkeypatch, owner, name)
-    trap.set(-1, interrupt, after)
-    run(X, y, search=search)
+    with trapped() as traps:
+        calls = traps.watch(point)
+        run(X, y, search=search)
     sizes = []
-    for n in range(1, trap.calls + 1):
-        trap.set(n, interrupt, after)
+    for n in range(1, len(calls) + 1):
         try:
-            path = run(X, y, search=search)
+            with interrupted_at(point, n, after=after):
+                path = run(X, y, search=search)
         except KeyboardInterrupt:
             sizes.append(0)  # before the first step there is nothing to return
             continue
-        finally:
-            monkeypatch.undo()
         sizes.append(len(path))
         assert_right_so_far(path, X, y, full)
     assert sizes == sorted(sizes)
     # Calls before the first step propagate, others do not.
     assert sizes[0] == 0
-    assert sizes[-1] >= (SIZE - 1 if name != "products" else 0)
+    assert sizes[-1] >= (SIZE - 1 if point != "multiply columns" else 0)
 
 
 class _Tracer:
     """Raises KeyboardInterrupt at the n-th line that the engine executes after the first step."""
-
-    MODULES = ("_samples", "_features", "_gram", "_state", "_columns", "_kernels", "_search")
-    MODULES += ("_criterion",)
 
     def __init__(self, n: int) -> None:
         self._left = n
@@ -176,7 +139,7 @@ class _Tracer:
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
         name = frame.f_globals.get("__name__", "")
-        return self._line if name in {f"greedyrls.{module}" for module in self.MODULES} else None
+        return self._line if name in ENGINE_MODULES else None
 
     def _line(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == "line":
@@ -189,12 +152,9 @@ class _Tracer:
 @pytest.mark.parametrize(
     ("search", "rebuilding"), [("exhaustive", False), ("bounded", False), ("bounded", True)]
 )
-def test_interrupt_at_any_line_of_the_engine(
-    search: Any, rebuilding: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupt_at_any_line_of_the_engine(search: Any, rebuilding: bool, tune: Tune) -> None:
     X, y = data()
-    if rebuilding:  # any drift is too much: feature space is made anew at every step
-        monkeypatch.setattr("greedyrls._state.DRIFT_BOUND", -1.0)
+    tune(rebuild_every_step=rebuilding)
     full = run(X, y, search=search)
 
     def traced(n: int) -> tuple[SelectionPath, int]:
@@ -224,7 +184,7 @@ def test_interrupt_at_any_line_of_the_engine(
 
 
 @pytest.mark.parametrize("where", ["callback", "engine"])
-def test_a_real_signal(where: str, sigint: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_real_signal(where: str, sigint: None) -> None:
     X, y = data()
     full = run(X, y)
 
@@ -235,64 +195,54 @@ def test_a_real_signal(where: str, sigint: None, monkeypatch: pytest.MonkeyPatch
         third = full.indices[2]
         path = run(X, y, callback=lambda step: send() if step.index == third else None)
     else:
-        _Trap(monkeypatch, SampleSpace, "advance").set(4, send, after=False)
-        path = run(X, y)
-        monkeypatch.undo()
+        with trapped() as traps:
+            traps.at("advance rows", 4, send)
+            path = run(X, y)
     assert len(path) == 3
     assert_right_so_far(path, X, y, full)
 
 
-def test_before_the_first_step_the_interrupt_is_the_callers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_before_the_first_step_the_interrupt_is_the_callers() -> None:
     X, y = data()
-    for name in ("start", "score", "advance"):
-        _Trap(monkeypatch, SampleSpace, name).set(1, interrupt, after=False)
-        with pytest.raises(KeyboardInterrupt):
+    for point in ("start rows", "score candidates", "advance rows"):
+        with interrupted_at(point, 1), pytest.raises(KeyboardInterrupt):
             run(X, y)
-        monkeypatch.undo()
 
 
-def test_interrupt_among_forced_features(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_among_forced_features() -> None:
     X, y = data()
-    _Trap(monkeypatch, SampleSpace, "advance").set(3, interrupt, after=True)
-    path = run(X, y, forced_features=[14, 13, 12, 11])
-    monkeypatch.undo()
+    with interrupted_at("advance rows", 3, after=True):
+        path = run(X, y, forced_features=[14, 13, 12, 11])
     assert path.indices.tolist() == [14, 13]
     assert all(step.forced for step in path.steps)
     assert_right_so_far(path, X, y, run(X, y, forced_features=[14, 13]))
 
 
 @pytest.mark.parametrize("targets", [(), (2,)])
-def test_interrupt_while_extending(
-    targets: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupt_while_extending(targets: tuple[int, ...]) -> None:
     X, y = data(targets=targets)
     full = run(X, y)
     short = full.truncated(3)
     before = short.to_json()
     for n, size in ((4, 3), (5, 4), (8, 7)):
-        _Trap(monkeypatch, SampleSpace, "advance").set(n, interrupt, after=True)
-        path = extend_path(short, X, y, SIZE)
-        monkeypatch.undo()
+        with interrupted_at("advance rows", n, after=True):
+            path = extend_path(short, X, y, SIZE)
         assert len(path) == size
         assert_right_so_far(path, X, y, full)
     assert short.to_json() == before
 
 
-def test_interrupt_while_the_known_part_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_while_the_known_part_is_made_again(traps: Traps) -> None:
     X, y = data()
     short = run(X, y, 3)
     before = short.to_json()
-    _Trap(monkeypatch, SampleSpace, "advance").set(2, interrupt, after=True)
+    traps.interrupt("advance rows", 2, after=True)
     with pytest.raises(KeyboardInterrupt):
         extend_path(short, X, y, SIZE)
     assert short.to_json() == before
 
 
-def test_the_progress_bar_is_closed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_progress_bar_is_closed(capsys: pytest.CaptureFixture[str]) -> None:
     tqdm = pytest.importorskip("tqdm.auto").tqdm
     X, y = data()
     path = run(X, y, verbose=1, callback=lambda step: interrupt())
@@ -302,18 +252,17 @@ def test_the_progress_bar_is_closed(
 
 
 @pytest.mark.parametrize("n_features", [SIZE, 0.6, "auto"])
-def test_an_interrupted_fit_warns_and_is_a_model(
-    n_features: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_fit_warns_and_is_a_model(n_features: Any) -> None:
     X, y = data()
     full = greedy_path(X, y, SIZE, alpha=ALPHA)
-    _Trap(monkeypatch, SampleSpace, "advance").set(4, interrupt, after=True)
     model = GreedyRLSRegressor(n_features, alpha=ALPHA)
-    with pytest.warns(
-        UserWarning, match="interrupted; the model has 3 of the 3 features found so far"
+    with (
+        interrupted_at("advance rows", 4, after=True),
+        pytest.warns(
+            UserWarning, match="interrupted; the model has 3 of the 3 features found so far"
+        ),
     ):
         model.fit(X, y)
-    monkeypatch.undo()
     assert model.path_.interrupted
     assert_array_equal(model.path_.indices, full.indices[:3])
     assert_array_equal(model.selected_, full.indices[:3])
@@ -325,11 +274,9 @@ def test_an_interrupted_fit_warns_and_is_a_model(
 
 
 @pytest.mark.parametrize("n_features", [SIZE, "auto"])
-def test_a_fit_interrupted_among_forced_features(
-    n_features: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fit_interrupted_among_forced_features(n_features: Any, traps: Traps) -> None:
     X, y = data()
-    _Trap(monkeypatch, SampleSpace, "advance").set(3, interrupt, after=True)
+    traps.interrupt("advance rows", 3, after=True)
     model = GreedyRLSClassifier(n_features, alpha=1.0, forced_features=[14, 13, 12, 11])
     with pytest.warns(UserWarning, match="interrupted; the model has 2 of the 2 features"):
         model.fit(X, y > 0)
@@ -337,10 +284,10 @@ def test_a_fit_interrupted_among_forced_features(
     assert model.predict(X).dtype == bool
 
 
-def test_a_fit_interrupted_before_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fit_interrupted_before_the_first_step(traps: Traps) -> None:
     X, y = data()
     model = GreedyRLSRegressor(3, alpha=1.0)
-    _Trap(monkeypatch, SampleSpace, "start").set(1, interrupt, after=True)
+    traps.interrupt("start rows", 1, after=True)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert not hasattr(model, "coef_")

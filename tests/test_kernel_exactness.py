@@ -11,14 +11,20 @@ from numpy.testing import assert_allclose
 
 from agreement import assert_follows
 from conftest import EXAMPLES
-from greedyrls import SelectionPath, StopReason, _kernel_matrix
-from greedyrls._kernel_functions import Kernel
-from greedyrls._kernel_matrix import KernelMatrix
-from greedyrls._plan import make_plan
-from greedyrls._problem import make_problem
-from greedyrls._run import Limits, Watch, search_path
-from greedyrls._state import LooData, SelectionState
+from greedyrls import SelectionPath, StopReason
+from internals import (
+    Kernel,
+    KernelMatrix,
+    Limits,
+    LooData,
+    SelectionState,
+    Watch,
+    make_plan,
+    make_problem,
+    search_path,
+)
 from kernel_twin import KernelCase, kernel_cases, literal_centers, literal_kernel
+from tuning import tuned
 
 FEWER = max(1, EXAMPLES // 20)
 
@@ -26,9 +32,7 @@ FEWER = max(1, EXAMPLES // 20)
 @pytest.fixture(autouse=True, scope="module")
 def small_chunks() -> Any:
     """Several chunks also of a small problem."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_kernel_matrix, "_CHUNK_ELEMENTS", 60)
-        patch.setattr(_kernel_matrix, "_RECENT_COLUMNS", 3)
+    with tuned(kernel_chunk_elements=60, kernel_recent_columns=3):
         yield
 
 

@@ -20,10 +20,10 @@ from greedyrls import (
     GreedyKernelRLSClassifier,
     SelectionPath,
     StopReason,
-    _kernel_matrix,
 )
-from greedyrls._kernel_functions import make_kernel
+from internals import make_kernel
 from kernel_twin import KernelCase, fit, literal_centers, literal_kernel
+from tuning import Tune
 
 
 def data(m: int = 90, d: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -133,10 +133,8 @@ class Recorder:
 
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
 @pytest.mark.parametrize("cv", ["loo", 3])
-def test_the_kernel_matrix_is_never_there(
-    loss: str, cv: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_kernel_matrix, "_CHUNK_ELEMENTS", 1 << 16)
+def test_the_kernel_matrix_is_never_there(loss: str, cv: Any, tune: Tune) -> None:
+    tune(kernel_chunk_elements=1 << 16)
     m, k = 1500, 4
     X, y = data(m)
     kernel = Recorder()
@@ -156,7 +154,7 @@ def test_the_kernel_matrix_is_never_there(
     assert counted == pytest.approx(model.n_kernel_evaluations_, rel=0.02)  # and the diagonal
     # Predictions, too, are made in pieces.
     kernel.shapes.clear()
-    monkeypatch.setattr("greedyrls._kernel_base._PREDICTED_ELEMENTS", 400)
+    tune(kernel_prediction_elements=400)
     model.predict(X)
     assert max(rows for rows, _ in kernel.shapes) <= 100
 

@@ -11,8 +11,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from greedyrls import GreedyRLSClassifier
-from greedyrls._labels import code_classes, make_targets
 from greedyrls.assess import cross_validate_path, permutation_null, resample_path
+from internals import code_classes, make_targets
 
 CLASSES: dict[str, Any] = {
     "text": ["b", "a", "b"],

@@ -11,15 +11,22 @@ from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
 from conftest import EXAMPLES
-from greedyrls import StopReason, _columns, _lanes, _run, greedy_path
-from greedyrls._folds import make_folds
-from greedyrls._lanes import LooLanes
-from greedyrls._loo_data import LooData
-from greedyrls._plan import make_plan
-from greedyrls._problem import Problem, make_problem
-from greedyrls._run import Limits, search_path, search_paths
-from greedyrls._shared_gram import TrainingColumns, share_columns
+from greedyrls import StopReason, greedy_path
+from internals import (
+    Limits,
+    LooData,
+    LooLanes,
+    Problem,
+    TrainingColumns,
+    make_folds,
+    make_plan,
+    make_problem,
+    search_path,
+    search_paths,
+    share_columns,
+)
 from problems import Case, cases, named_problems, two_classes
+from tuning import Tune
 
 ALPHAS = np.array([0.03, 1.0, 1.5, 40.0, 2000.0])
 
@@ -81,23 +88,22 @@ def test_most_lanes_are_made_together_on_plain_data() -> None:
 
 
 @pytest.mark.parametrize("elements", [1, 3000])
-def test_any_group_size_gives_the_same(elements: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_lanes, "_ELEMENTS", elements)
+def test_any_group_size_gives_the_same(elements: int, tune: Tune) -> None:
+    tune(lane_elements=elements)
     X, y = two_classes(600, 60, signal=0.3)
     assert compare(make_problem(X, y), 8) == len(ALPHAS)
 
 
-def test_columns_that_are_not_kept_are_gathered_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_columns, "CHOSEN_SHARE", 0.0)
-    monkeypatch.setattr("greedyrls._samples.SPARE_BYTES", 3 * 8 * 600)
+def test_columns_that_are_not_kept_are_gathered_anew(tune: Tune) -> None:
+    tune(chosen_share=0.0, spare_bytes=3 * 8 * 600)
     X, y = two_classes(600, 60, signal=0.3)
     assert compare(make_problem(X, y), 8) == len(ALPHAS)
 
 
 def test_a_lane_with_loose_bounds_is_left_to_a_single_search(
-    monkeypatch: pytest.MonkeyPatch,
+    tune: Tune,
 ) -> None:
-    monkeypatch.setattr(_lanes, "_MOST_LATER", 0)
+    tune(lane_late_candidates=0)
     X, y = named_problems()["outliers"]
     assert compare(make_problem(X, y), 10) < len(ALPHAS)
 
@@ -111,8 +117,8 @@ def test_duplicates_go_to_the_lowest_index() -> None:
     assert all(lane is not None and lane.steps[0].index < 30 for lane in lanes.paths)
 
 
-def test_lanes_stop_when_stale(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_run, "_WORTH_LANES", 0)
+def test_lanes_stop_when_stale(tune: Tune) -> None:
+    tune(lanes="always")
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((120, 40)), rng.standard_normal(120)
     problem = make_problem(X, y)
@@ -128,12 +134,10 @@ def test_lanes_stop_when_stale(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("alpha_rule", ["joint", "nested"])
-def test_the_procedure_with_lanes_and_without(
-    alpha_rule: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_procedure_with_lanes_and_without(alpha_rule: Any, tune: Tune) -> None:
     X, y = two_classes(400, 70, signal=0.2)
     together = greedy_path(X, y, 9, alpha=ALPHAS, alpha_rule=alpha_rule)
-    monkeypatch.setattr(_run, "_WORTH_LANES", 10**9)
+    tune(lanes="never")
     apart = greedy_path(X, y, 9, alpha=ALPHAS, alpha_rule=alpha_rule)
     assert together.indices.tolist() == apart.indices.tolist()
     assert together.surface is not None

@@ -10,14 +10,12 @@ from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 from conftest import EXAMPLES
-from greedyrls import SelectionPath, _blocks, _leftovers, _loo_loss, extend_path, greedy_path
-from greedyrls._leftovers import Leftovers
-from greedyrls._loo_loss import LossState
-from greedyrls._losses import UNDECIDED
-from greedyrls._samples import SampleSpace
-from greedyrls._tiles import loo_margins
+from greedyrls import SelectionPath, extend_path, greedy_path
+from internals import UNDECIDED, Leftovers, loo_margins
 from literal import literal_path
 from problems import Case, fold_cases, two_classes
+from traps import Traps, trapped
+from tuning import Tune, tuned
 
 # What a pair of row and candidate is said to cost if its z is kept: always worth it, as soon as a
 # step has looked at any pair, never.
@@ -28,32 +26,26 @@ LOSSES = ["zero_one", "balanced_zero_one"]
 class Calls:
     """How often z were made to be kept, and given up."""
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.kept = self.dropped = self.used = 0
-        keep, drop = SampleSpace.keep_leftovers, SampleSpace.drop_leftovers
-        kept_losses = SampleSpace.kept_losses
+    def __init__(self, traps: Traps) -> None:
+        points = ("keep errors", "drop errors", "use kept errors")
+        self._calls = [traps.watch(point) for point in points]
 
-        def keep_leftovers(space: Any, *args: Any) -> None:
-            self.kept += 1
-            keep(space, *args)
+    @property
+    def kept(self) -> int:
+        return len(self._calls[0])
 
-        def drop_leftovers(space: Any) -> None:
-            self.dropped += 1
-            drop(space)
+    @property
+    def dropped(self) -> int:
+        return len(self._calls[1])
 
-        def losses(space: Any, *args: Any) -> Any:
-            self.used += 1
-            return kept_losses(space, *args)
-
-        patch.setattr(SampleSpace, "keep_leftovers", keep_leftovers)
-        patch.setattr(SampleSpace, "drop_leftovers", drop_leftovers)
-        patch.setattr(SampleSpace, "kept_losses", losses)
+    @property
+    def used(self) -> int:
+        return len(self._calls[2])
 
 
 def path_with(cost: float, X: Any, y: Any, k: int, **options: Any) -> tuple[SelectionPath, Calls]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_loo_loss, "_KEPT", cost)
-        calls = Calls(patch)
+    with tuned(kept_error_cost=cost), trapped() as traps:
+        calls = Calls(traps)
         return greedy_path(X, y, k, **({"n_runners_up": 2} | options)), calls
 
 
@@ -155,16 +147,13 @@ def test_dependent_columns(kind: str, alpha: float, fit_intercept: bool) -> None
         assert_kept_is_anew(X, y, 12, loss=loss, alpha=alpha, fit_intercept=fit_intercept)
 
 
-def test_small_pieces_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_pieces_change_nothing(tune: Tune) -> None:
     X, y = two_classes(70, 13, seed=6, signal=0.3)
     anew, _ = path_with(NEVER, X, y, 13, loss="zero_one")
     weighted, _ = path_with(NEVER, X, y, 13, loss="zero_one", sample_weight=np.arange(70) % 3)
-    monkeypatch.setattr(_leftovers, "_ROWS", 7)
-    monkeypatch.setattr(_leftovers, "_ELEMENTS", 21)
-    monkeypatch.setattr(_blocks, "_LOSS_ELEMENTS", 30)
-    monkeypatch.setattr(_blocks, "_LEAST_ROWS", 2)
+    tune(kept_error_rows=7, kept_error_elements=21, loss_elements=30, loss_least_rows=2)
     for share in (0.0, 1.0):  # places of chosen features are freed at once, or never
-        monkeypatch.setattr(_leftovers, "_DEAD_SHARE", share)
+        tune(kept_error_dead_share=share)
         assert_same(path_with(ALWAYS, X, y, 13, loss="zero_one")[0], anew)
         other, _ = path_with(ALWAYS, X, y, 13, loss="zero_one", sample_weight=np.arange(70) % 3)
         assert_same(other, weighted)
@@ -179,17 +168,17 @@ def test_forced_and_excluded_features() -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_paths_are_extended(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_are_extended(loss: str, tune: Tune, traps: Traps) -> None:
     X, y = two_classes(50, 12, seed=2, signal=0.4)
     full, _ = path_with(NEVER, X, y, 12, loss=loss)
-    monkeypatch.setattr(_loo_loss, "_KEPT", ALWAYS)
-    calls = Calls(monkeypatch)
+    tune(kept_error_cost=ALWAYS)
+    calls = Calls(traps)
     longer = extend_path(full.truncated(5), X, y, 12, loss=loss, n_runners_up=2)
     assert (calls.kept, calls.used) == (1, 7)
     assert_same(longer, full)
 
 
-def test_penalties_do_not_share_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_penalties_do_not_share_what_is_kept() -> None:
     X, y = two_classes(40, 8, seed=2, signal=0.4)
     options: dict[str, Any] = {"loss": "zero_one", "alpha": [0.01, 100.0], "n_runners_up": 0}
     for rule in ("joint", "nested"):
@@ -217,7 +206,7 @@ def test_many_classes_keep_nothing() -> None:
 # Memory ------------------------------------------------------------------------------------------
 
 
-def test_what_is_kept_fits_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_kept_fits_in_memory(tune: Tune) -> None:
     """No more than a limit, or than X where that is larger; z are of 8 bytes."""
     X, y = two_classes(40, 10, seed=2, signal=0.4)
     X = np.rint(2.0 * X)
@@ -230,7 +219,7 @@ def test_what_is_kept_fits_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         (8 * 40 * 10 - 1, np.int8, 9),
         (8 * 40 * 4, np.int8, 4),
     ):
-        monkeypatch.setattr(_loo_loss, "_KEPT_BYTES", limit)
+        tune(kept_error_bytes=limit)
         path, calls = path_with(ALWAYS, X.astype(dtype), y, 10, loss="zero_one")
         assert (calls.kept, calls.used) == (1, steps)
         assert_same(path, whole)
@@ -239,22 +228,21 @@ def test_what_is_kept_fits_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 # Rounding ----------------------------------------------------------------------------------------
 
 
-def test_long_paths_are_looked_after(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_paths_are_looked_after(tune: Tune, traps: Traps) -> None:
     X, y = two_classes(120, 50, seed=2, signal=0.2)
     anew, _ = path_with(NEVER, X, y, 45, loss="zero_one")
     answers = []
-    has_drifted = LossState._has_drifted
 
-    def spy(state: LossState, *args: Any) -> bool:
-        answers.append(has_drifted(state, *args))
+    def spy(has_drifted: Any, *args: Any) -> bool:
+        answers.append(has_drifted(*args))
         return answers[-1]
 
-    monkeypatch.setattr(LossState, "_has_drifted", spy)
+    traps.around("check kept errors", spy)
     kept, calls = path_with(ALWAYS, X, y, 45, loss="zero_one")
     assert_same(kept, anew)
     assert answers == [False]  # at step 32
     assert (calls.kept, calls.dropped) == (1, 0)
-    monkeypatch.setattr(_loo_loss, "_CHECK_STEPS", 4)
+    tune(kept_error_check_steps=4)
     path_with(ALWAYS, X, y, 45, loss="zero_one")
     assert answers == [False] * 12
 
@@ -262,21 +250,21 @@ def test_long_paths_are_looked_after(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("error", "is_seen"), [(0.0, False), (1e-13, False), (1e-8, True)])
 @pytest.mark.parametrize("block_rows", [None, 20])
 def test_what_has_drifted_is_made_anew(
-    error: float, is_seen: bool, block_rows: Any, monkeypatch: pytest.MonkeyPatch
+    error: float, is_seen: bool, block_rows: Any, tune: Tune, traps: Traps
 ) -> None:
     X, y = two_classes(60, 14, seed=2, signal=0.3)
     anew, _ = path_with(NEVER, X, y, 12, loss="zero_one", block_rows=block_rows)
-    follow, count = Leftovers.follow, 0
+    count = 0
 
-    def corrupted(self: Leftovers, index: int, slopes: Any) -> None:
+    def corrupted(follow: Any, self: Leftovers, index: int, slopes: Any) -> None:
         nonlocal count
         follow(self, index, slopes)
         count += 1
         if count == 3:  # once
             self._Z *= 1.0 + error
 
-    monkeypatch.setattr(Leftovers, "follow", corrupted)
-    monkeypatch.setattr(_loo_loss, "_CHECK_STEPS", 2)
+    traps.around("update kept errors", corrupted)
+    tune(kept_error_check_steps=2)
     kept, calls = path_with(ALWAYS, X, y, 12, loss="zero_one", block_rows=block_rows)
     assert (calls.kept, calls.dropped) == ((2, 1) if is_seen else (1, 0))
     assert calls.used == 12

@@ -17,8 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import exported
 from exported import Case, cases, small_model
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, LinearModel, greedy_path
-from greedyrls._linear_model import InputColumn, Term
-from greedyrls._table import InputError, Numbers, Table, Texts, Unusable, make_texts
+from internals import InputColumn, InputError, Numbers, Table, Term, Texts, Unusable, make_texts
 
 MODEL = LinearModel(
     task="classification",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from exported import Case, cases, small_model
 from greedyrls import LinearModel
-from greedyrls._linear_model import InputColumn, Term
+from internals import InputColumn, Term
 
 CLEAR = r"(is not a greedyrls\.model document|greedyrls\.model document (is damaged|has version))"
 MODEL = LinearModel(

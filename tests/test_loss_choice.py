@@ -13,8 +13,9 @@ from sklearn.preprocessing import scale
 
 from assess_twin import ALPHAS as TWIN_ALPHAS
 from assess_twin import labels
-from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, _select, greedy_path
+from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
 from greedyrls.assess import cross_validate_path
+from tuning import Tune
 
 ALPHAS = [0.1, 1.0, 10.0]
 
@@ -117,7 +118,7 @@ def test_an_assessment_makes_the_same_choice() -> None:
         assert losses[-1] == pytest.approx(1.0 - model.score(X[test], y[test]), abs=1e-12)
 
 
-def test_a_few_lucky_samples_do_not_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_few_lucky_samples_do_not_decide(tune: Tune) -> None:
     X, y = labels(30, classes=3, seed=12)
     splits = [train for train, _ in StratifiedKFold(3).split(X, y)]
 
@@ -128,5 +129,5 @@ def test_a_few_lucky_samples_do_not_decide(monkeypatch: pytest.MonkeyPatch) -> N
         return {model.path_.settings.loss for model in models}
 
     assert taken() == {"squared"}
-    monkeypatch.setattr(_select, "_SAMPLES", 0)
+    tune(loss_choice_samples=0)
     assert taken() == {"squared", "zero_one"}

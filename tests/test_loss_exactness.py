@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from agreement import assert_follows, fold_shares, literal_fold_losses
 from conftest import EXAMPLES
-from greedyrls import _fold_blocks, _fold_criterion, _loo_loss, _zero_one, extend_path, greedy_path
-from greedyrls._loo_loss import LossState
-from greedyrls._losses import make_loss
-from greedyrls._plan import make_plan
-from greedyrls._problem import make_problem
+from greedyrls import extend_path, greedy_path
+from internals import LossState, make_loss, make_plan, make_problem
 from literal import criterion, held_out_predictions, literal_path
 from problems import FOLD_KINDS, Case, fold_cases, two_classes
+from tuning import Tune
 
 SAME = 1e-9
 # With equal predictions, areas depend on whether rounding keeps them equal.
@@ -189,7 +186,7 @@ def test_paths_of_every_loss_are_extended(name: str, cv: Any) -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_small_tiles_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_tiles_change_nothing(name: str, tune: Tune) -> None:
     X, y, weights = labelled_problem()
     settings = [
         {"loss": LOSSES[name], "cv": cv, "sample_weight": w}
@@ -197,11 +194,13 @@ def test_small_tiles_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) 
         for w in (None, weights)
     ]
     paths = [greedy_path(X, y, 7, **each) for each in settings]
-    monkeypatch.setattr(_loo_loss, "_GROUP_ELEMENTS", 200)
-    monkeypatch.setattr(_fold_criterion, "_GROUP_ELEMENTS", 100)
-    monkeypatch.setattr(_fold_blocks, "_ROW_ELEMENTS", 1)
-    monkeypatch.setattr(_zero_one, "_ELEMENTS", 30)
-    monkeypatch.setattr(_zero_one, "_LEAST_ROWS", 1)
+    tune(
+        loss_group_elements=200,
+        fold_loss_group_elements=100,
+        held_out_elements=1,
+        zero_one_elements=30,
+        zero_one_least_rows=1,
+    )
     for each, path in zip(settings, paths, strict=True):
         other = greedy_path(X, y, 7, **each)
         assert_array_equal(other.indices, path.indices)
@@ -307,11 +306,10 @@ def test_pruned_counts_are_those_of_all_rows(
     assert looked < 5 * 60 * m
 
 
-def test_pruned_and_unpruned_searches_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pruned_and_unpruned_searches_agree(tune: Tune) -> None:
     X, y = hard_columns(1500, 60, seed=2)
     path = greedy_path(X, y, 12, loss="zero_one", alpha=0.5, n_runners_up=4)
-    reach: Callable[..., Any] = lambda self, beta, rho: np.full(60, np.inf)  # noqa: E731
-    monkeypatch.setattr(LossState, "_reach", reach)
+    tune(skip_rows=False)
     everything = greedy_path(X, y, 12, loss="zero_one", alpha=0.5, n_runners_up=4)
     assert_array_equal(path.indices, everything.indices)
     assert_array_equal(path.losses, everything.losses)

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import metrics
 
-from greedyrls._losses import make_loss
+from internals import make_loss
 
 SEEDS = range(40)
 ADDITIVE = ["squared", "absolute", "zero_one", "balanced_zero_one"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,15 +13,21 @@ from sklearn.model_selection import LeaveOneGroupOut
 
 from agreement import assert_follows
 from conftest import EXAMPLES
-from engines import engine
-from greedyrls import _fold_inverses, extend_path, greedy_path
-from greedyrls._fold_inverses import FoldInverses
-from greedyrls._fold_state import FoldData
-from greedyrls._many_folds import ManyFoldData, ManyFoldState
-from greedyrls._plan import Plan, make_plan
-from greedyrls._problem import make_problem
+from greedyrls import extend_path, greedy_path
+from internals import (
+    DENSE_ROWS,
+    FoldData,
+    FoldInverses,
+    ManyFoldData,
+    ManyFoldState,
+    Plan,
+    _SmallFolds,
+    make_plan,
+    make_problem,
+)
 from literal import literal_path
 from problems import DATA_KINDS, Case, fold_cases, named_problems
+from tuning import tuned
 
 SAME = 1e-9
 # Columns are known to eps·|mean|/spread, as for leave-one-out: far from the origin that is more.
@@ -45,7 +50,7 @@ def scale_of(case: Case) -> float:
 @settings(max_examples=max(30, min(150, EXAMPLES // 10)))
 @given(case=fold_cases(folds=PARTITIONS, kinds=NEAR_KINDS), name=st.sampled_from(["many", "large"]))
 def test_path_and_all_candidates_are_those_of_literal_refits(case: Case, name: str) -> None:
-    with engine(name):
+    with tuned(fold_engine=name):
         assert uses(case) is ManyFoldData
         path = greedy_path(case.X, case.y, case.n_features, n_runners_up=99, **case.options)
     twin = literal_path(case.X, case.y, case.n_features, **case.literal_options)
@@ -55,7 +60,7 @@ def test_path_and_all_candidates_are_those_of_literal_refits(case: Case, name: s
 @settings(max_examples=50)
 @given(case=fold_cases(folds=PARTITIONS, kinds=["far"]))
 def test_far_from_the_origin(case: Case) -> None:
-    with engine("many"):
+    with tuned(fold_engine="many"):
         path = greedy_path(case.X, case.y, case.n_features, n_runners_up=99, **case.options)
     twin = literal_path(case.X, case.y, case.n_features, **case.literal_options)
     assert_follows(path, twin, FAR, FAR * scale_of(case))
@@ -65,10 +70,10 @@ def test_far_from_the_origin(case: Case) -> None:
 @settings(max_examples=max(30, min(150, EXAMPLES // 10)))
 @given(case=fold_cases(folds=PARTITIONS, kinds=NEAR_KINDS), name=st.sampled_from(["many", "large"]))
 def test_all_that_a_path_tells_is_that_of_a_model_for_each_fold(case: Case, name: str) -> None:
-    with engine("models"):
+    with tuned(fold_engine="models"):
         assert uses(case) is FoldData
         expected = greedy_path(case.X, case.y, case.n_features, n_runners_up=2, **case.options)
-    with engine(name):
+    with tuned(fold_engine=name):
         path = greedy_path(case.X, case.y, case.n_features, n_runners_up=2, **case.options)
     assert path.initial_loss == pytest.approx(expected.initial_loss, rel=SAME)
     assert expected.fold_losses is not None
@@ -108,7 +113,7 @@ def test_penalty_by_nested_selection(weighted: bool, refit: Any) -> None:
         options["sample_weight"] = weights
     found = []
     for name in ("models", "many", "large"):
-        with engine(name):
+        with tuned(fold_engine=name):
             found.append(greedy_path(case.X, case.y, "auto", max_features=5, **options))
     expected = found[0]
     assert expected.surface is not None
@@ -125,7 +130,7 @@ def test_size_by_rule(rule: Any) -> None:
     case = grouped(3)
     found = []
     for name in ("models", "many"):
-        with engine(name):
+        with tuned(fold_engine=name):
             found.append(greedy_path(case.X, case.y, "auto", size_rule=rule, **case.options))
     assert found[0].size_choice == found[1].size_choice
 
@@ -137,7 +142,7 @@ def test_named_problems(name: str, alpha: float) -> None:
     ids = np.random.default_rng(0).integers(0, len(y) // 4, len(y))
     paths = []
     for which in ("models", "many"):
-        with engine(which):
+        with tuned(fold_engine=which):
             paths.append(greedy_path(X, y, 12, cv=ids, alpha=alpha))
     assert_array_equal(paths[0].indices, paths[1].indices)
     rtol = FAR if name == "far from the origin" else SAME
@@ -147,7 +152,7 @@ def test_named_problems(name: str, alpha: float) -> None:
 def test_of_equal_columns_the_lowest_index_wins() -> None:
     case = grouped(4)
     X = case.X[:, [0, 1, 2, 1, 3, 1, 2]]
-    with engine("many"):
+    with tuned(fold_engine="many"):
         order = greedy_path(X, case.y, 7, n_runners_up=2, **case.options).indices.tolist()
     assert [index for index in order if index in (1, 3, 5)] == [1, 3, 5]
     assert [index for index in order if index in (2, 6)] == [2, 6]
@@ -158,7 +163,7 @@ def test_tiny_losses_of_a_target_without_noise(name: str) -> None:
     case = grouped(5)
     y = case.X[:, [7, 2, 9]] @ [1.0, -2.0, 0.5] + 3.0
     groups = case.options["cv"]
-    with engine(name):
+    with tuned(fold_engine=name):
         path = greedy_path(case.X, y, 5, cv=groups, alpha=1e-8, n_runners_up=2)
     splits = [(np.flatnonzero(groups != q), np.flatnonzero(groups == q)) for q in range(60)]
     twin = literal_path(case.X, y, 3, cv=splits, alpha=1e-8)
@@ -174,9 +179,9 @@ def test_forced_excluded_and_extended() -> None:
         "forced_features": [9, 3],
         "excluded_features": list(range(10, 20)),
     }
-    with engine("models"):
+    with tuned(fold_engine="models"):
         expected = greedy_path(case.X, case.y, 7, **options)
-    with engine("many"):
+    with tuned(fold_engine="many"):
         path = greedy_path(case.X, case.y, 7, **options)
         longer = extend_path(path.truncated(4), case.X, case.y, 7, cv=case.options["cv"])
     assert_array_equal(path.indices, expected.indices)
@@ -214,7 +219,7 @@ def literal_errors(case: Case, state: ManyFoldState, alpha: float) -> Any:
 @pytest.mark.parametrize("name", ["many", "large"])
 def test_after_many_steps_the_inverses_are_those_of_a_fresh_factor(name: str) -> None:
     case = grouped(7, m=260, n=120, count=90)
-    with engine(name):
+    with tuned(fold_engine=name):
         state = state_of(case, 100)
     expected = literal_errors(case, state, 0.01)
     assert_allclose(state.errors[0], expected, rtol=1e-8, atol=1e-9 * np.abs(expected).max())
@@ -222,9 +227,9 @@ def test_after_many_steps_the_inverses_are_those_of_a_fresh_factor(name: str) ->
 
 def test_inverses_that_have_drifted_are_made_anew() -> None:
     case = grouped(8)
-    with engine("many"):
+    with tuned(fold_engine="many"):
         plain = state_of(case, 15)
-        with mock.patch.object(_fold_inverses, "_DRIFT", 1e-15):
+        with tuned(fold_inverse_drift=1e-15):
             renewed = state_of(case, 15)
     assert renewed.rebuilds > plain.rebuilds
     assert renewed.features.selected == plain.features.selected
@@ -236,9 +241,9 @@ def test_inverses_that_have_drifted_are_made_anew() -> None:
 def test_small_tiles_change_nothing(elements: int, name: str) -> None:
     case = grouped(9)
     for X in (case.X, np.asfortranarray(case.X), case.X.astype(np.float32)):
-        with engine(name):
+        with tuned(fold_engine=name):
             path = greedy_path(X, case.y, 6, **case.options)
-            with mock.patch.multiple(_fold_inverses, _ELEMENTS=elements, _LEAST_COLUMNS=1):
+            with tuned(small_fold_elements=elements, small_fold_least_columns=1):
                 again = greedy_path(X, case.y, 6, **case.options)
         assert_array_equal(again.indices, path.indices)
         assert_allclose(again.losses, path.losses, rtol=1e-12)
@@ -251,10 +256,10 @@ def test_one_huge_fold_and_many_small_ones() -> None:
     y = X[:, :4].sum(axis=1) + rng.standard_normal(m)
     ids = np.concatenate([np.zeros(200, dtype=int), 1 + np.arange(300) // 3])
     ids = rng.permutation(ids)
-    assert (np.bincount(ids) > _fold_inverses.DENSE_ROWS).sum() == 1
-    with engine("models"):
+    assert (np.bincount(ids) > DENSE_ROWS).sum() == 1
+    with tuned(fold_engine="models"):
         expected = greedy_path(X, y, 8, cv=ids)
-    with engine("many"):
+    with tuned(fold_engine="many"):
         path = greedy_path(X, y, 8, cv=ids)
     assert_array_equal(path.indices, expected.indices)
     assert_allclose(path.fold_losses, expected.fold_losses, rtol=SAME)
@@ -264,9 +269,9 @@ def test_a_feature_of_a_single_fold_predicts_nothing_there() -> None:
     """Its rows out, the feature is 0: the loss stays as it was, and nothing is divided by 0."""
     case = grouped(11)
     X = np.column_stack([case.X, case.options["cv"] == 3])
-    with engine("many"):
+    with tuned(fold_engine="many"):
         path = greedy_path(X, case.y, 3, forced_features=[25], cv=case.options["cv"], alpha=1e-3)
-    with engine("models"):
+    with tuned(fold_engine="models"):
         expected = greedy_path(
             X, case.y, 3, forced_features=[25], cv=case.options["cv"], alpha=1e-3
         )
@@ -279,7 +284,7 @@ def test_a_penalty_lost_in_rounding_ends_the_search() -> None:
     X = rng.standard_normal((30, 40))
     y = X[:, 0] + rng.standard_normal(30)
     with (
-        engine("many"),
+        tuned(fold_engine="many"),
         pytest.warns(RuntimeWarning, match="lost in the rounding"),
     ):
         path = greedy_path(X, y, 40, cv=np.arange(30) // 2, alpha=1e-14)
@@ -311,7 +316,7 @@ def test_overlapping_folds_and_rows_of_no_fold_have_models_for_each() -> None:
     ids = case.options["cv"]
     some = np.where(ids == 5, -1, ids)
     pairs = list(LeaveOneGroupOut().split(case.X, groups=ids))
-    with engine("many"):
+    with tuned(fold_engine="many"):
         assert uses(Case(case.X, case.y, 3, {"cv": some})) is FoldData
         assert uses(Case(case.X, case.y, 3, {"cv": [*pairs, pairs[0]]})) is FoldData
         assert uses(Case(case.X, case.y, 3, {"cv": [(t[1:], f) for t, f in pairs]})) is FoldData
@@ -333,9 +338,7 @@ def test_memory_is_not_a_matter_of_how_many_folds_are_left_out() -> None:
     folds = np.split(np.arange(12_000), np.cumsum(np.tile([1, 2, 3], 2000))[:-1])
     inverses = FoldInverses(folds)
     numbers = sum(
-        batch.inverse.size
-        for batch in inverses._batches
-        if isinstance(batch, _fold_inverses._SmallFolds)
+        batch.inverse.size for batch in inverses._batches if isinstance(batch, _SmallFolds)
     )
     assert numbers == 2000 * (1 + 4 + 9)
 
@@ -344,7 +347,7 @@ def test_a_fold_that_outweighs_all_others_has_models_for_each() -> None:
     case = grouped(0, 400, 200, 100)
     weights = np.ones(400)
     weights[7] = 1e13
-    with engine("many"):
+    with tuned(fold_engine="many"):
         assert uses(Case(case.X, case.y, 3, case.options | {"sample_weight": weights})) is FoldData
         path = greedy_path(case.X, case.y, 3, sample_weight=weights, **case.options)
     assert len(path) == 3

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedyrls import SelectionPath, extend_path, greedy_path
-from greedyrls._size import SizeChoice
+from greedyrls import SelectionPath, SizeChoice, extend_path, greedy_path
 from test_path_json import (
     CLEAR,
     DOCUMENT,

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
-from greedyrls._analysis import Question, assess, choose, plan_folds
-from greedyrls._preparation import Prepared
-from greedyrls._table import Column, InputError
+from internals import Column, InputError, Prepared, Question, assess, choose, plan_folds
 from small_tables import attempt, numbers, plain_table, prepared_of, texts
 
 SEED = 4

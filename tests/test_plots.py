@@ -20,11 +20,9 @@ from matplotlib.collections import QuadMesh
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import RepeatedKFold
 
-from greedyrls import SelectionPath, greedy_path, plots
-from greedyrls._draw_parts import short
-from greedyrls._size import SizeChoice
-from greedyrls._surface import AlphaSurface
+from greedyrls import AlphaSurface, SelectionPath, SizeChoice, greedy_path, plots
 from greedyrls.plots import plot_path, plot_surface
+from internals import short
 
 GRID = [0.01, 1.0, 100.0]
 

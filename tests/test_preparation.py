@@ -13,9 +13,7 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import scale as in_scale
 
 from greedyrls import LinearModel
-from greedyrls._analysis import Question, choose
-from greedyrls._preparation import Prepared, Roles, prepare
-from greedyrls._table import Column, InputError, Numbers, Table
+from internals import Column, InputError, Numbers, Prepared, Question, Roles, Table, choose, prepare
 from small_tables import (
     attempt,
     flags,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 from sklearn.preprocessing import scale as in_scale
 
-from greedyrls._table import Numbers, Unusable
+from internals import Numbers, Unusable
 from small_tables import flags, mixed, names_of, numbers, plain_table, prepared_of, refusal, texts
 
 # Columns that are left out.

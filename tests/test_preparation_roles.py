@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from greedyrls._analysis import Question, choose
-from greedyrls._table import Column
+from internals import Column, Question, choose
 from small_tables import flags, mixed, names_of, numbers, plain_table, prepared_of, refusal, texts
 
 # Targets.

@@ -16,7 +16,6 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 
 from conftest import EXAMPLES
-from engines import engine
 from greedyrls import GreedyRLSRanker, GreedyRLSRegressor, SelectionPath
 from greedyrls.metrics import mean_ndcg, pairwise_error
 from literal_ranking import (
@@ -29,6 +28,7 @@ from literal_ranking import (
     query_losses,
     query_shares,
 )
+from tuning import tuned
 
 
 @dataclass
@@ -92,7 +92,7 @@ def rankings(draw: st.DrawFn) -> Ranking:
 @settings(max_examples=max(40, min(200, EXAMPLES // 10)))
 @given(case=rankings(), name=st.sampled_from(["many", "large", "models"]))
 def test_selection_is_that_of_pairs_written_out(case: Ranking, name: str) -> None:
-    with engine(name):
+    with tuned(fold_engine=name):
         model = case.fit(n_runners_up=99)
     pairs = case.pairs
     chosen, known = literal_ranking(

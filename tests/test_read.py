@@ -19,8 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
-from greedyrls._read import read_table
-from greedyrls._table import InputError, Numbers, Texts
+from internals import InputError, Numbers, Texts, read_table
 from table_files import (
     MIXED,
     PACKERS,
@@ -384,7 +383,7 @@ def test_columns_of_parquet_are_not_copied_when_they_need_not_be(tmp_path: Path)
     )
 )
 def test_texts_are_kept_whatever_they_are(columns: list[list[str | None]]) -> None:
-    from greedyrls._read._arrow import column_of
+    from internals import column_of
 
     for texts in columns:
         encodable = [text and text.encode(errors="ignore").decode() for text in texts]

@@ -14,10 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-import greedyrls._read._csv as reader
-import greedyrls._read._header as header
-from greedyrls._read import read_table
-from greedyrls._table import InputError, Numbers, Texts
+from internals import InputError, Numbers, Texts, read_table
 from table_files import (
     PACKERS,
     columns_of,
@@ -27,6 +24,8 @@ from table_files import (
     read_columns,
     write_bytes,
 )
+from traps import Traps
+from tuning import Tune
 
 TWO = {"a": ("number", 1.5, 2), "b": ("text", "x", "y")}
 
@@ -225,9 +224,9 @@ def test_nearly_numbers(tmp_path: Path) -> None:
     assert column_from(measured[1:] + ["<0.1"] * 20, tmp_path)[0] == "text"
 
 
-def test_nearly_numbers_far_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nearly_numbers_far_down(tmp_path: Path, tune: Tune) -> None:
     # The sample at the start sees numbers only, so that the file is read twice.
-    monkeypatch.setattr(header, "_SAMPLE_CELLS", 100)
+    tune(csv_sample_cells=100)
     cells = ["1.5"] * 3000
     cells[2500] = "1.S"
     assert "'1.S' in row 2501" in column_failure(cells, tmp_path)
@@ -328,14 +327,13 @@ def test_wide_tables(n: int, tmp_path: Path) -> None:
         assert_array_equal(column.values, expected)
 
 
-def test_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_blocks(tmp_path: Path, tune: Tune) -> None:
     rng = np.random.default_rng(11)
     numbers = pa.array(rng.standard_normal(5000), mask=rng.random(5000) < 0.2)
     texts = pa.array(["one", "two\nlines", None]).take(pa.array(rng.integers(3, size=5000)))
     path = tmp_path / "data.csv"
     path.write_bytes(csv_bytes(pa.table({"v": numbers, "t": texts, "f": numbers.is_null()})))
-    monkeypatch.setattr(reader, "_SMALLEST_BLOCK", 1000)
-    monkeypatch.setattr(reader, "_BLOCK_ROWS", 1)
+    tune(csv_smallest_block=1000, csv_block_rows=1)
     assert read_columns(path) == {
         "v": ("number", *numbers.to_pylist()),
         "t": ("text", *texts.to_pylist()),
@@ -353,12 +351,8 @@ def test_rows_longer_than_a_block(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("decimal", [".", ","])
-def test_usual_files_are_read_once(
-    decimal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reads = []
-    read = reader._table
-    monkeypatch.setattr(reader, "_table", lambda *args: reads.append(1) or read(*args))
+def test_usual_files_are_read_once(decimal: str, tmp_path: Path, traps: Traps) -> None:
+    reads = traps.watch("parse CSV")
     text = "a;b;c;d\n1,5;NA;true;x\n-2;?;;y\n+1e5; 3 ;FALSE;\n".replace(",", decimal)
     assert read_columns(write_bytes(tmp_path / "data.csv", text), decimal=decimal) == {
         "a": ("number", 1.5, -2, 1e5),

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from greedyrls._read import read_table
-from greedyrls._table import Numbers
+from internals import Numbers, read_table
 from table_files import PACKERS, columns_of, failure, read_columns, write_bytes
 
 

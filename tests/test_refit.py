@@ -17,7 +17,7 @@ from greedyrls import (
     extend_path,
     greedy_path,
 )
-from greedyrls._alphas import auto_grid, penalty_scale, refit_grid
+from internals import auto_grid, penalty_scale, refit_grid
 from literal import best_penalty
 from penalties import ALPHAS, assert_best_penalties, diagonal, labels, numbers
 from problems import Case, fold_cases

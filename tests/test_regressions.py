@@ -20,6 +20,7 @@ from sklearn.model_selection import (
 
 import literal
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, extend_path, greedy_path
+from tuning import Tune
 
 
 def data(m: int = 60, n: int = 6) -> tuple[Any, Any]:
@@ -218,8 +219,8 @@ def test_a_feature_that_others_span_added_last_of_all() -> None:
     assert_allclose(path.losses, fold_losses(X, y, path, 4), rtol=1e-9)
 
 
-def test_folds_that_cannot_fit_in_memory_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("greedyrls._fold_state.physical_bytes", lambda: 1000.0)
+def test_folds_that_cannot_fit_in_memory_say_so(tune: Tune) -> None:
+    tune(physical_bytes=1000.0)
     X, y = data()
     with pytest.raises(MemoryError, match=r"5 splits of 6 features need .* GB .*fewer folds"):
         greedy_path(X, y, 4, cv=5)

@@ -12,14 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from greedyrls import SelectionResult
-from greedyrls._assessment import Curve
-from greedyrls._stability import Stability
-from greedyrls._steps import StopReason
-from greedyrls.report import _page, make_report, write_report
-from greedyrls.report._panels import make_panels
-from greedyrls.report._scores import best_known_score
-from greedyrls.report._words import exactly, number, with_error
+from greedyrls import SelectionResult, StopReason
+from greedyrls.assess import Stability
+from greedyrls.report import make_report, write_report
+from internals import (
+    Curve,
+    best_known_score,
+    exactly,
+    make_panels,
+    number,
+    page_builder,
+    with_error,
+)
 from report_results import HOSTILE, Page, hostile, large, make_result, regression, wine
 
 pytest.importorskip("jinja2")
@@ -140,7 +144,7 @@ def test_loads_nothing(make: Any) -> None:
     policy = str(attributes["content"])
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "unsafe" not in policy
-    assert _page.policy(_text_of(page, "style"), _text_of(page, "script")) == policy
+    assert page_builder.policy(_text_of(page, "style"), _text_of(page, "script")) == policy
     for name, attributes, _ in page.elements:
         assert "src" not in attributes
         assert str(attributes.get("href", "#")).startswith(("#", "data:,"))
@@ -156,8 +160,8 @@ def test_loads_nothing(make: Any) -> None:
 def _text_of(page: Page, tag: str) -> str:
     """Exactly as it is in the page, which the hash is of."""
     parts = {
-        "style": _page.style_sheet(),
-        "script": _page._wrapped(_page._joined(_page._SCRIPTS)),
+        "style": page_builder.style_sheet(),
+        "script": page_builder._wrapped(page_builder._joined(page_builder._SCRIPTS)),
     }
     found = [text for attributes, text in page.all(tag) if not attributes.get("type")]
     assert found == [" ".join(parts[tag].split())]
@@ -326,7 +330,7 @@ def test_written_in_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_without_jinja_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    _page._environment.cache_clear()
+    page_builder._environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"pip install 'greedyrls\[cli\]'"):
         make_report(hostile())

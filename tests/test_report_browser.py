@@ -17,8 +17,7 @@ import pytest
 from components import browser, driver_program
 from greedyrls import SelectionResult
 from greedyrls.report import write_report
-from greedyrls.report._scores import best_known_score, source_in_words
-from greedyrls.report._words import exactly, number, with_error
+from internals import best_known_score, exactly, number, source_in_words, with_error
 from report_results import HOSTILE, hostile, large, regression, wine
 
 FLAGS = (

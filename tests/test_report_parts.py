@@ -10,15 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from greedyrls import SelectionResult
-from greedyrls import _cautions as cautions
-from greedyrls._size import SizeChoice
-from greedyrls.report import _page, _tables, make_report
-from greedyrls.report._names import Names
-from greedyrls.report._panels import make_panels
-from greedyrls.report._path_chart import NARROW, WIDE, draw_panel
-from greedyrls.report._scores import best_known_score
-from greedyrls.report._words import percent
+from greedyrls import SelectionResult, SizeChoice
+from greedyrls.report import make_report
+from internals import (
+    NARROW,
+    WIDE,
+    Names,
+    best_known_score,
+    cautions,
+    draw_panel,
+    make_panels,
+    page_builder,
+    percent,
+    tables,
+)
 from report_results import Page, hostile, large, regression, wine
 
 pytest.importorskip("jinja2")
@@ -67,7 +72,7 @@ def test_stability_is_that_of_the_chosen_size() -> None:
     result = regression()
     assert result.stability is not None
     path = replace(result.path, size_choice=SizeChoice(3, "given", "Three were asked for."))
-    view = _tables.stability_view(replace(result, path=path), Names(result))
+    view = tables.stability_view(replace(result, path=path), Names(result))
     assert view is not None
     assert view.sentence.startswith("Stability of the first 3 features over 8 selections")
     assert view.value == pytest.approx(result.stability.index[2])
@@ -75,21 +80,21 @@ def test_stability_is_that_of_the_chosen_size() -> None:
     shown = {bar.name.text: bar.width for bar in view.bars}
     for feature, index in zip(result.features[:3], path.indices, strict=False):
         assert shown[feature.name.replace("=", " = ")] == pytest.approx(100.0 * shares[index])
-    folds = _tables.stability_view(replace(result, stability=None), Names(result))
+    folds = tables.stability_view(replace(result, stability=None), Names(result))
     assert folds is not None
     assert folds.source == "folds: 3-fold"
 
 
 def test_near_ties_are_those_of_the_warning() -> None:
-    assert _tables.NEAR == cautions._NEAR
+    assert tables.NEAR == cautions._NEAR
     result = regression()
-    rows = _tables.runner_rows(result, Names(result))
+    rows = tables.runner_rows(result, Names(result))
     near = [row.step for row in rows if row.runners[0].is_near]
     (warning,) = [text for text in result.warnings if text.startswith("Near ties")]
     assert near == [int(step) for step in re.findall(r"at step (\d+)", warning)]
     for gain, loss in itertools.product((-1.0, 0.0, 1.0), (0.9, 1.0, 1.049, 1.051, 1.2)):
         warned = cautions.near_ties(np.array([1.0]), 1.0 + gain, ["a"], [("b", loss)])
-        assert _tables.is_near_tie(1.0, gain, loss) == bool(warned)
+        assert tables.is_near_tie(1.0, gain, loss) == bool(warned)
     for row, told in zip(rows, result.rows(), strict=False):
         share = told["runner_up_share"]
         assert row.runners[0].share == ("" if share is None else percent(max(share, 0.0)))
@@ -133,9 +138,9 @@ def test_blank_cells_of_the_surface() -> None:
 
 
 def test_colours_can_be_read() -> None:
-    styles = _page._template("colours.css"), _page._template("dark.css")
+    styles = page_builder._template("colours.css"), page_builder._template("dark.css")
     light, dark = (dict(re.findall(r"(--[\w-]+): (#\w+);", block)) for block in styles)
-    assert _page.style_sheet().count(_page._template("dark.css")) == 2
+    assert page_builder.style_sheet().count(page_builder._template("dark.css")) == 2
     assert light.keys() == dark.keys()
     for colours in (light, dark):
         for text in ("--text", "--muted", "--chosen", "--honest", "--own", "--warning"):
@@ -187,6 +192,6 @@ def page_text(result: SelectionResult, k: str) -> str:
 
 
 def _contents(result: SelectionResult) -> dict[str, Any]:
-    from greedyrls.report._contents import make_contents
+    from internals import make_contents
 
     return make_contents(result)[0]

@@ -13,10 +13,9 @@ from sklearn.model_selection import GroupKFold
 
 from assess_twin import ALPHAS, Question, huberish, labels, largest, numbers
 from greedyrls import greedy_path
-from greedyrls._draws import draw_order, draw_rows
-from greedyrls._procedure import Options, make_procedure
-from greedyrls._samples import SampleSpace
 from greedyrls.assess import PermutationNull, Stability, permutation_null, resample_path
+from internals import Options, draw_order, draw_rows, make_procedure
+from traps import Traps
 
 SAME = 1e-8
 
@@ -180,24 +179,17 @@ def test_permutations_are_those_of_the_seed() -> None:
 
 
 @pytest.mark.parametrize("alpha", [1.0, [0.1, 10.0]])
-def test_permutations_share_their_gram_columns(alpha: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_permutations_share_their_gram_columns(alpha: Any, traps: Traps) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((80, 12)), rng.standard_normal(80)
-    calls: list[int] = []
-    products = SampleSpace.products
-
-    def counted(self: Any, indices: Any, new_anchor: bool = False) -> Any:
-        calls.append(len(indices))
-        return products(self, indices, new_anchor)
-
-    monkeypatch.setattr(SampleSpace, "products", counted)
+    calls = traps.watch("multiply columns")
     greedy_path(X, y, 4, alpha=1.0)
-    once = sum(calls)
+    once = sum(len(indices) for _, indices, *_ in calls)
     calls.clear()
     count = 25
     permutation_null(X, y, 4, alpha=alpha, n_permutations=count)
     # Each column once for the targets as given, and once for all permutations.
-    assert sum(calls) <= 2 * 12 < count * once / 5
+    assert sum(len(indices) for _, indices, *_ in calls) <= 2 * 12 < count * once / 5
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from greedyrls import SelectionResult
-from greedyrls._analysis import Question, assess, choose, model_curve, permute, resample
-from greedyrls._assessment import Curve
 from greedyrls.assess import (
     PathAssessment,
     PermutationNull,
@@ -21,6 +19,7 @@ from greedyrls.assess import (
     permutation_null,
     resample_path,
 )
+from internals import Curve, Question, assess, choose, model_curve, permute, resample
 from json_damage import ASSESSMENT, NULL, RESULT, STABILITY, refused
 from small_tables import flags, numbers, plain_table, prepared_of, result_of, signal, texts
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from greedyrls import GreedyRLSRegressor, SelectionPath, Step, StopReason, greedy_path
-from greedyrls._sets import BestLosses, best_sets
+from internals import BestLosses, best_sets
 from literal import criterion
 
 

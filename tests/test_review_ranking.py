@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import ndcg_score
 
-from engines import engine
 from greedyrls import GreedyRLSRanker, greedy_path
 from greedyrls.metrics import mean_ndcg, pairwise_error
+from tuning import tuned
 
 
 def left_out(X: np.ndarray, y: np.ndarray, groups: np.ndarray, columns: list[int]) -> np.ndarray:
@@ -97,9 +97,9 @@ def test_a_fold_that_has_all_of_the_features(name: str, factor: float) -> None:
         X = rng.standard_normal((40, 6))
         y = X[:, :3] @ rng.standard_normal(3) + rng.standard_normal(40)
         X[folds == 0] *= factor
-        with engine(name):
+        with tuned(fold_engine=name):
             path = greedy_path(X, y, 4, cv=folds, n_runners_up=5)
-        with engine("models"):
+        with tuned(fold_engine="models"):
             twin = greedy_path(X, y, 4, cv=folds, n_runners_up=5)
         assert path.indices.tolist() == twin.indices.tolist()
         np.testing.assert_allclose(path.losses, twin.losses, rtol=1e-8)
@@ -115,7 +115,7 @@ def test_a_query_that_has_all_of_the_features() -> None:
     X = rng.standard_normal((50, 4))
     y = X[:, 0] - X[:, 1] + rng.standard_normal(50)
     X[:5] *= 1e4
-    with engine("many"):
+    with tuned(fold_engine="many"):
         model = GreedyRLSRanker(3, alpha=1.0).fit(X, y, groups=groups)
     for k in (1, 2, 3):
         scores = left_out(X, y, groups, model.path_.features(k).tolist())

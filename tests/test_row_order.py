@@ -9,9 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from greedyrls._folds import Folds, make_folds
-from greedyrls._namespace import place_of
-from greedyrls._row_order import RowOrder, numbers_on_device
+from internals import Folds, RowOrder, make_folds, numbers_on_device, place_of
 
 
 def folds_of(cv: Any, m: int, weights: NDArray[Any] | None = None) -> Folds:

@@ -10,15 +10,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from greedyrls import SelectionPath, greedy_path
-from greedyrls._curves import LooCurve, held_out_losses
-from greedyrls._loo_data import LooData
-from greedyrls._nested import chosen_of
-from greedyrls._plan import make_plan
-from greedyrls._problem import make_problem
-from greedyrls._sets import best_sets
-from greedyrls._steps import Action, FeatureSet, Step
+from greedyrls import SelectionPath, Step, greedy_path
 from greedyrls.plots import plot_coefficients
+from internals import (
+    Action,
+    FeatureSet,
+    LooCurve,
+    LooData,
+    best_sets,
+    chosen_of,
+    held_out_losses,
+    make_plan,
+    make_problem,
+)
 
 ALPHA = 0.7
 

@@ -13,12 +13,16 @@ from sklearn.model_selection import KFold, ShuffleSplit
 
 from conftest import EXAMPLES
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, StopReason, extend_path, greedy_path
-from greedyrls._curves import LooCurve
-from greedyrls._loo_data import LooData
-from greedyrls._nested import chosen_of
-from greedyrls._plan import make_plan
-from greedyrls._problem import make_problem
-from greedyrls._size import choose_size, difference_errors, fold_covariance
+from internals import (
+    LooCurve,
+    LooData,
+    choose_size,
+    chosen_of,
+    difference_errors,
+    fold_covariance,
+    make_plan,
+    make_problem,
+)
 from literal import held_out_predictions
 from problems import Case, fold_cases
 

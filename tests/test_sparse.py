@@ -10,13 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, SelectionPath, greedy_path
-from greedyrls._criterion import support_bounds
-from greedyrls._loo_data import LooData
-from greedyrls._plan import make_plan
-from greedyrls._problem import make_problem
-from greedyrls._sparse import SparseMatrix
-from greedyrls._state import SelectionState
 from greedyrls.assess import cross_validate_path, permutation_null, resample_path
+from internals import LooData, SelectionState, SparseMatrix, make_plan, make_problem, support_bounds
 
 FORMATS = {
     "csc_array": sparse.csc_array,

@@ -14,12 +14,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import greedyrls._devices as devices
-import greedyrls._samples as samples
-import greedyrls._stream as stream
 from device_paths import assert_same_path, random_problem
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, extend_path, greedy_path
-from greedyrls._namespace import Place, Transfers
+from internals import Place, Transfers
+from tuning import Tune
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
@@ -42,16 +40,15 @@ DEVICES = [
 
 
 @pytest.fixture
-def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def little_memory(tune: Tune) -> None:
     """A device with so little memory that X is streamed, about 20 rows of 40 float64 at a time."""
-    monkeypatch.setattr(devices, "free_bytes", lambda place: 131_072)
-    monkeypatch.setattr(devices, "RESIDENT_SHARE", 0.0)
+    tune(device_free_bytes=131_072, device_resident_share=0.0)
 
 
 @pytest.fixture(params=["passes", "gathers"])
-def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def columns(request: pytest.FixtureRequest, tune: Tune) -> str:
     """How columns of X in C order come: along with a pass, or gathered on the host."""
-    monkeypatch.setattr(stream, "_GATHERED_LINE", 10 if request.param == "passes" else 0)
+    tune(stream_gather_cost=10 if request.param == "passes" else 0)
     return str(request.param)
 
 
@@ -102,11 +99,9 @@ def test_types_and_memory_orders(device: Any, dtype: str, order: str) -> None:
 @pytest.mark.parametrize("features", ["host", "device"])
 @pytest.mark.parametrize("targets", [1, 3])
 @pytest.mark.parametrize("device", DEVICES)
-def test_weights_and_targets(
-    device: Any, targets: int, features: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weights_and_targets(device: Any, targets: int, features: str, tune: Tune) -> None:
     if features == "device":
-        monkeypatch.setattr(samples, "DEVICE_FEATURES", 1)
+        tune(device_features=1)
     X, Y = random_problem(3, 90, 30, targets)
     weights = np.random.default_rng(3).uniform(0.0, 2.0, 90)
     weights[:4] = 0.0
@@ -142,9 +137,9 @@ def test_data_frames() -> None:
 
 @pytest.mark.usefixtures("little_memory", "columns")
 @pytest.mark.parametrize("room", [1, 3])
-def test_little_room_for_columns(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_little_room_for_columns(room: int, tune: Tune) -> None:
     X, y = random_problem(6, 80, 25)
-    monkeypatch.setattr(stream, "_COLUMN_SHARE", (room + 0.5) * 8 * 80 / 131_072)
+    tune(stream_column_share=(room + 0.5) * 8 * 80 / 131_072)
     path = greedy_path(X, y, 12, device="cpu", search="bounded")
     assert_same_path(path, greedy_path(X, y, 12, search="bounded"))
 
@@ -158,11 +153,11 @@ def test_a_column_that_dwarfs_its_spread() -> None:
 
 
 @pytest.mark.usefixtures("little_memory")
-def test_few_passes_and_few_transfers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_passes_and_few_transfers(tune: Tune) -> None:
     rng = np.random.default_rng(9)
     y = np.sign(rng.standard_normal(3000))
     X = rng.standard_normal((3000, 150)) + 0.05 * y[:, None] * rng.standard_normal(150)
-    monkeypatch.setattr(devices, "free_bytes", lambda place: 1 << 24)
+    tune(device_free_bytes=1 << 24)
     before = Transfers.count
     path = greedy_path(X, y, 30, device="cpu")
     assert_same_path(path, greedy_path(X, y, 30))

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from greedyrls._svg import BLUE, ORANGE, Line, bar, key, line_picture
+from internals import BLUE, ORANGE, Line, bar, key, line_picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 

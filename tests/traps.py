@@ -1,0 +1,125 @@
+"""Points of the package where tests interrupt, watch or replace a call, by plain names.
+
+A test says ``traps.interrupt("add feature", 3)`` (the fixture), or ``with trapped() as traps:``.
+When a private method is moved or renamed, change its line in `POINTS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pkgutil import resolve_name
+from typing import Any
+
+import pytest
+
+POINTS: dict[str, tuple[str, ...]] = {
+    # Leave-one-out: rows.
+    "start rows": ("_samples.SampleSpace.start",),
+    "score candidates": ("_samples.SampleSpace.score",),
+    "advance rows": ("_samples.SampleSpace.advance",),
+    "multiply columns": ("_samples.SampleSpace.products",),
+    "ask for statistics": ("_samples.SampleSpace.statistics",),
+    # Leave-one-out: features.
+    "solve for coefficients": ("_features.FeatureSpace.coefficients",),
+    "add to feature space": ("_features.FeatureSpace.add",),
+    "note a step of the device": ("_features.FeatureSpace.note",),
+    "take Gram columns": ("_gram.GramColumns.take",),
+    # Leave-one-out: the search.
+    "choose by leave-one-out": ("_criterion.LeaveOneOut.choose",),
+    "add feature": ("_state.SelectionState.add",),
+    # Leave-one-out errors that are kept.
+    "keep errors": ("_samples.SampleSpace.keep_leftovers",),
+    "drop errors": ("_samples.SampleSpace.drop_leftovers",),
+    "use kept errors": ("_samples.SampleSpace.kept_losses",),
+    "update kept errors": ("_leftovers.Leftovers.follow",),
+    "check kept errors": ("_loo_loss.LossState._has_drifted",),
+    # Folds, penalties and the procedure around the search.
+    "add feature to folds": ("_fold_state.FoldState.add",),
+    "begin outer fold": ("_nested._OuterFold.__init__",),
+    "scale penalties": ("_select.problem_scale",),
+    "fit all features": ("_select.all_features_losses",),
+    "select in a fold": ("_procedure.select",),
+    "finish checkpoint": ("_checkpoint.Checkpoint.finish",),
+    # Reading.
+    "read rows of a file": ("_file_sources.ArraySource.fill",),
+    "parse CSV": ("_read._csv._table",),
+    # The command line.
+    "read table": ("cli._job.read_table", "cli._predict.read_table"),
+    "choose features": ("cli._select.choose",),
+    "compute the curve of models": ("cli._select.model_curve",),
+    "assess": ("cli._select.assess",),
+    "resample": ("cli._select.resample",),
+    "permute": ("cli._select.permute",),
+}
+
+Calls = list[tuple[Any, ...]]
+
+
+class Traps:
+    """Sets traps that a monkeypatch undoes."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._patch = patch
+
+    def around(self, point: str, wrapper: Callable[..., Any]) -> None:
+        """Call ``wrapper(original, *args, **kwargs)`` instead of the original."""
+        if point not in POINTS:
+            raise KeyError(f"There is no point {point!r}; the points are {sorted(POINTS)}.")
+        for attribute in POINTS[point]:
+            original = resolve_name(f"greedyrls.{attribute}")
+            self._patch.setattr(f"greedyrls.{attribute}", _wrapped(original, wrapper))
+
+    def replace(self, point: str, function: Callable[..., Any]) -> None:
+        """Call ``function(*args, **kwargs)`` instead of the original."""
+        self.around(point, lambda original, *args, **kwargs: function(*args, **kwargs))
+
+    def watch(self, point: str) -> Calls:
+        """The arguments of every call from now on; those of a method begin with the object."""
+        return self.at(point, 0, interrupt)
+
+    def interrupt(self, point: str, call: int, *, after: bool = False) -> Calls:
+        """Raise KeyboardInterrupt at the n-th call, before or after it does its work."""
+        return self.at(point, call, interrupt, after=after)
+
+    def at(self, point: str, call: int, spring: Callable[[], Any], *, after: bool = False) -> Calls:
+        """Call `spring` at the n-th call (0: at none), before or after it does its work."""
+        calls: Calls = []
+
+        def counted(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+            calls.append(args)
+            is_caught = len(calls) == call
+            if is_caught and not after:
+                spring()
+            result = original(*args, **kwargs)
+            if is_caught and after:
+                spring()
+            return result
+
+        self.around(point, counted)
+        return calls
+
+
+def _wrapped(original: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
+    """A function, so that in a class it becomes a method."""
+    return lambda *args, **kwargs: wrapper(original, *args, **kwargs)
+
+
+def interrupt(*_: Any) -> None:
+    """What Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def trapped() -> Iterator[Traps]:
+    """Traps that hold inside a ``with`` statement."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield Traps(patch)
+
+
+@contextmanager
+def interrupted_at(point: str, call: int, *, after: bool = False) -> Iterator[None]:
+    """KeyboardInterrupt at the n-th call inside a ``with`` statement."""
+    with trapped() as traps:
+        traps.interrupt(point, call, after=after)
+        yield

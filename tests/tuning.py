@@ -1,0 +1,211 @@
+"""Settings of the engine for tests, in plain words.
+
+A test that needs small tiles or a certain engine says ``tune(tile_elements=1)`` (the fixture) or
+``with tuned(fold_engine="many"):`` (also inside Hypothesis tests and for fixtures of a module).
+When a private constant is moved or renamed, change its line in `SETTINGS`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+# The fixture `tune`.
+Tune = Callable[..., None]
+# Attributes below `greedyrls` and their values.
+Changes = Mapping[str, Any]
+
+
+def constant(*attributes: str) -> Callable[[Any], Changes]:
+    """The attributes get the value of the setting."""
+    return lambda value: dict.fromkeys(attributes, value)
+
+
+def answer(*functions: str) -> Callable[[Any], Changes]:
+    """The functions always return the value of the setting."""
+    return lambda value: dict.fromkeys(functions, lambda *_, **__: value)
+
+
+def choice(changes: Mapping[Any, Changes]) -> Callable[[Any], Changes]:
+    """The value of the setting is one of a few, each of which stands for some changes."""
+
+    def chosen(value: Any) -> Changes:
+        if value not in changes:
+            raise ValueError(f"{value!r} is not one of {list(changes)}.")
+        return changes[value]
+
+    return chosen
+
+
+def _no_bound(state: Any, beta: Any, rho: Any) -> Any:
+    """Every candidate may move the margin of a row by any amount."""
+    return np.full(rho.shape[1], np.inf)
+
+
+_ONE_FACTOR = {"_plan._MANY_FOLDS": 2, "_plan._WORTH_IT": 0, "_plan._SMALL_FOLD": math.inf}
+
+SETTINGS: dict[str, Callable[[Any], Changes]] = {
+    # Which engine runs ---------------------------------------------------------------------------
+    # Folds: one factor for all ("many"), the same with every fold kept as columns ("large"), or a
+    # model for each fold ("models").
+    "fold_engine": choice(
+        {
+            "many": _ONE_FACTOR,
+            "large": _ONE_FACTOR | {"_fold_inverses.DENSE_ROWS": 0},
+            "models": {"_plan._MANY_FOLDS": math.inf},
+        }
+    ),
+    # Search several penalties together, however small or large X is.
+    "lanes": choice({"always": {"_run._WORTH_LANES": 0}, "never": {"_run._WORTH_LANES": 10**9}}),
+    # Candidates that one penalty of several may score late, before it is searched alone.
+    "lane_late_candidates": constant("_lanes._MOST_LATER"),
+    # Rebuild the feature space after every step: any drift is too much.
+    "rebuild_every_step": choice({True: {"_state.DRIFT_BOUND": -1.0}, False: {}}),
+    # Rows from which bounds use how leave-one-out errors spread over rows.
+    "spread_rows": constant("_state._SPREAD_ROWS"),
+    # Error of inverses of folds from which they are made again.
+    "fold_inverse_drift": constant("_fold_inverses._DRIFT"),
+    # Rounding of fold losses in feature space; where it is large, the rows decide.
+    "fold_loss_rounding": constant("_fold_criterion._ROUNDING"),
+    # Samples that another loss must classify better before the choice of the loss takes it.
+    "loss_choice_samples": constant("_select._SAMPLES"),
+    # Whether losses other than the squared one skip rows that cannot change class.
+    "skip_rows": choice({False: {"_loo_loss.LossState._reach": _no_bound}, True: {}}),
+    # Tiles and blocks ----------------------------------------------------------------------------
+    # Elements of X that are converted and multiplied at a time.
+    "tile_elements": constant("_kernels.TILE_ELEMENTS"),
+    # The same for the sums at the start.
+    "start_tile_elements": constant("_kernels.START_ELEMENTS"),
+    # Elements of leave-one-out errors made at a time in a search for several penalties.
+    "lane_elements": constant("_lanes._ELEMENTS"),
+    # Elements of X that are sorted by fold at a time.
+    "fold_tile_elements": constant("_fold_blocks._TILE_ELEMENTS"),
+    # Elements of held-out rows at a time.
+    "held_out_elements": constant("_fold_blocks._ROW_ELEMENTS"),
+    # Held-out columns in one buffer.
+    "held_out_buffer_columns": constant("_held_out._BUFFER_COLUMNS"),
+    # Elements, and columns at least, that leaving out small folds works on at a time.
+    "small_fold_elements": constant("_fold_inverses._ELEMENTS"),
+    "small_fold_least_columns": constant("_fold_inverses._LEAST_COLUMNS"),
+    # Elements of predictions at a time where a loss needs all rows of a candidate.
+    "loss_group_elements": constant("_loo_loss._GROUP_ELEMENTS"),
+    "fold_loss_group_elements": constant("_fold_criterion._GROUP_ELEMENTS"),
+    # Elements of X, and rows at least, from which losses of candidates are made at a time.
+    "loss_elements": constant("_blocks._LOSS_ELEMENTS"),
+    "loss_least_rows": constant("_blocks._LEAST_ROWS"),
+    # Elements, and rows at least, in which wrong classes are counted at a time.
+    "zero_one_elements": constant("_zero_one._ELEMENTS"),
+    "zero_one_least_rows": constant("_zero_one._LEAST_ROWS"),
+    # Elements and rows of kept leave-one-out errors that are updated at a time.
+    "kept_error_elements": constant("_leftovers._ELEMENTS"),
+    "kept_error_rows": constant("_leftovers._ROWS"),
+    # Values of a sparse X that are looked at together.
+    "sparse_values": constant("_sparse._VALUES"),
+    # Elements in a chunk of a kernel matrix.
+    "kernel_chunk_elements": constant("_kernel_matrix._CHUNK_ELEMENTS"),
+    # Values of the kernel that a prediction computes at a time.
+    "kernel_prediction_elements": constant("_kernel_base._PREDICTED_ELEMENTS"),
+    # What is kept -------------------------------------------------------------------------------
+    # Memory for kept columns: in bytes however small X is, and as a share of X for chosen ones.
+    "spare_bytes": constant("_samples.SPARE_BYTES"),
+    "chosen_share": constant("_columns.CHOSEN_SHARE"),
+    # The same for held-out columns of chosen features.
+    "held_out_kept_bytes": constant("_fold_state._KEPT_BYTES"),
+    "held_out_kept_share": constant("_fold_state._KEPT_SHARE"),
+    # Time that a kept leave-one-out error costs (one that is not kept: about 10): negative, always
+    # keep them; very large, never.
+    "kept_error_cost": constant("_loo_loss._KEPT"),
+    # Memory for them where X is smaller.
+    "kept_error_bytes": constant("_loo_loss._KEPT_BYTES"),
+    # Steps between two checks of them.
+    "kept_error_check_steps": constant("_loo_loss._CHECK_STEPS"),
+    # Share of them that features already chosen may take before it is freed.
+    "kept_error_dead_share": constant("_leftovers._DEAD_SHARE"),
+    # Columns of a kernel matrix that are kept after they were scored.
+    "kernel_recent_columns": constant("_kernel_matrix._RECENT_COLUMNS"),
+    # Memory -------------------------------------------------------------------------------------
+    # Memory of the machine.
+    "physical_bytes": answer("_fold_state.physical_bytes", "_backward.physical_bytes"),
+    # Memory that X in a file may use by default.
+    "file_memory_limit": answer("_files.default_limit"),
+    # Bytes of a chunk of a file, at least and at most.
+    "smallest_file_chunk": constant("_file_memory._SMALLEST_CHUNK"),
+    "largest_file_chunk": constant("_file_memory._LARGEST_CHUNK"),
+    # Devices ------------------------------------------------------------------------------------
+    # Free memory of the device.
+    "device_free_bytes": answer("_devices.free_bytes", "_fold_steps.free_bytes"),
+    # Share of it that X may take; if X is larger, it is streamed.
+    "device_resident_share": constant("_devices.RESIDENT_SHARE"),
+    # Share of it for columns of candidates of a streamed X.
+    "stream_column_share": constant("_stream._COLUMN_SHARE"),
+    # How much longer gathering a cache line on the host takes than sending it.
+    "stream_gather_cost": constant("_stream._GATHERED_LINE"),
+    # Features from which vectors of features are on the device.
+    "device_features": constant("_samples.DEVICE_FEATURES"),
+    # Whether tensors of the host count as such for estimators.
+    "in_host_memory": answer("_estimator_base.is_in_host_memory"),
+    # Whether whole steps may be recorded on a device.
+    "recorded_steps": answer("_samples.can_foresee"),
+    # Elements of X from which they are, and steps launched at a time.
+    "recorded_step_elements": constant("_rounds._FORESEEN_ELEMENTS"),
+    "launched_steps": constant("_flight._MOST_STEPS"),
+    # What records rounds of scores, updates of features with whole steps, and steps of folds: a
+    # class, or None.
+    "round_recorder": answer("_rounds.recorder_of"),
+    "step_recorder": answer("_fused_features.recorder_of", "_flight.recorder_of"),
+    "fold_step_recorder": answer("_fold_steps.recorder_of"),
+    # Whether Triton kernels update vectors of features.
+    "feature_kernels": choice({False: {"_features.FeatureSpace.fused": None}, True: {}}),
+    # Whether Triton kernels run on tensors of the processor, in the interpreter; X is read without.
+    "kernels_on_processor": choice(
+        {
+            True: {
+                "_fused.runs_at": lambda place: place.xp is not np,
+                "_device.DeviceMatrix._is_fused": False,
+            },
+            False: {},
+        }
+    ),
+    # Whether Triton kernels take steps of folds, and make sums over folds.
+    "fold_step_kernels": answer("_fold_steps.can_fuse"),
+    "fold_sum_kernels": answer("_fold_blocks.can_fuse"),
+    # Elements of vectors that the kernel for sums over folds makes at a time.
+    "fold_sum_elements": constant("_fused_sets._ELEMENTS"),
+    # Reading tables and files -------------------------------------------------------------------
+    # Cells from which the types of the columns of a CSV file are guessed.
+    "csv_sample_cells": constant("_read._header._SAMPLE_CELLS"),
+    # Bytes at least, and rows, of a block of a CSV file.
+    "csv_smallest_block": constant("_read._csv._SMALLEST_BLOCK"),
+    "csv_block_rows": constant("_read._csv._BLOCK_ROWS"),
+    # Bytes of text parsed, and values written, at a time while svmlight files are converted.
+    "svmlight_text_bytes": constant("_svmlight._TEXT"),
+    "svmlight_values": constant("_svmlight._VALUES"),
+    # What is shown ------------------------------------------------------------------------------
+    # Seconds before a progress bar is shown.
+    "progress_delay_seconds": constant("_progress._DELAY_SECONDS"),
+    # Sizes at most at which profiles of coefficients are drawn.
+    "drawn_sizes": constant("_draw_coefficients._MOST_SIZES"),
+}
+
+
+def change(patch: pytest.MonkeyPatch, **settings: Any) -> None:
+    """Change settings until `patch` undoes it."""
+    unknown = sorted(settings.keys() - SETTINGS.keys())
+    if unknown:
+        raise TypeError(f"There is no setting {unknown}; the settings are {sorted(SETTINGS)}.")
+    for name, value in settings.items():
+        for attribute, changed in SETTINGS[name](value).items():
+            patch.setattr(f"greedyrls.{attribute}", changed)
+
+
+@contextmanager
+def tuned(**settings: Any) -> Iterator[None]:
+    """Settings that hold inside a ``with`` statement."""
+    with pytest.MonkeyPatch.context() as patch:
+        change(patch, **settings)
+        yield
