@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -198,12 +199,12 @@ class Terminal:
         self.process.stdout.close()
         os.close(self._master)
 
-    def wait_for(self, words: str, seconds: float = 60.0) -> None:
-        """Read until the words are there."""
+    def wait_for(self, pattern: str, seconds: float = 120.0) -> None:
+        """Read until something that matches is there."""
         end = time.monotonic() + seconds
-        while words not in self.seen and time.monotonic() < end and self._read(1.0):
+        while not re.search(pattern, self.seen) and time.monotonic() < end and self._read(1.0):
             pass
-        assert words in self.seen, self.seen
+        assert re.search(pattern, self.seen), self.seen
 
     def _read(self, seconds: float) -> bool:
         if not select.select([self._master], [], [], seconds)[0]:
@@ -234,7 +235,7 @@ def test_a_real_signal_in_a_long_search(tmp_path: Path) -> None:
     np.savez(data, X=X, y=y)
     arguments = ["select", data, "-k", "400", "--alpha", "1", "--loss", "auc", "--out", out]
     with Terminal(*arguments) as terminal:
-        terminal.wait_for("selecting")
+        terminal.wait_for(r"selecting.*\b[1-9]\d*/400")  # at least one feature is there
         terminal.process.send_signal(signal.SIGINT)
         code, shown = terminal.finish()
     assert code == 130, terminal.seen
