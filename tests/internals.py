@@ -76,6 +76,7 @@ from greedyrls._losses import UNDECIDED, make_loss
 from greedyrls._many_folds import ManyFoldData, ManyFoldState
 from greedyrls._namespace import Float, Place, Transfers, numpy_of, place_of
 from greedyrls._nested import chosen_of
+from greedyrls._own_warnings import GreedyRLSWarning, NumericalWarning
 from greedyrls._plan import Plan, make_plan
 from greedyrls._preparation import Prepared, Roles, prepare
 from greedyrls._problem import Problem, make_problem

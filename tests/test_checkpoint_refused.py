@@ -109,6 +109,22 @@ def test_other_parameters(change: str, finished: bool, file: Path) -> None:
     refused(BASE._replace(options=BASE.options | other), file, says)
 
 
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        ({"feature_groups": {"pair": [0, 1]}}, "feature_groups [[0, 1]], not None"),
+        ({"feature_costs": [1.0] * 13 + [2.0]}, "feature_costs [1.0, 1.0, 1.0, 1.0, 1.0, 1.0"),
+    ],
+)
+@pytest.mark.parametrize("finished", [False, True])
+def test_parameters_that_are_left_out(
+    other: dict[str, Any], says: str, finished: bool, file: Path
+) -> None:
+    search = BASE._replace(options=BASE.options | other)
+    _ = search.run(file) if finished else begun(search, file)
+    refused(BASE, file, says)
+
+
 def test_fewer_features(file: Path) -> None:
     begun(BASE, file)
     refused(BASE._replace(n_features=5), file, "the larger n_features 8, not 5")
@@ -248,7 +264,7 @@ def test_newer_or_foreign_documents(file: Path) -> None:
     path = BASE.run(file)
     document = json.loads(file.read_bytes())
     file.write_bytes(resealed(document | {"version": 2}))
-    assert "newer greedyrls may be needed" in refused(BASE, file, "has version 2")
+    refused(BASE, file, "is in version 2 of the format, and this release reads only version 1")
     file.write_text(path.to_json())
     refused(BASE, file, "its format is 'greedyrls.path'")
     for text in ("", "null", "[]", "{}", "12", "nothing", "[" * 100_000, "\x00\xff"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from command_line import QUICK, CommandLine, select_arguments
 from greedyrls.cli import main
+from internals import GreedyRLSWarning, NumericalWarning
 from small_tables import measured, write_csv
 from traps import Traps
 
@@ -346,15 +348,37 @@ def test_tracebacks_are_there_for_those_who_ask(
         cli("select", data, "-t", "nosuch")
 
 
-def test_warnings_of_the_engine_are_one_line(cli: CommandLine, data: Path, traps: Traps) -> None:
-    import warnings
-
+@pytest.mark.parametrize(
+    ("category", "shown"),
+    [
+        (GreedyRLSWarning, "greedyrls: warning: Mind the gap \\x1b[31m.\n"),
+        (NumericalWarning, "greedyrls: warning: Mind the gap \\x1b[31m.\n"),
+        (RuntimeWarning, ""),
+        (UserWarning, ""),
+        (FutureWarning, ""),
+    ],
+)
+def test_only_warnings_of_ours_are_shown_as_one_line(
+    cli: CommandLine, data: Path, traps: Traps, category: type[Warning], shown: str
+) -> None:
     def warned(choose: Any, *given: Any) -> Any:
         warnings.simplefilter("always")
-        warnings.warn("Mind\nthe gap \x1b[31m.", RuntimeWarning, stacklevel=2)
+        warnings.warn("Mind\nthe gap \x1b[31m.", category, stacklevel=2)
         return choose(*given)
 
     traps.around("choose features", warned)
     ended = cli("select", *select_arguments(data, "y", *QUICK))
     assert ended.code == 0
-    assert ended.err == "greedyrls: warning: Mind the gap \\x1b[31m.\n"
+    assert ended.err == shown
+
+
+def test_deprecated_calls_of_other_libraries_are_no_error(
+    cli: CommandLine, data: Path, traps: Traps
+) -> None:
+    def warned(choose: Any, *given: Any) -> Any:
+        warnings.warn("Old name.", DeprecationWarning, stacklevel=2)
+        return choose(*given)
+
+    traps.around("choose features", warned)
+    ended = cli("select", *select_arguments(data, "y", *QUICK, "-q"))
+    assert (ended.code, ended.out, ended.err) == (0, "", "")

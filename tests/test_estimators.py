@@ -18,7 +18,14 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, StopReason, greedy_path
+from greedyrls import (
+    GreedyKernelRLS,
+    GreedyRLSClassifier,
+    GreedyRLSRanker,
+    GreedyRLSRegressor,
+    StopReason,
+    greedy_path,
+)
 
 NAMES = [f"gene {i}" for i in range(12)]
 BOTH = [GreedyRLSRegressor, GreedyRLSClassifier]
@@ -33,7 +40,8 @@ def data(m: int = 50, n: int = 12, targets: tuple[int, ...] = ()) -> tuple[Any, 
 
 
 def target_for(estimator: type, y: Any) -> Any:
-    return y if estimator is GreedyRLSRegressor else np.where(y > np.median(y), "high", "low")
+    is_number = estimator is not GreedyRLSClassifier
+    return y if is_number else np.where(y > np.median(y), "high", "low")
 
 
 def three_classes() -> tuple[Any, Any]:
@@ -307,6 +315,27 @@ def test_frames_keep_their_names(estimator: type, frame: Any) -> None:
     assert path is None or path.names() == model.path_.names()
     with pytest.raises(ValueError, match="feature names"):
         model.predict(table[NAMES[::-1]])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("estimator", [*BOTH, GreedyRLSRanker, GreedyKernelRLS])
+def test_frames_are_known_again_by_their_names(estimator: type, frame: Any) -> None:
+    X, y = data()
+    table = frame(dict(zip(NAMES, X.T, strict=True)))
+    model = estimator(3, alpha=1.0).fit(table, target_for(estimator, y))
+    assert model.feature_names_in_.tolist() == NAMES
+    # The same frame is no reason for a warning; warnings are errors here.
+    values = model.predict(table)
+    if estimator is not GreedyKernelRLS:
+        assert_array_equal(model.transform(table), X[:, np.sort(model.selected_)])
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(table[NAMES[::-1]])
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        values_without = model.predict(X)
+    if estimator is GreedyRLSClassifier:
+        assert_array_equal(values_without, values)
+    else:
+        assert_allclose(values_without, values, rtol=1e-9, atol=1e-12)
 
 
 def test_names_out_without_names() -> None:

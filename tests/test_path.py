@@ -375,6 +375,7 @@ def test_truncated_is_the_path_of_that_size(scenario: str) -> None:
         short = whole.truncated(k)
         direct = greedy_path(X, y, k, n_runners_up=2, forced_features=[5], **options)
         assert len(short) == k
+        assert short.is_nested
         assert_array_equal(short.indices, direct.indices)
         assert_allclose(short.losses, direct.losses, rtol=1e-12)
         assert short.runners_up == whole.runners_up[:k]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,21 +28,10 @@ ODD_NAMES = [
     "",
     "\u2028",
 ]
-# As the first release wrote it.
-VERSION_1 = """
-{"format": "greedyrls.path", "version": 1, "settings": {"alpha": 0.5, "fit_intercept": true,
-"n_samples": 5, "n_features_in": 4, "excluded_features": [3], "feature_names_in": ["a", "b", "c",
-"d"], "weighted": false, "single_target": true}, "initial_loss": 1.5625, "steps": [{"action": "add",
-"index": 0, "loss": 0.13524614072241453, "standard_error": 0.0650588114007856, "runners_up":
-[{"index": 2, "loss": 1.4742772108843532}], "forced": false, "seconds": 0.0006035110000084387},
-{"action": "add", "index": 1, "loss": 0.17102938399383144, "standard_error": 0.05924952140539432,
-"runners_up": [{"index": 2, "loss": 0.36717730099343066}], "forced": false, "seconds":
-0.00036141600139671937}], "moments": {"gram_lower": [[5.200000000000001], [0.6000000000000003,
-2.8000000000000007]], "correlation": [[5.0], [0.5]], "feature_means": [1.4, 1.2], "target_means":
-[1.5]}, "counters": {"passes": 4, "exact_evaluations": 5, "rebuilds": 0, "seconds":
-0.0016520029985258589}, "stop_reason": "reached"}
-"""
-# The data behind it.
+GOLDEN = Path(__file__).parent / "golden"
+VERSION_1 = (GOLDEN / "path-v1-leave-one-out.json").read_text(encoding="utf-8")
+VERSION_2 = (GOLDEN / "path-v2-nested.json").read_text(encoding="utf-8")
+# The data behind version 1.
 X_1 = [
     [1.0, 2.0, 0.0, 1.0],
     [2.0, 0.0, 1.0, 1.0],
@@ -244,34 +234,7 @@ def test_cells_without_a_loss() -> None:
     assert json.loads(load(document).to_json()) == document
 
 
-# Version 1 ---------------------------------------------------------------------------------------
-
-
-# As the release before sets and removals wrote it.
-VERSION_2 = (
-    '{"format": "greedyrls.path", "version": 2, "settings": {"alpha": 2.0, "fit_intercept": '
-    'true, "n_samples": 8, "n_features_in": 3, "excluded_features": [], "feature_names_in": '
-    'null, "weighted": false, "single_target": true, "loss": "squared", "cv": "4-fold", '
-    '"refit_alpha": "loo"}, "initial_loss": 5.645833333333334, "steps": [{"action": "add", '
-    '"index": 0, "loss": 3.346370792294609, "standard_error": 1.304558011689028, "fold_losses":'
-    " [3.1222222222222227, 2.9378782484870065, 0.49999999999999933, 6.825382698469207], "
-    '"runners_up": [{"index": 1, "loss": 4.653913513688016}], "forced": false, "seconds": '
-    '0.0005965320015093312}, {"action": "add", "index": 1, "loss": 1.8904869613760662, '
-    '"standard_error": 0.9316073725643401, "fold_losses": [0.4210498113854595, '
-    '0.6427001953124999, 2.0229591836734686, 4.475238655132837], "runners_up": [{"index": 2, '
-    '"loss": 4.786997150497108}], "forced": false, "seconds": 0.0003863380043185316}], '
-    '"moments": {"gram_lower": [[7.5], [-0.75, 5.875]], "correlation": [[11.25], [7.875]], '
-    '"feature_means": [1.25, 1.375], "target_means": [3.375]}, "counters": {"passes": 11, '
-    '"exact_evaluations": 0, "rebuilds": 0, "seconds": 0.010933477002254222}, "stop_reason": '
-    '"reached", "size_choice": {"size": 2, "rule": "given", "sentence": "2 features, as '
-    'asked."}, "surface": {"rule": "nested", "alphas": [0.5, 2.0], "losses": '
-    "[[5.017434445464748, 8.426743744032288], [5.017434445464748, 8.426743744032288]], "
-    '"standard_errors": [[2.1228063462911946, 0.14953056149841792], [2.1228063462911946, '
-    '0.14953056149841792]], "fold_losses": [[[2.894628099173554, 8.27721318253387], '
-    "[2.894628099173554, 8.27721318253387]], [[7.140240791755943, 8.576274305530706], "
-    '[7.140240791755943, 8.576274305530706]]], "fold_shares": [0.5, 0.5], "folds": "2-fold", '
-    '"alpha": 2.0, "size": 2}, "refit_alphas": [0.4217559938927618, 0.4217559938927618]}'
-)
+# Versions 1 and 2 --------------------------------------------------------------------------------
 
 
 def test_version_2_is_read() -> None:

@@ -226,7 +226,11 @@ ARROW_COLUMNS: list[tuple[pa.Array, tuple[Any, ...]]] = [
 @pytest.mark.parametrize("suffix", [".arrow", ".parquet"])
 @pytest.mark.parametrize(("array", "expected"), ARROW_COLUMNS, ids=lambda one: str(one)[:30])
 def test_arrow_types(array: Any, expected: Any, suffix: str, tmp_path: Path) -> None:
-    path = write(pa.table({"a": array, "b": [1, 2, 3]}), tmp_path / f"data{suffix}")
+    try:
+        path = write(pa.table({"a": array, "b": [1, 2, 3]}), tmp_path / f"data{suffix}")
+    except pa.ArrowNotImplementedError:
+        assert (suffix, array.type) == (".parquet", pa.string_view())
+        pytest.skip("pyarrow before 21 does not write views of strings to Parquet")
     assert read_columns(path) == {"a": expected, "b": ("whole", 1, 2, 3)}
 
 

@@ -21,12 +21,15 @@ from ._atomic import replace_file
 from ._json_values import LARGEST_WHOLE, JsonObject, as_entries, or_null, read_part, write_document
 from ._kernels import Float
 from ._path import SelectionPath
+from ._path_format import KNOWN_VERSIONS as PATH_VERSIONS
 from ._path_format import decode_part, path_document
 from ._step_format import is_function, read_steps, step_object
 from ._steps import Step, StopReason
+from ._text import printable
 
 FORMAT = "greedyrls.checkpoint"
 VERSION = 1
+_MADE_BY = f"greedyrls {__version__}"
 # A search that ended so would go on, or has something to tell, when it is asked for again.
 _UNFINISHED = (StopReason.INTERRUPTED, StopReason.NUMERICAL_LIMIT)
 # What the parts of a fingerprint are of.
@@ -109,6 +112,7 @@ class Checkpoint:
         self._stages: list[list[FoldRecord]] = []
         self._searches: list[SearchRecord] = []
         self._path: SelectionPath | None = None
+        self._made_by: str | None = None  # the release that wrote the file, if it is another one
         # Text of what does not change any more: to make it anew would cost more at every step.
         self._texts: dict[int, tuple[object, str]] = {}
         found = self._read() if file.exists() else None
@@ -123,6 +127,8 @@ class Checkpoint:
 
     def refusal(self, why: str) -> ValueError:
         """An error that says what is the matter with the file, and what to do."""
+        if self._made_by is not None:
+            why = f"{why} (it was written by {self._made_by}; this is {_MADE_BY})"
         return ValueError(
             f"The checkpoint {self._file} {why}; delete it to begin anew, or name another file."
         )
@@ -185,6 +191,8 @@ class Checkpoint:
             document = json.loads(data)
         except (ValueError, RecursionError) as error:
             raise self.refusal("is damaged or cut short (it is not JSON)") from error
+        if isinstance(document, dict) and document.get("format") == FORMAT:
+            self._check_versions(document)
         try:
             return read_part(
                 document, FORMAT, (VERSION,), lambda values: _read_content(values, data)
@@ -193,9 +201,30 @@ class Checkpoint:
             reason = str(error).rstrip(".").replace("This ", "this ", 1).replace(". ", ", ")
             raise self.refusal(f"cannot be used ({reason:.300})") from error
 
+    def _check_versions(self, document: dict[str, Any]) -> None:
+        """An error if the file, or the path in it, is of a version that is not known here."""
+        made_by = document.get("made_by")
+        if isinstance(made_by, str) and made_by != _MADE_BY:
+            self._made_by = printable(made_by)[:60]
+        path = document.get("path")
+        for what, part, known in (
+            ("is", document, (VERSION,)),
+            ("has a path", path if isinstance(path, dict) else {}, PATH_VERSIONS),
+        ):
+            version = part.get("version")
+            if type(version) is int and version not in known:
+                raise self.refusal(
+                    f"{what} in version {version!s:.20} of the format, and this release reads "
+                    f"{'only ' * (len(known) == 1)}version{'s' * (len(known) > 1)} "
+                    f"{' and '.join(map(str, known))}"
+                )
+
     def _check_parameters(self, found: dict[str, Any]) -> None:
         """An error if the file was made with others; a longer path may continue a shorter one."""
-        for name, value in self._identity.parameters.items():
+        asked = self._identity.parameters
+        # The file may have parameters that were left out now: they are None in this search.
+        for name in dict.fromkeys([*asked, *found]):
+            value: Any = asked.get(name)
             known = found.get(name)
             if known == value and type(known) is type(value):
                 continue
@@ -204,7 +233,7 @@ class Checkpoint:
                     continue
                 name = "the larger n_features"
             raise self.refusal(
-                f"was made with {name} {_shown(known)}, not {_shown(value)} as asked for now"
+                f"was made with {name:.60} {_shown(known)}, not {_shown(value)} as asked for now"
             )
 
     @property
@@ -261,7 +290,7 @@ class Checkpoint:
         body = _object(
             format=json.dumps(FORMAT),
             version=json.dumps(VERSION),
-            made_by=json.dumps(f"greedyrls {__version__}"),
+            made_by=json.dumps(_MADE_BY),
             parameters=write_document(self._identity.parameters),
             fingerprint=json.dumps(self._fingerprint),
             alphas=_numbers(self.alphas),

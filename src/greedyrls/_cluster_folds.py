@@ -21,6 +21,7 @@ from ._crew import Handle, ask
 from ._digests import array_digest
 from ._kernels import Float
 from ._losses import Loss
+from ._own_warnings import GreedyRLSWarning
 from ._pieces import FoldCounts, LabelSums, Piece, StratumTable
 from ._problem import is_whole
 
@@ -128,6 +129,7 @@ def k_folds(
             warnings.warn(
                 f"The least populated class in y has only {sizes[sizes > 0].min()} members, which "
                 f"is less than n_splits={n_folds}.",
+                GreedyRLSWarning,
                 stacklevel=2,
             )
         if n_folds > sizes.max():

@@ -21,13 +21,14 @@ from ._device import DeviceMatrix, as_device_matrix
 from ._device import linear as linear_on_device
 from ._devices import is_in_host_memory
 from ._direction import check_direction
-from ._feature_names import FeatureList, feature_names_of
+from ._feature_names import FeatureList, feature_names_of, with_names
 from ._files import DataFile, FileMatrix
 from ._grouping import FeatureCosts, FeatureGroups
 from ._kernels import Float
 from ._matrix import NotOnDevice
 from ._namespace import is_foreign, numbers_on, numpy_of, place_of, take
 from ._outer import criterion_groups
+from ._own_warnings import GreedyRLSWarning
 from ._path import SelectionPath
 from ._plan import make_plan
 from ._problem import Problem, make_problem
@@ -122,6 +123,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             warnings.warn(
                 f"The search was interrupted; the model has {self.path_.chosen_size} of the "
                 f"{len(self.path_)} features found so far.",
+                GreedyRLSWarning,
                 stacklevel=3,
             )
         self.alpha_ = self.path_.settings.alpha
@@ -273,7 +275,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
                 return X.linear(self.selected_, coef, self.intercept_)
             X = X.to_scipy()
         else:
-            X = validate_data(self, X, accept_sparse=SPARSE, reset=False)
+            X = validate_data(self, with_names(X), accept_sparse=SPARSE, reset=False)
         values: Float = X[:, self.selected_] @ coef.T + self.intercept_
         return values
 
@@ -290,7 +292,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             Columns in the order that they have in X. Of a device array one of the same kind.
         """
         if not is_foreign(X):
-            return super().transform(X)
+            return super().transform(with_names(X))
         self._check_columns(as_device_matrix(X))
         (chosen,) = self._get_support_mask().nonzero()
         return take(X, numbers_on(place_of(X), chosen))

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 from ._cluster import is_dask
 from ._dask import check_classes_on_cluster, gather_rows, labels_of
 from ._estimator_base import SPARSE, GreedyRLSBase
+from ._feature_names import with_names
 from ._files import DataFile
 from ._kernels import Float
 from ._labels import check_weighted_classes, code_classes
@@ -154,7 +155,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         else:
             X, y = validate_data(
                 self,
-                X,
+                with_names(X),
                 numpy_of(y),
                 accept_sparse=SPARSE,
                 multi_output=True,
@@ -337,6 +338,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
             y = column_or_1d(y, warn=True)
             check_consistent_length(np.broadcast_to(0, X.shape[0]), y)
         else:
+            X = with_names(X)
             X, y = validate_data(self, X, y, accept_sparse=SPARSE, ensure_all_finite=False)
         coded = code_classes(y)
         check_weighted_classes(y, sample_weight)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import sklearn
 from numpy.typing import NDArray
 
 from ._cluster import ClusterMatrix
 from ._files import DataFile
 from ._sparse_files import SparseFile
+
+# Up to 1.8 scikit-learn asks frames other than those of pandas for their names by the interchange
+# protocol, which polars no longer has.
+_ASKS_BY_PROTOCOL = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9)
 
 FeatureList = Sequence[int] | Sequence[str] | NDArray[Any]
 
@@ -25,6 +30,37 @@ def feature_names_of(X: Any) -> tuple[str, ...] | None:
         return None
     names = tuple(columns)
     return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def with_names(X: Any) -> Any:
+    """X, such that scikit-learn's `validate_data` finds the names of a frame's columns."""
+    if not _ASKS_BY_PROTOCOL or hasattr(X, "__dataframe__") or not hasattr(X, "columns"):
+        return X
+    names = feature_names_of(X)
+    return X if names is None else _NamedFrame(X, names)
+
+
+class _NamedFrame:
+    """A data frame with as much of the interchange protocol as scikit-learn uses."""
+
+    def __init__(self, frame: Any, names: tuple[str, ...]) -> None:
+        self._frame = frame
+        self._names = names
+        self.shape: tuple[int, int] = frame.shape
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        values = np.asarray(self._frame, dtype=dtype)
+        return values.copy() if copy else values
+
+    def __dataframe__(self, **options: Any) -> Self:
+        return self
+
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self._names
 
 
 def feature_indices(

@@ -16,12 +16,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._feature_names import feature_names_of
+from ._feature_names import feature_names_of, with_names
 from ._file_memory import check_limit
 from ._kernel_functions import USE_ANOTHER, Kernel, check_gamma, make_kernel
 from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
 from ._outer import criterion_groups
+from ._own_warnings import GreedyRLSWarning
 from ._path import SelectionPath
 from ._plan import make_plan
 from ._problem import check_weights, is_whole, make_problem
@@ -268,6 +269,7 @@ class GreedyKernelBase(BaseEstimator):
             warnings.warn(
                 f"The search was interrupted; the model has {path.chosen_size} of the "
                 f"{len(path)} centres found so far.",
+                GreedyRLSWarning,
                 stacklevel=4,
             )
 
@@ -290,7 +292,12 @@ class GreedyKernelBase(BaseEstimator):
 
     def _check_points(self, X: Any, **options: Any) -> Any:
         return validate_data(
-            self, X, accept_sparse="csr", accept_large_sparse=False, dtype=np.float64, **options
+            self,
+            with_names(X),
+            accept_sparse="csr",
+            accept_large_sparse=False,
+            dtype=np.float64,
+            **options,
         )
 
     def _predictions(self, X: Any) -> Float:

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ._folds import one_per_row
 from ._kernels import Float
+from ._own_warnings import GreedyRLSWarning
 
 Task = Literal["auto", "regression", "classification"]
 
@@ -85,6 +86,7 @@ def _are_classes(values: NDArray[Any]) -> bool:
         warnings.warn(
             f"y has {len(distinct)} different whole numbers, which are taken as numbers; pass "
             "task='classification' if they are classes, or task='regression' if they are not.",
+            GreedyRLSWarning,
             stacklevel=5,
         )
     return False

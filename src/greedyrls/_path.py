@@ -380,8 +380,9 @@ class SelectionPath:
         is_growing = all(step.action == "add" for step in self.steps)
         union = dict.fromkeys(index for known in sets for index in known.features)
         if self.is_nested:
-            union = dict.fromkeys(sets[-1].features)
-            sets = tuple(replace(known, order=sets[-1].features) for known in sets)
+            order = sets[-1].features  # sets are nested where they share this one object
+            union = dict.fromkeys(order)
+            sets = tuple(replace(known, order=order) for known in sets)
         return replace(
             self,
             steps=self.steps[:size] if is_growing else self.steps,

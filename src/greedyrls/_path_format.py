@@ -46,7 +46,7 @@ from ._steps import (
 from ._surface import AlphaRule, AlphaSurface
 
 FORMAT = "greedyrls.path"
-_KNOWN_VERSIONS = (1, 2, 3)
+KNOWN_VERSIONS = (1, 2, 3)
 
 # What versions 1 and 2 did not have yet, by the object that has it now, and what is meant there.
 _ADDED: Versions = {
@@ -158,12 +158,12 @@ def _surface_object(surface: AlphaSurface | None) -> dict[str, Any] | None:
 
 def decode(text: str | bytes) -> SelectionPath:
     """A path from its text, or a ValueError that says what is wrong with it."""
-    return read_document(text, FORMAT, _KNOWN_VERSIONS, _path, _ADDED)
+    return read_document(text, FORMAT, KNOWN_VERSIONS, _path, _ADDED)
 
 
 def decode_part(document: Any) -> SelectionPath:
     """A path from its document inside another."""
-    return read_part(document, FORMAT, _KNOWN_VERSIONS, _path, _ADDED)
+    return read_part(document, FORMAT, KNOWN_VERSIONS, _path, _ADDED)
 
 
 def _path(document: JsonObject) -> SelectionPath:

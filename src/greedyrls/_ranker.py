@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from ._alphas import check_alphas
 from ._cluster import is_dask
 from ._estimator_base import SPARSE, GreedyRLSBase, number_of_features
-from ._feature_names import FeatureList
+from ._feature_names import FeatureList, with_names
 from ._files import DataFile
 from ._fold_curves import FoldCurve
 from ._folds import Folds, Split, one_per_row
@@ -198,7 +198,8 @@ class GreedyRLSRanker(GreedyRLSBase):
                 f"GreedyRLSRanker takes data in memory, got X of type {type(X).__name__}. Load "
                 "it first, or select with greedy_path(X, y, cv=groups), which needs no pairs."
             )
-        X, y = validate_data(self, numpy_of(X), numpy_of(y), accept_sparse=SPARSE, y_numeric=True)
+        X = with_names(numpy_of(X))
+        X, y = validate_data(self, X, numpy_of(y), accept_sparse=SPARSE, y_numeric=True)
         self._select(X.toarray() if sparse.issparse(X) else X, y, sample_weight, groups)
         return self
 

@@ -25,6 +25,7 @@ from ._kernels import Float
 from ._lanes import LanePath, LooLanes
 from ._loo_data import LooData
 from ._matrix import PassedMatrix
+from ._own_warnings import NumericalWarning
 from ._path import SelectionPath
 from ._plan import AnyState, Data, Plan
 from ._problem import Problem
@@ -179,7 +180,7 @@ class Run:
             f"{sentence} Asked for {self._limits.size} features, found "
             f"{len(best_sets(self.steps))}: {error}. "
             "Use a larger alpha, or ask for fewer features.",
-            RuntimeWarning,
+            NumericalWarning,
             stacklevel=2,
         )
         self.stop_reason = StopReason.NUMERICAL_LIMIT

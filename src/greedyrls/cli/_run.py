@@ -11,6 +11,7 @@ from typing import TextIO
 
 import click
 
+from .._own_warnings import GreedyRLSWarning
 from ._shown import one_line, show_what_can_be_shown
 
 FINE, BAD_INPUT, INTERRUPTED = 0, 2, 130
@@ -24,7 +25,11 @@ def run(arguments: Sequence[str] | None) -> int:
     """Run a command; the exit code."""
     show_what_can_be_shown()
     with warnings.catch_warnings():
-        warnings.showwarning = _warn
+        if not os.environ.get("GREEDYRLS_DEBUG"):
+            # Libraries address these to programmers: a user cannot act on them.
+            for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+                warnings.simplefilter("ignore", category)
+            warnings.showwarning = _warn
         return _run(arguments)
 
 
@@ -71,8 +76,9 @@ def _warn(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """A warning of the engine as one line, without the place in its code."""
-    print(f"greedyrls: warning: {one_line(str(message))}", file=sys.stderr)
+    """Show a warning of ours as one line, without its place in the code; drop all others."""
+    if issubclass(category, GreedyRLSWarning):
+        print(f"greedyrls: warning: {one_line(str(message))}", file=sys.stderr)
 
 
 def _refuse(message: str) -> int:
