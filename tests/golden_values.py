@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from greedyrls import LinearModel, SelectionPath, SelectionResult, greedy_path
-from greedyrls._assessment import PathAssessment
-from greedyrls._null import PermutationNull
-from greedyrls._stability import Stability
+from greedyrls.assess import PathAssessment, PermutationNull, Stability
 
 FOLDER = Path(__file__).resolve().parent / "golden"
 KINDS: dict[str, Any] = {

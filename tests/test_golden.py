@@ -24,8 +24,8 @@ from golden_values import (
     read_golden,
 )
 from greedyrls import LinearModel, SelectionPath, SelectionResult, StopReason
-from greedyrls._checkpoint import _sealed
 from greedyrls.report import make_report
+from internals import checkpoint
 
 FILES = sorted(FOLDER.glob("*.json"))
 DOCUMENTS = [file for file in FILES if not file.name.startswith("checkpoint")]
@@ -212,7 +212,7 @@ def test_a_checkpoint_of_another_release_is_refused(
         known = document[key]
         document[key] = {**(known or {}), **value} if isinstance(value, dict) else value
     file = tmp_path / "search.checkpoint"
-    file.write_bytes(_sealed(json.dumps(document).encode()))
+    file.write_bytes(checkpoint._sealed(json.dumps(document).encode()))
     before = file.read_bytes()
     with pytest.raises(ValueError, match="checkpoint") as caught:
         CHECKPOINTS[name](file, None)

@@ -31,7 +31,7 @@ from tuning import tuned
 
 SAME = 1e-9
 # Columns are known to eps·|mean|/spread, as for leave-one-out: far from the origin (1e6 spreads)
-# that is 2e-10, and a training set of hardly more rows than features multiplies it by a few thousand.
+# that is 2e-10, and a training set of few rows multiplies it by a few thousand.
 FAR = 1e-6
 NEAR_KINDS = [kind for kind in DATA_KINDS if kind != "far"]
 PARTITIONS = ["k-fold", "shuffled", "groups", "leave one group out", "unequal"]
