@@ -294,6 +294,7 @@ CHOSEN: list[tuple[Any, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("features")
 @pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize(("size", "options"), CHOSEN, ids=str)

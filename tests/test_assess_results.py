@@ -210,6 +210,7 @@ def test_an_interrupt_is_the_callers(traps: Traps) -> None:
 # Processes ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_processes_change_nothing() -> None:
     X, y = numbers()
     for options in (

@@ -239,6 +239,7 @@ def _places(name: str) -> list[Any]:
     return [place for place in places(document) if place[0] not in ("checksum", "made_by")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nested size", "folds", "all features"])
 def test_wrong_values_under_a_right_checksum(name: str, file: Path) -> None:
     search = SEARCHES[name]

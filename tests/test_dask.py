@@ -139,6 +139,7 @@ PARTITIONS: dict[str, tuple[Any, Any, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARTITIONS)
 def test_however_the_rows_are_partitioned(name: str) -> None:
     of_X, of_y, of_weights = PARTITIONS[name]
@@ -416,6 +417,7 @@ def test_a_class_of_a_single_row() -> None:
     assert_same_path(model.path_, expected.path_)
 
 
+@pytest.mark.slow
 def test_the_classifier_as_it_comes() -> None:
     X, y = problem()[0][:16, :2], labels(2)[:16]
     expected = GreedyRLSClassifier(loss="squared").fit(X, y)

@@ -25,7 +25,7 @@ from clusters import cut, problem
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, assess, greedy_path
 
 pytest_plugins = ["cluster_fixture"]
-pytestmark = [pytest.mark.usefixtures("client"), pytest.mark.xdist_group("dask")]
+pytestmark = [pytest.mark.usefixtures("client"), pytest.mark.xdist_group("dask"), pytest.mark.slow]
 
 _ALONE = """
 import sys

@@ -14,7 +14,7 @@ from clusters import Array, assert_same_path, cut, problem
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
 
 pytest_plugins = ["cluster_fixture"]
-pytestmark = [pytest.mark.usefixtures("client"), pytest.mark.xdist_group("dask")]
+pytestmark = [pytest.mark.usefixtures("client"), pytest.mark.xdist_group("dask"), pytest.mark.slow]
 
 
 def targets(kind: str) -> Array:

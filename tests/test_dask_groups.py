@@ -11,7 +11,7 @@ from clusters import assert_same_path, cut, problem
 from greedyrls import greedy_path
 
 pytest_plugins = ["cluster_fixture"]
-pytestmark = [pytest.mark.usefixtures("client"), pytest.mark.xdist_group("dask")]
+pytestmark = [pytest.mark.usefixtures("client"), pytest.mark.xdist_group("dask"), pytest.mark.slow]
 
 WAYS: list[dict[str, Any]] = [
     {"feature_groups": [[0, 3], [5, 6, 7]]},

@@ -22,6 +22,9 @@ from greedyrls import SelectionPath, Step, greedy_path
 M, N, ROWS = 1200, 8, 300
 
 
+pytestmark = [pytest.mark.xdist_group("dask"), pytest.mark.slow]
+
+
 @pytest.fixture(scope="module")
 def workers() -> Iterator[Client]:
     """A cluster whose workers may die; each is replaced by a new one."""

@@ -161,6 +161,7 @@ def test_named_problems(name: str, alpha: float) -> None:
     assert_same_selection(bounded, third, SAME, float(np.mean(y**2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [1e-2, 1.0, 100.0])
 def test_more_features_than_samples(alpha: float) -> None:
     X, y = named_problems()["wide"]

@@ -86,6 +86,7 @@ def test_losses_and_models_are_those_of_scikit_learn(case: Case) -> None:
         assert_allclose(path.predict(case.X, k), expected, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e3])

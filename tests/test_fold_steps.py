@@ -141,6 +141,7 @@ def test_recorded_on_a_gpu(dtype: str, cv: Any, targets: int, tune: Tune) -> Non
     np.testing.assert_array_equal(path.losses, greedy_path(tensor, y, 40, cv=cv).losses)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CAN_FUSE, reason="Triton is not installed")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("m", [47, 1400])

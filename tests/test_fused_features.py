@@ -147,23 +147,25 @@ def test_kernels_leave_the_same(
             np.testing.assert_allclose(values, others, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize(
     ("dtype", "options"),
     [("float32", {}), ("float64", {"fit_intercept": False}), ("float64", {"n_runners_up": 2})],
 )
 def test_same_path(dtype: str, options: dict[str, Any], traps: Traps) -> None:
-    X, y = random_problem(200, 40, dtype)
+    X, y = random_problem(90, 30, dtype)
     taken = traps.watch("note a step of the device")
-    path = greedy_path(tensor(X), y, 12, search="bounded", **options)
-    assert len(taken) >= (0 if "n_runners_up" in options else 6)
-    other = greedy_path(X, y, 12, search="bounded", **options)
+    path = greedy_path(tensor(X), y, 8, search="bounded", **options)
+    assert len(taken) >= (0 if "n_runners_up" in options else 3)
+    other = greedy_path(X, y, 8, search="bounded", **options)
     np.testing.assert_array_equal(path.indices, other.indices)
     np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
-    longer = extend_path(path, tensor(X), y, 15)
-    np.testing.assert_array_equal(longer.indices, extend_path(other, X, y, 15).indices)
+    longer = extend_path(path, tensor(X), y, 10)
+    np.testing.assert_array_equal(longer.indices, extend_path(other, X, y, 10).indices)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("kernels")
 def test_doubt_is_left_to_the_plain_step() -> None:
     # Equal columns tie, a constant one is no candidate, and a sum of two others nearly is none.

@@ -149,6 +149,7 @@ class _Tracer:
         return self._line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("search", "rebuilding"), [("exhaustive", False), ("bounded", False), ("bounded", True)]
 )

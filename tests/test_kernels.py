@@ -131,6 +131,7 @@ class Recorder:
         return values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
 @pytest.mark.parametrize("cv", ["loo", 3])
 def test_the_kernel_matrix_is_never_there(loss: str, cv: Any, tune: Tune) -> None:

@@ -217,6 +217,7 @@ def literal_errors(case: Case, state: ManyFoldState, alpha: float) -> Any:
     return errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["many", "large"])
 def test_after_many_steps_the_inverses_are_those_of_a_fresh_factor(name: str) -> None:
     case = grouped(7, m=260, n=120, count=90)
@@ -237,6 +238,7 @@ def test_inverses_that_have_drifted_are_made_anew() -> None:
     assert_allclose(renewed.errors, plain.errors, rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elements", [1, 1 << 10])
 @pytest.mark.parametrize("name", ["many", "large"])
 def test_small_tiles_change_nothing(elements: int, name: str) -> None:

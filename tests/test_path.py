@@ -175,6 +175,7 @@ def test_predict_looks_at_the_chosen_columns_only(path: SelectionPath) -> None:
     assert_array_equal(path.predict(X, 2), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ["exhaustive", "bounded"])
 @pytest.mark.parametrize("scenario", ["plain", "all"])
 def test_runners_up_are_the_next_best_with_their_exact_loss(scenario: str, search: Any) -> None:

@@ -199,6 +199,7 @@ def test_signs_that_cannot_be_printed_are_left_out() -> None:
 NOTHING = {"assessment": None, "stability": None, "null": None, "model_curve": None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", range(5))
 @pytest.mark.parametrize("make", [regression, wine])
 def test_any_part_may_be_missing(make: Any, count: int) -> None:
@@ -283,6 +284,7 @@ def test_the_same_result_gives_the_same_bytes() -> None:
         assert make_report(again) == make_report(make())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -82,6 +82,7 @@ def capped(most: int) -> Any:
     return callback
 
 
+@pytest.mark.slow
 def test_floating_ends_where_leverages_are_nearly_one() -> None:
     """A removal foreseen to be better, and not so when made, was made again and again."""
     generator = np.random.default_rng(0)

@@ -38,6 +38,7 @@ def misordered(y: np.ndarray, scores: np.ndarray, groups: np.ndarray) -> float:
     return float(np.mean(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [5, 70])
 def test_tied_scores_count_half(size: int) -> None:
     """Features of few values: no order by rounding of samples that no model tells apart."""

@@ -35,7 +35,7 @@ def expected_failures(estimator: Any) -> dict[str, str]:
         GreedyRLSRegressor(1.0, alpha=1.0),
         GreedyRLSClassifier(1.0, alpha=1.0),
         GreedyRLSRanker(1.0, alpha=1.0),
-        GreedyKernelRLS(3, alpha=0.1, kernel="laplacian", cv=3),
+        GreedyKernelRLS(0.3, alpha=0.1, kernel="laplacian", cv=3),
         GreedyKernelRLSClassifier(3, alpha=1.0, kernel="poly", loss="zero_one"),
     ],
     expected_failed_checks=expected_failures,
