@@ -10,7 +10,7 @@
     python3 dev.py mutants MODULE ...    random changes of a module: do its tests notice?
     python3 dev.py lint                  ruff and mypy
 
-Each task makes its own virtual environment under .venvs/ and installs what it needs there, and what
+Tasks make virtual environments under .venvs/ and install what they need there, and what
 GREEDYRLS_ALSO names: tests with PyTorch are skipped without it.
 """
 
@@ -27,27 +27,17 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
-# What each task needs of pyproject.toml's extras.
-EXTRAS = {
-    "demo": "cli",
-    "test": "test",
-    "smoke": "smoke",
-    "fuzz": "test",
-    "mutants": "mutants",
-    "lint": "dev",
+# The environment of each task under .venvs/, and the extra of pyproject.toml that fills it.
+ENVIRONMENTS = {
+    "demo": ("demo", "cli"),
+    "test": ("dev", "dev"),
+    "fuzz": ("dev", "dev"),
+    "lint": ("dev", "dev"),
+    "smoke": ("smoke", "smoke"),
+    "mutants": ("mutants", "mutants"),
 }
 # What must work on every version of Python: exactness, formats, estimators, the command line.
-SMOKE = (
-    "exactness",
-    "engine",
-    "golden",
-    "path",
-    "estimators",
-    "read_csv",
-    "cli",
-    "report",
-    "readme",
-)
+SMOKE = ("exactness", "golden", "estimators", "read_csv", "cli")
 # Tests fill the cores with processes; threads of BLAS beside them would only fight over the cores.
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 # Problems of each sweep in one round of fuzzing: a round takes a few minutes.
@@ -58,7 +48,7 @@ def main() -> None:
     """Do the task named on the command line."""
     if sys.version_info < (3, 11):  # noqa: UP036 (this file runs before anything is installed)
         sys.exit(f"greedyrls needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
-    if len(sys.argv) < 2 or sys.argv[1] not in EXTRAS:
+    if len(sys.argv) < 2 or sys.argv[1] not in TASKS:
         sys.exit(__doc__)
     task, arguments = sys.argv[1], sys.argv[2:]
     TASKS[task](arguments)
@@ -103,7 +93,7 @@ def fuzz(arguments: list[str]) -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, help="of the first round; the next have the next ones")
     options, others = parser.parse_known_args(arguments)
-    python = environment("test")
+    python = environment("fuzz")
     number = int(time.time()) if options.seed is None else options.seed
     end = time.monotonic() + 60.0 * options.minutes
     command = [python, "-m", "pytest", "--all", "-q", *workers(others), *others]
@@ -157,7 +147,7 @@ def environment(task: str, version: str | None = None, is_lowest: bool = False) 
     base = sys.executable if version is None else interpreter(version)
     if base is None:
         sys.exit(f"There is no Python {version} here: install it, or pass a path.")
-    name = task if task != "fuzz" else "test"
+    name, extra = ENVIRONMENTS[task]
     name += "" if version is None else f"-{Path(version).name}"
     name += "-lowest" if is_lowest else ""
     folder = ROOT / ".venvs" / name
@@ -166,7 +156,7 @@ def environment(task: str, version: str | None = None, is_lowest: bool = False) 
         print(f"Making a virtual environment in {folder.relative_to(ROOT)} …", flush=True)
         run([base, "-m", "venv", "--clear", folder])
     also = os.environ.get("GREEDYRLS_ALSO", "").split()
-    wanted = ["--editable", f"{ROOT}[{EXTRAS[task]}]", *also]
+    wanted = ["--editable", f"{ROOT}[{extra}]", *also]
     if is_lowest:
         pins = folder / "lowest.txt"
         found = subprocess.run(
