@@ -21,6 +21,7 @@ PACKAGE = Path(greedyrls.__file__).parent
 # Rooms from the ground up: a module or a package may import only rooms that stand before it.
 ROOMS = [
     "_own_warnings",
+    "_blas",
     "_text",
     "_atomic",
     "_namespace",

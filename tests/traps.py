@@ -19,6 +19,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "score candidates": ("_samples.SampleSpace.score",),
     "advance rows": ("_samples.SampleSpace.advance",),
     "multiply columns": ("_samples.SampleSpace.products",),
+    "multiply block by columns": ("_blocks.RowBlock.products",),
     "ask for statistics": ("_samples.SampleSpace.statistics",),
     # Leave-one-out: features.
     "solve for coefficients": ("_features.FeatureSpace.coefficients",),

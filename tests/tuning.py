@@ -77,6 +77,8 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Whether losses other than the squared one skip rows that cannot change class.
     "skip_rows": choice({False: {"_loo_loss.LossState._reach": _no_bound}, True: {}}),
     # Tiles and blocks ----------------------------------------------------------------------------
+    # Multiplications from which on a call of BLAS gets threads.
+    "long_call": constant("_blas._LONG"),
     # Elements of X that are converted and multiplied at a time.
     "tile_elements": constant("_kernels.TILE_ELEMENTS"),
     # The same for the sums at the start.

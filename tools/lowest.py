@@ -3,7 +3,7 @@
     python3 tools/lowest.py > lowest.txt
 
 The lines name==version are those of the package and of its extra "test" (other extras: name them
-as arguments). pip takes the file as requirements or as constraints.
+as arguments). pip takes the file as constraints, which is why names come without extras of theirs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def lowest_pins(project: dict[str, Any], extras: list[str]) -> list[str]:
             if reference := own_reference.fullmatch(requirement):
                 names.extend(part.strip() for part in reference[1].split(","))
             elif bound := _REQUIREMENT.fullmatch(requirement):
-                pins[bound[1]] = f"{bound[1]}{bound[2] or ''}=={bound[3]}"
+                pins[bound[1]] = f"{bound[1]}=={bound[3]}"
             else:
                 raise SystemExit(
                     f"pyproject.toml: {requirement!r} is not of the form name>=version."

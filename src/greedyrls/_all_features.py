@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ._blas import long_call
 from ._kernels import Float
 from ._loo_data import LooData
 from ._losses import Loss
@@ -21,7 +22,10 @@ def all_features_losses(data: LooData, alphas: Float, loss: Loss) -> Float:
     problem = data.problem
     kept = np.setdiff1d(np.arange(problem.n_features), problem.excluded)
     find = _by_rows if problem.n_samples <= len(kept) else _by_features
-    residuals, shrunk = find(data, kept, alphas)
+    # Eigenvectors of the smaller of both sides, and as many products with them.
+    short, long = sorted((problem.n_samples, len(kept)))
+    with long_call(float(short) * short * long):
+        residuals, shrunk = find(data, kept, alphas)
     with np.errstate(divide="ignore", invalid="ignore"):
         errors = residuals / shrunk
     weights, used = problem.weights, np.arange(problem.n_samples)

@@ -19,6 +19,7 @@ from scipy.linalg.blas import dger
 
 from . import _kernels as kernels
 from . import _tiles as tiles
+from ._blas import long_call
 from ._choice import TIE, Choice, NumericalLimit, choose_among, tie_tolerances
 from ._fold_state import physical_bytes
 from ._folds import Folds
@@ -267,13 +268,14 @@ class BackwardState:
         self._removed = 0
         self._size_made = self.size
         try:
-            if self._folds is None:
-                self._fits = [self._leave_one_out()]
-            else:
-                self._fits = [
-                    self._split(training, tested)
-                    for training, tested in zip(self._training, self._tested, strict=True)
-                ]
+            with long_call(float(self.size) ** 2 * self.problem.n_samples):
+                if self._folds is None:
+                    self._fits = [self._leave_one_out()]
+                else:
+                    self._fits = [
+                        self._split(training, tested)
+                        for training, tested in zip(self._training, self._tested, strict=True)
+                    ]
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the features are dependent up to rounding") from error
 

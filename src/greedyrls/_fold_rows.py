@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ._blas import long_call
 from ._crew import Alone, Crew, Handle, ask
 from ._device import DeviceMatrix
 from ._fold_answers import SetSums
@@ -169,7 +170,10 @@ class FoldRows:
         """The same, left where X is."""
         self.passes += 1
         question = ask("products", np.array(indices, dtype=np.intp))
-        return self._crew.total(question, self._blocks).values
+        rows, n = self._problem.X.shape
+        is_serial = isinstance(self._crew, Alone)
+        with long_call(float(len(indices)) * rows * n if is_serial else 0.0):
+            return self._crew.total(question, self._blocks).values
 
     def by_split(self, values: Float) -> tuple[Float, Float, Float]:
         """From sums over the sets (sets × …) to the training and test rows of each split (K × …),

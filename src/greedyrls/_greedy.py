@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._blas import limits_threads
 from ._criterion import Strategy
 from ._dask import on_cluster
 from ._direction import check_direction
@@ -363,9 +364,18 @@ def extend_path(
         n_jobs=n_jobs,
     )
     _check_same_plan(path, plan)
+    return _extended(path, problem, plan, size, patience, Watch(n_runners_up, callback, verbose))
+
+
+@limits_threads
+def _extended(
+    path: SelectionPath, problem: Problem, plan: Plan, size: int, patience: int | None, watch: Watch
+) -> SelectionPath:
+    """The path continued to a size, by the plan that it was made with."""
+    settings = path.settings
     began = time.perf_counter()
     limits = Limits(size, patience)
-    plan.prepare(problem, size, verbose)
+    plan.prepare(problem, size, watch.verbose)
     if isinstance(problem.X, PassedMatrix):
         problem.X.take_along(path.indices.tolist())
     data = plan.data(problem)
@@ -377,8 +387,8 @@ def extend_path(
             f"{again.loss:.6g}, the path has {known.loss:.6g}. Pass the same X, y and "
             "sample_weight, or start anew with greedy_path."
         )
-    run = Run(limits, Watch(n_runners_up, callback, verbose), done=path.steps)
-    run.consume(any_moves(plan.direction, state, criterion, size, n_runners_up))
+    run = Run(limits, watch, done=path.steps)
+    run.consume(any_moves(plan.direction, state, criterion, size, watch.n_runners_up))
     spent = replace(path.counters, passes=path.counters.passes + 1)
     longer = make_path(plan, state, settings.alpha, run, path.initial_loss, began, spent)
     longer = replace(with_refit(longer, plan, data, settings.refit_alpha), surface=path.surface)

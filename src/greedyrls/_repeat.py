@@ -13,6 +13,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
+from ._blas import limits_threads
 from ._folds import Split
 from ._kernels import Float
 from ._loo_data import LooData
@@ -105,6 +106,7 @@ def null_result(
     return NullResult(losses, float(losses[trial.path.chosen_size - 1]), initial)
 
 
+@limits_threads
 def repeat(
     procedure: Procedure,
     call: Callable[..., Answer],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from ._answers import (
     add_up,
 )
 from ._answers import Scores as Scores
+from ._blas import long_call
 from ._blocks import RowBlock
 from ._crew import Alone, Crew, Handle, ask
 from ._flight import Doubts, Flight
@@ -100,11 +102,11 @@ class SampleSpace:
     ) -> None:
         self._blocks = list(blocks)
         self._crew: Crew = Alone() if crew is None else crew
-        self._rows, n_features = shape
+        self._rows, self._n_features = shape
         # Where the rows are, and where vectors of n features are.
         self.place = place
         self.feature_place = HOST
-        if not place.is_host and (n_features >= DEVICE_FEATURES or can_foresee(self._blocks)):
+        if not place.is_host and (self._n_features >= DEVICE_FEATURES or can_foresee(self._blocks)):
             self.feature_place = place
         # What is known of the weights; at the start.
         self.weights = self._weights()
@@ -212,6 +214,11 @@ class SampleSpace:
         floored: Float = floor_at(centred * varies, 0.0)
         return floored
 
+    def _pass(self, count: int) -> AbstractContextManager[None]:
+        """For products with X: threads of BLAS, unless there are threads for the blocks."""
+        is_serial = self.place.is_host and isinstance(self._crew, Alone)
+        return long_call(float(count) * self._rows * self._n_features if is_serial else 0.0)
+
     def _features(self, *values: Float) -> list[Float]:
         """Vectors of n features, moved to where these are."""
         return to_host(*values) if self.feature_place.is_host else list(values)
@@ -228,7 +235,8 @@ class SampleSpace:
             self._blocks = self.each(ask("anchored"))
             if self._latest is not None:  # it was moved with the anchor of before
                 self._latest = self._latest._replace(moved=None)
-        answer: Products = self.total(ask("products", indices, new_anchor))
+        with self._pass(len(indices)):
+            answer: Products = self.total(ask("products", indices, new_anchor))
         values, sums = self._features(*answer)
         if self._means is not None:
             first = 0 if self._has_far_means else len(indices)

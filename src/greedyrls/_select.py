@@ -9,6 +9,7 @@ import numpy as np
 
 from ._all_features import all_features_losses
 from ._alphas import Refit, auto_grid, model_penalties, problem_scale
+from ._blas import limits_threads
 from ._checkpoint import Checkpoint
 from ._cluster import ClusterMatrix
 from ._curves import LooCurve
@@ -41,6 +42,7 @@ _CLEARLY = 0.5
 _SAMPLES = 4
 
 
+@limits_threads
 def select(
     problem: Problem, plan: Plan, request: Request, data: Data | None = None
 ) -> SelectionPath:
