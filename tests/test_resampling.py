@@ -140,6 +140,41 @@ def test_levels_of_bands(level: Any) -> None:
         null.band(level)
 
 
+@pytest.mark.parametrize("n_permutations", [7, 30])
+def test_the_best_of_all_sizes_is_judged_as_permutations_are(n_permutations: int) -> None:
+    """min-p, written out: the p-value of every row among all, its smallest, the rank of that."""
+    rng = np.random.default_rng(n_permutations)
+    for _ in range(20):
+        losses = rng.integers(0, 6, (n_permutations + 1, 4)).astype(float)  # many ties
+        null = PermutationNull("squared", losses[0], losses[1:].copy(), 1.0, losses[1:, 0], 9.0)
+        smallest = [
+            min(np.mean(losses[:, size] <= row[size]) for size in range(4)) for row in losses
+        ]
+        assert null.best_p_value == np.mean([value <= smallest[0] for value in smallest])
+        assert null.best_p_value >= null.p_values.min()
+
+
+def test_permutations_that_ended_early_count_as_better() -> None:
+    null_losses = np.array([[1.0, np.nan], [2.0, 5.0], [3.0, 6.0]])
+    null = PermutationNull(
+        "squared", np.array([1.5, 4.0]), null_losses, 4.0, null_losses[:, 0], 9.0
+    )
+    assert_allclose(null.p_values, [2 / 4, 2 / 4])
+    assert null.best_p_value == 2 / 4
+
+
+def test_on_noise_the_best_p_value_is_uniform_where_the_smallest_is_not() -> None:
+    rng = np.random.default_rng(3)
+    best, smallest = [], []
+    for _ in range(400):
+        losses = rng.standard_normal((200, 6))
+        null = PermutationNull("squared", losses[0], losses[1:], 1.0, losses[1:, 0], 9.0)
+        best.append(null.best_p_value)
+        smallest.append(null.p_values.min())
+    assert 0.05 < np.mean(np.array(best) <= 0.1) < 0.13
+    assert np.mean(np.array(smallest) <= 0.1) > 0.3
+
+
 def test_on_noise_p_values_are_uniform() -> None:
     rng = np.random.default_rng(5)
     p_values = []

@@ -70,6 +70,24 @@ class PermutationNull(ArrayValue):
         """The same for the loss at the chosen size: of the procedure, choice of size included."""
         return float(_p_values(np.array([self.chosen_loss]), self.null_chosen_losses[:, None])[0])
 
+    @property
+    def best_p_value(self) -> float:
+        """For the best of all sizes: how often chance alone has some size with so small a p-value.
+
+        The smallest of `p_values` is not a p-value: with many sizes one of them is small by chance.
+        Here every permutation is judged as the targets as given are, by its own smallest p-value
+        over all sizes (min-p, Westfall and Young 1993).
+        """
+        # A permutation that ended before a size counts as better there, as in `p_values`.
+        losses = np.vstack([self.losses, self.null_losses])
+        losses[np.isnan(losses)] = -np.inf
+        values = np.empty_like(losses)
+        for size, column in enumerate(losses.T):
+            bars = column + _TIE * np.abs(np.where(np.isfinite(column), column, 0.0))
+            values[:, size] = np.searchsorted(np.sort(column), bars, side="right")
+        smallest = values.min(axis=1)
+        return float(np.count_nonzero(smallest <= smallest[0]) / len(smallest))
+
     def band(self, level: float = 0.9) -> tuple[Float, Float]:
         """Lower and upper ends of the middle `level` of the permutations, (k) each."""
         if not 0.0 < level < 1.0:
