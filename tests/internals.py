@@ -53,7 +53,7 @@ from greedyrls._flight import Taken
 from greedyrls._fold_blocks import FoldBlock
 from greedyrls._fold_inverses import DENSE_ROWS, FoldInverses, _SmallFolds
 from greedyrls._fold_state import FoldData, FoldState
-from greedyrls._folds import Folds, Split, make_folds
+from greedyrls._folds import Folds, make_folds
 from greedyrls._fused_round import FusedRound, FusedState, FusedTerms
 from greedyrls._fused_step import FusedStep
 from greedyrls._gram import GramColumns
@@ -86,7 +86,8 @@ from greedyrls._read import read_table
 from greedyrls._read._arrow import column_of
 from greedyrls._removals import choose_removal
 from greedyrls._rounds import _state_of, _Terms, find_plainly
-from greedyrls._row_order import RowOrder, numbers_on_device
+from greedyrls._row_order import RowOrder, Split, numbers_on_device
+from greedyrls._shuffle import Shuffle, make_shuffle
 from greedyrls._run import Limits, Watch, search_path, search_paths
 from greedyrls._samples import SampleSpace
 from greedyrls._search import forward, replay

@@ -187,7 +187,7 @@ class _OuterFold:
         self._whole = problem
         self._outer = outer
         self._place = place
-        self._problem = _training_part(problem, outer, place)
+        self._problem = training_part(problem, outer, place)
         self._plan = plan.within(self._problem)
         self._data: Data = self._plan.data(self._problem, is_shared=True)
         if isinstance(whole, LooData) and isinstance(self._data, LooData):
@@ -253,7 +253,7 @@ class _OuterFold:
         return held_out_losses(chosen, penalties, columns, Y, weights, loss)
 
 
-def _training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> Problem:
+def training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> Problem:
     """The problem whose rows of an outer fold have lost their weight."""
     if isinstance(outer, ClusterFolds):
         X = problem.X
