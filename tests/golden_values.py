@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import KFold
 
 from greedyrls import LinearModel, SelectionPath, SelectionResult, greedy_path
 from greedyrls.assess import PathAssessment, PermutationNull, Stability
@@ -74,7 +75,7 @@ CHECKPOINTS = {
             "n_features": "auto",
             "max_features": 4,
             "alpha": [0.5, 8.0, 128.0],
-            "alpha_cv": 3,
+            "alpha_cv": KFold(3),
             "cv": 5,
             "sample_weight": 1.0 + np.arange(30) % 3,
         }

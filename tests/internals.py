@@ -53,7 +53,7 @@ from greedyrls._flight import Taken
 from greedyrls._fold_blocks import FoldBlock
 from greedyrls._fold_inverses import DENSE_ROWS, FoldInverses, _SmallFolds
 from greedyrls._fold_state import FoldData, FoldState
-from greedyrls._folds import Folds, Split, make_folds
+from greedyrls._folds import Folds, make_folds
 from greedyrls._fused_round import FusedRound, FusedState, FusedTerms
 from greedyrls._fused_step import FusedStep
 from greedyrls._gram import GramColumns
@@ -86,18 +86,19 @@ from greedyrls._read import read_table
 from greedyrls._read._arrow import column_of
 from greedyrls._removals import choose_removal
 from greedyrls._rounds import _state_of, _Terms, find_plainly
-from greedyrls._row_order import RowOrder, numbers_on_device
+from greedyrls._row_order import RowOrder, Split, numbers_on_device
 from greedyrls._run import Limits, Watch, search_path, search_paths
 from greedyrls._samples import SampleSpace
 from greedyrls._search import forward, replay
 from greedyrls._selection_result import ColumnSummary, DataSummary, Feature, Origin
 from greedyrls._sets import BestLosses, best_sets
 from greedyrls._shared_gram import TrainingColumns, share_columns
+from greedyrls._shuffle import Shuffle, make_shuffle
 from greedyrls._size import choose_size, difference_errors, fold_covariance
 from greedyrls._sparse import SparseMatrix
 from greedyrls._state import DRIFT_BOUND, SelectionState
 from greedyrls._steps import Action, FeatureSet, Moments, Settings
-from greedyrls._surface import best_pair
+from greedyrls._surface import best_pair, one_error_pair
 from greedyrls._svg import BLUE, ORANGE, Line, bar, key, line_picture
 from greedyrls._table import Column, InputError, Numbers, Table, Texts, Unusable, make_texts
 from greedyrls._tiles import loo_margins

@@ -260,6 +260,31 @@ def nested_surface(
     }
 
 
+def middle_of_ties(losses: Sequence[float], counted: Sequence[bool] | None = None) -> int:
+    """Which of the penalties, in ascending order, is taken for the smallest of these losses.
+
+    Tied ones are struck out at both ends until one or two are left; of two, the one with more
+    penalties beyond it on its outer side, else the larger.
+    """
+    known = [row for row in range(len(losses)) if counted is None or counted[row]]
+    known = [row for row in known if losses[row] == losses[row]]
+    smallest = min(losses[row] for row in known)
+    tied = [row for row in known if losses[row] <= smallest + TIE * abs(smallest)]
+    while len(tied) > 2:
+        tied = tied[1:-1]
+    below, above = tied[0], len(losses) - 1 - tied[-1]
+    return tied[0] if below > above else tied[-1]
+
+
+def best_pair(losses: Array, least: int = 0) -> tuple[int, int]:
+    """Row and size of the smallest of held-out losses (A × k): fewest features, then the middle."""
+    sizes = range(max(1, least), losses.shape[1] + 1)
+    smallest = min(np.nanmin(losses[:, size - 1]) for size in sizes)
+    size = next(s for s in sizes if np.nanmin(losses[:, s - 1]) <= smallest + TIE * abs(smallest))
+    column = np.where(losses[:, size - 1] <= smallest + TIE * abs(smallest), smallest, np.nan)
+    return middle_of_ties(column.tolist()), size
+
+
 def restricted(splits: Splits, rows: NDArray[np.intp]) -> list[Split]:
     """The splits on these rows only, renumbered from 0; one with an empty part is left out."""
     number = {int(row): place for place, row in enumerate(rows)}

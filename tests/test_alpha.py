@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GroupKFold, KFold
 
+import literal
 from conftest import EXAMPLES
 from greedyrls import (
     GreedyRLSClassifier,
@@ -21,7 +22,7 @@ from greedyrls import (
     greedy_path,
 )
 from internals import best_pair, penalty_scale, refit_grid
-from literal import nested_surface, restricted
+from literal import middle_of_ties, nested_surface, restricted
 from penalties import ALPHAS, OUTER, SAME, diagonal, labels, numbers
 from problems import Case, fold_cases
 from traps import Traps, interrupted_at
@@ -109,10 +110,26 @@ def test_a_pair_of_penalty_and_size_is_chosen(seed: int) -> None:
     assert path.surface.row == row
 
 
-def test_equal_losses_go_to_fewer_features_and_then_to_the_larger_penalty() -> None:
+def test_equal_losses_go_to_fewer_features_and_then_to_the_middle_penalty() -> None:
     half = np.array([[1.0, 0.5, 0.5], [1.0, 0.5, 0.4], [1.0, 0.5, 0.4 + 1e-13], [1.0, 0.6, 0.5]])
     assert best_pair(half, 0) == (2, 3)
-    assert best_pair(half[:, :2], 0) == (2, 2)
+    assert best_pair(half[:, :2], 0) == (1, 2)
+    for tied, row in {
+        (0, 1, 2, 3, 4, 5, 6): 3,
+        (4, 5, 6): 5,
+        (5, 6): 5,
+        (0, 1): 1,
+        (0, 1, 2, 3): 2,
+        (2, 3): 3,
+        (3, 4): 3,
+        (2, 3, 4, 5, 6): 4,
+        (6,): 6,
+        (0, 6): 6,
+    }.items():
+        losses = np.ones((7, 1))
+        losses[list(tied)] = 0.5
+        assert best_pair(losses, 0) == literal.best_pair(losses) == (row, 1)
+    assert best_pair(np.ones((4, 1)), 0) == (2, 1)
     assert best_pair(np.array([[np.nan, 1.0], [1.0, 1.0]]), 0) == (1, 1)
     assert best_pair(np.array([[0.0, 1.0], [2.0, 1.0]]), 2) == (1, 2)
     with pytest.raises(ValueError, match="No penalty gave a finite loss; use larger"):
@@ -196,9 +213,13 @@ def test_outer_folds_are_those_of_the_criterion_unless_given() -> None:
     X, y = numbers(40)
     groups = np.arange(40) % 8
     for options, folds in (
-        ({}, "5-fold"),
-        ({"cv": 4}, "4-fold"),
-        ({"cv": 4, "alpha_cv": 2}, "2-fold"),
+        ({}, "5-fold, shuffled with seed 0"),
+        ({"cv": 2}, "5-fold, shuffled"),
+        ({"cv": 4}, "4-fold, shuffled with seed 0"),
+        ({"cv": 12}, "5-fold, shuffled"),
+        ({"cv": KFold(4)}, "4-fold"),
+        ({"cv": 4, "alpha_cv": 2}, "2-fold, shuffled with seed 0"),
+        ({"cv": 4, "alpha_cv": KFold(2)}, "2-fold"),
         ({"cv": 4, "groups": groups}, "4-fold by groups"),
         ({"cv": GroupKFold(4), "groups": groups, "alpha_cv": 3}, "3-fold by groups"),
         ({"alpha_cv": GroupKFold(3), "groups": groups}, "3-fold by groups"),
@@ -208,6 +229,7 @@ def test_outer_folds_are_those_of_the_criterion_unless_given() -> None:
         path = greedy_path(X, y, 2, alpha=ALPHAS, **options)
         assert path.surface is not None
         assert path.surface.folds.startswith(folds)
+        assert ("shuffled" in path.surface.folds) == ("shuffled" in folds)
         assert path.surface.fold_losses is not None
         assert path.surface.fold_losses.shape == (len(path.surface.fold_shares), 3, 2)
 
@@ -225,12 +247,12 @@ def test_classifiers_have_stratified_outer_folds() -> None:
     X, y = labels(43)
     y[np.flatnonzero(y > 0)[6:]] = -1.0
     model = GreedyRLSClassifier(2, alpha=ALPHAS, loss="auc").fit(X, np.where(y > 0, "b", "a"))
-    assert model.path_.surface.folds == "5-fold, stratified"
+    assert model.path_.surface.folds == "5-fold, stratified, shuffled with seed 0"
     with pytest.warns(UserWarning, match="least populated class"):
         GreedyRLSClassifier(2, alpha=ALPHAS, alpha_cv=7).fit(X, np.where(y > 0, "b", "a"))
     y[np.flatnonzero(y > 0)[3:]] = -1.0
     model = GreedyRLSClassifier(2, alpha=ALPHAS, loss="auc").fit(X, np.where(y > 0, "b", "a"))
-    assert model.path_.surface.folds == "3-fold, stratified"
+    assert model.path_.surface.folds == "3-fold, stratified, shuffled with seed 0"
 
 
 def test_forced_and_excluded_features_hold_in_outer_folds() -> None:
@@ -293,8 +315,7 @@ def test_joint_surface_is_that_of_single_penalties(loss: str, cv: Any) -> None:
     assert surface.folds == ""
     assert_allclose(surface.losses, [path.losses for path in singles], rtol=1e-12)
     assert_allclose(surface.standard_errors, [path.standard_errors for path in singles], rtol=1e-9)
-    last = surface.losses[:, -1]
-    row = max(np.flatnonzero(last <= last.min() * (1 + 1e-10)))
+    row = middle_of_ties(surface.losses[:, -1].tolist())
     assert surface.alpha == ALPHAS[row]
     assert joint.indices.tolist() == singles[row].indices.tolist()
     assert_allclose(joint.losses, singles[row].losses, rtol=1e-12)
@@ -366,7 +387,10 @@ def test_surfaces_are_values(rule: Any) -> None:
 def test_sentences_say_how_the_penalty_was_chosen() -> None:
     X, y = numbers()
     for rule, words in (
-        ("nested", "by nested selection: the held-out loss of outer folds (5-fold)."),
+        (
+            "nested",
+            "by nested selection: the held-out loss of outer folds (5-fold, shuffled with seed 0).",
+        ),
         ("joint", "by the criterion's own loss, which is optimistic after a search."),
         ("all_features", "by the leave-one-out loss with all features."),
     ):
@@ -374,6 +398,11 @@ def test_sentences_say_how_the_penalty_was_chosen() -> None:
         assert words in path.sentence
         at_the_edge = path.surface.row in (0, len(ALPHAS) - 1)
         assert (" value tried." in path.sentence) == at_the_edge
+        alone = greedy_path(X, y, 3, alpha=[2.0], alpha_rule=rule)
+        held_out = "; its held-out loss is that of outer folds (5-fold, shuffled with seed 0)"
+        told = f"alpha=2 is the only value tried{held_out if rule == 'nested' else ''}."
+        assert alone.surface.sentence == told
+        assert told in alone.sentence
 
 
 def test_losses_of_the_models_in_the_outer_folds() -> None:

@@ -17,7 +17,6 @@ from sklearn.model_selection import (
     LeaveOneGroupOut,
     ShuffleSplit,
     StratifiedGroupKFold,
-    StratifiedKFold,
     TimeSeriesSplit,
 )
 
@@ -35,6 +34,7 @@ from greedyrls.assess import (
     cross_validate_path,
 )
 from internals import make_problem, random_orders
+from shuffled import shuffled_splits
 from traps import trapped
 from tuning import Tune
 
@@ -115,15 +115,15 @@ def test_classes_as_text(name: str) -> None:
     X, y = labels(classes=classes)
     if list(LABELS).index(name) % 2:
         options = options | {"sample_weight": np.random.default_rng(3).integers(1, 4, len(y))}
-    splits = list(StratifiedKFold(3).split(X, y))
+    splits = shuffled_splits(len(y), 3, labels=y)
     question = Question(X, y, n_features, options, is_classification=True)
     found = assert_is_literal(question, 3, splits)
-    assert found.folds == "3-fold, stratified"
+    assert found.folds == "3-fold, stratified, shuffled with seed 0"
 
 
 @pytest.mark.parametrize(
     ("classes", "seed", "options"),
-    [(2, 7, {}), (3, 12, {}), (2, 18, {"inner_cv": 3, "refit_alpha": "same"})],
+    [(2, 7, {}), (3, 13, {}), (2, 18, {"inner_cv": 3, "refit_alpha": "same"})],
 )
 def test_the_loss_is_chosen_in_each_fold(
     classes: int, seed: int, options: dict[str, Any], tune: Tune
@@ -132,7 +132,7 @@ def test_the_loss_is_chosen_in_each_fold(
     tune(loss_choice_samples=0)  # so few samples would never change it
     X, y = labels(30, classes=classes, seed=seed)
     question = Question(X, y, 2, options | {"alpha": ALPHAS}, is_classification=True)
-    splits = list(StratifiedKFold(3).split(X, y))
+    splits = shuffled_splits(len(y), 3, labels=y)
     assert_is_literal(question, 3, splits)
     chosen = {question.select(train).settings.loss for train, _ in splits}
     assert options or chosen == {"squared", "zero_one"}
@@ -142,7 +142,7 @@ def test_the_loss_is_chosen_in_each_fold(
 def test_several_targets(loss: Any, alpha: Any) -> None:
     X, y = numbers(targets=(3,))
     options = {"alpha": alpha, "loss": loss}
-    assert_is_literal(Question(X, y, 3, options), 3, list(KFold(3).split(X)))
+    assert_is_literal(Question(X, y, 3, options), 3, shuffled_splits(len(X), 3))
 
 
 @pytest.mark.heavy
@@ -207,7 +207,7 @@ def test_the_curves_are_those_of_scikit_learn() -> None:
     X, y = numbers(18, 5)
     found = cross_validate_path(X, y, 3, alpha=ALPHAS, cv=3, n_random=0)
     question = Question(X, y, 3, {"alpha": ALPHAS})
-    for number, (train, test) in enumerate(KFold(3).split(X)):
+    for number, (train, test) in enumerate(shuffled_splits(len(X), 3)):
         path = question.select(train)
         assert_array_equal(found.features[number], path.indices)
         for size in (1, 2, 3):
@@ -229,7 +229,7 @@ def test_the_curves_are_those_of_scikit_learn() -> None:
 
 HALF = np.arange(22) < 11
 OUTER: dict[str, tuple[Any, Any, str]] = {
-    "a number": (4, list(KFold(4).split(IDS)), "4-fold"),
+    "a number": (4, shuffled_splits(22, 4), "4-fold, shuffled with seed 0"),
     "fold ids": (
         IDS,
         [(np.flatnonzero(f != IDS), np.flatnonzero(f == IDS)) for f in range(3)],
@@ -270,7 +270,7 @@ def test_folds_are_of_the_rows_with_a_weight() -> None:
     X, y = numbers()
     weights = np.where(np.arange(22) % 3 == 1, 0.0, 1.0)
     used = np.flatnonzero(weights)
-    splits = [(used[train], used[test]) for train, test in KFold(3).split(used)]
+    splits = [(used[train], used[test]) for train, test in shuffled_splits(len(used), 3)]
     options = {"alpha": ALPHAS, "sample_weight": weights}
     found = assert_is_literal(Question(X, y, 3, options), 3, splits)
     twin = cross_validate_path(X[used], y[used], 3, alpha=ALPHAS, cv=3, n_random=1)
@@ -342,7 +342,9 @@ def test_data_frames_have_names() -> None:
     X, y = numbers()
     frame = pd.DataFrame(X, columns=list("pqrstu"))
     named = {"forced_features": ["r"], "excluded_features": ["p"], "alpha": ALPHAS}
-    found = assert_is_literal(Question(frame, pd.Series(y), 3, named), 3, list(KFold(3).split(X)))
+    found = assert_is_literal(
+        Question(frame, pd.Series(y), 3, named), 3, shuffled_splits(len(X), 3)
+    )
     assert found.feature_names_in == tuple("pqrstu")
     assert all(order[0] == 2 and 0 not in order for order in found.features)
     assert found.stability.feature_names_in == tuple("pqrstu")
@@ -379,7 +381,7 @@ def test_labels_of_all_kinds_are_the_same_question() -> None:
         assert_array_equal(found.random_losses, expected.random_losses)
     as_numbers = cross_validate_path(X, coded, 3, task="regression", **options)
     assert as_numbers.measure == "squared"
-    assert as_numbers.folds == "3-fold"
+    assert as_numbers.folds == "3-fold, shuffled with seed 0"
 
 
 # Random features ---------------------------------------------------------------------------------
@@ -387,7 +389,7 @@ def test_labels_of_all_kinds_are_the_same_question() -> None:
 
 def test_random_features_are_those_of_the_seed() -> None:
     X, y = numbers(40, 12)
-    options: dict[str, Any] = {"cv": 4, "alpha": 1.0}
+    options: dict[str, Any] = {"cv": KFold(4), "alpha": 1.0}
     found = cross_validate_path(X, y, 3, n_random=4, **options)
     again = cross_validate_path(X, y, 3, n_random=4, **options)
     assert_array_equal(found.random_losses, again.random_losses)
@@ -424,7 +426,7 @@ def test_what_is_drawn_at_random() -> None:
 def test_overlapping_draws_are_the_same_models(n_features: int) -> None:
     """Many draws from few features share their products, few draws from many do not."""
     X, y = numbers(25, 6)
-    splits = list(KFold(3).split(X))
+    splits = shuffled_splits(len(X), 3)
     for n_random in (1, 8):
         question = Question(X, y, n_features, {"alpha": 2.0, "forced_features": [5]})
         assert_is_literal(question, 3, splits, n_random)

@@ -24,7 +24,7 @@ from internals import checkpoint as room
 from traps import Traps, interrupt, interrupted_at, trapped
 
 PLAIN = [name for name, search in SEARCHES.items() if search.estimator is None]
-NESTED = ["nested", "nested size", "classifier"]
+NESTED = ["nested", "nested size", "nested beyond", "classifier"]
 
 
 def document(file: Path) -> dict[str, Any]:

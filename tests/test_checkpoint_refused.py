@@ -142,9 +142,15 @@ def test_more_features_where_the_penalty_is_chosen_for_them(file: Path) -> None:
     [
         ({"alpha_rule": "joint"}, "alpha_rule 'nested', not 'joint'"),
         ({"alpha": [0.1, 1.0]}, "alpha [0.1, 1.0, 10.0, 100.0], not [0.1, 1.0]"),
-        ({"alpha_cv": 4}, "alpha_cv '3-fold', not '4-fold'"),
-        ({"alpha_cv": KFold(3, shuffle=True, random_state=0)}, "alpha_cv '3-fold', not '3-fold, s"),
-        ({"alpha_cv": np.arange(60) % 3}, "alpha_cv '3-fold', not 'fold ids (3 folds)'"),
+        ({"alpha_cv": 4}, "alpha_cv '3-fold, shuffled with seed 0', not '4-f"),
+        ({"alpha_cv": KFold(3)}, "alpha_cv '3-fold, shuffled with seed 0', not '3-fold'"),
+        ({"random_state": 1}, "with seed 0', not '3-fold, shuffled with seed 1'"),
+        # In the same words, but of other rows.
+        (
+            {"alpha_cv": KFold(3, shuffle=True, random_state=0)},
+            "(not the same as now: the rows of the outer folds (alpha_cv))",
+        ),
+        ({"alpha_cv": np.arange(60) % 3}, "seed 0', not 'fold ids (3 folds)'"),
     ],
 )
 def test_other_ways_to_choose_the_penalty(other: Any, says: str, file: Path) -> None:

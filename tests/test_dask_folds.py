@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
@@ -142,6 +142,47 @@ def test_nested_choice_of_the_penalty(name: str) -> None:
         options["alpha_cv"], lazy["alpha_cv"] = ids, cut(ids, 11)
     found = greedy_path(cut(X), cut(y), sample_weight=cut(weights), **lazy)
     assert_same_path(found, greedy_path(X, y, sample_weight=weights, **options))
+
+
+SHUFFLED: dict[str, dict[str, Any]] = {
+    "numbers": {},
+    "weights": {"cv": 3},
+    "sorted": {"alpha_cv": 3},
+    "classes": {},
+}
+
+
+@pytest.mark.parametrize("kind", SHUFFLED)
+def test_shuffled_folds_are_those_of_rows_in_memory(kind: str) -> None:
+    """However the rows are cut: each computes its fold from its number."""
+    X, y, weights = problem(n=3)
+    if kind == "sorted":
+        X, y = X[np.argsort(y)], np.sort(y)
+    make, target = GreedyRLSRegressor, y
+    if kind == "classes":
+        # A class of one row is never tested.
+        make, target = GreedyRLSClassifier, np.where(np.arange(46) == 30, "plum", labels())
+    options: dict[str, Any] = {"alpha": [0.1, 30.0], "loss": "squared", **SHUFFLED[kind]}
+    own = weights if kind == "weights" else None
+    expected = make(1, **options).fit(X, target, own)
+    assert "shuffled with seed 0" in expected.path_.surface.folds
+    for rows in ((19, 27), 12):
+        model = make(1, **options)
+        model.fit(cut(X, rows), cut(target, rows), None if own is None else cut(own, rows))
+        found, same = model.path_.surface, expected.path_.surface
+        assert found.folds == same.folds
+        assert_allclose(found.fold_losses, same.fold_losses, rtol=1e-9)
+        assert_same_path(model.path_, expected.path_)
+
+
+def test_a_rare_class_keeps_the_folds_of_the_search() -> None:
+    X = problem()[0]
+    y = np.where(np.arange(46) % 11 == 0, "rare", "usual")
+    options: dict[str, Any] = {"alpha": [0.5, 50.0], "loss": "balanced_zero_one", "cv": 5}
+    expected = GreedyRLSClassifier(1, **options).fit(X, y)
+    model = GreedyRLSClassifier(1, **options).fit(cut(X), cut(y))
+    assert expected.path_.surface.folds == "5-fold, stratified"
+    assert_same_path(model.path_, expected.path_)
 
 
 def test_many_folds_are_merged_for_the_penalty() -> None:

@@ -45,13 +45,13 @@ def assert_pictures(folder: Path, *names: str) -> None:
 def test_regression(tmp_path: Path) -> None:
     said = tell("regression", tmp_path)
     assert "442 patients" in said
-    assert "6 features chosen by rule 'min'" in said
+    assert "8 features chosen by rule 'min'" in said
     assert "body mass index" in said
     # Two ways to the same estimate.
     scored = float(said.split("cross_val_score of the pipeline: mean squared error ")[1].split()[0])
     assessed = float(said.split("took no part in the selection the mean squared error is ")[1][:4])
     assert scored == pytest.approx(assessed, rel=0.02)
-    assert "Stability of the first 6 features over 50 selections" in said
+    assert "Stability of the first 8 features over 50 selections" in said
     assert_pictures(tmp_path, "assessment", "coefficients", "stability")
 
 

@@ -59,6 +59,7 @@ ROOMS = [
     "_problem",
     "_group_layout",
     "_row_order",
+    "_shuffle",
     "_folds",
     "_columns",
     "_statistics",

@@ -23,7 +23,7 @@ from internals import (
     make_plan,
     make_problem,
 )
-from literal import held_out_predictions
+from literal import held_out_predictions, middle_of_ties
 from problems import Case, fold_cases
 
 FOLDS = KFold(5, shuffle=True, random_state=3)
@@ -155,9 +155,8 @@ def test_one_standard_error_of_outer_folds(seed: int) -> None:
         return bool(difference @ shares <= np.sqrt(np.sum(spread**2) * 5 / 4))
 
     fewest = next(k for k in range(size + 1) if any(is_within(a, k) for a in range(2)))
-    best = min(
-        (a for a in range(2) if is_within(a, fewest)), key=lambda a: surface.losses[a, fewest]
-    )
+    within = [is_within(a, fewest) for a in range(len(surface.alphas))]
+    best = middle_of_ties(surface.losses[:, fewest].tolist(), within)
     assert (surface.row, path.chosen_size, surface.size) == (best, fewest + 1, fewest + 1)
     assert "held-out loss of the outer folds" in path.sentence
     assert f"{surface.losses[best, fewest]:.6g}" in path.sentence

@@ -74,6 +74,8 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "fold_loss_rounding": constant("_fold_criterion._ROUNDING"),
     # Samples that another loss must classify better before the choice of the loss takes it.
     "loss_choice_samples": constant("_select._SAMPLES"),
+    # Powers of ten of the penalties of alpha="auto".
+    "auto_exponents": constant("_alphas._AUTO_EXPONENTS"),
     # Whether losses other than the squared one skip rows that cannot change class.
     "skip_rows": choice({False: {"_loo_loss.LossState._reach": _no_bound}, True: {}}),
     # Tiles and blocks ----------------------------------------------------------------------------

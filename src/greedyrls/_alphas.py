@@ -25,6 +25,8 @@ from ._surface import AlphaRule
 # Of the median sum of squares of a feature: from almost none, where the search is a matching
 # pursuit, to so large that it ranks features by their correlation with the target.
 _AUTO_EXPONENTS = np.arange(-4.0, 2.5, 1.0)
+# So many more are tried, one after the other, where the best is the first or last.
+MORE_PENALTIES = 3
 # For the penalty of a model on few chosen features: next to none, some, much. In between little
 # changes, so outer folds, which need many such models, look at these only.
 _COARSE_EXPONENTS = np.array([-3.0, -1.0, 0.0])
@@ -118,9 +120,11 @@ def problem_scale(problem: Problem, diagonal: Float) -> float:
     return _KERNEL_SHARE * penalty_scale(ratios, problem.excluded)
 
 
-def auto_grid(scale: float) -> Float:
-    """Penalties for the search."""
-    return scale * 10.0**_AUTO_EXPONENTS
+def auto_grid(scale: float, n_more: int = 0) -> Float:
+    """Penalties for the search, with some more on both sides."""
+    more = np.arange(1.0, n_more + 1.0)
+    exponents = [_AUTO_EXPONENTS[0] - more[::-1], _AUTO_EXPONENTS, _AUTO_EXPONENTS[-1] + more]
+    return scale * 10.0 ** np.concatenate(exponents)
 
 
 def refit_grid(scale: float, is_fine: bool) -> Float:

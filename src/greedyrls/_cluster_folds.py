@@ -1,12 +1,12 @@
 """Folds of rows that are on a cluster: the number of the fold of each row stays with the row.
 
-A number of folds gives those of scikit-learn's KFold and StratifiedKFold without shuffling, made
-from how many rows (of each class) each piece has, without a look at all rows together.
+A number of folds gives those of scikit-learn's KFold and StratifiedKFold without shuffling, or
+shuffled ones (`_shuffle`), made from how many rows (of each class) each piece has, without a look
+at all rows together.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,9 +21,9 @@ from ._crew import Handle, ask
 from ._digests import array_digest
 from ._kernels import Float
 from ._losses import Loss
-from ._own_warnings import GreedyRLSWarning
 from ._pieces import FoldCounts, LabelSums, Piece, StratumTable
 from ._problem import is_whole
+from ._shuffle import Shuffle, as_met, fold_ends, fold_ids, warn_of_rare_classes
 
 _ALLOWED = (
     "'loo', a number of folds, KFold or StratifiedKFold without shuffling, or a Dask array with "
@@ -43,6 +43,7 @@ class ClusterFolds:
     counts: Float  # (K) rows of each fold that have a weight
     weights: Float  # (K) their weight
     n_untested: int  # rows of no fold that have a weight
+    is_plain: bool = False  # made of a number: rows in their order
 
     @property
     def n_splits(self) -> int:
@@ -73,8 +74,10 @@ class ClusterFolds:
         return total
 
 
-def cluster_folds(X: ClusterMatrix, cv: Any, groups: Any, n_classes: int) -> ClusterFolds | None:
-    """`cv` for the rows of X; None means exact leave-one-out."""
+def cluster_folds(
+    X: ClusterMatrix, cv: Any, groups: Any, n_classes: int, shuffle: Shuffle | None = None
+) -> ClusterFolds | None:
+    """`cv` for the rows of X; None means exact leave-one-out. A number is shuffled if asked for."""
     if groups is not None:
         raise ValueError(
             "groups are not taken for data on a cluster; pass a Dask array of fold ids as cv, in "
@@ -93,7 +96,7 @@ def cluster_folds(X: ClusterMatrix, cv: Any, groups: Any, n_classes: int) -> Clu
         return k_folds(X, cv.n_splits, n_classes, every=True)
     if not is_whole(cv):
         raise ValueError(f"On a cluster cv must be {_ALLOWED}; got {cv!r}.")
-    return k_folds(X, int(cv), n_classes)
+    return k_folds(X, int(cv), n_classes, shuffle=shuffle)
 
 
 class FoldIds(tuple[Handle, ...]):
@@ -101,7 +104,12 @@ class FoldIds(tuple[Handle, ...]):
 
 
 def k_folds(
-    X: ClusterMatrix, n_folds: int, n_classes: int, is_outer: bool = False, every: bool = False
+    X: ClusterMatrix,
+    n_folds: int,
+    n_classes: int,
+    is_outer: bool = False,
+    every: bool = False,
+    shuffle: Shuffle | None = None,
 ) -> ClusterFolds:
     """As KFold, or StratifiedKFold where classes are known, of the rows that have a weight.
 
@@ -120,89 +128,55 @@ def k_folds(
         raise ValueError(
             f"cv={n_folds} is more folds than the {n_rows} samples; use fewer, or 'loo'."
         )
+    order = [0]
     if n_classes:
         if is_outer:
             shared = sizes > 1
             n_folds = max(2, min(n_folds, int(sizes[shared].min(initial=n_rows))))
             sizes = np.where(shared, sizes, 0)
-        elif sizes[sizes > 0].min() < n_folds <= sizes.max():
-            warnings.warn(
-                f"The least populated class in y has only {sizes[sizes > 0].min()} members, which "
-                f"is less than n_splits={n_folds}.",
-                GreedyRLSWarning,
-                stacklevel=2,
-            )
         if n_folds > sizes.max():
             raise ValueError(
                 f"cv={n_folds} is more folds than the members of any class: the largest has "
                 f"{sizes.max()}. Use at most {sizes.max()} folds, or 'loo'."
             )
+        warn_of_rare_classes(sizes, n_folds)
         order = _order_of_appearance(X, n_classes, every)
-        ends = _stratified_ends(sizes, order, n_folds)
-        description = f"{n_folds}-fold, stratified"
-    else:
-        each = np.full(n_folds, n_rows // n_folds)
-        each[: n_rows % n_folds] += 1
-        ends = np.cumsum(each)[:, None]
-        description = f"{n_folds}-fold"
+    ends = fold_ends(sizes, n_folds, order)
     before = np.vstack([np.zeros((1, count), dtype=np.intp), np.cumsum(table, axis=0)[:-1]])
-    ids = X.crew.each(partial(_fold_ids, ends=ends, every=every), X.pieces, list(before))
-    return _counted(X, ids, n_folds, description, n_classes)
+    own_ids = partial(_fold_ids, ends=ends, order=order, every=every, shuffle=shuffle)
+    ids = X.crew.each(own_ids, X.pieces, list(before))
+    description = f"{n_folds}-fold{', stratified' * bool(n_classes)}"
+    if shuffle is not None:
+        description += shuffle.words
+    folds = _counted(X, ids, n_folds, description, n_classes)
+    return replace(folds, is_plain=not every and shuffle is None)
 
 
-def _order_of_appearance(X: ClusterMatrix, n_classes: int, every: bool) -> NDArray[np.intp]:
-    """Classes by the first row in which each is met: StratifiedKFold numbers them so."""
+def _order_of_appearance(X: ClusterMatrix, n_classes: int, every: bool) -> list[int]:
+    """Classes by the first row in which each is met."""
     found: list[int] = []
     for some in X.crew.answers(partial(_classes_as_met, every=every), X.pieces):
         found += [number for number in some if number not in found]
     found += [number for number in range(n_classes) if number not in found]
-    return np.array(found, dtype=np.intp)
+    return found
 
 
 def _classes_as_met(piece: Piece, every: bool) -> list[int]:
     assert piece.classes is not None
-    numbers, first = np.unique(piece.classes[piece.used(every)], return_index=True)
-    order: list[int] = numbers[np.argsort(first)].tolist()
-    return order
-
-
-def _stratified_ends(
-    sizes: NDArray[np.intp], order: NDArray[np.intp], n_folds: int
-) -> NDArray[np.intp]:
-    """Where folds end among the rows of each class, (K × classes).
-
-    Sorted by class, every K-th row goes to a fold: so are the rows of each class shared out.
-    """
-    ends = np.zeros((n_folds, len(sizes)), dtype=np.intp)
-    top = 0
-    for number in order:
-        places = np.arange(top, top + sizes[number]) % n_folds if sizes[number] < n_folds else None
-        if places is not None:
-            allotted = np.bincount(places, minlength=n_folds)
-        else:
-            whole, rest = divmod(int(sizes[number]), n_folds)
-            allotted = np.full(n_folds, whole)
-            allotted[(top + np.arange(rest)) % n_folds] += 1
-        ends[:, number] = np.cumsum(allotted)
-        top += int(sizes[number])
-    return ends
+    return as_met(piece.classes[piece.used(every)])
 
 
 def _fold_ids(
-    piece: Piece, before: NDArray[np.intp], ends: NDArray[np.intp], every: bool
-) -> NDArray[np.intp]:
+    piece: Piece,
+    before: NDArray[np.intp],
+    ends: NDArray[np.intp],
+    order: list[int],
+    every: bool,
+    shuffle: Shuffle | None,
+) -> NDArray[Any]:
     """The fold of each row, from how many rows of its class came before the piece."""
-    used = piece.used(every)
-    ids = np.zeros(len(used), dtype=np.intp)
-    classes = np.zeros(len(used), dtype=np.intp)
-    if ends.shape[1] > 1 and piece.classes is not None:
-        classes = piece.classes
-    for number in range(ends.shape[1]):
-        (rows,) = (used & (classes == number)).nonzero()
-        places = before[number] + np.arange(len(rows))
-        found = np.searchsorted(ends[:, number], places, side="right")
-        ids[rows] = np.where(found < len(ends), found, -1)
-    return ids
+    classes = piece.classes if ends.shape[1] > 1 else None
+    return fold_ids(classes, piece.used(every), before, ends, order, shuffle)
 
 
 def _given_folds(X: ClusterMatrix, given: FoldIds, n_classes: int) -> ClusterFolds:

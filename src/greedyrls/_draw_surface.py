@@ -46,7 +46,9 @@ def plot_surface(surface: AlphaSurface | SelectionPath, *, ax: Axes | None = Non
     >>> path = greedy_path(X, y, "auto", alpha=[0.01, 0.1, 1])
     >>> ax = plot_surface(path)
     >>> ax.get_xlabel(), ax.get_ylabel(), ax.get_title()
-    ('number of features', 'penalty α of the search', 'Selection made anew (nested, 5-fold)')
+    ('number of features',
+     'penalty α of the search',
+     'Selection made anew (nested, 5-fold, shuffled with seed 0)')
     """
     given = getattr(surface, "path_", surface)
     path = given if isinstance(given, SelectionPath) else None

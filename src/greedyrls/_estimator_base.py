@@ -34,6 +34,7 @@ from ._plan import make_plan
 from ._problem import Problem, make_problem
 from ._request import make_request, open_loss
 from ._select import select
+from ._shuffle import make_shuffle
 from ._size import SizeRule
 from ._sparse_files import SparseFile
 from ._steps import DirectionName
@@ -73,6 +74,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         n_runners_up: int = 0,
         device: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -97,6 +99,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         self.n_runners_up = n_runners_up
         self.device = device
         self.checkpoint = checkpoint
+        self.random_state = random_state
         self.verbose = verbose
 
     def _select(
@@ -185,6 +188,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             groups=groups,
             labels=labels,
             rival=rival,
+            shuffle=make_shuffle(self.random_state),
         )
         return select(problem, plan, request)
 

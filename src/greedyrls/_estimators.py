@@ -32,7 +32,8 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         many as it pays for.
     alpha : float, list of float, or "auto", default="auto"
         Ridge penalty of the search, greater than 0: a number, or several of which `alpha_rule`
-        chooses one. "auto" is 7 values in the data's own scale.
+        chooses one. "auto" is 7 values in the data's own scale, and up to 3 more where the best is
+        the last of them.
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
         What the search goes by: exact leave-one-out, or folds (a number is K-fold without
         shuffling).
@@ -59,7 +60,9 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         How one of several penalties is chosen: by outer folds in which the selection is made anew
         (honest), by the criterion's own loss (optimistic), or with all features, as in the paper.
     alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
-        The outer folds; by default those of `cv`, or 5 for leave-one-out.
+        The outer folds. A number is shuffled by `random_state`, or by groups if there are any. By
+        default those of `cv` where that is a splitter, fold ids or by groups; else 5 (or `cv`, a
+        number from 3 to 10).
     refit_alpha : "same", "loo", "cv" or float, optional
         Penalty of the model on the chosen features: that of the search, the best one by exact
         leave-one-out on these features (the default with ``alpha="auto"``), the best one by the
@@ -81,6 +84,8 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         A file that is written after each step and outer fold; fitted again after a crash, with the
         same data and parameters, the estimator goes on from there. See `greedy_path`. A
         cross-validation of the estimator has other data in each fold: none can be shared there.
+    random_state : int, RandomState, Generator or None, default=0
+        Of outer folds that are made of a number.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
@@ -216,7 +221,8 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         many as it pays for.
     alpha : float, list of float, or "auto", default="auto"
         Ridge penalty of the search, greater than 0: a number, or several of which `alpha_rule`
-        chooses one. "auto" is 7 values in the data's own scale.
+        chooses one. "auto" is 7 values in the data's own scale, and up to 3 more where the best is
+        the last of them.
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
         What the search goes by: exact leave-one-out, or folds (a number is stratified
         K-fold).
@@ -247,7 +253,9 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         How one of several penalties is chosen: by outer folds in which the selection is made anew
         (honest), by the criterion's own loss (optimistic), or with all features, as in the paper.
     alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
-        The outer folds; by default those of `cv`, or 5 stratified ones for leave-one-out.
+        The outer folds. A number is stratified and shuffled by `random_state`, or by groups if
+        there are any. By default those of `cv` where that is a splitter, fold ids or by groups;
+        else 5 (or `cv`, a number from 3 to 10).
     refit_alpha : "same", "loo", "cv" or float, optional
         Penalty of the model on the chosen features: that of the search, the best one by exact
         leave-one-out on these features (the default with ``alpha="auto"``), the best one by the
@@ -269,6 +277,8 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         A file that is written after each step and outer fold; fitted again after a crash, with the
         same data and parameters, the estimator goes on from there. See `greedy_path`. A
         cross-validation of the estimator has other data in each fold: none can be shared there.
+    random_state : int, RandomState, Generator or None, default=0
+        Of outer folds that are made of a number.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
@@ -296,7 +306,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
     >>> X, y = load_wine(return_X_y=True)
     >>> model = GreedyRLSClassifier(3).fit(scale(X), y)
     >>> model.selected_.tolist(), round(model.score(scale(X), y), 2)
-    ([12, 6, 0], 0.95)
+    ([12, 11, 9], 0.94)
     """
 
     classes_: NDArray[Any]

@@ -20,7 +20,8 @@ from sklearn.model_selection import (
 from sklearn.utils import check_random_state
 
 from ._kernels import Float
-from ._row_order import FoldMembers, RowOrder, rows_of
+from ._row_order import FoldMembers, RowOrder, Split
+from ._shuffle import Shuffle, as_met, fold_ends, fold_ids, warn_of_rare_classes
 
 Rows = NDArray[np.intp]
 
@@ -31,54 +32,13 @@ _ALLOWED = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Split:
-    """Rows to train on and rows to test on; none is in both."""
-
-    tested: Rows | FoldMembers  # sorted row numbers
-    given: Rows | None  # to train on, sorted; None: exactly all rows that are not in test
-    n_samples: int
-
-    @property
-    def test(self) -> Rows:
-        """Sorted row numbers."""
-        return rows_of(self.tested)
-
-    @property
-    def is_complement(self) -> bool:
-        """Whether it trains on all rows that it does not test."""
-        return self.given is None
-
-    @property
-    def train(self) -> Rows:
-        """Sorted row numbers."""
-        if self.given is not None:
-            return self.given
-        is_left = np.ones(self.n_samples, dtype=bool)
-        is_left[self.test] = False
-        return np.flatnonzero(is_left)
-
-    def n_trained_on(self, counted: NDArray[np.bool_]) -> int:
-        """How many rows it trains on of those that count."""
-        if self.given is not None:
-            return int(np.count_nonzero(counted[self.given]))
-        return int(np.count_nonzero(counted) - np.count_nonzero(counted[self.test]))
-
-    @property
-    def where(self) -> Rows | slice:
-        """The test rows; as a slice where they follow each other."""
-        first = int(self.test[0]) if len(self.test) else 0
-        if len(self.test) and int(self.test[-1]) - first + 1 == len(self.test):
-            return slice(first, first + len(self.test))
-        return self.test
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Folds:
     """All splits of a cross-validation."""
 
     splits: tuple[Split, ...]
     n_samples: int
     description: str
+    is_plain: bool = False  # made of a number: rows in their order
 
     @property
     def n_splits(self) -> int:
@@ -125,11 +85,13 @@ def make_folds(
     labels: NDArray[Any] | None,
     groups: ArrayLike | None,
     weights: Float | None,
+    shuffle: Shuffle | None = None,
 ) -> Folds | None:
     """Check `cv` and `groups`; None means exact leave-one-out, which needs no splits.
 
     `labels` are the classes of a classifier: whole numbers of folds are then stratified, and
-    every split must have all classes to train on. Errors number the splits from 0, as the rows.
+    every split must have all classes to train on. Folds of a number are shuffled if that is asked
+    for and there are no groups. Errors number the splits from 0, as the rows.
     """
     if isinstance(cv, str | bytes) and cv != "loo":
         raise ValueError(f"cv={cv!r} is not known; cv must be {_ALLOWED}.")
@@ -142,8 +104,13 @@ def make_folds(
         return None
     group_of = None if groups is None else one_per_row(groups, n_samples, "groups")
     target = y if labels is None else labels
+    is_plain = False
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
-        pairs, description = _k_fold_pairs(int(cv), n_samples, target, labels, group_of, weights)
+        shuffle = None if group_of is not None else shuffle
+        is_plain = group_of is None and shuffle is None
+        pairs, description = _k_fold_pairs(
+            int(cv), n_samples, target, labels, group_of, weights, shuffle
+        )
     elif hasattr(cv, "split") and not hasattr(cv, "__array__"):  # some arrays can split, too
         pairs = _splitter_pairs(cv, n_samples, target, group_of)
         description = _in_words(cv)
@@ -156,7 +123,7 @@ def make_folds(
         for number, pair in enumerate(pairs)
     )
     _check_parts(splits, n_samples, None if weights is None else weights > 0, labels)
-    return Folds(splits, n_samples, description)
+    return Folds(splits, n_samples, description, is_plain)
 
 
 def _k_fold_pairs(
@@ -166,6 +133,7 @@ def _k_fold_pairs(
     labels: NDArray[Any] | None,
     groups: NDArray[Any] | None,
     weights: Float | None,
+    shuffle: Shuffle | None,
 ) -> tuple[list[Any], str]:
     """Folds of the rows that have a weight; the others, which do not count, go with the first."""
     used = np.arange(n_samples) if weights is None else np.flatnonzero(weights)
@@ -174,6 +142,10 @@ def _k_fold_pairs(
         return None if values is None else values[used]
 
     splitter, description = _k_folds(n_folds, len(used), some(labels), some(groups))
+    if shuffle is not None:
+        ids = shuffled_ids(n_folds, n_samples, labels, weights, shuffle)
+        members = RowOrder(ids, n_folds).members()
+        return [Split(test, None, n_samples) for test in members], description + shuffle.words
     if isinstance(splitter, KFold):
         # Rows that follow each other: there is no need to write down all that are trained on.
         tests = np.array_split(used, n_folds)
@@ -188,6 +160,29 @@ def _k_fold_pairs(
         fold_of[used[pair.test]] = number
     members = RowOrder(fold_of, len(pairs)).members()
     return [Split(test, None, n_samples) for test in members], description
+
+
+def shuffled_ids(
+    n_folds: int,
+    n_samples: int,
+    labels: NDArray[Any] | None,
+    weights: Float | None,
+    shuffle: Shuffle,
+    is_outer: bool = False,
+) -> NDArray[Any]:
+    """Folds of the rows that have a weight, at random, 0 for the others.
+
+    `is_outer`: −1 for a class of a single row, which must be trained on.
+    """
+    used = np.ones(n_samples, dtype=bool) if weights is None else weights > 0.0
+    classes, sizes, order = None, np.array([np.count_nonzero(used)]), [0]
+    if labels is not None:
+        names, classes = np.unique(labels, return_inverse=True)
+        sizes, order = np.bincount(classes[used], minlength=len(names)), as_met(classes[used])
+        sizes = np.where(sizes > 1, sizes, 0) if is_outer else sizes
+        warn_of_rare_classes(sizes, n_folds)
+    ends, before = fold_ends(sizes, n_folds, order), np.zeros(len(sizes), dtype=np.intp)
+    return fold_ids(classes, used, before, ends, order, shuffle)
 
 
 def _k_folds(

@@ -25,6 +25,7 @@ from ._problem import Problem, check_n_features, make_problem
 from ._request import check_options, make_request
 from ._run import Callback, Limits, Run, Watch, first_difference, make_path
 from ._select import select, with_refit
+from ._shuffle import make_shuffle
 from ._size import SizeRule
 from ._steps import DirectionName, Settings
 from ._surface import AlphaRule
@@ -63,6 +64,7 @@ def greedy_path(
     device: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
+    random_state: int | np.random.Generator | None = 0,
     verbose: int = 0,
 ) -> SelectionPath:
     """Select features one at a time by the exact held-out error of a ridge model.
@@ -88,8 +90,9 @@ def greedy_path(
         `feature_groups` groups are counted. None, with a `budget`: as many as it pays for.
     alpha : float, list of float, or "auto", default=1.0
         Ridge penalty of the search, as in `sklearn.linear_model.Ridge`; greater than 0. Of a list,
-        one is chosen by `alpha_rule`. "auto" is a list of 7 in the data's own scale: the median sum
-        of squares of a feature times 1e-4 to 1e2.
+        one is chosen by `alpha_rule`, the middle one of equally good ones. "auto" is 7 values in
+        the data's own scale, the median sum of squares of a feature times 1e-4 to 1e2; where the
+        best is the last of them, up to 3 more are tried beyond it.
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
         Exact leave-one-out, or folds: a number (K-fold without shuffling, by groups if there are
         any), any scikit-learn splitter, the fold of each sample, or row numbers. The loss is the
@@ -141,7 +144,9 @@ def greedy_path(
         "joint": by the criterion's own loss along each path, which is optimistic after a search.
         "all_features": by the leave-one-out loss with all features, as in the paper.
     alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
-        The outer folds of "nested"; by default those of `cv`, or 5 for leave-one-out.
+        The outer folds of "nested". A number is shuffled by `random_state`, so that the order of
+        the rows does not matter, or by groups if there are any. By default those of `cv` where
+        that is a splitter, fold ids or by groups; else 5 (or `cv`, a number from 3 to 10).
     refit_alpha : "same", "loo", "cv" or float, optional
         Penalty of the models on the chosen features (``path.coef(k)``, ``path.predict``): that of
         the search, the one of smallest leave-one-out loss for these features, of smallest loss
@@ -187,6 +192,8 @@ def greedy_path(
     callback : callable, optional
         Called with each `Step`; stops the search when it returns True. Not called for steps that
         a checkpoint has.
+    random_state : int, Generator or None, default=0
+        Of outer folds that are made of a number.
     verbose : int, default=0
         1 shows a progress bar (needs tqdm) on runs longer than half a second.
 
@@ -265,6 +272,7 @@ def greedy_path(
         callback=callback,
         verbose=verbose,
         groups=groups,
+        shuffle=make_shuffle(random_state),
     )
     return select(problem, plan, request)
 

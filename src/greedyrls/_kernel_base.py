@@ -28,6 +28,7 @@ from ._plan import make_plan
 from ._problem import check_weights, is_whole, make_problem
 from ._request import make_request
 from ._select import select
+from ._shuffle import Shuffle, make_shuffle
 from ._size import SizeRule
 from ._surface import AlphaRule
 
@@ -62,7 +63,7 @@ class GreedyKernelBase(BaseEstimator):
         fit_intercept: bool = True,
         centers: Any = None,
         max_candidates: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
         cv: Any = "loo",
         loss: Any = "squared",
         alpha_rule: AlphaRule = "nested",
@@ -110,6 +111,7 @@ class GreedyKernelBase(BaseEstimator):
         """Search, and take the model of the size asked for."""
         candidates = self._candidates(X, sample_weight)
         widths = self._gammas(X)
+        shuffle = make_shuffle(self.random_state)  # the same folds for every width
         best: tuple[float, SelectionPath, Kernel] | None = None
         losses = []
         self.n_kernel_evaluations_ = 0
@@ -123,7 +125,7 @@ class GreedyKernelBase(BaseEstimator):
                 check_limit(self.memory_limit),
                 candidates.rows,
             )
-            path = self._search(matrix, Y, sample_weight, groups, labels)
+            path = self._search(matrix, Y, sample_weight, groups, labels, shuffle)
             self.n_kernel_evaluations_ += matrix.evaluations
             losses.append(_loss_of(path))
             if best is None or losses[-1] < best[0]:
@@ -152,6 +154,7 @@ class GreedyKernelBase(BaseEstimator):
         sample_weight: Any,
         groups: Any,
         labels: NDArray[Any] | None,
+        shuffle: Shuffle,
     ) -> SelectionPath:
         """The path with one kernel."""
         if self.alpha_rule == "all_features":
@@ -191,6 +194,7 @@ class GreedyKernelBase(BaseEstimator):
             verbose=self.verbose,
             groups=groups,
             labels=labels,
+            shuffle=shuffle,
         )
         return select(problem, plan, request)
 

@@ -37,15 +37,16 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
         Of the polynomial kernel.
     alpha : float, list of float, or "auto", default="auto"
         Penalty of the search, greater than 0: a number, or several of which `alpha_rule` chooses
-        one. "auto" is 7 values in the scale of the kernel's columns.
+        one. "auto" is 7 values in the scale of the kernel's columns, and up to 3 more where the
+        best is the last of them.
     fit_intercept : bool, default=True
         Whether there is an unpenalised intercept.
     centers : array-like of shape (n, d), optional
         Candidates; by default the rows of X that have a weight.
     max_candidates : int, optional
         With so many rows of X or more, that many drawn at random are candidates.
-    random_state : int, RandomState or None, default=None
-        For that draw.
+    random_state : int, RandomState or None, default=0
+        For that draw, and for outer folds that are made of a number.
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
         What the search goes by: exact leave-one-out, or folds. Rows that are left out remain
         candidates for centres.
@@ -56,7 +57,9 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
         How one of several penalties is chosen: by outer folds in which the centres are found anew
         among the other rows (honest), or by the criterion's own loss (optimistic).
     alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
-        The outer folds; by default those of `cv`, or 5 for leave-one-out.
+        The outer folds. A number is shuffled by `random_state`, or by groups if there are any. By
+        default those of `cv` where that is a splitter, fold ids or by groups; else 5 (or `cv`, a
+        number from 3 to 10).
     refit_alpha : "same", "loo" or float, optional
         Penalty of the model on the chosen centres: that of the search, the best one by exact
         leave-one-out on these centres (the default with ``alpha="auto"``), or a number.

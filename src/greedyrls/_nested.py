@@ -7,7 +7,7 @@ the models of all sizes predict the held-out rows. Gram columns serve all folds 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import NamedTuple
@@ -74,44 +74,91 @@ def nested_surface(
     size_rule: SizeRule,
     verbose: int = 0,
     measure: Loss | None = None,
-    log: FoldLog | None = None,
+    log: Callable[[int], FoldLog] | None = None,
+    n_more: int = 0,
 ) -> Nested:
     """The held-out surface; the pair is chosen on all sizes by the rule, or at one size.
 
-    `data` has all rows. Losses in another measure are returned as well, if one is given. Folds that
-    the log knows are not made again.
+    `data` has all rows. Losses in another measure are returned as well, if one is given. While the
+    best penalty is the first or last one, the next one beyond is tried, `n_more` times at most.
+    `log` has a record for the grid (0) and for each penalty beyond; folds that it knows are not
+    made again.
     """
-    problem = data.problem
-    check_loss(plan.loss, problem, outer)
-    shape = (outer.n_splits, len(alphas), limits.size)
-    fold_losses = np.full(shape, np.nan)
-    measured = None if measure is None else np.full(shape, np.nan)
-    counters, before = Counters(), data.passes
-    total = outer.n_splits * len(alphas)
-    with closing(progress_bar(verbose, total, what="nested")) as bar:
-        for place in range(outer.n_splits):
-            known = None if log is None else log.known(place, shape[1:], measure is not None)
-            if known is not None:
-                fold_losses[place] = known.losses
-                if measured is not None:
-                    measured[place] = known.measured
-                for _ in alphas:
-                    bar.update(None)
-                continue
-            fold = _OuterFold(problem, plan, data, outer, place, refit)
-            for row, path in enumerate(fold.paths(alphas, limits)):
-                losses = fold.losses(path)
-                fold_losses[place, row, : len(losses)] = losses
-                if measure is not None and measured is not None:
-                    measured[place, row, : len(losses)] = fold.losses(path, measure)
-                counters += path.counters
-                bar.update(float(losses[-1]))
-            del fold  # before the next one takes its memory
-            if log is not None:
-                log.keep(fold_losses[place], None if measured is None else measured[place])
-    counters += Counters(passes=data.passes - before)
-    surface = _outer_surface(problem, outer, alphas, fold_losses, size, size_rule)
-    return Nested(surface, measured, counters)
+    check_loss(plan.loss, data.problem, outer)
+    found = _Losses.of(plan, data, alphas, limits, outer, refit, verbose, measure, _record(log, 0))
+    surface = _outer_surface(data.problem, outer, alphas, found.losses, size, size_rule)
+    for turn in range(1, n_more + 1):
+        if (alpha := surface.beyond) is None:
+            break
+        one, known = np.array([alpha]), _record(log, turn)
+        more = _Losses.of(plan, data, one, limits, outer, refit, verbose, measure, known)
+        place = int(np.searchsorted(alphas, alpha))
+        alphas, found = np.insert(alphas, place, alpha), found.with_row(place, more)
+        surface = _outer_surface(data.problem, outer, alphas, found.losses, size, size_rule)
+    return Nested(surface, found.measured, found.counters)
+
+
+def _record(log: Callable[[int], FoldLog] | None, number: int) -> FoldLog | None:
+    return None if log is None else log(number)
+
+
+class _Losses(NamedTuple):
+    """What outer folds say of penalties and sizes."""
+
+    losses: Float  # (F × A × k)
+    measured: Float | None  # (F × A × k) in another measure
+    counters: Counters
+
+    def with_row(self, place: int, more: _Losses) -> _Losses:
+        """With those of one penalty more."""
+        measured = self.measured
+        if measured is not None and more.measured is not None:
+            measured = np.insert(measured, place, more.measured[:, 0], axis=1)
+        losses = np.insert(self.losses, place, more.losses[:, 0], axis=1)
+        return _Losses(losses, measured, self.counters + more.counters)
+
+    @staticmethod
+    def of(
+        plan: Plan,
+        data: Data,
+        alphas: Float,
+        limits: Limits,
+        outer: Folds | ClusterFolds,
+        refit: Refit,
+        verbose: int,
+        measure: Loss | None,
+        log: FoldLog | None,
+    ) -> _Losses:
+        """A selection for each penalty in each outer fold."""
+        problem = data.problem
+        shape = (outer.n_splits, len(alphas), limits.size)
+        fold_losses = np.full(shape, np.nan)
+        measured = None if measure is None else np.full(shape, np.nan)
+        counters, before = Counters(), data.passes
+        total = outer.n_splits * len(alphas)
+        with closing(progress_bar(verbose, total, what="nested")) as bar:
+            for place in range(outer.n_splits):
+                known = None if log is None else log.known(place, shape[1:], measure is not None)
+                if known is not None:
+                    fold_losses[place] = known.losses
+                    if measured is not None:
+                        measured[place] = known.measured
+                    for _ in alphas:
+                        bar.update(None)
+                    continue
+                fold = _OuterFold(problem, plan, data, outer, place, refit)
+                for row, path in enumerate(fold.paths(alphas, limits)):
+                    losses = fold.losses(path)
+                    fold_losses[place, row, : len(losses)] = losses
+                    if measure is not None and measured is not None:
+                        measured[place, row, : len(losses)] = fold.losses(path, measure)
+                    counters += path.counters
+                    bar.update(float(losses[-1]))
+                del fold  # before the next one takes its memory
+                if log is not None:
+                    log.keep(fold_losses[place], None if measured is None else measured[place])
+        counters += Counters(passes=data.passes - before)
+        return _Losses(fold_losses, measured, counters)
 
 
 def _outer_surface(
@@ -187,7 +234,7 @@ class _OuterFold:
         self._whole = problem
         self._outer = outer
         self._place = place
-        self._problem = _training_part(problem, outer, place)
+        self._problem = training_part(problem, outer, place)
         self._plan = plan.within(self._problem)
         self._data: Data = self._plan.data(self._problem, is_shared=True)
         if isinstance(whole, LooData) and isinstance(self._data, LooData):
@@ -253,7 +300,7 @@ class _OuterFold:
         return held_out_losses(chosen, penalties, columns, Y, weights, loss)
 
 
-def _training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> Problem:
+def training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> Problem:
     """The problem whose rows of an outer fold have lost their weight."""
     if isinstance(outer, ClusterFolds):
         X = problem.X
@@ -279,9 +326,10 @@ def _training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) ->
 
 
 def joint_surface(
-    paths: Sequence[SelectionPath], alphas: Float, length: int, size: int | None, least: int
+    paths: Sequence[SelectionPath], length: int, size: int | None, least: int
 ) -> AlphaSurface:
     """The criterion's own losses along the path of each penalty."""
+    alphas = np.array([path.settings.alpha for path in paths])
     losses = np.full((len(alphas), length), np.nan)
     errors = np.full((len(alphas), length), np.nan)
     for row, path in enumerate(paths):

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import LeaveOneOut, StratifiedKFold
+from sklearn.model_selection import LeaveOneOut
 
 from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds, k_folds, merged_folds
-from ._folds import Folds, make_folds
+from ._folds import Folds, make_folds, shuffled_ids
 from ._matrix import not_on_device
+from ._nested import training_part
 from ._plan import Plan, folds_of, has_splits_within, n_classes
 from ._problem import Problem, is_whole
+from ._shuffle import Shuffle
 from ._stream import StreamedMatrix
 
 # Where the criterion is leave-one-out.
@@ -48,20 +50,21 @@ def outer_folds(
     alpha_cv: Any,
     groups: ArrayLike | None,
     labels: NDArray[Any] | None,
+    shuffle: Shuffle,
 ) -> Folds | ClusterFolds:
-    """The folds in which the selection is made anew."""
+    """The folds in which the selection is made anew; those made of a number are shuffled."""
     if isinstance(problem.X, StreamedMatrix):
         raise not_on_device("A choice of alpha in outer folds of data that are streamed")
     if isinstance(problem.X, ClusterMatrix):
-        return _cluster_outer_folds(problem, problem.X, plan, alpha_cv, groups)
+        return _cluster_outer_folds(problem, problem.X, plan, alpha_cv, groups, shuffle)
     counted = problem.has_weight
     if counted.sum() < 4:
         raise ValueError(_too_few(int(counted.sum())))
     folds: Folds | ClusterFolds
     if alpha_cv is None:
-        folds = _default_outer_folds(problem, plan, groups, labels, counted)
+        folds = _default_outer_folds(problem, plan, groups, labels, counted, shuffle)
     else:
-        folds = _given_outer_folds(problem, alpha_cv, groups, labels)
+        folds = _given_outer_folds(problem, alpha_cv, groups, labels, shuffle)
     assert isinstance(folds, Folds)
     for number, split in enumerate(folds.splits):
         if split.n_trained_on(counted) < 2:
@@ -80,20 +83,20 @@ def _too_few(count: int) -> str:
 
 
 def _cluster_outer_folds(
-    problem: Problem, X: ClusterMatrix, plan: Plan, alpha_cv: Any, groups: ArrayLike | None
+    problem: Problem,
+    X: ClusterMatrix,
+    plan: Plan,
+    alpha_cv: Any,
+    groups: ArrayLike | None,
+    shuffle: Shuffle,
 ) -> ClusterFolds:
     """The same for rows on a cluster."""
     if X.n_weighted < 4:
         raise ValueError(_too_few(X.n_weighted))
     if alpha_cv is not None:
-        folds = _given_outer_folds(problem, alpha_cv, groups, None)
-    elif isinstance(plan.folds, ClusterFolds) and plan.folds.has_splits_within:
-        folds = plan.folds
-        if folds.n_splits > _MANY_FOLDS and folds.is_partition:
-            folds = merged_folds(X, folds, OUTER_FOLDS, n_classes(problem))
+        folds = _given_outer_folds(problem, alpha_cv, groups, None, shuffle)
     else:
-        count = max(2, min(OUTER_FOLDS, X.n_weighted // 2))
-        folds = k_folds(X, count, n_classes(problem), is_outer=True)
+        folds = _cluster_default(problem, X, plan, shuffle)
     assert isinstance(folds, ClusterFolds)
     if folds.train_counts.min() < 2:
         raise ValueError(
@@ -103,13 +106,35 @@ def _cluster_outer_folds(
     return folds
 
 
+def _cluster_default(
+    problem: Problem, X: ClusterMatrix, plan: Plan, shuffle: Shuffle
+) -> ClusterFolds:
+    """As `_default_outer_folds`."""
+    own, classes = plan.folds, n_classes(problem)
+    is_usable = isinstance(own, ClusterFolds) and own.has_splits_within
+    if own is None or own.is_plain or not is_usable:
+        count = _outer_count(plan, X.n_weighted)
+        folds = k_folds(X, count, classes, is_outer=True, shuffle=shuffle)
+        if not is_usable or _are_fit(problem, plan, folds):
+            return folds
+    assert isinstance(own, ClusterFolds)
+    if own.n_splits > _MANY_FOLDS and own.is_partition:
+        return merged_folds(X, own, OUTER_FOLDS, classes)
+    return own
+
+
 def _given_outer_folds(
-    problem: Problem, alpha_cv: Any, groups: ArrayLike | None, labels: NDArray[Any] | None
+    problem: Problem,
+    alpha_cv: Any,
+    groups: ArrayLike | None,
+    labels: NDArray[Any] | None,
+    shuffle: Shuffle,
 ) -> Folds | ClusterFolds:
     folds = None
     if not isinstance(alpha_cv, str):
         try:
-            folds = folds_of(problem, alpha_cv, groups if takes_groups(alpha_cv) else None, labels)
+            own = groups if takes_groups(alpha_cv) else None
+            folds = folds_of(problem, alpha_cv, own, labels, shuffle)
         except (TypeError, ValueError) as error:
             message = re.sub(r"\bcv\b", "alpha_cv", str(error)).replace(", or 'loo'", "")
             raise type(error)(message) from error
@@ -127,9 +152,17 @@ def _default_outer_folds(
     groups: ArrayLike | None,
     labels: NDArray[Any] | None,
     counted: NDArray[np.bool_],
+    shuffle: Shuffle,
 ) -> Folds:
-    """Those of the criterion, as far as it has splits within them; else a few folds."""
+    """Those of the criterion where it has any but a number of them; else a few shuffled ones.
+
+    Folds that a user made may keep rows together; a number of folds says nothing of the rows.
+    """
     if isinstance(plan.folds, Folds):
+        if plan.folds.is_plain:
+            folds = _shuffled(problem, plan, groups, labels, counted, shuffle)
+            if _are_fit(problem, plan, folds):
+                return folds
         usable = [
             split
             for split in plan.folds.splits
@@ -139,22 +172,53 @@ def _default_outer_folds(
             return _merged(plan.folds)
         if usable:
             return replace(plan.folds, splits=tuple(usable))
-    count = max(2, min(OUTER_FOLDS, int(counted.sum()) // 2))
-    cv: Any = count
-    if groups is not None:
-        cv = max(2, min(count, len(np.unique(np.asarray(groups)[counted]))))
-    elif labels is not None:
-        cv = _fold_ids(labels, counted, count)
+    return _shuffled(problem, plan, groups, labels, counted, shuffle)
+
+
+def _outer_count(plan: Plan, n_weighted: int) -> int:
+    """How many outer folds: as many as the criterion has, if these are a few."""
+    count = OUTER_FOLDS if plan.folds is None else plan.folds.n_splits
+    count = count if 2 < count <= _MANY_FOLDS else OUTER_FOLDS
+    return max(2, min(count, n_weighted // 2))
+
+
+def _are_fit(problem: Problem, plan: Plan, outer: Folds | ClusterFolds) -> bool:
+    """Whether the criterion can be computed within each of the outer folds.
+
+    Some losses need every class in each test, and a class of few rows may be missing in one.
+    """
+    if not plan.loss.needs_every_class:
+        return True
     try:
-        folds = folds_of(problem, cv, groups, labels)
+        for place in range(outer.n_splits):
+            plan.within(training_part(problem, outer, place))
+    except ValueError:
+        return False
+    return True
+
+
+def _shuffled(
+    problem: Problem,
+    plan: Plan,
+    groups: ArrayLike | None,
+    labels: NDArray[Any] | None,
+    counted: NDArray[np.bool_],
+    shuffle: Shuffle,
+) -> Folds:
+    """A few folds at random: by groups, or stratified by classes, where there are any."""
+    count = _outer_count(plan, int(counted.sum()))
+    if groups is None and labels is not None:
+        return _stratified(problem, labels, counted, count, shuffle)
+    if groups is not None:
+        count = max(2, min(count, len(np.unique(np.asarray(groups)[counted]))))
+    try:
+        folds = folds_of(problem, count, groups, labels, shuffle)
     except ValueError as error:
         raise ValueError(
             f"The penalty is chosen in {count} outer folds: {error} Or pass outer folds of your "
             "own as alpha_cv, or a number for alpha."
         ) from error
     assert isinstance(folds, Folds)
-    if labels is not None and groups is None:
-        return replace(folds, description=f"{len(folds.splits)}-fold, stratified")
     return folds
 
 
@@ -174,19 +238,25 @@ def _is_in(rows: NDArray[np.intp], count: int) -> NDArray[np.bool_]:
     return flags
 
 
-def _fold_ids(labels: NDArray[Any], counted: NDArray[np.bool_], count: int) -> NDArray[np.intp]:
+def _stratified(
+    problem: Problem,
+    labels: NDArray[Any],
+    counted: NDArray[np.bool_],
+    count: int,
+    shuffle: Shuffle,
+) -> Folds:
     """Stratified folds; a class of one sample is never tested, since it must be trained on."""
-    _, class_of, sizes = np.unique(labels[counted], return_inverse=True, return_counts=True)
-    shared = np.flatnonzero(counted)[sizes[class_of] > 1]
-    ids = np.full(len(labels), -1, dtype=np.intp)
-    classes = labels[shared]
-    smallest = int(sizes[sizes > 1].min(initial=len(labels)))
-    n_folds = max(2, min(count, smallest))
-    if len(shared) < n_folds:
+    sizes = np.unique(labels[counted], return_counts=True)[1]
+    shared = sizes[sizes > 1]
+    if not len(shared):
         raise ValueError(
             "No class has 2 samples: the penalty cannot be chosen in outer folds. Pass a number "
             "for alpha."
         )
-    for fold, (_, test) in enumerate(StratifiedKFold(n_folds).split(classes, classes)):
-        ids[shared[test]] = fold
-    return ids
+    count = min(count, int(shared.min()))
+    ids = shuffled_ids(
+        count, problem.n_samples, labels, problem.host_weights, shuffle, is_outer=True
+    )
+    folds = folds_of(problem, ids, None, labels)
+    assert isinstance(folds, Folds)
+    return replace(folds, description=f"{count}-fold, stratified{shuffle.words}")

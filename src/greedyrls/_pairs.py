@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ._folds import Folds, Split
+from ._folds import Folds
 from ._kernels import Float
+from ._row_order import Split
 
 # Columns that are centred at a time: no copy of all of X is made for that.
 _COLUMNS = 32

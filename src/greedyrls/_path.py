@@ -198,7 +198,9 @@ class SelectionPath:
     def sentence(self) -> str:
         """What was chosen and why, in readable sentences."""
         why = self.stop_reason.sentence if self.size_choice is None else self.size_choice.sentence
-        parts = [why] if self.surface is None else [why, self.surface.sentence]
+        parts = [why]
+        if self.surface is not None:
+            parts.append(self.surface.sentence_for(self.settings.loss))
         if self.refit_alphas is not None and self.sets:
             penalty = self.refit_alphas[self.chosen_size - 1]
             parts.append(f"The model on the chosen features has the penalty {penalty:.4g}.")

@@ -21,7 +21,7 @@ from ._file_memory import Needs
 from ._files import FileMatrix
 from ._fold_criterion import FoldLoss
 from ._fold_state import FoldData, FoldState
-from ._folds import Folds, Split, make_folds
+from ._folds import Folds, make_folds
 from ._group_choice import GroupCriterion
 from ._group_criterion import GroupLeaveOneOut
 from ._group_fold_criterion import GroupFoldLoss
@@ -35,6 +35,8 @@ from ._many_folds import ManyFoldData, ManyFoldLoss, ManyFoldState, suits_many_f
 from ._matrix import not_on_device
 from ._namespace import as_float, is_foreign, namespace_of, numpy_of, to_host
 from ._problem import Problem, is_whole
+from ._row_order import Split
+from ._shuffle import Shuffle
 from ._sparse import SparseMatrix
 from ._state import SelectionState
 from ._stream import StreamedMatrix
@@ -241,7 +243,11 @@ def _check_groups(problem: Problem, direction: Direction) -> None:
 
 
 def _device_folds(
-    problem: Problem, cv: Any, groups: ArrayLike | None, labels: NDArray[Any] | None
+    problem: Problem,
+    cv: Any,
+    groups: ArrayLike | None,
+    labels: NDArray[Any] | None,
+    shuffle: Shuffle | None,
 ) -> Folds | None:
     """`folds_of` rows on a device: splitters are shown their targets and weights on the host."""
     weights = problem.host_weights
@@ -253,7 +259,13 @@ def _device_folds(
         is_whole_number = namespace_of(cv).isdtype(cv.dtype, "integral")
         cv = numpy_of(cv) if is_whole_number else to_host(as_float(cv))[0].astype(np.intp)
     return make_folds(
-        cv, problem.n_samples, y=target, labels=labels, groups=groups, weights=weights
+        cv,
+        problem.n_samples,
+        y=target,
+        labels=labels,
+        groups=groups,
+        weights=weights,
+        shuffle=shuffle,
     )
 
 
@@ -284,13 +296,21 @@ def n_classes(problem: Problem) -> int:
 
 
 def folds_of(
-    problem: Problem, cv: Any, groups: ArrayLike | None, labels: NDArray[Any] | None
+    problem: Problem,
+    cv: Any,
+    groups: ArrayLike | None,
+    labels: NDArray[Any] | None,
+    shuffle: Shuffle | None = None,
 ) -> Folds | ClusterFolds | None:
-    """`cv` and `groups` for the rows of a problem; None means exact leave-one-out."""
+    """`cv` and `groups` for the rows of a problem; None means exact leave-one-out.
+
+    Only a number of folds without groups is shuffled.
+    """
     if isinstance(problem.X, ClusterMatrix):
-        return cluster_folds(problem.X, fold_ids(problem.X, cv), groups, n_classes(problem))
+        ids = fold_ids(problem.X, cv)
+        return cluster_folds(problem.X, ids, groups, n_classes(problem), shuffle)
     if isinstance(problem.X, DeviceMatrix):
-        return _device_folds(problem, cv, groups, labels)
+        return _device_folds(problem, cv, groups, labels, shuffle)
     return make_folds(
         cv,
         problem.n_samples,
@@ -298,6 +318,7 @@ def folds_of(
         labels=labels,
         groups=groups,
         weights=problem.weights,
+        shuffle=shuffle,
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._feature_names import FeatureList
-from ._folds import Folds, Split, one_per_row
+from ._folds import Folds, one_per_row
 from ._grouping import FeatureCosts, FeatureGroups
 from ._kernels import Float
 from ._labels import Task, check_weighted_classes, make_targets
@@ -23,8 +23,10 @@ from ._outer import takes_groups
 from ._plan import Plan, folds_of, make_plan
 from ._problem import Problem, is_whole, make_problem, report_non_finite
 from ._request import Request, make_request, open_loss
+from ._row_order import Split
 from ._select import select
 from ._shared_gram import share_columns
+from ._shuffle import Shuffle
 from ._trial import Rows, Trial
 
 
@@ -43,6 +45,7 @@ class Options:
     max_features: int | None
     patience: int | None
     tol: float | None
+    shuffle: Shuffle  # of folds that are made of a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +186,7 @@ class Procedure:
             groups=groups,
             labels=labels,
             rival=rival,
+            shuffle=options.shuffle,
         )
         return plan, replace(request, limits=replace(request.limits, least=least))
 
@@ -236,7 +240,7 @@ def make_outer_folds(procedure: Procedure, cv: Any) -> Folds:
     """The folds of an assessment, for which leave-one-out would be too much."""
     groups = procedure.groups if takes_groups(cv) else None
     try:
-        folds = folds_of(procedure.problem, cv, groups, procedure.labels)
+        folds = folds_of(procedure.problem, cv, groups, procedure.labels, procedure.options.shuffle)
     except (TypeError, ValueError) as error:
         message = str(error).replace("'loo', a number", "a number").replace(", or 'loo'", "")
         raise type(error)(message) from error

@@ -15,7 +15,7 @@ from ._estimator_base import SPARSE, GreedyRLSBase, number_of_features
 from ._feature_names import FeatureList, with_names
 from ._files import DataFile
 from ._fold_curves import FoldCurve
-from ._folds import Folds, Split, one_per_row
+from ._folds import Folds, one_per_row
 from ._kernels import Float
 from ._losses import make_loss
 from ._many_folds import ManyFoldData
@@ -26,7 +26,9 @@ from ._path import SelectionPath
 from ._plan import Data, Plan
 from ._problem import Problem, check_weights, make_problem
 from ._request import make_request
+from ._row_order import Split
 from ._select import select
+from ._shuffle import make_shuffle
 from ._size import SizeRule
 from ._sparse_files import SparseFile
 from .metrics import mean_ndcg, ndcg_of, pairwise_error_of, query_numbers, with_ties
@@ -53,7 +55,8 @@ class GreedyRLSRanker(GreedyRLSBase):
         "auto", by `size_rule`.
     alpha : float, list of float, or "auto", default="auto"
         Ridge penalty of the search, greater than 0, beside the sum over all pairs: a number, or
-        several of which `alpha_rule` chooses one. "auto" is 7 values in the data's own scale.
+        several of which `alpha_rule` chooses one. "auto" is 7 values in the data's own scale, and
+        up to 3 more where the best is the last of them.
     forced_features, excluded_features : list of int or str, or mask, optional
         Features added before the search, and features never chosen.
     alpha_rule : {"nested", "joint"}, default="nested"
@@ -76,6 +79,8 @@ class GreedyRLSRanker(GreedyRLSBase):
         the share `tol` is no improvement.
     n_runners_up : int, default=0
         How many next best features to record at each step on ``path_``.
+    random_state : int, RandomState, Generator or None, default=0
+        Of outer folds that are made of a number, where there are no groups.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
@@ -151,6 +156,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         patience: int | None = None,
         tol: float | None = None,
         n_runners_up: int = 0,
+        random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -165,6 +171,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         self.patience = patience
         self.tol = tol
         self.n_runners_up = n_runners_up
+        self.random_state = random_state
         self.verbose = verbose
 
     def fit(
@@ -236,6 +243,7 @@ class GreedyRLSRanker(GreedyRLSBase):
             n_runners_up=self.n_runners_up,
             verbose=self.verbose,
             groups=None if pairs is None else pairs.query_of,
+            shuffle=make_shuffle(self.random_state),
         )
         if pairs is not None and isinstance(request.outer, Folds):
             check_queries_together(pairs, request.outer)

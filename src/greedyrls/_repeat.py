@@ -14,13 +14,13 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from ._blas import limits_threads
-from ._folds import Split
 from ._kernels import Float
 from ._loo_data import LooData
 from ._problem import is_whole
 from ._procedure import Procedure
 from ._progress import progress_bar
 from ._random_sets import random_orders, random_sets
+from ._row_order import Split
 from ._trial import Rows
 
 Answer = TypeVar("Answer")

@@ -21,6 +21,7 @@ from ._outer import outer_folds
 from ._plan import Plan, check_refit_folds
 from ._problem import Problem, check_n_features, is_whole
 from ._run import Callback, Limits, Watch
+from ._shuffle import Shuffle
 from ._size import SizeRule, check_size_rule
 from ._surface import AlphaRule
 
@@ -52,6 +53,7 @@ def make_request(
     plan: Plan,
     n_features: Any,
     *,
+    shuffle: Shuffle,
     name: str = "n_features",
     alpha: Any = 1.0,
     alpha_rule: Any = "nested",
@@ -82,7 +84,7 @@ def make_request(
         check_refit_folds(problem, plan)
     outer = None
     if not isinstance(penalties, float) and rule == "nested":
-        outer = outer_folds(problem, plan, alpha_cv, groups, labels)
+        outer = outer_folds(problem, plan, alpha_cv, groups, labels, shuffle)
     is_automatic = isinstance(n_features, str)
     by_budget = n_features is None and problem.budget is not None
     if by_budget:

@@ -7,6 +7,7 @@ in no time, and needs one byte for each row rather than its number.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -89,3 +90,45 @@ def numbers_on_device(
         else:
             found.append(send(place, rows.astype(np.int64)))
     return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Rows to train on and rows to test on; none is in both."""
+
+    tested: Rows | FoldMembers  # sorted row numbers
+    given: Rows | None  # to train on, sorted; None: exactly all rows that are not in test
+    n_samples: int
+
+    @property
+    def test(self) -> Rows:
+        """Sorted row numbers."""
+        return rows_of(self.tested)
+
+    @property
+    def is_complement(self) -> bool:
+        """Whether it trains on all rows that it does not test."""
+        return self.given is None
+
+    @property
+    def train(self) -> Rows:
+        """Sorted row numbers."""
+        if self.given is not None:
+            return self.given
+        is_left = np.ones(self.n_samples, dtype=bool)
+        is_left[self.test] = False
+        return np.flatnonzero(is_left)
+
+    def n_trained_on(self, counted: NDArray[np.bool_]) -> int:
+        """How many rows it trains on of those that count."""
+        if self.given is not None:
+            return int(np.count_nonzero(counted[self.given]))
+        return int(np.count_nonzero(counted) - np.count_nonzero(counted[self.test]))
+
+    @property
+    def where(self) -> Rows | slice:
+        """The test rows; as a slice where they follow each other."""
+        first = int(self.test[0]) if len(self.test) else 0
+        if len(self.test) and int(self.test[-1]) - first + 1 == len(self.test):
+            return slice(first, first + len(self.test))
+        return self.test

@@ -338,13 +338,15 @@ def search_paths(
     limits: Limits,
     watch: Watch = _UNWATCHED,
     checkpoint: Checkpoint | None = None,
+    n_before: int = 0,
 ) -> Iterator[SelectionPath]:
     """The paths of several penalties on the same data, in their order.
 
     Where the searches can take their steps together they do; the answer is the same. With a
-    checkpoint each goes by itself, since every step is written.
+    checkpoint each goes by itself, since every step is written. `n_before` searches were made on
+    these data already.
     """
-    first_pass = 1
+    first_pass = int(n_before == 0)
     for first in range(0, len(alphas), _LANES):
         some = alphas[first : first + _LANES]
         found: list[LanePath | None] = [None] * len(some)
@@ -362,7 +364,7 @@ def search_paths(
             if lane is None and interrupted:
                 continue
             if lane is None:
-                log = None if checkpoint is None else checkpoint.search(place)
+                log = None if checkpoint is None else checkpoint.search(n_before + place)
                 path = search_path(plan, data, float(alpha), limits, watch, first_pass, log=log)
             else:
                 assert isinstance(data, LooData)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ._all_features import all_features_losses
-from ._alphas import Refit, auto_grid, model_penalties, problem_scale
+from ._alphas import MORE_PENALTIES, Refit, auto_grid, model_penalties, problem_scale
 from ._blas import limits_threads
 from ._checkpoint import Checkpoint
 from ._cluster import ClusterMatrix
@@ -117,7 +117,7 @@ def _search_with_chosen_penalty(
 
     Also the plan that was followed, and a sentence where there was another.
     """
-    alphas = _grid(data, request.alpha, checkpoint)
+    alphas = _grid(data, request, checkpoint)
     size = None if request.is_automatic else request.limits.size
     if request.alpha_rule == "joint":
         return _joint(plan, data, alphas, request, size, checkpoint), plan, ""
@@ -151,7 +151,7 @@ def _nested(
 ) -> tuple[Plan, AlphaSurface, Counters, str]:
     """The outer folds' choice: of the penalty, and of the loss to select by if there are two."""
 
-    def nested(plan: Plan, alphas: Float, stage: int, least: int = 0) -> Nested:
+    def nested(plan: Plan, alphas: Float, stages: tuple[int, ...], least: int = 0) -> Nested:
         assert request.outer is not None
         return nested_surface(
             plan,
@@ -164,17 +164,20 @@ def _nested(
             request.size_rule,
             request.watch.verbose,
             request.rival,
-            None if checkpoint is None else checkpoint.stage(stage),
+            None if checkpoint is None else lambda turn: checkpoint.stage(stages[turn]),
+            len(stages) - 1,
         )
 
-    first = nested(plan, alphas, 0)
+    # Records in a checkpoint: the grid, another loss, penalties beyond the grid.
+    first = nested(plan, alphas, (0, *range(2, 2 + _more_penalties(request))))
     if request.rival is None:
         return plan, first.surface, first.counters, ""
     # A single penalty: the best of several would look good by chance.
     wanted = _RIVAL_PENALTY * problem_scale(data.problem, _diagonal(data))
+    alphas = first.surface.alphas
     nearest = alphas[[int(np.argmin(np.abs(np.log(alphas / wanted))))]]
     other_plan = replace(plan, loss=request.rival)
-    second = nested(other_plan, nearest, 1, first.surface.size)
+    second = nested(other_plan, nearest, (1,), first.surface.size)
     counters = first.counters + second.counters
     count = data.problem.n_weighted
     is_better, told = _compare(first, second, request.rival.name, count)
@@ -207,15 +210,22 @@ def _compare(first: Nested, second: Nested, name: str, n_samples: int) -> tuple[
     )
 
 
-def _grid(data: Data, alpha: float | Float | str, checkpoint: Checkpoint | None) -> Float:
-    if isinstance(alpha, np.ndarray):
-        return alpha
+def _grid(data: Data, request: Request, checkpoint: Checkpoint | None) -> Float:
+    if isinstance(request.alpha, np.ndarray):
+        return request.alpha
     if checkpoint is not None and checkpoint.alphas is not None:
         return checkpoint.alphas  # with other threads, sums may end in another digit
-    alphas = auto_grid(problem_scale(data.problem, _diagonal(data)))
+    # With all features more penalties cost next to nothing: there is no need to add them later.
+    n_more = _more_penalties(request) if request.alpha_rule == "all_features" else 0
+    alphas = auto_grid(problem_scale(data.problem, _diagonal(data)), n_more)
     if checkpoint is not None:
         checkpoint.keep_alphas(alphas)
     return alphas
+
+
+def _more_penalties(request: Request) -> int:
+    """How many may be tried beyond the grid: a list of the user's is all there is."""
+    return MORE_PENALTIES if isinstance(request.alpha, str) else 0
 
 
 def _diagonal(data: Data) -> Float:
@@ -238,10 +248,16 @@ def _joint(
     checkpoint: Checkpoint | None,
 ) -> SelectionPath:
     """The paths of all penalties; the one whose own loss is the smallest."""
-    paths = list(search_paths(plan, data, alphas, request.limits, request.watch, checkpoint))
-    tried = np.array([path.settings.alpha for path in paths])
-    least = data.problem.n_forced
-    surface = joint_surface(paths, tried, request.limits.size, size, least)
+    paths: list[SelectionPath] = []
+    for _ in range(1 + _more_penalties(request)):
+        paths += search_paths(
+            plan, data, alphas, request.limits, request.watch, checkpoint, len(paths)
+        )
+        paths.sort(key=lambda path: path.settings.alpha)
+        surface = joint_surface(paths, request.limits.size, size, data.problem.n_forced)
+        if surface.beyond is None or any(path.interrupted for path in paths):
+            break
+        alphas = np.array([surface.beyond])
     total = sum((path.counters for path in paths), Counters())
     chosen = replace(paths[surface.row], surface=surface, counters=total)
     if any(path.interrupted for path in paths):

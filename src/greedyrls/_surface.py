@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._kernels import Float
 from ._values import ArrayValue
@@ -14,6 +15,10 @@ AlphaRule = Literal["nested", "joint", "all_features"]
 
 # One sample more that is wrong is exactly one standard error: rounding must not decide there.
 SAME_ERROR = 1e-9
+# Losses that differ by less, relatively, are equal.
+_TIE = 1e-10
+# Losses that are the same for different features only by a coincidence of all digits.
+_CONTINUOUS = ("squared", "absolute")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,18 +87,44 @@ class AlphaSurface(ArrayValue):
     @property
     def sentence(self) -> str:
         """A readable sentence on how the penalty was chosen."""
+        return self.sentence_for("")
+
+    def sentence_for(self, loss: str) -> str:
+        """The same, where the loss is known by its name."""
         count = len(self.alphas)
+        if count == 1:
+            where = f"; its held-out loss is that of outer folds ({self.folds})"
+            return f"alpha={self.alpha:.4g} is the only value tried{where * bool(self.folds)}."
         if self.rule == "nested":
             how = f"by nested selection: the held-out loss of outer folds ({self.folds})"
         elif self.rule == "joint":
             how = "by the criterion's own loss, which is optimistic after a search"
         else:
             how = "by the leave-one-out loss with all features"
-        edge = ""
-        if count > 2 and self.row in (0, count - 1):
-            edge = f" It is the {'largest' if self.row else 'smallest'} value tried."
-        values = f"{count} value{'' if count == 1 else 's'}"
-        return f"alpha={self.alpha:.4g} was chosen from {values} {how}.{edge}"
+        note = ""
+        if self._all_are_equal:
+            # Different features may be wrong as often; sums of errors differ in some digit.
+            same = "find the same features" if loss in _CONTINUOUS else "do equally well"
+            note = f" All of them {same}."
+        elif count > 2 and self.row in (0, count - 1):
+            note = f" It is the {'largest' if self.row else 'smallest'} value tried."
+        return f"alpha={self.alpha:.4g} was chosen from {count} values {how}.{note}"
+
+    @property
+    def _all_are_equal(self) -> bool:
+        """Whether every outer fold has the same loss for all penalties, at the size chosen."""
+        if self.fold_losses is None:
+            return False
+        losses = self.fold_losses[:, :, self.size - 1]
+        return bool((np.abs(losses - losses[:, :1]) <= _TIE * np.abs(losses[:, :1])).all())
+
+    @property
+    def beyond(self) -> float | None:
+        """The next value of the grid, if the best one is its last on either side; else None."""
+        alphas, row = self.alphas, self.row
+        if len(alphas) < 3 or 0 < row < len(alphas) - 1:
+            return None
+        return float(alphas[row] * (alphas[row] / alphas[1 if row == 0 else row - 1]))
 
 
 def _filled(values: Float | None) -> Float:
@@ -101,7 +132,7 @@ def _filled(values: Float | None) -> Float:
 
 
 def best_pair(losses: Float, least: int) -> tuple[int, int]:
-    """Row and size (from `least` on) of the smallest loss; among equals the largest penalty.
+    """Row and size (from `least` on) of the smallest loss; among equals the middle penalty.
 
     Rows are in ascending order of the penalty. Of equal sizes the smaller is taken first.
     """
@@ -109,9 +140,19 @@ def best_pair(losses: Float, least: int) -> tuple[int, int]:
     if not np.isfinite(part).any():
         raise ValueError("No penalty gave a finite loss; use larger values of alpha.")
     smallest = float(np.nanmin(part))
-    rows, columns = np.nonzero(part <= smallest + 1e-10 * abs(smallest))
+    rows, columns = np.nonzero(part <= smallest + _TIE * abs(smallest))
     size = int(columns.min())
-    return int(rows[columns == size].max()), size + max(1, least)
+    return _middle(rows[columns == size], len(losses)), size + max(1, least)
+
+
+def _middle(rows: NDArray[np.intp], count: int) -> int:
+    """The middle one of tied penalties.
+
+    Of two, that nearer to the middle of all `count`, or else the larger one: the last of a grid
+    would look as if it had been cut off too early.
+    """
+    low, high = int(rows[(len(rows) - 1) // 2]), int(rows[len(rows) // 2])
+    return low if abs(2 * low - count + 1) < abs(2 * high - count + 1) else high
 
 
 def one_error_pair(
@@ -120,7 +161,8 @@ def one_error_pair(
     """Row and size of the fewest features within one standard error of the smallest loss.
 
     The error is that of the difference between the two cells over folds; also returned. Of several
-    penalties at that size the one of smallest loss is taken. None for a single fold.
+    penalties at that size the one of smallest loss is taken, among equals the middle one. None for
+    a single fold.
     """
     count = len(shares)
     if count < 2:
@@ -134,5 +176,7 @@ def one_error_pair(
     within[:, : max(1, least) - 1] = False
     within[best_row, best_size - 1] = True
     size = int(np.flatnonzero(within.any(axis=0))[0])
-    row = int(np.argmin(np.where(within[:, size], losses[:, size], np.inf)))
+    known = np.where(within[:, size], losses[:, size], np.inf)
+    (rows,) = (known <= known.min() + _TIE * abs(known.min())).nonzero()
+    row = _middle(rows, len(losses))
     return row, size + 1, float(errors[row, size])

@@ -22,6 +22,7 @@ from ._path_warnings import path_warnings
 from ._problem import is_whole
 from ._procedure import Options, check_measure, make_outer_folds, make_procedure
 from ._repeat import FoldResult, fold_result, null_result, padded, repeat, resampled_order
+from ._shuffle import make_shuffle
 from ._size import SizeRule
 from ._stability import Stability
 from ._surface import AlphaRule
@@ -88,8 +89,8 @@ def cross_validate_path(
         Up to how many features; all sizes to there are tested. "auto" also chooses the size in each
         fold, by `size_rule`. None, with a `budget`: as many as it pays for.
     cv : int, splitter, array of fold ids, or list of (train, test), default=10
-        The outer folds. A number is K-fold without shuffling, stratified for a classification, by
-        groups if there are any.
+        The outer folds. A number is shuffled by `random_state`, stratified for a classification, or
+        by groups if there are any.
     alpha : float, list of float, or "auto", default="auto"
         Penalty of the search; of several, one is chosen in each fold by `alpha_rule`.
     inner_cv : "loo", int or splitter, default="loo"
@@ -115,7 +116,7 @@ def cross_validate_path(
         How many times features are drawn at random in each fold, for comparison; 0 for none. The
         penalty of their models is chosen of three values, where that of the path is of 25.
     random_state : int, Generator or None, default=0
-        Of the random features.
+        Of folds made of a number (also those that choose the penalty), and random features.
     n_jobs : int, optional
         Processes over outer folds; -1 takes all cores. The answer is the same.
     verbose : int, default=0
@@ -140,9 +141,9 @@ def cross_validate_path(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> assessment = cross_validate_path(scale(X), y, 5, alpha=10.0)
     >>> assessment.test[0].round(3).tolist()
-    [0.091, 0.058, 0.04, 0.044, 0.046]
+    [0.095, 0.06, 0.044, 0.044, 0.042]
     >>> assessment.features[0].tolist()
-    [27, 20, 21, 24, 23]
+    [27, 20, 21, 14, 28]
     """
     procedure = make_procedure(
         X,
@@ -159,6 +160,7 @@ def cross_validate_path(
             max_features=max_features,
             patience=patience,
             tol=tol,
+            shuffle=make_shuffle(random_state),
         ),
         task=task,
         measure=measure,
@@ -266,7 +268,7 @@ def permutation_null(
     alpha_rule, alpha_cv, refit_alpha, size_rule, max_features, patience, tol
         As in `cross_validate_path`.
     random_state : int, Generator or None, default=0
-        Of the permutations.
+        Of the permutations, and of the folds that choose the penalty.
     n_jobs : int, optional
         Processes over permutations; -1 takes all cores. The answer is the same.
     verbose : int, default=0
@@ -306,6 +308,7 @@ def permutation_null(
             max_features=max_features,
             patience=patience,
             tol=tol,
+            shuffle=make_shuffle(random_state),
         ),
         task=task,
         measure=measure,
@@ -402,7 +405,7 @@ def resample_path(
     alpha_rule, alpha_cv, refit_alpha, size_rule, max_features, patience, tol
         As in `cross_validate_path`.
     random_state : int, Generator or None, default=0
-        Of the draws.
+        Of the draws, and of the folds that choose the penalty.
     n_jobs : int, optional
         Processes over draws; -1 takes all cores. The answer is the same.
     verbose : int, default=0
@@ -440,6 +443,7 @@ def resample_path(
             max_features=max_features,
             patience=patience,
             tol=tol,
+            shuffle=make_shuffle(random_state),
         ),
         task=task,
         measure=None,
