@@ -320,6 +320,21 @@ class LooCurve:
         result: Float = self.losses(distinct)[places, np.arange(len(penalties))]
         return result
 
+    def reported_losses(self, penalties: Float, weights: Float | None) -> Float:
+        """Of each size with its own penalty, (k), where rows count otherwise than in the fit.
+
+        Rows without a weight (m) have none in the fit either.
+        """
+        losses = np.full(len(penalties), np.inf)
+        own = None if weights is None else weights[weights > 0.0]
+        for penalty in np.unique(penalties):
+            model = pivots(self._chosen, float(penalty))
+            if model is not None:
+                Y, predictions, _ = self._as_a_whole(model)
+                of_it = penalties == penalty
+                losses[of_it] = self._loss.values(Y, predictions[:, of_it], own)
+        return losses
+
     def own_errors(self, penalties: Float) -> Float:
         """Standard errors of `own_losses`, (k); not a number where the loss has none."""
         errors = np.full(len(penalties), np.nan)

@@ -210,6 +210,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         sample_weight: Any,
         groups: Any,
         labels: NDArray[Any] | None,
+        class_weights: None,
     ) -> SelectionPath:
         """The path, and what is measured along it."""
         weights = check_weights(numpy_of(sample_weight), len(Y))

@@ -13,14 +13,17 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
+from ._class_rates import FoldRates, measures_for, places_of
 from ._folds import Split
 from ._kernels import Float
 from ._loo_data import LooData
-from ._problem import is_whole
+from ._losses import make_loss
+from ._plan import positive_rows
+from ._problem import Problem, is_whole
 from ._procedure import Procedure
 from ._progress import progress_bar
 from ._random_sets import random_orders, random_sets
-from ._trial import Rows
+from ._trial import Rows, Trial
 
 Answer = TypeVar("Answer")
 
@@ -38,6 +41,7 @@ class FoldResult(NamedTuple):
     selection_losses: Float  # (k)
     random_losses: Float  # (R × k)
     initial_loss: float
+    rates: FoldRates | None = None  # of a classification
 
 
 class NullResult(NamedTuple):
@@ -75,7 +79,27 @@ def fold_result(
         trial.selection_losses(measure),
         np.array(drawn).reshape(repeats, len(path)),
         trial.initial_loss_on(problem, split.test, measure),
+        None if procedure.labels is None else _fold_rates(trial, problem, split.test),
     )
+
+
+def _fold_rates(trial: Trial, problem: Problem, rows: Rows) -> FoldRates:
+    """What is known of a classification beside its measure."""
+    rows = positive_rows(problem.weights, rows)
+    own, initial = [], []
+    for name in measures_for(problem.n_targets):
+        # One class has no order; the fold is left out of the mean.
+        is_defined = name != "auc" or len(np.unique(problem.Y[rows])) == 2
+        if is_defined:
+            own.append(trial.losses_on(problem, rows, make_loss(name)))
+            initial.append(trial.initial_loss_on(problem, rows, make_loss(name)))
+        else:
+            own.append(np.full(len(trial.path), np.nan))
+            initial.append(np.nan)
+    weights = None if problem.weights is None else problem.weights[rows]
+    places = places_of(trial.predictions_on(problem, rows))
+    counts = np.bincount(places, weights, max(2, problem.n_targets)).astype(np.float64)
+    return FoldRates(np.array(own), np.array(initial), counts)
 
 
 def resampled_order(

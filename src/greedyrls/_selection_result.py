@@ -247,9 +247,7 @@ class SelectionResult:
         """Where the model is not clearly better than none on held-out rows: why, in words."""
         words = measure_in_words(self.measure)
         if self.assessment is not None:
-            gain, error = self.assessment.gain
-            estimate, initial = self.assessment.estimate[0], self.assessment.initial_loss
-            return no_better(estimate, initial, gain, error, words)
+            return self.assessment.doubts
         found = self.honest(self.size)
         if found is None:
             return []
