@@ -286,6 +286,14 @@ def check_measure(procedure: Procedure, tests: list[Rows]) -> None:
         raise ValueError(re.sub(r"\bloss\b", "measure", str(error))) from error
 
 
+def shares_of(problem: Problem, tests: list[Rows]) -> Float:
+    """What each of some sets of test rows counts in means."""
+    weights = np.ones(problem.n_samples) if problem.weights is None else problem.weights
+    counted = np.array([float(weights[test].sum()) for test in tests])
+    shares: Float = counted / counted.sum()
+    return shares
+
+
 def _make_measure(measure: Any) -> Loss:
     try:
         return make_loss(measure)

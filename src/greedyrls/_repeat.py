@@ -13,7 +13,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
-from ._class_rates import FoldRates, measures_for, places_of
+from ._class_rates import ClassRates, FoldRates, measures_for, places_of, rates_of_folds
 from ._folds import Split
 from ._kernels import Float
 from ._loo_data import LooData
@@ -100,6 +100,16 @@ def _fold_rates(trial: Trial, problem: Problem, rows: Rows) -> FoldRates:
     places = places_of(trial.predictions_on(problem, rows))
     counts = np.bincount(places, weights, max(2, problem.n_targets)).astype(np.float64)
     return FoldRates(np.array(own), np.array(initial), counts)
+
+
+def class_rates_of(
+    procedure: Procedure, folds: Sequence[FoldResult], shares: Float
+) -> ClassRates | None:
+    """What outer folds say of a classification beside its measure."""
+    sizes = np.array([fold.chosen_size for fold in folds])
+    rates = [fold.rates for fold in folds]
+    is_weighted = procedure.class_weights is not None
+    return rates_of_folds(procedure.labels, rates, sizes, shares, is_weighted)
 
 
 def resampled_order(

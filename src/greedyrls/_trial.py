@@ -111,7 +111,9 @@ class Trial:
         """Values of the model of the chosen size on other rows, (rows × t)."""
         path, size = self.path, self.path.chosen_size
         columns = part_of(other.here, rows, path.features(size))
-        return columns @ np.atleast_2d(path.coef(size)).T + np.atleast_1d(path.intercept(size))
+        coef, intercept = np.atleast_2d(path.coef(size)), np.atleast_1d(path.intercept(size))
+        values: Float = columns @ coef.T + intercept
+        return values
 
     def initial_loss_on(self, other: Problem, rows: Rows, measure: Loss) -> float:
         """The same of the model without features; for classes the most frequent one is guessed."""

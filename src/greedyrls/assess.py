@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._assessment import PathAssessment
-from ._class_rates import rates_of_folds
 from ._class_weight import ClassWeight
 from ._draws import check_count, check_groups_move, draw_order, draw_rows, make_generator
 from ._feature_names import FeatureList
@@ -21,8 +20,16 @@ from ._grouping import FeatureCosts, FeatureGroups
 from ._labels import Task
 from ._null import PermutationNull
 from ._path_warnings import path_warnings
-from ._procedure import Options, check_measure, make_outer_folds, make_procedure
-from ._repeat import FoldResult, fold_result, null_result, padded, repeat, resampled_order
+from ._procedure import Options, check_measure, make_outer_folds, make_procedure, shares_of
+from ._repeat import (
+    FoldResult,
+    class_rates_of,
+    fold_result,
+    null_result,
+    padded,
+    repeat,
+    resampled_order,
+)
 from ._size import SizeRule
 from ._stability import Stability
 from ._surface import AlphaRule
@@ -196,11 +203,7 @@ def cross_validate_path(
         shown=lambda answer: float(answer.test_losses[answer.chosen_size - 1]),
     )
     size = max(len(result.features) for result in found)
-    chosen_sizes = np.array([result.chosen_size for result in found])
-    counted = [1.0 * len(test) for test in tests]
-    if problem.weights is not None:
-        counted = [float(problem.weights[test].sum()) for test in tests]
-    shares = np.array(counted) / sum(counted)
+    shares = shares_of(problem, tests)
     return PathAssessment(
         measure=procedure.measure.name,
         test_losses=padded([result.test_losses for result in found], size),
@@ -209,7 +212,7 @@ def cross_validate_path(
         initial_losses=np.array([result.initial_loss for result in found]),
         features=tuple(result.features for result in found),
         alphas=np.array([result.alpha for result in found]),
-        chosen_sizes=chosen_sizes,
+        chosen_sizes=np.array([result.chosen_size for result in found]),
         shares=shares,
         folds=folds.description,
         criterion=procedure.criterion,
@@ -220,9 +223,7 @@ def cross_validate_path(
         feature_names_in=problem.entry_names,
         forced=tuple(group[0] for group in problem.forced_entries),
         overlap=folds.overlap,
-        class_rates=rates_of_folds(
-            procedure.labels, [result.rates for result in found], chosen_sizes, shares
-        ),
+        class_rates=class_rates_of(procedure, found, shares),
     )
 
 
