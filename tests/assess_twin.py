@@ -14,7 +14,7 @@ from sklearn.model_selection import GroupKFold
 from greedyrls import GreedyRLSClassifier, SelectionPath, greedy_path
 from greedyrls.assess import PathAssessment, cross_validate_path
 from internals import make_folds, penalty_scale, random_orders, refit_grid
-from literal import best_penalty, criterion, loss_value, ridge_predict
+from literal import balanced_factors, best_penalty, criterion, loss_value, ridge_predict
 
 Array = np.ndarray
 Loss = str | Callable[[Array, Array], float]
@@ -48,6 +48,16 @@ class Question:
     def weights(self) -> Array:
         given = self.options.get("sample_weight")
         return np.ones(len(self.data)) if given is None else np.asarray(given, dtype=float)
+
+    def fitted(self, rows: Array, order: Array | None = None) -> Array:
+        """Weights in a selection on some rows: those of classes are no part of what is told."""
+        w, y = self.weights, np.asarray(self.y)
+        if order is not None:
+            w, y = w[order], y[order]
+        rule = self.options.get("class_weight")
+        if rule == "balanced":
+            return (w * balanced_factors(y, w, rows))[rows]
+        return w[rows] * np.array([1.0 if rule is None else rule.get(one, 1.0) for one in y[rows]])
 
     @property
     def fit_intercept(self) -> bool:
@@ -113,7 +123,8 @@ class Question:
         inner = self.options.get("inner_cv", "loo")
         splits: Any = "loo"
         if not isinstance(inner, str):
-            if self.measure == self.loss_of(path) and path.refit_alphas is None:
+            is_told = "class_weight" not in self.options and self.measure == self.loss_of(path)
+            if is_told and path.refit_alphas is None:
                 return path.losses
             groups = self.options.get("groups")
             folds = make_folds(
@@ -132,7 +143,8 @@ class Question:
                     loss=self.measure,
                     alpha=penalty,
                     fit_intercept=self.fit_intercept,
-                    weights=w[rows],
+                    weights=self.fitted(rows, order),
+                    tested=w[rows],
                 )
                 for size, penalty in enumerate(penalties_of(path), 1)
             ]
@@ -148,14 +160,28 @@ class Question:
         def loss_of(predictions: Array) -> float:
             return loss_value(self.measure, Y[test], predictions, w[test])
 
-        none = np.zeros((len(train), 0)), Y[train], w[train], np.zeros((len(test), 0))
+        none = np.zeros((len(train), 0)), Y[train], self.fitted(train), np.zeros((len(test), 0))
         return Fold(
             path,
             np.array([loss_of(path.predict(X, size)) for size in sizes]),
             self.own_losses(path, train),
             self._random_losses(path, train, test, n_random, seed),
             self._initial_loss(loss_of, none, train, test),
+            self._rates(path, X, test),
         )
+
+    def _rates(self, path: SelectionPath, X: Any, test: Array) -> dict[str, Array]:
+        """Further measures of a classification by size."""
+        if not self.is_classification:
+            return {}
+        Y, w = self.codes[test], self.weights[test]
+        names = ["zero_one", "balanced_zero_one", "squared", "auc"][: 4 if Y.shape[1] == 1 else 3]
+        return {
+            name: np.array(
+                [loss_value(name, Y, path.predict(X, k), w) for k in range(1, len(path) + 1)]
+            )
+            for name in names
+        }
 
     def _initial_loss(self, loss_of: Any, none: Any, train: Array, test: Array) -> float:
         """Of the mean; for classes, of the most frequent one, the first of several."""
@@ -171,7 +197,7 @@ class Question:
     def _random_losses(
         self, path: SelectionPath, train: Array, test: Array, n_random: int, seed: Any
     ) -> Array:
-        X, Y, w = self.data, self.codes, self.weights
+        X, Y, w, own = self.data, self.codes, self.weights, self.fitted(train)
         problem = self._problem()
         orders = random_orders(problem, len(path), n_random, np.random.default_rng(seed))
         table = np.empty((n_random, len(path)))
@@ -179,7 +205,7 @@ class Question:
             for size in range(1, len(path) + 1):
                 columns = order[:size].tolist()
                 penalty = self._penalty(path, train, columns)
-                fit = X[np.ix_(train, columns)], Y[train], w[train], X[np.ix_(test, columns)]
+                fit = X[np.ix_(train, columns)], Y[train], own, X[np.ix_(test, columns)]
                 predictions = ridge_predict(*fit, penalty, self.fit_intercept)
                 table[row, size - 1] = loss_value(self.measure, Y[test], predictions, w[test])
         return table
@@ -191,7 +217,7 @@ class Question:
             return path.settings.alpha
         if rule != "loo":
             return float(rule)
-        X, w = self.data[train], self.weights[train]
+        X, w = self.data[train], self.fitted(train)
         if self.fit_intercept:
             X = X - w @ X / w.sum()
         scale = penalty_scale(w @ X**2, path.settings.excluded_features)
@@ -220,6 +246,7 @@ class Fold:
     selection_losses: Array
     random_losses: Array
     initial_loss: float
+    rates: dict[str, Array]
 
 
 def penalties_of(path: SelectionPath) -> list[float]:
@@ -277,6 +304,11 @@ def assert_is_literal(question: Question, cv: Any, splits: Any, n_random: int = 
             expected = getattr(fold, name)
             assert_allclose(curve[..., :known], expected, rtol=SAME, atol=1e-12, err_msg=name)
             assert np.isnan(curve[..., known:]).all()
+        assert (found.class_rates is None) == (not fold.rates)
+        for place, (name, expected) in enumerate(fold.rates.items()):
+            assert found.class_rates.measures[place] == name
+            curve = found.class_rates.losses[place, number, :known]
+            assert_allclose(curve, expected, rtol=SAME, atol=1e-12, err_msg=name)
         assert found.initial_losses[number] == pytest.approx(fold.initial_loss, rel=SAME)
     weights = question.weights
     totals = np.array([weights[test].sum() for _, test in splits])

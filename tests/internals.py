@@ -24,6 +24,7 @@ from greedyrls._analysis import (
     choose,
     feature_names,
     model_curve,
+    own_rates,
     permute,
     plan_folds,
     provisional,

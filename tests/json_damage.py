@@ -8,10 +8,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from greedyrls import SelectionResult
-from internals import Question, assess, choose, model_curve, permute, resample
+from greedyrls.assess import cross_validate_path
+from internals import Question, assess, choose, model_curve, own_rates, permute, resample
 from small_tables import plain_table, prepared_of, result_of, texts
 
 Place = tuple[str | int, ...]
@@ -34,7 +36,20 @@ def _result() -> SelectionResult:
     )
 
 
+def _classified() -> SelectionResult:
+    """Of classes, without an assessment of its own."""
+    columns = plain_table(24)
+    columns["y"] = texts(["yes" if row % 4 == 0 else "no" for row in range(24)])
+    prepared = prepared_of(columns)
+    path = choose(prepared, Question(2, 1.0))
+    return result_of(prepared, path, own_rates=own_rates(prepared, path))
+
+
 RESULT = _result()
+CLASSIFIED = _classified()
+CLASSES = cross_validate_path(
+    np.arange(72.0).reshape(24, 3) % 7, ["yes", "no", "no"] * 8, 2, alpha=1.0, cv=2, n_random=1
+)
 ASSESSMENT, STABILITY, NULL = RESULT.assessment, RESULT.stability, RESULT.null
 assert ASSESSMENT is not None
 assert STABILITY is not None

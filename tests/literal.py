@@ -129,30 +129,34 @@ def criterion(
     alpha: float,
     fit_intercept: bool,
     weights: ArrayLike | None,
+    tested: ArrayLike | None = None,
 ) -> float:
     """Cross-validated loss of the ridge on these columns.
+
+    `tested` are the weights of held-out rows, where they are not those of the fit.
 
     "loo" pools the leave-one-out predictions and takes their loss once; splits have a loss each,
     averaged with the total weight of their test rows.
     """
     Y = _targets(Y)
     w = _weights(weights, len(Y))
+    t = w if tested is None else _weights(tested, len(Y))
     if isinstance(splits, str):
         if splits != "loo":
             raise ValueError(f"unknown splits {splits!r}")
         rows = np.flatnonzero(w > 0)
         each: list[Split] = [(np.delete(np.arange(len(Y)), row), np.array([row])) for row in rows]
         pooled = held_out_predictions(X, Y, each, columns, alpha, fit_intercept, w)
-        return loss_value(loss, Y[rows], np.vstack(pooled), w[rows])
+        return loss_value(loss, Y[rows], np.vstack(pooled), t[rows])
     counted = [(train, test) for train, test in _splits(splits) if w[test].sum() > 0]
     if not counted:
         raise ValueError("no split has a test row of positive weight")
     predictions = held_out_predictions(X, Y, counted, columns, alpha, fit_intercept, w)
     losses = [
-        loss_value(loss, Y[test], P, w[test])
+        loss_value(loss, Y[test], P, t[test])
         for (_, test), P in zip(counted, predictions, strict=True)
     ]
-    return float(np.average(losses, weights=[w[test].sum() for _, test in counted]))
+    return float(np.average(losses, weights=[t[test].sum() for _, test in counted]))
 
 
 def literal_path(
@@ -168,16 +172,19 @@ def literal_path(
     forced_features: Iterable[int] = (),
     excluded_features: Iterable[int] = (),
 ) -> LiteralPath:
-    """Greedy forward selection, the forced features first; of tied losses the lowest index wins."""
+    """Greedy forward selection, the forced features first; of tied losses the lowest index wins.
+
+    Where all candidates tie by "balanced_zero_one", squared loss decides.
+    """
     X, Y = np.asarray(X, dtype=np.float64), _targets(y)
     forced, excluded = list(forced_features), set(excluded_features)
     if not len(forced) <= n_features <= X.shape[1] - len(excluded):
         raise ValueError(f"n_features is {n_features}: too few for the forced or too many to have")
 
-    def score(columns: list[int]) -> float:
+    def score(columns: list[int], measure: Loss = loss) -> float:
         return criterion(
             *(X, Y, cv, columns),
-            loss=loss,
+            loss=measure,
             alpha=alpha,
             fit_intercept=fit_intercept,
             weights=sample_weight,
@@ -190,7 +197,12 @@ def literal_path(
         free = [i for i in range(X.shape[1]) if i not in excluded and i not in indices]
         candidates = forced[len(indices) : len(indices) + 1] or free
         losses = {i: score([*indices, i]) for i in candidates}
-        indices.append(min(i for i in losses if _ties(losses[i], losses.values(), initial_loss)))
+        tied = [i for i in losses if _ties(losses[i], losses.values(), initial_loss)]
+        if loss == "balanced_zero_one" and len(tied) == len(losses):
+            # No candidate changes a decision: squared loss breaks the tie.
+            squares = {i: score([*indices, i], "squared") for i in tied}
+            tied = [i for i in tied if _ties(squares[i], squares.values(), score([], "squared"))]
+        indices.append(min(tied))
         candidate_losses.append(losses)
     chosen = [losses[i] for i, losses in zip(indices, candidate_losses, strict=True)]
     return LiteralPath(
@@ -210,25 +222,31 @@ def nested_surface(
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
     refit: Literal["same"] | float | Sequence[float] = "same",
+    balanced: ArrayLike | None = None,
 ) -> dict[str, Array]:
     """Losses on outer test rows of models selected and fitted on the outer training rows alone.
 
     `cv` is restricted to the training rows of each outer split. `refit` is the penalty of the
     models tested: "same" as in the selection, a number, or several of which the smallest
     leave-one-out loss on the training rows takes one, the largest penalty among tied ones.
+    `balanced` are labels whose classes shall count the same among the training rows of a split;
+    its test rows have the weights of these classes.
 
     Gives "losses" (A × k), the mean of "fold_losses" (folds × A × k) with the total weight of the
     test rows, and likewise "indices" and "refit_alphas" (both folds × A × k). A fold without test
     rows of positive weight has losses NaN and does not count.
     """
     X, Y = np.asarray(X, dtype=np.float64), _targets(y)
-    w = _weights(sample_weight, len(X))
+    given = _weights(sample_weight, len(X))
     folds = _splits(outer_splits)
+    totals = np.zeros(len(folds))
     shape = (len(folds), len(alphas), n_features)
     fold_losses, refit_alphas = np.full(shape, np.nan), np.full(shape, np.nan)
     indices = np.zeros(shape, dtype=np.intp)
     for fold, (train, test) in enumerate(folds):
-        train, test = train[w[train] > 0], test[w[test] > 0]
+        train, test = train[given[train] > 0], test[given[test] > 0]
+        w = given * balanced_factors(balanced, given, train)
+        totals[fold] = w[test].sum()
         data = X[train], Y[train]
         inner = cv if isinstance(cv, str) else restricted(cv, train)
         settings: dict[str, Any] = {"loss": loss, "fit_intercept": fit_intercept}
@@ -250,7 +268,6 @@ def nested_surface(
                     fit = X[train][:, columns], Y[train], w[train]
                     P = ridge_predict(*fit, X[test][:, columns], penalty, fit_intercept)
                     fold_losses[fold, a, size - 1] = loss_value(loss, Y[test], P, w[test])
-    totals = np.array([w[test].sum() for _, test in folds])
     counted = totals > 0
     return {
         "losses": np.average(fold_losses[counted], axis=0, weights=totals[counted]),
@@ -283,6 +300,19 @@ def best_pair(losses: Array, least: int = 0) -> tuple[int, int]:
     size = next(s for s in sizes if np.nanmin(losses[:, s - 1]) <= smallest + TIE * abs(smallest))
     column = np.where(losses[:, size - 1] <= smallest + TIE * abs(smallest), smallest, np.nan)
     return middle_of_ties(column.tolist()), size
+
+
+def balanced_factors(labels: ArrayLike | None, weights: Array, rows: NDArray[np.intp]) -> Array:
+    """What each sample's class counts (m), so that classes count the same among some rows."""
+    factors = np.ones(len(weights))
+    if labels is None:
+        return factors
+    labels = np.asarray(labels)
+    present = sorted(set(labels[rows].tolist()))
+    for label in present:
+        own = weights[rows][labels[rows] == label].sum()
+        factors[labels == label] = weights[rows].sum() / (len(present) * own)
+    return factors
 
 
 def restricted(splits: Splits, rows: NDArray[np.intp]) -> list[Split]:

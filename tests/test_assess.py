@@ -105,6 +105,10 @@ LABELS: dict[str, tuple[int, Any, dict[str, Any]]] = {
     "three classes": (3, 3, {"alpha": 0.5}),
     "three classes and grid": (3, 2, {"alpha": ALPHAS, "inner_cv": 3}),
     "three classes by zero_one": (3, 2, {"alpha": 0.5, "loss": "zero_one"}),
+    "balanced classes": (2, 3, {"alpha": 0.5, "class_weight": "balanced"}),
+    "balanced classes and grid": (2, 2, {"alpha": ALPHAS, "class_weight": "balanced"}),
+    "weighted classes": (2, 2, {"alpha": ALPHAS, "class_weight": {"ant": 3}, "measure": "squared"}),
+    "three balanced classes": (3, 2, {"alpha": 0.5, "class_weight": "balanced", "inner_cv": 3}),
     "three classes, balanced": (3, 2, {"alpha": 0.5, "measure": "balanced_zero_one"}),
 }
 

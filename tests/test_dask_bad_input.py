@@ -379,3 +379,10 @@ def test_directions_that_remove(direction: Any) -> None:
     X, y, *_ = problem()
     with pytest.raises(ValueError, match="needs X in memory, and it is on a cluster"):
         greedy_path(cut(X), cut(y), 2, direction=direction)
+
+
+def test_weights_of_classes() -> None:
+    X, y, _ = problem()
+    model = GreedyRLSClassifier(2, alpha=1.0, class_weight="balanced")
+    with pytest.raises(ValueError, match=r"class_weight='balanced' .* Dask .* sample_weight"):
+        model.fit(cut(X), cut((y > 0).astype(float)))

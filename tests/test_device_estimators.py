@@ -185,3 +185,18 @@ def test_a_target_elsewhere() -> None:
         np.testing.assert_allclose(
             GreedyRLSRegressor(3, alpha=1.0).fit(given, target).coef_, other.coef_
         )
+
+
+@every_maker
+@pytest.mark.parametrize("classes", [2, 3])
+def test_weights_of_classes(make: Callable[[Array], Any], classes: int) -> None:
+    """In outer folds, too, where balanced weights are those of the training rows."""
+    X, Y = random_problem(3, 90, 12, 1)
+    y = np.digitize(Y, np.quantile(Y, [0.7, 0.9][: classes - 1]))
+    weights = np.random.default_rng(2).uniform(0.5, 2.0, 90)
+    model = GreedyRLSClassifier(4, alpha=[0.1, 10.0], loss="squared", class_weight="balanced")
+    here = model.fit(X, y, weights).path_
+    there = model.fit(make(X), make(y), make(weights)).path_
+    assert there.indices.tolist() == here.indices.tolist()
+    np.testing.assert_allclose(there.surface.fold_losses, here.surface.fold_losses, rtol=1e-9)
+    np.testing.assert_allclose(there.coef(4), here.coef(4), rtol=1e-9)

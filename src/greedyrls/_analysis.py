@@ -10,6 +10,8 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from ._assessment import Curve, PathAssessment
+from ._class_rates import RARE, ClassRates, FoldRates, measures_for, places_of, rates_of_folds
+from ._class_weight import ClassWeight, ClassWeights, make_class_weights
 from ._curves import LooCurve
 from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
 from ._labels import make_targets
@@ -18,11 +20,13 @@ from ._losses import make_loss
 from ._nested import chosen_of
 from ._null import PermutationNull
 from ._path import SelectionPath
+from ._plan import Plan
 from ._preparation import Prepared
-from ._problem import make_problem
+from ._problem import Problem, make_problem
 from ._size import SizeRule
 from ._stability import Stability
 from ._table import InputError
+from ._trial import Trial
 from .assess import cross_validate_path, permutation_null, resample_path
 
 # Folds that choose the penalty.
@@ -48,6 +52,7 @@ class Question:
     whole_columns: bool = False  # all texts of a column together
     costs: tuple[tuple[str, float], ...] = ()  # of columns; others cost 1
     budget: float | None = None
+    class_weight: Literal["balanced"] | tuple[tuple[str, float], ...] | None = None
     seed: int = 0
     n_jobs: int | None = None
     verbose: int = 0
@@ -56,7 +61,9 @@ class Question:
 def choose(prepared: Prepared, question: Question) -> SelectionPath:
     """The path, with penalty and size chosen as asked."""
     folds = plan_folds(prepared, question, None)
-    make = GreedyRLSRegressor if prepared.task == "regression" else GreedyRLSClassifier
+    is_regression = prepared.task == "regression"
+    make: Any = GreedyRLSRegressor if is_regression else GreedyRLSClassifier
+    weights = {} if is_regression else {"class_weight": class_weight(prepared, question)}
     model = make(
         question.n_features,
         alpha=question.alpha,
@@ -69,14 +76,41 @@ def choose(prepared: Prepared, question: Question) -> SelectionPath:
         max_features=question.max_features,
         n_runners_up=_RUNNERS_UP,
         verbose=question.verbose,
+        **weights,
         **together(prepared, question),
     )
     with warnings.catch_warnings():
         # An interrupted search says so on the path.
         warnings.filterwarnings("ignore", message="The search was interrupted")
         model.fit(prepared.X, prepared.y, prepared.weights, prepared.groups)
-    settings = replace(model.path_.settings, feature_names_in=feature_names(prepared))
-    return replace(model.path_, settings=settings)
+    path: SelectionPath = model.path_
+    settings = replace(path.settings, feature_names_in=feature_names(prepared))
+    return replace(path, settings=settings)
+
+
+def class_weight(prepared: Prepared, question: Question) -> ClassWeight | None:
+    """Weights of classes by label; on the command line labels are text."""
+    if question.class_weight is None or isinstance(question.class_weight, str):
+        return question.class_weight
+    labels = {_as_text(label): label for label in prepared.classes or ()}
+    weights: dict[Any, float] = {}
+    for name, weight in question.class_weight:
+        if name not in labels:
+            raise InputError(
+                f"--class-weight names {name!r}, which is no class of the target; its classes are "
+                f"{', '.join(repr(one) for one in list(labels)[:8])}."
+            )
+        if labels[name] in weights:
+            raise InputError(f"--class-weight of {name!r} is given more than once.")
+        weights[labels[name]] = weight
+    return weights
+
+
+def _as_text(label: Any) -> str:
+    """A label as people write it."""
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    return str(label).lower() if isinstance(label, bool) else str(label)
 
 
 def together(prepared: Prepared, question: Question) -> dict[str, Any]:
@@ -112,7 +146,9 @@ def provisional(question: Question, prepared: Prepared) -> Question:
     return replace(question, alpha=alpha)
 
 
-def model_curve(prepared: Prepared, path: SelectionPath) -> Curve | None:
+def model_curve(
+    prepared: Prepared, path: SelectionPath, question: Question | None = None
+) -> Curve | None:
     """Leave-one-out losses of the path's models where these are not the search's own.
 
     With a penalty of its own for each size, the loss that the search went by may be far from that
@@ -120,16 +156,81 @@ def model_curve(prepared: Prepared, path: SelectionPath) -> Curve | None:
     """
     if path.refit_alphas is None or path.settings.cv != "loo":
         return None
-    problem = make_problem(
-        prepared.X,
-        make_targets(prepared.y, prepared.task).values,
-        fit_intercept=path.settings.fit_intercept,
-        sample_weight=prepared.weights,
-    )
+    problem = _problem(prepared, path, question or Question())
     samples = LooData(problem).samples
     curve = LooCurve(samples, problem, chosen_of(path), make_loss(path.settings.loss))
     penalties = np.array(path.refit_alphas)
     return Curve(curve.own_losses(penalties), curve.own_errors(penalties))
+
+
+def own_rates(
+    prepared: Prepared, path: SelectionPath, question: Question | None = None
+) -> ClassRates | None:
+    """Error rate, balanced accuracy and AUC of the chosen model, each row left out in turn.
+
+    Features were chosen with all rows, so they are too good. None of a regression, and where the
+    search went by folds: leaving out single rows would be far too good for groups.
+    """
+    if prepared.task == "regression" or path.settings.cv != "loo":
+        return None
+    problem = _problem(prepared, path, question or Question())
+    data = LooData(problem)
+    trial = Trial(path, Plan(make_loss(path.settings.loss), None), problem, data, "same")
+    measures = [make_loss(name) for name in measures_for(problem.n_targets)]
+    losses = [
+        LooCurve(data.samples, problem, chosen_of(path), measure).reported_losses(
+            trial.penalties, prepared.weights, path.chosen_size
+        )
+        for measure in measures
+    ]
+    places = places_of(trial.predictions_on(problem, np.arange(len(prepared.y))))
+    predicted = np.bincount(places, prepared.weights, max(2, problem.n_targets))
+    rates = FoldRates(
+        np.array(losses),
+        np.array([trial.initial_loss(measure) for measure in measures]),
+        predicted.astype(np.float64),
+    )
+    sizes, is_weighted = np.array([path.chosen_size]), problem.class_weights is not None
+    return rates_of_folds(prepared.y, [rates], sizes, np.ones(1), is_weighted)
+
+
+def _problem(prepared: Prepared, path: SelectionPath, question: Question) -> Problem:
+    """What the path was searched on."""
+    targets = make_targets(prepared.y, prepared.task)
+    weights: ClassWeights | None = None
+    if targets.labels is not None and targets.classes is not None:
+        rule = class_weight(prepared, question)
+        weights = make_class_weights(rule, targets.labels, targets.classes)
+    return make_problem(
+        prepared.X,
+        targets.values,
+        fit_intercept=path.settings.fit_intercept,
+        sample_weight=prepared.weights,
+        class_weights=weights,
+    )
+
+
+def rare_classes(prepared: Prepared) -> dict[Any, int]:
+    """Classes of few rows, with how many: less than a tenth, and than half of an equal share."""
+    if prepared.task == "regression":
+        return {}
+    labels, counts = np.unique(prepared.y, return_counts=True)
+    least = min(RARE, 0.5 / len(labels)) * len(prepared.y)
+    pairs = zip(labels.tolist(), counts.tolist(), strict=True)
+    return {label: count for label, count in pairs if count < least}
+
+
+def rare_notes(prepared: Prepared, question: Question) -> list[str]:
+    """What to do where a class is rare and has no weight."""
+    found, total = rare_classes(prepared), len(prepared.y)
+    if question.class_weight is not None or not found:
+        return []
+    shown = [f"{label!r} has {count / total:.1%}" for label, count in list(found.items())[:3]]
+    more = "" if len(found) <= 3 else f", and {len(found) - 3} more"
+    return [
+        f"Rare classes: of {total:,} rows {', '.join(shown)}{more}. The error rate says little of "
+        "them; see AUC and balanced accuracy, and --class-weight balanced."
+    ]
 
 
 def assess(prepared: Prepared, question: Question, folds: int) -> PathAssessment:
@@ -166,11 +267,16 @@ def permute(
 ) -> PermutationNull:
     """Selections of the chosen size on permuted targets, with the penalty of the path."""
     plan = plan_folds(prepared, question, None)
+    measure = None
+    if question.class_weight is not None or rare_classes(prepared):
+        # Where one class is predicted for all rows, the error rate is the same for any targets.
+        measure = "auc" if len(prepared.classes or ()) == 2 else "squared"
     return permutation_null(
         prepared.X,
         prepared.y,
         path.chosen_size,
         n_permutations=count,
+        measure=measure,
         random_state=question.seed,
         **_options(prepared, question, plan, path.settings.alpha, path.settings.loss),
     )
@@ -188,6 +294,7 @@ def _options(
         "task": prepared.task,
         "fit_intercept": question.fit_intercept,
         "sample_weight": prepared.weights,
+        "class_weight": class_weight(prepared, question),
         "groups": prepared.groups,
         "forced_features": list(prepared.forced),
         "alpha_cv": plan.penalty,

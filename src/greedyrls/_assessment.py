@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _cautions as cautions
+from ._class_rates import ClassRates
 from ._kernels import Float
 from ._size import fold_covariance
 from ._stability import Order, Stability
@@ -81,6 +82,9 @@ class PathAssessment(ArrayValue):
         0 where no sample is tested twice. Else the test share of a fold relative to its training
         rows, by which standard errors are corrected: folds that share samples say less than as
         many that do not (Nadeau and Bengio 2003).
+    class_rates : ClassRates or None
+        Of a classification: its error rate, balanced accuracy and AUC on the rows held out
+        (``class_rates.auc``), whatever `measure` is.
     """
 
     measure: str
@@ -101,6 +105,7 @@ class PathAssessment(ArrayValue):
     feature_names_in: tuple[str, ...] | None = None
     forced: tuple[int, ...] = ()
     overlap: float = 0.0
+    class_rates: ClassRates | None = None
 
     def __repr__(self) -> str:
         count = len(self.shares)
@@ -226,8 +231,24 @@ class PathAssessment(ArrayValue):
             f"On samples that took no part in the selection the {measure_in_words(self.measure)} "
             f"is {self._estimate_in_words()} ({self.folds}) with {self._sizes_in_words()}, "
             f"{chosen}; the selection's own estimate is {own:.4g}, and without features it is "
-            f"{self.initial_loss:.4g}. Report the first."
+            f"{self.initial_loss:.4g}. Report the first.{self._rates_in_words()}"
         )
+
+    def _rates_in_words(self) -> str:
+        """Of a classification."""
+        if self.class_rates is None:
+            return ""
+        told = (self.class_rates.sentence(self.measure), self.class_rates.advice(self.measure))
+        return "".join(f" {words}" for words in told if words)
+
+    @property
+    def doubts(self) -> list[str]:
+        """Where no measure says that the features predict anything: why, in words."""
+        if self.class_rates is not None and self.class_rates.predicts:
+            return []
+        gain, error = self.gain
+        words = measure_in_words(self.measure)
+        return cautions.no_better(self.estimate[0], self.initial_loss, gain, error, words)
 
     def _sizes_in_words(self) -> str:
         low, high = int(self.chosen_sizes.min()), int(self.chosen_sizes.max())
@@ -252,8 +273,7 @@ class PathAssessment(ArrayValue):
             self._sizes_in_words(),
             words,
         )
-        gain, error = self.gain
-        found += cautions.no_better(self.estimate[0], self.initial_loss, gain, error, words)
+        found += self.doubts
         is_exhausted = len(self.sizes) >= self.n_available or self.is_size_chosen
         found += cautions.still_falling(test, self.initial_loss, is_exhausted, f"test {words}")
         if len(self.shares) > 1:

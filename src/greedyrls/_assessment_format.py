@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._assessment import PathAssessment
+from ._class_rates import ClassRates, measures_for
 from ._json_values import (
     JsonObject,
     as_entries,
     as_whole,
     or_null,
+    read_classes,
     read_document,
     write_document,
 )
@@ -63,7 +66,48 @@ def assessment_document(assessment: PathAssessment) -> dict[str, Any]:
         "feature_names_in": _names(assessment.feature_names_in),
         "forced": list(assessment.forced),
         "overlap": assessment.overlap,
+        "class_rates": rates_document(assessment.class_rates),
     }
+
+
+def rates_document(rates: ClassRates | None) -> dict[str, Any] | None:
+    """Further measures as plain numbers, strings, lists and objects."""
+    if rates is None:
+        return None
+    return {
+        "classes": list(rates.classes),
+        "losses": dict(zip(rates.measures, or_null(rates.losses.tolist()), strict=True)),
+        "initial_losses": dict(
+            zip(rates.measures, or_null(rates.initial_losses.tolist()), strict=True)
+        ),
+        "predicted": rates.predicted.tolist(),
+        "is_weighted": rates.is_weighted,
+    }
+
+
+def read_rates(
+    document: JsonObject, sizes: NDArray[np.intp], shares: Float, width: int
+) -> ClassRates | None:
+    """Further measures from their document, or None: files of older releases have none."""
+    if document.values.get("class_rates") is None:
+        return None
+    part = document.part("class_rates")
+    classes = read_classes(part)
+    names = measures_for(1 if len(classes) == 2 else len(classes))
+    losses, initial = part.part("losses"), part.part("initial_losses")
+    predicted = part.cells("predicted", (len(classes),))
+    if not abs(predicted.sum() - 1.0) <= 1e-6:
+        raise ValueError(f"predicted has the sum {predicted.sum()}, not 1")
+    return ClassRates(
+        classes=classes,
+        measures=names,
+        losses=np.array([losses.cells(name, (len(shares), width)) for name in names]),
+        initial_losses=np.array([initial.cells(name, (len(shares),)) for name in names]),
+        predicted=predicted,
+        chosen_sizes=sizes,
+        shares=shares,
+        is_weighted=part.flag("is_weighted"),
+    )
 
 
 def read_assessment(document: JsonObject) -> PathAssessment:
@@ -107,6 +151,7 @@ def read_assessment(document: JsonObject) -> PathAssessment:
         feature_names_in=_read_names(document, n),
         forced=tuple(document.wholes("forced", 0, n)),
         overlap=document.positive("overlap"),
+        class_rates=read_rates(document, chosen, shares, width),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -126,17 +127,29 @@ def best_places(
 
 
 def choose_among(
-    candidates: NDArray[np.intp], losses: Float, tolerances: Float, n_runners_up: int
+    candidates: NDArray[np.intp],
+    losses: Float,
+    tolerances: Float,
+    n_runners_up: int,
+    second: Callable[[], Float] | None = None,
 ) -> Choice:
-    """The best of candidates whose losses are all known, without a pivot."""
+    """The best of candidates whose losses are all known, without a pivot.
+
+    Where all of them tie, the smallest of the losses that `second` gives is the best.
+    """
     lost = ~(losses < np.inf)
     losses, tolerances = np.where(lost, np.inf, losses), np.where(lost, 0.0, tolerances)
-    place, *others = best_places(candidates, losses, tolerances, n_runners_up + 1)
+    deciding = losses
+    is_tied = not lost.any() and np.ptp(losses) <= tolerances.min()
+    if second is not None and is_tied:
+        deciding = second()
+        tolerances = TIE * np.abs(deciding)
+    place, *others = best_places(candidates, deciding, tolerances, n_runners_up + 1)
     if losses[place] == np.inf:
         raise NumericalLimit("no candidate has a finite loss")
 
     def ranking(count: int) -> list[int]:
-        return [int(candidates[place]) for place in best_first(losses, count)]
+        return [int(candidates[place]) for place in best_first(deciding, count)]
 
     return Choice(
         int(candidates[place]),

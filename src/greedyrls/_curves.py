@@ -262,11 +262,14 @@ def _predictions_by_size(
         yield rows, number, np.subtract(block.y[:, None, rows], errors, out=errors)
 
 
-def _predictions(block: RowBlock, chosen: Chosen, model: Models) -> Float:
-    """All of them, (t × k × rows)."""
-    values = np.empty((len(block.y), chosen.n_models, len(block.d)))
+def _predictions(
+    block: RowBlock, chosen: Chosen, model: Models, places: NDArray[np.intp] | None = None
+) -> Float:
+    """All of them, (t × k × rows), or those of the models at some places."""
+    count = chosen.n_models if places is None else len(places)
+    values = np.empty((len(block.y), count, len(block.d)))
     for rows, _, predictions in _predictions_by_size(block, chosen, [model]):
-        values[:, :, rows] = predictions
+        values[:, :, rows] = predictions if places is None else predictions[:, places]
     return values
 
 
@@ -320,6 +323,28 @@ class LooCurve:
         result: Float = self.losses(distinct)[places, np.arange(len(penalties))]
         return result
 
+    def reported_losses(
+        self, penalties: Float, weights: Float | None, size: int | None = None
+    ) -> Float:
+        """Of each size with its own penalty, (k), where rows count otherwise than in the fit.
+
+        Rows without a weight (m) have none in the fit either. With `size` of that size alone; the
+        others are not a number.
+        """
+        losses = np.full(len(penalties), np.nan)
+        asked = np.ones(len(penalties), dtype=bool)
+        if size is not None:
+            asked = np.arange(1, len(penalties) + 1) == size
+        own = None if weights is None else weights[weights > 0.0]
+        for penalty in np.unique(penalties[asked]):
+            (places,) = (asked & (penalties == penalty)).nonzero()
+            model = pivots(self._chosen, float(penalty))
+            losses[places] = np.inf
+            if model is not None:
+                Y, predictions, _ = self._as_a_whole(model, places)
+                losses[places] = self._loss.values(Y, predictions, own)
+        return losses
+
     def own_errors(self, penalties: Float) -> Float:
         """Standard errors of `own_losses`, (k); not a number where the loss has none."""
         errors = np.full(len(penalties), np.nan)
@@ -330,10 +355,13 @@ class LooCurve:
                 errors[of_it] = np.sqrt(np.maximum(np.diagonal(covariance)[of_it], 0.0))
         return errors
 
-    def _as_a_whole(self, model: Models) -> tuple[Float, Float, Float | None]:
+    def _as_a_whole(
+        self, model: Models, places: NDArray[np.intp] | None = None
+    ) -> tuple[Float, Float, Float | None]:
         """Targets, predictions (t × k × rows) and weights of the rows that have one."""
         problem, weights = self._problem, self._problem.weights
-        answers = self._samples.each(partial(_predictions, chosen=self._chosen, model=model))
+        question = partial(_predictions, chosen=self._chosen, model=model, places=places)
+        answers = self._samples.each(question)
         values = answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
         if weights is None:
             return problem.Y, values, None

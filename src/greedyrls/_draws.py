@@ -146,3 +146,9 @@ def check_groups_move(counted: NDArray[np.bool_], groups: NDArray[Any] | None) -
             "groups are permuted as wholes, with others of the same size, but no two have the same "
             "number of samples. Leave groups out if samples are independent."
         )
+
+
+def check_count(name: str, value: Any, least: int) -> None:
+    """A whole number of at least so many."""
+    if not is_whole(value) or value < least:
+        raise ValueError(f"{name} must be a whole number, {least} or more; got {value!r}.")

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._class_weight import ClassWeights
 from ._cluster import ClusterMatrix, is_dask
 from ._dask import linear, on_cluster
 from ._device import DeviceMatrix, as_device_matrix
@@ -109,6 +110,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
         labels: NDArray[Any] | None = None,
+        class_weights: ClassWeights | None = None,
     ) -> None:
         """Search, and take the model of the size asked for.
 
@@ -116,12 +118,12 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         device was asked for.
         """
         try:
-            self.path_ = self._search(X, Y, sample_weight, groups, labels)
+            self.path_ = self._search(X, Y, sample_weight, groups, labels, class_weights)
         except NotOnDevice:
             if not self._may_be_numpy(X):
                 raise
             here = [numpy_of(values) for values in (X, Y, sample_weight, groups)]
-            self.path_ = self._search(here[0], here[1], here[2], here[3], labels)
+            self.path_ = self._search(here[0], here[1], here[2], here[3], labels, class_weights)
         if self.path_.interrupted:
             warnings.warn(
                 f"The search was interrupted; the model has {self.path_.chosen_size} of the "
@@ -139,6 +141,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         sample_weight: Any,
         groups: Any,
         labels: NDArray[Any] | None,
+        class_weights: ClassWeights | None,
     ) -> SelectionPath:
         """The path."""
         names = getattr(self, "feature_names_in_", None)
@@ -156,6 +159,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             feature_groups=self.feature_groups,
             feature_costs=self.feature_costs,
             budget=self.budget,
+            class_weights=class_weights,
         )
         loss, rival = open_loss(self.loss, labels)
         is_elsewhere = isinstance(problem.X, DeviceMatrix) and not self._may_be_numpy(X)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+import os
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,15 +11,20 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
+from ._class_weight import ClassWeight, make_class_weights
 from ._cluster import is_dask
 from ._dask import check_classes_on_cluster, gather_rows, labels_of
 from ._estimator_base import SPARSE, GreedyRLSBase
-from ._feature_names import with_names
+from ._feature_names import FeatureList, with_names
 from ._files import DataFile
+from ._grouping import FeatureCosts, FeatureGroups
 from ._kernels import Float
 from ._labels import check_weighted_classes, code_classes
 from ._namespace import is_foreign, numpy_of, place_of, send, take
+from ._size import SizeRule
 from ._sparse_files import SparseFile
+from ._steps import DirectionName
+from ._surface import AlphaRule
 
 
 class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
@@ -235,6 +241,11 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         device).
     fit_intercept : bool, default=True
         Whether there is an unpenalised intercept.
+    class_weight : None, "balanced" or dict, default=None
+        What samples of a class count, in the fit and in the losses that choose features, penalty
+        and size: a dict of weights by label (others count 1), or "balanced": all classes count the
+        same. Multiplies `sample_weight`; `score` goes without. In outer folds balanced weights are
+        those of the training rows. Not for Dask collections.
     forced_features, excluded_features : list of int or str, or mask, optional
         Features added before the search, and features never chosen.
     direction : {"forward", "backward", "floating", "foba", "swap"}, default="forward"
@@ -311,6 +322,61 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
 
     classes_: NDArray[Any]
 
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] | None = "auto",
+        *,
+        alpha: float | ArrayLike | Literal["auto"] = "auto",
+        cv: Any = "loo",
+        loss: Any = "auto",
+        fit_intercept: bool = True,
+        class_weight: ClassWeight | None = None,
+        forced_features: FeatureList | None = None,
+        excluded_features: FeatureList | None = None,
+        direction: DirectionName = "forward",
+        backward_ratio: float | None = None,
+        feature_groups: FeatureGroups | None = None,
+        feature_costs: FeatureCosts | None = None,
+        budget: float | None = None,
+        alpha_rule: AlphaRule = "nested",
+        alpha_cv: Any = None,
+        refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
+        size_rule: SizeRule = "min",
+        max_features: int | None = None,
+        patience: int | None = None,
+        tol: float | None = None,
+        n_runners_up: int = 0,
+        device: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_features_to_select,
+            alpha=alpha,
+            cv=cv,
+            loss=loss,
+            fit_intercept=fit_intercept,
+            forced_features=forced_features,
+            excluded_features=excluded_features,
+            direction=direction,
+            backward_ratio=backward_ratio,
+            feature_groups=feature_groups,
+            feature_costs=feature_costs,
+            budget=budget,
+            alpha_rule=alpha_rule,
+            alpha_cv=alpha_cv,
+            refit_alpha=refit_alpha,
+            size_rule=size_rule,
+            max_features=max_features,
+            patience=patience,
+            tol=tol,
+            n_runners_up=n_runners_up,
+            device=device,
+            checkpoint=checkpoint,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
     def fit(
         self,
         X: Any,
@@ -335,6 +401,11 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         self
         """
         if is_dask(X):
+            if self.class_weight is not None:
+                raise ValueError(
+                    f"class_weight={self.class_weight!r} is not supported with Dask collections; "
+                    "pass the weight of each sample as sample_weight."
+                )
             self._take_shape(X)
             rows = gather_rows(X, y, sample_weight, is_classification=True)
             check_classes_on_cluster(rows)
@@ -352,8 +423,9 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
             X, y = validate_data(self, X, y, accept_sparse=SPARSE, ensure_all_finite=False)
         coded = code_classes(y)
         check_weighted_classes(y, sample_weight)
-        self._select(X, coded.values, sample_weight, groups, labels=y)
         assert coded.classes is not None
+        weights = make_class_weights(self.class_weight, y, coded.classes)
+        self._select(X, coded.values, sample_weight, groups, labels=y, class_weights=weights)
         self.classes_ = coded.classes
         return self
 

@@ -52,6 +52,8 @@ def identity_of(problem: Problem, plan: Plan, request: Request) -> Identity:
     if problem.groups is not None:
         wide = [list(group) for group in problem.groups if len(group) > 1]
         parameters |= {"feature_groups": wide}
+    if problem.class_weights is not None:
+        parameters |= {"class_weight": problem.class_weights.rule}
     if problem.costs is not None:
         parameters |= {"feature_costs": problem.costs.tolist(), "budget": problem.budget}
 

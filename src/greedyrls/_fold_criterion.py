@@ -8,6 +8,7 @@ tile of rows at a time.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from ._fold_blocks import FoldBlock
 from ._fold_state import FoldState
 from ._held_out import HeldOutRows
 from ._kernels import Float
+from ._losses import breaks_ties, make_loss, stratum_factors
 
 # Rounding of the losses in feature space relative to those of the empty model. Where the loss has
 # become so small that this is more than a tie, the rows decide.
@@ -42,7 +44,10 @@ class FoldLoss:
         else:
             losses = row_losses(state, candidates)
             tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
-        return choose_among(candidates, losses, tolerances, n_runners_up)
+        second = None
+        if breaks_ties(state.criterion_loss):
+            second = partial(_squared_row_losses, state, candidates)
+        return choose_among(candidates, losses, tolerances, n_runners_up, second)
 
     def least(self, state: FoldState) -> float:
         """Nothing is known of the losses before they are computed."""
@@ -91,6 +96,18 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     for place, split in enumerate(block.splits):
         total += state.shares[place] * _as_a_whole(state, block, split, some, place)
     return total
+
+
+def _squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
+    """Squared losses of some candidates, (c), for ties of the loss that the search goes by."""
+    state.settle()
+    state.rows.passes += 1
+    squared, some = make_loss("squared"), state.space.candidates(candidates)
+    factors = stratum_factors(state.rows.total(ask("stratum_weights", squared)).values)
+    values: Float = (
+        state.shares @ state.rows.total(ask("candidate_losses", squared, factors, some)).values
+    )
+    return values
 
 
 def _as_a_whole(

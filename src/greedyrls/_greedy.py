@@ -102,7 +102,8 @@ def greedy_path(
         border is wrong), "balanced_zero_one" (mean over classes of that), "auc" (1 − area under
         the ROC curve of the held-out predictions), or a function ``(y_true, y_pred) -> float``,
         lower is better, that gets all leave-one-out predictions, or those of each fold; it is not
-        told the weights.
+        told the weights. Ties go to the lowest column, but to the smallest squared loss where all
+        candidates tie by "balanced_zero_one".
     fit_intercept : bool, default=True
         Whether the model has an unpenalised intercept. It is refitted for each left-out sample or
         fold. False is the setting of the paper.

@@ -222,3 +222,16 @@ def as_cells(value: Any, name: str, shape: tuple[int, ...]) -> Any:
     if shape:
         return [as_cells(one, name, shape[1:]) for one in as_entries(value, name, shape[0])]
     return math.nan if value is None else as_number(value, name)
+
+
+def read_classes(document: JsonObject) -> tuple[str | int | float | bool, ...]:
+    """Labels of a classification, all of one kind."""
+    classes = tuple(document.entries("classes"))
+    if len(classes) < 2 or len({type(label) for label in classes}) > 1:
+        raise ValueError("classes must be two labels or more, of one kind")
+    for label in classes:
+        if not isinstance(label, str | bool):
+            as_number(label, "classes")
+    if len(set(classes)) < len(classes):
+        raise ValueError("a class is there more than once")
+    return classes

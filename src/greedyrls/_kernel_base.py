@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._class_weight import ClassWeights
 from ._feature_names import feature_names_of, with_names
 from ._file_memory import check_limit
 from ._kernel_functions import USE_ANOTHER, Kernel, check_gamma, make_kernel
@@ -107,6 +108,7 @@ class GreedyKernelBase(BaseEstimator):
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
         labels: NDArray[Any] | None = None,
+        class_weights: ClassWeights | None = None,
     ) -> None:
         """Search, and take the model of the size asked for."""
         candidates = self._candidates(X, sample_weight)
@@ -125,7 +127,7 @@ class GreedyKernelBase(BaseEstimator):
                 check_limit(self.memory_limit),
                 candidates.rows,
             )
-            path = self._search(matrix, Y, sample_weight, groups, labels, shuffle)
+            path = self._search(matrix, Y, sample_weight, groups, labels, shuffle, class_weights)
             self.n_kernel_evaluations_ += matrix.evaluations
             losses.append(_loss_of(path))
             if best is None or losses[-1] < best[0]:
@@ -155,6 +157,7 @@ class GreedyKernelBase(BaseEstimator):
         groups: Any,
         labels: NDArray[Any] | None,
         shuffle: Shuffle,
+        class_weights: ClassWeights | None,
     ) -> SelectionPath:
         """The path with one kernel."""
         if self.alpha_rule == "all_features":
@@ -168,7 +171,11 @@ class GreedyKernelBase(BaseEstimator):
                 "refit_alpha='cv' is not there for kernel centres; use 'loo', 'same' or a number."
             )
         problem = make_problem(
-            matrix, Y, fit_intercept=self.fit_intercept, sample_weight=sample_weight
+            matrix,
+            Y,
+            fit_intercept=self.fit_intercept,
+            sample_weight=sample_weight,
+            class_weights=class_weights,
         )
         plan = make_plan(
             problem,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
+from ._class_weight import ClassWeight, make_class_weights
 from ._kernel_base import GreedyKernelBase
 from ._kernels import Float
 from ._labels import check_weighted_classes, code_classes
+from ._size import SizeRule
+from ._surface import AlphaRule
 
 
 class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
@@ -181,6 +184,11 @@ class GreedyKernelRLSClassifier(ClassifierMixin, GreedyKernelBase):
     ----------
     n_centers, kernel, gamma, degree, coef0, alpha, fit_intercept, centers, max_candidates
         As in `GreedyKernelRLS`.
+    class_weight : None, "balanced" or dict, default=None
+        What samples of a class count, in the fit and in the losses that choose centres, penalty
+        and size: a dict of weights by label (others count 1), or "balanced": all classes count the
+        same. Multiplies `sample_weight`; `score` goes without. In outer folds balanced weights are
+        those of the training rows.
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
         What the search goes by; a number is stratified K-fold.
     loss : str or callable, default="squared"
@@ -213,6 +221,59 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
 
     classes_: NDArray[Any]
 
+    def __init__(
+        self,
+        n_centers: int | float | Literal["auto"] = "auto",
+        *,
+        kernel: Any = "rbf",
+        gamma: float | ArrayLike | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        alpha: float | ArrayLike | Literal["auto"] = "auto",
+        fit_intercept: bool = True,
+        class_weight: ClassWeight | None = None,
+        centers: Any = None,
+        max_candidates: int | None = None,
+        random_state: Any = None,
+        cv: Any = "loo",
+        loss: Any = "squared",
+        alpha_rule: AlphaRule = "nested",
+        alpha_cv: Any = None,
+        refit_alpha: float | Literal["same", "loo"] | None = None,
+        size_rule: SizeRule = "min",
+        max_centers: int | None = None,
+        patience: int | None = None,
+        tol: float | None = None,
+        n_runners_up: int = 0,
+        memory_limit: int | str | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_centers,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            centers=centers,
+            max_candidates=max_candidates,
+            random_state=random_state,
+            cv=cv,
+            loss=loss,
+            alpha_rule=alpha_rule,
+            alpha_cv=alpha_cv,
+            refit_alpha=refit_alpha,
+            size_rule=size_rule,
+            max_centers=max_centers,
+            patience=patience,
+            tol=tol,
+            n_runners_up=n_runners_up,
+            memory_limit=memory_limit,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
     def fit(
         self,
         X: Any,
@@ -238,8 +299,9 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
         X, y = self._check_points(X, y=y)
         coded = code_classes(y)
         check_weighted_classes(y, sample_weight)
-        self._select(X, coded.values, sample_weight, groups, labels=y)
         assert coded.classes is not None
+        weights = make_class_weights(self.class_weight, y, coded.classes)
+        self._select(X, coded.values, sample_weight, groups, labels=y, class_weights=weights)
         self.classes_ = coded.classes
         return self
 

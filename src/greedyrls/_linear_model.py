@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ._json_values import JsonObject, as_number, read_document, write_document
+from ._json_values import JsonObject, read_classes, read_document, write_document
 from ._kernels import Float
 from ._path import SelectionPath
 from ._table import Column, InputError, Numbers, Table, Texts, Unusable, make_texts
@@ -453,16 +453,3 @@ def _read_term(term: JsonObject, columns: dict[str, InputColumn], outputs: int) 
     if (level is None) != (columns[name].levels is None):
         raise ValueError(f"the level of a term of column {name[:40]!r} does not fit the column")
     return Term(name, level, tuple(term.array("coefficients", outputs).tolist()))
-
-
-def read_classes(document: JsonObject) -> tuple[Label, ...]:
-    """Labels of a classification, all of one kind."""
-    classes = tuple(document.entries("classes"))
-    if len(classes) < 2 or len({type(label) for label in classes}) > 1:
-        raise ValueError("classes must be two labels or more, of one kind")
-    for label in classes:
-        if not isinstance(label, str | bool):
-            as_number(label, "classes")
-    if len(set(classes)) < len(classes):
-        raise ValueError("a class is there more than once")
-    return classes

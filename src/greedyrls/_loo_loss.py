@@ -24,7 +24,7 @@ from ._flight import Taken
 from ._gram import Ranking
 from ._kernels import Float
 from ._loo_data import LooData
-from ._losses import Loss
+from ._losses import Loss, breaks_ties, make_loss
 from ._set_moves import Held
 from ._state import SelectionState, pivot_of
 
@@ -147,6 +147,21 @@ class LossState(SelectionState):
             )
         return values if self.factors is not None else values / self.problem.n_samples
 
+    def squared_losses(self, candidates: NDArray[np.intp]) -> Float:
+        """Squared losses of some candidates, (c), for ties of the loss that the search goes by."""
+        squared, features = make_loss("squared"), self.features
+        self.samples.passes += 1
+        values, _ = self.samples.candidate_losses(
+            squared,
+            self.samples.loss_factors(squared),
+            features.coefficients(np.arange(self.problem.n_features)).beta,
+            features.delta,
+            features.tau / features.delta,
+            None,
+            [],
+        )
+        return values[candidates]
+
     def _worth_keeping(self) -> bool:
         """Whether looking at all rows with kept z is cheaper than at some without."""
         if self.samples.keeps_leftovers:
@@ -240,7 +255,10 @@ class LeaveOneOutLoss:
         candidates: NDArray[np.intp] = state.candidates
         losses = state.losses()[candidates]
         tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
-        choice = choose_among(candidates, losses, tolerances, n_runners_up)
+        second = None
+        if breaks_ties(state.criterion_loss):
+            second = partial(state.squared_losses, candidates)
+        choice = choose_among(candidates, losses, tolerances, n_runners_up, second)
         return choice._replace(pivot=state.measure(choice.feature))
 
     def least(self, state: LossState) -> float:

@@ -92,6 +92,15 @@ def make_loss(loss: Any) -> Loss:
     )
 
 
+def breaks_ties(loss: Loss) -> bool:
+    """Whether squared loss decides where no candidate changes the loss at all.
+
+    As long as a rare class is never predicted, its balanced error rate is the same for every
+    candidate. Ties of "zero_one" go to the first column, as in the paper.
+    """
+    return loss.name == "balanced_zero_one"
+
+
 def is_same_loss(one: Loss, other: Loss) -> bool:
     """Whether two losses are one; functions are told apart by themselves, not by their names."""
     if isinstance(one, _FunctionLoss) and isinstance(other, _FunctionLoss):

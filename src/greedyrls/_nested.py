@@ -33,6 +33,7 @@ from ._path import SelectionPath
 from ._plan import Data, Plan, check_loss, positive_rows, rows_for_refit
 from ._problem import Problem
 from ._progress import progress_bar
+from ._row_order import Split
 from ._run import Limits, search_paths
 from ._shared_gram import share_columns
 from ._size import SizeRule, fold_covariance
@@ -173,9 +174,7 @@ def _outer_surface(
     if isinstance(outer, ClusterFolds):
         shares = outer.weights / outer.weights.sum()
     else:
-        weights = problem.host_weights
-        weights = np.ones(problem.n_samples) if weights is None else weights
-        shares = np.array([weights[split.test].sum() for split in outer.splits])
+        shares = np.array([_tested_weights(problem, split).sum() for split in outer.splits])
         shares /= shares.sum()
     losses = np.einsum("f,fak->ak", shares, fold_losses)
     errors = np.full_like(losses, np.nan)
@@ -292,12 +291,24 @@ class _OuterFold:
         X, indices = problem.here, np.array(chosen.indices)
         rows = numbers_on(place_of(X), test)
         weights = None if problem.weights is None else take_rows(problem.weights, rows)
+        if problem.class_weights is not None:
+            tested = _tested_weights(problem, outer.splits[self._place])
+            weights = to_device(place_of(X), tested[tested > 0.0])[0]
         if isinstance(X, DeviceMatrix):
             columns = take(X.columns(indices), rows).T
         else:
             columns = part(X, test, indices)
         Y = take_rows(problem.Y, rows)
         return held_out_losses(chosen, penalties, columns, Y, weights, loss)
+
+
+def _tested_weights(problem: Problem, split: Split) -> Float:
+    """What each held-out row of a split counts; weights of classes are of its training rows."""
+    classes = problem.class_weights
+    if classes is not None:
+        return classes.weights(classes.factors(split.train))[split.test]
+    weights = problem.host_weights
+    return np.ones(len(split.test)) if weights is None else weights[split.test]
 
 
 def training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> Problem:
@@ -310,9 +321,18 @@ def training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> 
         part = replace(X, pieces=tuple(pieces), is_weighted=True, n_weighted=count)
         return replace(problem, X=part, weights=part.stand_ins()[1])
     split = outer.splits[place]
-    weights, given = np.zeros(problem.n_samples), problem.host_weights
-    weights[split.train] = 1.0 if given is None else given[split.train]
-    training = replace(problem, weights=to_device(place_of(problem.here), weights)[0])
+    class_weights = problem.class_weights
+    if class_weights is None:
+        weights, given = np.zeros(problem.n_samples), problem.host_weights
+        weights[split.train] = 1.0 if given is None else given[split.train]
+    else:
+        class_weights = class_weights.within(split.train)
+        weights = class_weights.weights()
+    training = replace(
+        problem,
+        weights=to_device(place_of(problem.here), weights)[0],
+        class_weights=class_weights,
+    )
     if isinstance(problem.X, KernelMatrix):
         # No centre is where the model is tested.
         held_out = problem.X.centers_at(weights == 0.0)

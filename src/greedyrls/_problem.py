@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
+from ._class_weight import ClassWeights
 from ._cluster import ClusterMatrix, is_dask
 from ._crew import ask
 from ._device import DeviceMatrix, as_device_matrix
@@ -35,7 +36,7 @@ class Problem:
 
     X: Matrix | ClusterMatrix  # (m × n) in its own type and memory order
     Y: Float  # (m × t), always two-dimensional; rows on a cluster are not here (`Elsewhere`)
-    weights: Float | None  # (m)
+    weights: Float | None  # (m), those of classes included
     fit_intercept: bool
     forced: tuple[int, ...]
     excluded: tuple[int, ...]
@@ -45,6 +46,7 @@ class Problem:
     group_names: tuple[str, ...] | None = None
     costs: Float | None = None  # (n) of the features; those of a group are added up
     budget: float | None = None  # for the costs of all chosen ones
+    class_weights: ClassWeights | None = None  # of a classification; always on the host
 
     @property
     def n_samples(self) -> int:
@@ -156,6 +158,7 @@ def make_problem(
     feature_groups: Any = None,
     feature_costs: Any = None,
     budget: Any = None,
+    class_weights: ClassWeights | None = None,
 ) -> Problem:
     """Check everything that can be checked without a pass over X.
 
@@ -170,6 +173,10 @@ def make_problem(
         X = _on_device(X, names, memory_limit, device)
     Y: Float
     weights: Float | None
+    if class_weights is not None:
+        given = check_weights(numpy_of(sample_weight), len(class_weights.class_of))
+        class_weights = replace(class_weights, given=given)
+        sample_weight = class_weights.weights()
     if isinstance(X, ClusterMatrix):
         X.check_options(memory_limit, device)
         Y, weights = X.stand_ins()
@@ -216,6 +223,7 @@ def make_problem(
         names,
         single_target,
         *grouping,
+        class_weights=class_weights,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._class_weight import ClassWeights, make_class_weights
 from ._feature_names import FeatureList
 from ._folds import Folds, one_per_row
 from ._grouping import FeatureCosts, FeatureGroups
@@ -50,13 +51,18 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """A selection with all its choices, and the data it is repeated on."""
+    """A selection with all its choices, and the data it is repeated on.
+
+    The problem has no weights of classes: they are those of the rows of each selection, and what
+    is reported goes without.
+    """
 
     problem: Problem
     labels: NDArray[Any] | None
     groups: NDArray[Any] | None
     options: Options
     measure: Loss
+    class_weights: ClassWeights | None = None
 
     @property
     def is_size_chosen(self) -> bool:
@@ -74,7 +80,7 @@ class Procedure:
     def shared(self) -> LooData | None:
         """Data of all rows, whose Gram columns trials on some of them can use; or none."""
         plan, _ = self._plan_and_request(np.arange(self.problem.n_samples), None, least=0)
-        if not _shares_columns(plan):
+        if not self._shares_columns(plan):
             return None
         return LooData(self.problem, is_shared=True)
 
@@ -86,7 +92,7 @@ class Procedure:
         least: int = 0,
     ) -> Trial:
         """The selection on some rows, counted `counts` times; no early stop before `least`."""
-        weights = self._weights(rows, counts)
+        weights = self._sample_weights(rows, counts)
         if (len(rows) if weights is None else np.count_nonzero(weights)) < 2:
             raise ValueError(
                 "there are fewer than 2 training samples of positive weight to select from; use "
@@ -95,7 +101,7 @@ class Procedure:
         plan, request = self._plan_and_request(rows, counts, least)
         problem = self.problem
         data = None
-        if whole is not None and counts is None and _shares_columns(plan):
+        if whole is not None and counts is None and self._shares_columns(plan):
             # The other rows lose their weight, so that Gram columns of all rows serve.
             if weights is not None or len(rows) < problem.n_samples:
                 full = np.zeros(problem.n_samples)
@@ -138,17 +144,31 @@ class Procedure:
                 weights=None if weights is None else weights[order],
             ),
             labels=None if self.labels is None else self.labels[order],
+            class_weights=None if self.class_weights is None else self.class_weights.take(order),
         )
 
-    def _weights(self, rows: Rows, counts: Float | None) -> Float | None:
+    def _shares_columns(self, plan: Plan) -> bool:
+        """Whether Gram columns of all rows serve trials, in which rows must count the same."""
+        return plan.folds is None and plan.loss.name == "squared" and self.class_weights is None
+
+    def _sample_weights(self, rows: Rows, counts: Float | None) -> Float | None:
         given = self.problem.weights
         if given is None:
             return counts
         return given[rows] if counts is None else given[rows] * counts
 
     def _part(self, rows: Rows, counts: Float | None, X: Matrix) -> Problem:
-        weights = self._weights(rows, counts)
-        return replace(self.problem, X=X, Y=self.problem.Y[rows], weights=weights)
+        weights, class_weights = self._sample_weights(rows, counts), self.class_weights
+        if class_weights is not None:
+            class_weights = replace(class_weights.take(rows), given=weights)
+            weights = class_weights.weights()
+        return replace(
+            self.problem,
+            X=X,
+            Y=self.problem.Y[rows],
+            weights=weights,
+            class_weights=class_weights,
+        )
 
     def _plan_and_request(
         self, rows: Rows, counts: Float | None, least: int
@@ -206,6 +226,7 @@ def make_procedure(
     feature_groups: FeatureGroups | None = None,
     feature_costs: FeatureCosts | None = None,
     budget: float | None = None,
+    class_weight: Any = None,
 ) -> Procedure:
     """Check everything that can be checked before a search."""
     _check_inner_folds(options.inner_cv, "inner_cv", "'loo'")
@@ -233,7 +254,15 @@ def make_procedure(
         told = make_loss("zero_one")
     else:
         told = criterion
-    return Procedure(problem, targets.labels, group_of, options, told)
+    class_weights = None
+    if class_weight is not None:
+        if targets.labels is None or targets.classes is None:
+            raise ValueError(
+                f"class_weight={class_weight!r} is for a classification, and y is taken as "
+                "numbers; pass task='classification' if they are classes, else leave it out."
+            )
+        class_weights = make_class_weights(class_weight, targets.labels, targets.classes)
+    return Procedure(problem, targets.labels, group_of, options, told, class_weights)
 
 
 def make_outer_folds(procedure: Procedure, cv: Any) -> Folds:
@@ -261,15 +290,19 @@ def check_measure(procedure: Procedure, tests: list[Rows]) -> None:
         raise ValueError(re.sub(r"\bloss\b", "measure", str(error))) from error
 
 
+def shares_of(problem: Problem, tests: list[Rows]) -> Float:
+    """What each of some sets of test rows counts in means."""
+    weights = np.ones(problem.n_samples) if problem.weights is None else problem.weights
+    counted = np.array([float(weights[test].sum()) for test in tests])
+    shares: Float = counted / counted.sum()
+    return shares
+
+
 def _make_measure(measure: Any) -> Loss:
     try:
         return make_loss(measure)
     except (TypeError, ValueError) as error:
         raise type(error)(re.sub(r"\bloss\b", "measure", str(error))) from error
-
-
-def _shares_columns(plan: Plan) -> bool:
-    return plan.folds is None and plan.loss.name == "squared"
 
 
 def _check_inner_folds(cv: Any, name: str, otherwise: str) -> None:

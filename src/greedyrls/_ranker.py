@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from ._alphas import check_alphas
+from ._class_weight import ClassWeights
 from ._cluster import is_dask
 from ._estimator_base import SPARSE, GreedyRLSBase, number_of_features
 from ._feature_names import FeatureList, with_names
@@ -217,6 +218,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         sample_weight: Any,
         groups: Any,
         labels: NDArray[Any] | None,
+        class_weights: ClassWeights | None,
     ) -> SelectionPath:
         """The path, and what is measured along it."""
         weights = check_weights(numpy_of(sample_weight), len(Y))

@@ -14,14 +14,17 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from ._blas import limits_threads
+from ._class_rates import ClassRates, FoldRates, measures_for, places_of, rates_of_folds
 from ._kernels import Float
 from ._loo_data import LooData
-from ._problem import is_whole
+from ._losses import make_loss
+from ._plan import positive_rows
+from ._problem import Problem, is_whole
 from ._procedure import Procedure
 from ._progress import progress_bar
 from ._random_sets import random_orders, random_sets
 from ._row_order import Split
-from ._trial import Rows
+from ._trial import Rows, Trial
 
 Answer = TypeVar("Answer")
 
@@ -39,6 +42,7 @@ class FoldResult(NamedTuple):
     selection_losses: Float  # (k)
     random_losses: Float  # (R × k)
     initial_loss: float
+    rates: FoldRates | None = None  # of a classification
 
 
 class NullResult(NamedTuple):
@@ -76,7 +80,37 @@ def fold_result(
         trial.selection_losses(measure),
         np.array(drawn).reshape(repeats, len(path)),
         trial.initial_loss_on(problem, split.test, measure),
+        None if procedure.labels is None else _fold_rates(trial, problem, split.test),
     )
+
+
+def _fold_rates(trial: Trial, problem: Problem, rows: Rows) -> FoldRates:
+    """What is known of a classification beside its measure."""
+    rows = positive_rows(problem.weights, rows)
+    own, initial = [], []
+    for name in measures_for(problem.n_targets):
+        # One class has no order; the fold is left out of the mean.
+        is_defined = name != "auc" or len(np.unique(problem.Y[rows])) == 2
+        if is_defined:
+            own.append(trial.losses_on(problem, rows, make_loss(name)))
+            initial.append(trial.initial_loss_on(problem, rows, make_loss(name)))
+        else:
+            own.append(np.full(len(trial.path), np.nan))
+            initial.append(np.nan)
+    weights = None if problem.weights is None else problem.weights[rows]
+    places = places_of(trial.predictions_on(problem, rows))
+    counts = np.bincount(places, weights, max(2, problem.n_targets)).astype(np.float64)
+    return FoldRates(np.array(own), np.array(initial), counts)
+
+
+def class_rates_of(
+    procedure: Procedure, folds: Sequence[FoldResult], shares: Float
+) -> ClassRates | None:
+    """What outer folds say of a classification beside its measure."""
+    sizes = np.array([fold.chosen_size for fold in folds])
+    rates = [fold.rates for fold in folds]
+    is_weighted = procedure.class_weights is not None
+    return rates_of_folds(procedure.labels, rates, sizes, shares, is_weighted)
 
 
 def resampled_order(

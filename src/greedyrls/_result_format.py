@@ -6,18 +6,31 @@ import math
 from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
+
 from ._assessment import Curve
 from ._assessment_format import (
     assessment_document,
     null_document,
+    rates_document,
     read_assessment,
     read_losses,
     read_null,
+    read_rates,
     read_stability,
     stability_document,
 )
-from ._json_values import JsonObject, as_entries, as_whole, or_null, read_document, write_document
-from ._linear_model import InputColumn, column_document, read_classes, read_column
+from ._class_rates import ClassRates
+from ._json_values import (
+    JsonObject,
+    as_entries,
+    as_whole,
+    or_null,
+    read_classes,
+    read_document,
+    write_document,
+)
+from ._linear_model import InputColumn, column_document, read_column
 from ._path import SelectionPath
 from ._path_format import decode_part, path_document
 from ._selection_result import ColumnSummary, DataSummary, Feature, Origin, SelectionResult
@@ -49,6 +62,7 @@ def encode(result: SelectionResult, indent: int | None = None) -> str:
         "stability": None,
         "null": None,
         "model_curve": _curve_document(result.model_curve),
+        "class_rates": rates_document(result.own_rates),
         "missing": result.missing,
     }
     # The path has the names of all features; once is enough.
@@ -108,6 +122,7 @@ def _read(document: JsonObject) -> SelectionResult:
         stability=None if stability is None else replace(stability, feature_names_in=names),
         null=_optional(document, "null", read_null),
         model_curve=_curve(document, path),
+        own_rates=_rates(document, path),
         missing=document.text("missing") if document.has("missing") else None,
     )
 
@@ -124,6 +139,11 @@ def _curve(document: JsonObject, path: SelectionPath) -> Curve | None:
     curve, k = document.part("model_curve"), len(path)
     losses = read_losses(curve, "losses", k, path.settings.loss)
     return Curve(losses, curve.cells("standard_errors", (k,)))
+
+
+def _rates(document: JsonObject, path: SelectionPath) -> ClassRates | None:
+    sizes = np.array([path.chosen_size], dtype=np.intp)
+    return read_rates(document, sizes, np.ones(1), len(path))
 
 
 def _check_columns(features: tuple[Feature, ...], inputs: tuple[InputColumn, ...]) -> None:

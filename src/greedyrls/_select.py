@@ -181,6 +181,8 @@ def _nested(
     counters = first.counters + second.counters
     count = data.problem.n_weighted
     is_better, told = _compare(first, second, request.rival.name, count)
+    if data.problem.class_weights is not None:
+        told = told.replace("the error rate", "the error rate (classes weighted)")
     if is_better:
         return other_plan, second.surface, counters, told
     return plan, first.surface, counters, told

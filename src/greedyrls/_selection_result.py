@@ -10,6 +10,7 @@ import numpy as np
 
 from ._assessment import Curve, PathAssessment, measure_in_words
 from ._cautions import in_short, no_better, noise
+from ._class_rates import BALANCED, BY_AUC, ClassRates
 from ._kernels import Float
 from ._linear_model import InputColumn, Label, LinearModel, Term
 from ._null import PermutationNull
@@ -109,6 +110,9 @@ class SelectionResult:
     model_curve : Curve or None
         Leave-one-out losses of the models on the path and their standard errors, where the models
         have penalties of their own and the search went by leave-one-out.
+    own_rates : ClassRates or None
+        Error rate, balanced accuracy and AUC of the chosen model of a classification, each row left
+        out in turn; too good, since all rows took part in the selection.
     missing : str or None
         What an interrupt cut short, in a sentence.
     """
@@ -126,6 +130,7 @@ class SelectionResult:
     null: PermutationNull | None = None
     model_curve: Curve | None = None
     missing: str | None = None
+    own_rates: ClassRates | None = None
 
     def __repr__(self) -> str:
         return f"<SelectionResult of {self.target!r} from {self.data.file}: {self.path!r}>"
@@ -241,15 +246,46 @@ class SelectionResult:
         )
         if self._is_doubtful():
             chosen = f"Nothing clearly predicts {self.target}. {chosen}"
-        return f"{chosen} {self._how_good()}{self._in_units()}"
+        (told,) = without_functions([f"{self._how_good()}{self._in_units()}{self._rates()}"])
+        return f"{chosen} {told}"
+
+    @property
+    def class_rates(self) -> ClassRates | None:
+        """Those of the assessment, else of the chosen model itself."""
+        return self.own_rates if self.assessment is None else self.assessment.class_rates
+
+    def _rates(self) -> str:
+        """Further measures without an assessment, whose sentence has its own."""
+        rates = self.own_rates
+        if rates is None or self.assessment is not None:
+            return ""
+        told = [rates.sentence("").replace("measures", "measures, each row left out in turn", 1)]
+        told += [rates.advice(self.measure)] if rates.only_class is not None else []
+        if self._is_blind():
+            told.append(
+                f"By the {measure_in_words(self.measure)} alone nothing can be said of whether "
+                f"anything predicts {self.target}: run with --assess, which looks at AUC, too."
+            )
+        return "".join(f" {words}" for words in told if words)
+
+    def _is_blind(self) -> bool:
+        """Whether an error rate says nothing of features that may well predict something.
+
+        AUC of the selection's own models is too good to say that they do.
+        """
+        rates = self.own_rates
+        is_rate = self.path.settings.loss in ("zero_one", "balanced_zero_one")
+        return is_rate and rates is not None and rates.predicts and bool(self._by_penalty_folds())
 
     def _is_doubtful(self) -> list[str]:
         """Where the model is not clearly better than none on held-out rows: why, in words."""
-        words = measure_in_words(self.measure)
         if self.assessment is not None:
-            gain, error = self.assessment.gain
-            estimate, initial = self.assessment.estimate[0], self.assessment.initial_loss
-            return no_better(estimate, initial, gain, error, words)
+            return self.assessment.doubts
+        return [] if self._is_blind() else self._by_penalty_folds()
+
+    def _by_penalty_folds(self) -> list[str]:
+        """The same by the folds that chose the penalty."""
+        words = measure_in_words(self.measure)
         found = self.honest(self.size)
         if found is None:
             return []
@@ -380,9 +416,20 @@ class SelectionResult:
         return decode(text)
 
 
+# What advice in Python is on the command line.
+_OPTIONS = {
+    "(assess.cross_validate_path)": "(--assess)",
+    BALANCED: "--class-weight balanced",
+    BY_AUC: "--loss auc",
+}
+
+
 def without_functions(warnings: Iterable[str]) -> list[str]:
     """Warnings for those who come by a file and do not call functions."""
-    return [one.replace("(assess.cross_validate_path)", "(--assess)") for one in warnings]
+    found = list(warnings)
+    for python, option in _OPTIONS.items():
+        found = [one.replace(python, option) for one in found]
+    return found
 
 
 def or_none(value: float) -> float | None:

@@ -71,11 +71,21 @@ class TrainingColumns:
         return rows
 
 
+def _same_weights(whole: LooData, training: LooData, rows: NDArray[np.bool_]) -> bool:
+    """Whether some rows count the same in both."""
+    one, other = whole.problem.weights, training.problem.weights
+    ones = np.ones(len(rows))
+    one, other = ones if one is None else one, ones if other is None else other
+    return np.array_equal(one[rows], other[rows])
+
+
 def share_columns(whole: LooData, training: LooData) -> None:
     """Let a fold take its Gram columns from those of all rows, if it holds out few."""
     if isinstance(whole.problem.X, FileMatrix | ClusterMatrix | DeviceMatrix):
         return  # rows held out lie all over the file, or the cluster: as dear as a pass
     left = training.problem.has_weight
+    if not _same_weights(whole, training, left):
+        return  # balanced classes count otherwise among the training rows
     (held_out,) = (whole.problem.has_weight & ~left).nonzero()
     # Where the rows held out dwarf the others, the difference would lose their digits. A feature
     # that does not vary in the others has none to lose.

@@ -37,6 +37,10 @@ class Trial:
         self.path = path
         self._plan = plan
         self._problem = problem
+        # Weights of classes are no part of what is reported.
+        self._reported = problem
+        if problem.class_weights is not None:
+            self._reported = replace(problem, weights=problem.class_weights.given)
         self._data = data
         self._refit = refit
         self._refit_rows: LooData | None = None
@@ -57,20 +61,23 @@ class Trial:
 
     def selection_losses(self, measure: Loss) -> Float:
         """What the selection believes of its models, (k)."""
-        is_criterion = is_same_loss(measure, self._plan.loss)
+        is_reported = self._problem.class_weights is None
+        is_criterion = is_reported and is_same_loss(measure, self._plan.loss)
         if is_criterion and self.path.refit_alphas is None:
             return self.path.losses
         if isinstance(self._plan.folds, Folds):
             return self._losses_in_folds(self._plan.folds, measure)
         curve = LooCurve(self.data.samples, self._problem, chosen_of(self.path), measure)
-        return curve.own_losses(self.penalties)
+        if is_reported:
+            return curve.own_losses(self.penalties)
+        return curve.reported_losses(self.penalties, self._reported.weights)
 
     def _losses_in_folds(self, folds: Folds, measure: Loss) -> Float:
         """Losses (k) of the models fitted to the training rows of each inner fold, on its others.
 
         The features are those chosen on all of them, as for the losses that the search goes by.
         """
-        problem = self._problem
+        problem, reported = self._problem, self._reported
         total, weight = np.zeros(len(self.path)), 0.0
         for split in folds.splits:
             train = positive_rows(problem.weights, split.train)
@@ -80,15 +87,15 @@ class Trial:
             )
             (chosen,) = random_sets(LooData(part), [self.path.indices])
             own = float(len(split.test))
-            if problem.weights is not None:
-                own = float(problem.weights[split.test].sum())
-            total += own * self._losses(chosen, self.penalties, problem, split.test, measure)
+            if reported.weights is not None:
+                own = float(reported.weights[split.test].sum())
+            total += own * self._losses(chosen, self.penalties, reported, split.test, measure)
             weight += own
         return total / weight
 
     def initial_loss(self, measure: Loss) -> float:
         """Leave-one-out loss of the model without features on the rows of the selection."""
-        problem = self._problem
+        problem = self._reported
         rows = np.flatnonzero(problem.has_weight)
         if measure.name in _CLASS_LOSSES:
             return self.initial_loss_on(problem, rows, measure)
@@ -99,6 +106,14 @@ class Trial:
     def losses_on(self, other: Problem, rows: Rows, measure: Loss) -> Float:
         """Losses of the models on other rows, (k)."""
         return self._losses(chosen_of(self.path), self.penalties, other, rows, measure)
+
+    def predictions_on(self, other: Problem, rows: Rows) -> Float:
+        """Values of the model of the chosen size on other rows, (rows × t)."""
+        path, size = self.path, self.path.chosen_size
+        columns = part_of(other.here, rows, path.features(size))
+        coef, intercept = np.atleast_2d(path.coef(size)), np.atleast_1d(path.intercept(size))
+        values: Float = columns @ coef.T + intercept
+        return values
 
     def initial_loss_on(self, other: Problem, rows: Rows, measure: Loss) -> float:
         """The same of the model without features; for classes the most frequent one is guessed."""
@@ -113,7 +128,7 @@ class Trial:
 
     def _most_frequent(self) -> Float:
         """The code (t) of the class of largest weight among the rows of the selection."""
-        problem = self._problem
+        problem = self._reported
         counted = problem.has_weight
         weights = np.ones(counted.sum()) if problem.weights is None else problem.weights[counted]
         totals = weights @ (problem.Y[counted] > 0.0)

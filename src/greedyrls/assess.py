@@ -13,15 +13,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._assessment import PathAssessment
-from ._draws import check_groups_move, draw_order, draw_rows, make_generator
+from ._class_weight import ClassWeight
+from ._draws import check_count, check_groups_move, draw_order, draw_rows, make_generator
 from ._feature_names import FeatureList
 from ._grouping import FeatureCosts, FeatureGroups
 from ._labels import Task
 from ._null import PermutationNull
 from ._path_warnings import path_warnings
-from ._problem import is_whole
-from ._procedure import Options, check_measure, make_outer_folds, make_procedure
-from ._repeat import FoldResult, fold_result, null_result, padded, repeat, resampled_order
+from ._procedure import Options, check_measure, make_outer_folds, make_procedure, shares_of
+from ._repeat import (
+    FoldResult,
+    class_rates_of,
+    fold_result,
+    null_result,
+    padded,
+    repeat,
+    resampled_order,
+)
 from ._shuffle import make_shuffle
 from ._size import SizeRule
 from ._stability import Stability
@@ -54,6 +62,7 @@ def cross_validate_path(
     task: Task = "auto",
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
+    class_weight: ClassWeight | None = None,
     groups: ArrayLike | None = None,
     forced_features: FeatureList | None = None,
     excluded_features: FeatureList | None = None,
@@ -105,6 +114,9 @@ def cross_validate_path(
         "auto" takes text, flags, and two different whole numbers for classes.
     fit_intercept, sample_weight, forced_features, excluded_features
         As in `greedy_path`.
+    class_weight : None, "balanced" or dict, default=None
+        As in `GreedyRLSClassifier`, computed from the rows of each selection. Results are given
+        without: only `sample_weight` counts in them.
     feature_groups, feature_costs, budget
         As in `greedy_path`. Results then count groups, each by its first column.
     groups : array-like of shape (m,), optional
@@ -172,8 +184,9 @@ def cross_validate_path(
         feature_groups=feature_groups,
         feature_costs=feature_costs,
         budget=budget,
+        class_weight=class_weight,
     )
-    _check_count("n_random", n_random, 0)
+    check_count("n_random", n_random, 0)
     problem = procedure.problem
     folds = make_outer_folds(procedure, cv)
     tests = [split.test for split in folds.splits]
@@ -192,9 +205,7 @@ def cross_validate_path(
         shown=lambda answer: float(answer.test_losses[answer.chosen_size - 1]),
     )
     size = max(len(result.features) for result in found)
-    counted = [1.0 * len(test) for test in tests]
-    if problem.weights is not None:
-        counted = [float(problem.weights[test].sum()) for test in tests]
+    shares = shares_of(problem, tests)
     return PathAssessment(
         measure=procedure.measure.name,
         test_losses=padded([result.test_losses for result in found], size),
@@ -204,7 +215,7 @@ def cross_validate_path(
         features=tuple(result.features for result in found),
         alphas=np.array([result.alpha for result in found]),
         chosen_sizes=np.array([result.chosen_size for result in found]),
-        shares=np.array(counted) / sum(counted),
+        shares=shares,
         folds=folds.description,
         criterion=procedure.criterion,
         n_samples=problem.n_samples,
@@ -214,6 +225,7 @@ def cross_validate_path(
         feature_names_in=problem.entry_names,
         forced=tuple(group[0] for group in problem.forced_entries),
         overlap=folds.overlap,
+        class_rates=class_rates_of(procedure, found, shares),
     )
 
 
@@ -230,6 +242,7 @@ def permutation_null(
     task: Task = "auto",
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
+    class_weight: ClassWeight | None = None,
     groups: ArrayLike | None = None,
     forced_features: FeatureList | None = None,
     excluded_features: FeatureList | None = None,
@@ -259,7 +272,7 @@ def permutation_null(
         As in `cross_validate_path`.
     n_permutations : int, default=100
         No p-value can be below 1 / (n_permutations + 1).
-    alpha, inner_cv, loss, measure, task, fit_intercept, sample_weight, groups
+    alpha, inner_cv, loss, measure, task, fit_intercept, sample_weight, class_weight, groups
         As in `cross_validate_path`. Targets are permuted over all samples, which is right if
         samples are independent, with their weights; with groups, whole groups of the same size
         change places.
@@ -320,8 +333,9 @@ def permutation_null(
         feature_groups=feature_groups,
         feature_costs=feature_costs,
         budget=budget,
+        class_weight=class_weight,
     )
-    _check_count("n_permutations", n_permutations, 1)
+    check_count("n_permutations", n_permutations, 1)
     problem = procedure.problem
     check_measure(procedure, [np.arange(problem.n_samples)])
     check_groups_move(problem.has_weight, procedure.groups)
@@ -364,6 +378,7 @@ def resample_path(
     task: Task = "auto",
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
+    class_weight: ClassWeight | None = None,
     groups: ArrayLike | None = None,
     forced_features: FeatureList | None = None,
     excluded_features: FeatureList | None = None,
@@ -396,7 +411,7 @@ def resample_path(
         How many times, at least 2.
     share : float, default=0.5
         Of the samples (or groups), for "subsample".
-    alpha, inner_cv, loss, task, fit_intercept, sample_weight
+    alpha, inner_cv, loss, task, fit_intercept, sample_weight, class_weight
         As in `cross_validate_path`.
     groups : array-like of shape (m,), optional
         Groups are drawn, not samples.
@@ -455,8 +470,9 @@ def resample_path(
         feature_groups=feature_groups,
         feature_costs=feature_costs,
         budget=budget,
+        class_weight=class_weight,
     )
-    _check_count("n_resamples", n_resamples, 2)
+    check_count("n_resamples", n_resamples, 2)
     problem = procedure.problem
     draws, source = draw_rows(
         problem.has_weight,
@@ -484,8 +500,3 @@ def resample_path(
         n_available=problem.n_available,
         forced=tuple(group[0] for group in problem.forced_entries),
     )
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    if not is_whole(value) or value < least:
-        raise ValueError(f"{name} must be a whole number, {least} or more; got {value!r}.")

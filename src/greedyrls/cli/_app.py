@@ -278,6 +278,15 @@ def _ways(options: dict[str, Any]) -> tuple[Reading, Telling]:
     return reading, Telling(options["quiet"], options["as_json"])
 
 
+def _class_weight(given: tuple[Any, ...]) -> str | tuple[tuple[str, float], ...] | None:
+    """Weights of classes, or "balanced"."""
+    if "balanced" not in given:
+        return given or None
+    if len(given) > 1:
+        raise click.UsageError("--class-weight balanced goes alone, without weights of classes.")
+    return "balanced"
+
+
 def _job(options: dict[str, Any]) -> Job:
     """What select and assess are asked."""
     began = time.perf_counter()
@@ -306,6 +315,7 @@ def _job(options: dict[str, Any]) -> Job:
             "n_features": options["n_features"],
             "alpha": options["alpha"],
             "loss": options["loss"],
+            "class_weight": _class_weight(options["class_weight"]),
             "size_rule": options["size_rule"],
             "max_features": options["max_features"],
             "fit_intercept": options["intercept"],

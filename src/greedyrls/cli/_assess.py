@@ -59,12 +59,15 @@ def _rows(assessment: PathAssessment) -> list[dict[str, object]]:
         name: getattr(assessment, name) for name in ("test", "selection", "random", "optimism")
     }
     stability = assessment.stability.index
+    scores = {} if assessment.class_rates is None else assessment.class_rates.scores_by_size()
     rows: list[dict[str, object]] = []
     for size in assessment.sizes.tolist():
         row: dict[str, object] = {"n_features": size}
         for name, curve in curves.items():
             row[f"{name}_loss"] = or_none(curve.mean[size - 1])
             row[f"{name}_error"] = or_none(curve.error[size - 1])
+        for name, values in scores.items():
+            row[name] = or_none(float(values[size - 1]))
         row["stability"] = or_none(stability[size - 1]) if size <= len(stability) else None
         rows.append(row)
     return rows

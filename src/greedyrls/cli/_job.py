@@ -10,11 +10,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .._analysis import Question
+from .._analysis import Question, rare_notes
 from .._linear_model import InputColumn
 from .._path import SelectionPath
 from .._preparation import Prepared, Roles, prepare
@@ -81,6 +81,8 @@ def load(job: Job) -> Loaded:
         with open(job.data, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         prepared = prepare(table, roles)
+        notes = (*prepared.notes, *rare_notes(prepared, job.ask()))
+        prepared = replace(prepared, notes=notes)
     return Loaded(
         prepared,
         roles.target,

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ._types import Cost, Folds, Penalty, Size
+from ._types import ClassWeight, Cost, Folds, Penalty, Size
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -50,6 +50,7 @@ _SECTIONS = {
         "alpha",
         "cv",
         "loss",
+        "class_weight",
         "task",
         "size_rule",
         "max_features",
@@ -173,6 +174,14 @@ QUESTION = _stacked(
         default="auto",
         show_default=True,
         help="What is minimised on held-out predictions.",
+    ),
+    click.option(
+        "--class-weight",
+        type=ClassWeight(),
+        multiple=True,
+        metavar="balanced|LABEL=W",
+        help="What rows of a class count: balanced makes all classes count the same, which a rare "
+        "one needs; or a weight for each class (repeatable; others 1).",
     ),
     click.option(
         "--task",

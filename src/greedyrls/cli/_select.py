@@ -14,7 +14,9 @@ from .._analysis import (
     Question,
     assess,
     choose,
+    class_weight,
     model_curve,
+    own_rates,
     permute,
     plan_folds,
     provisional,
@@ -136,7 +138,8 @@ def _find_out(
 ) -> None:
     """Put what is asked for into `parts` as it is done, so that an interrupt loses little."""
     prepared, question = loaded.prepared, job.ask()
-    parts["model_curve"] = model_curve(prepared, path)
+    parts["model_curve"] = model_curve(prepared, path, question)
+    parts["own_rates"] = own_rates(prepared, path, question)
     if extras.folds:
         parts["assessment"] = assess(prepared, question, extras.folds)
     if extras.resamples:
@@ -173,6 +176,12 @@ def check_question(job: Job, loaded: Loaded) -> None:
         raise InputError("--max-features and --size-rule are for -k auto; leave them out.")
     if len(prepared.y) < 3:
         raise InputError(f"{job.data.name} has {len(prepared.y)} rows; at least 3 are needed.")
+    if question.class_weight is not None and prepared.task == "regression":
+        raise InputError(
+            f"--class-weight is for classes; {loaded.target!r} is taken as numbers. Use --task "
+            "classification, or leave it out."
+        )
+    class_weight(prepared, question)  # names only classes that there are
     if question.loss in ("zero_one", "balanced_zero_one", "auc"):
         if prepared.task == "regression":
             raise InputError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._assessment import Curve, PathAssessment, measure_in_words
 from .._cautions import in_short
-from .._selection_result import SelectionResult
+from .._selection_result import SelectionResult, or_none, without_functions
 from .._text import printable
 from ._shown import number
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Longer tables are in path.csv.
 _ROWS = 30
 _NAMES = ("feature", "runner-up")
+_SCORES = {"auc": "AUC", "balanced_accuracy": "balanced accuracy"}
 # A name is cut to this before columns are left out.
 _SHORTEST = 12
 
@@ -57,6 +58,8 @@ def _legend(result: SelectionResult) -> list[str]:
     settings = result.path.settings
     codes = " of −1 and +1 codes" if result.classes is not None else ""
     measure = measure_in_words(settings.loss) + (codes if settings.loss == "squared" else "")
+    if result.origin.parameters.get("class_weight") is not None:
+        measure += ", with weights of classes"
     told = [f"Loss: {measure}, lower is better. Runner-up: its share of the search's gain."]
     if result.model_curve is None and result.path.refit_alphas is not None:
         told.append(
@@ -155,7 +158,11 @@ def show_assessment(assessment: PathAssessment, warnings: Iterable[str]) -> None
     console = _console()
     words = measure_in_words(assessment.measure)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("#", f"test {words}", "its own belief", "random features", "stability"):
+    rates = assessment.class_rates
+    more = {} if rates is None else rates.scores_by_size()
+    names = [_SCORES[name] for name in more]
+    titles = ("#", f"test {words}", *names, "its own belief", "random features", "stability")
+    for title in titles:
         table.add_column(title, justify="right")
     stability = assessment.stability.index
     curves = (assessment.test, assessment.selection, assessment.random)
@@ -163,11 +170,13 @@ def show_assessment(assessment: PathAssessment, warnings: Iterable[str]) -> None
     for size in sizes:
         cells = [_with_error(*_at(curve, size)) for curve in curves]
         index = float(stability[size - 1]) if size <= len(stability) else None
+        scores = [number(or_none(float(values[size - 1]))) for values in more.values()]
+        cells[1:1] = scores
         table.add_row(str(size), *map(_text, cells), number(index, 2))
     console.print(table)
     if len(assessment.sizes) > _ROWS:
         console.print(_text(f"… and {len(assessment.sizes) - _ROWS} more sizes."), style="dim")
-    console.print(_text(assessment.sentence), style="bold")
+    console.print(_text(without_functions([assessment.sentence])[0]), style="bold")
     console.print(_text(assessment.stability.sentence))
     show_warnings(warnings)
 

@@ -70,6 +70,28 @@ class Folds(_Value):
         return count
 
 
+class ClassWeight(_Value):
+    """ "balanced", or a class and its weight, above 0."""
+
+    name = "balanced|LABEL=W"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if not isinstance(value, str) or value == "balanced":
+            return value
+        label, _, number = value.rpartition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            weight = 0.0
+        if not label or not (math.isfinite(weight) and weight > 0.0):
+            self.fail(
+                f"{value!r} is neither 'balanced' nor a class, '=' and a number above 0.",
+                param,
+                ctx,
+            )
+        return label, weight
+
+
 class Cost(_Value):
     """A column and what it costs, above 0."""
 

@@ -143,6 +143,17 @@ def _figures(result: SelectionResult, stability: tables.StabilityView | None) ->
         figures.append(Figure(score.text, label, score.source.replace("_", "-")))
         without = result.path.initial_loss
     figures.append(Figure(number(without), f"{words} without features", ""))
+    if result.class_rates is not None:
+        where = "" if result.assessment is not None else ", each row left out in turn"
+        scores = {
+            "AUC (1: all in order, 0.5: as by chance)": result.class_rates.auc,
+            "balanced accuracy": result.class_rates.balanced_accuracy,
+        }
+        figures += [
+            Figure(number(score), f"{label}{where}", "")
+            for label, score in scores.items()
+            if score is not None
+        ]
     if stability is not None and np.isfinite(stability.value):
         label = "stability of the selection (1: always the same, 0: as by chance)"
         figures.append(Figure(f"{stability.value:.2f}".replace("-", "−"), label, ""))

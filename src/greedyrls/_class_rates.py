@@ -1,0 +1,227 @@
+"""How good a classification is in further measures: error rate, balanced accuracy, AUC.
+
+The error rate cannot see a model that orders samples well and predicts the same class for all of
+them, as is common where a class is rare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._kernels import Float
+from ._size import fold_covariance
+from ._values import ArrayValue
+
+# A further measure shows that something predicts the classes if it is better by this many standard
+# errors over folds. There are several of them, and folds share training rows: with two errors AUC
+# was better on 10 to 15 % of targets that are noise (m = 300 and 600, ten folds).
+_CLEARLY = 3.0
+# From here on an order is called good.
+_GOOD = 0.7
+# A class of which there is less is called rare.
+RARE = 0.1
+# Advice, in Python and for the command line (`_selection_result.without_functions`).
+BALANCED = 'class_weight="balanced"'
+BY_AUC = 'loss="auc"'
+
+
+def measures_for(n_targets: int) -> tuple[str, ...]:
+    """The losses that are known of a classification, for its codes in so many targets."""
+    names = ("zero_one", "balanced_zero_one", "squared")
+    return (*names, "auc") if n_targets == 1 else names
+
+
+def places_of(values: Float) -> NDArray[np.intp]:
+    """The class predicted by values (rows × t) of the model, (rows)."""
+    if values.shape[1] == 1:
+        return (values[:, 0] > 0.0).astype(np.intp)
+    places: NDArray[np.intp] = np.argmax(values, axis=1)
+    return places
+
+
+class FoldRates(NamedTuple):
+    """Of one outer fold; losses have as many sizes as its path."""
+
+    losses: Float  # (L × k) in each measure
+    initial_losses: Float  # (L) of the model without features
+    predicted: Float  # (c) weight of the test rows predicted to be of each class
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRates(ArrayValue):
+    """Losses of a classification in further measures, on rows held out, without class weights.
+
+    Attributes
+    ----------
+    classes : tuple
+        The labels.
+    measures : tuple of str
+        Names of the losses: "zero_one", "balanced_zero_one", "squared", and "auc" of two classes.
+    losses : ndarray of shape (L, F, k)
+        In each measure, by fold and size; not a number where a fold has not both classes.
+    initial_losses : ndarray of shape (L, F)
+        Of the model without features.
+    predicted : ndarray of shape (c,)
+        The share of the samples predicted to be of each class, at the chosen size.
+    chosen_sizes, shares : ndarray of shape (F,)
+        The size chosen in each fold, and what it counts in means.
+    is_weighted : bool
+        Whether models were fitted with weights of classes.
+    """
+
+    classes: tuple[Any, ...]
+    measures: tuple[str, ...]
+    losses: Float
+    initial_losses: Float
+    predicted: Float
+    chosen_sizes: NDArray[np.intp]
+    shares: Float
+    is_weighted: bool = False
+
+    @property
+    def auc(self) -> float | None:
+        """Area under the ROC curve at the chosen size, within folds; None for several classes."""
+        return self._score("auc")
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """Mean over classes of the share that is predicted right, at the chosen size."""
+        return self._score("balanced_zero_one")
+
+    @property
+    def error_rate(self) -> float | None:
+        """Share of samples that are predicted wrong, at the chosen size."""
+        score = self._score("zero_one")
+        return None if score is None else 1.0 - score
+
+    def by_size(self, measure: str) -> Float:
+        """The mean loss over folds for each size, (k); not a number where there is none."""
+        losses = self.losses[self.measures.index(measure)]
+        shares = np.where(np.isfinite(losses).any(axis=1), self.shares, 0.0)
+        if not shares.any():
+            return np.full(losses.shape[1], np.nan)
+        # A fold that ended early has no number, and so has no mean.
+        mean: Float = shares[shares > 0.0] @ losses[shares > 0.0] / shares.sum()
+        return mean
+
+    def scores_by_size(self) -> dict[str, Float]:
+        """AUC (of two classes) and balanced accuracy for each size, (k) each."""
+        known = {"auc": "auc", "balanced_accuracy": "balanced_zero_one"}
+        return {
+            name: 1.0 - self.by_size(loss) for name, loss in known.items() if loss in self.measures
+        }
+
+    @property
+    def only_class(self) -> Any | None:
+        """The class that every sample is predicted to be of, if there is one."""
+        place = int(np.argmax(self.predicted))
+        return self.classes[place] if self.predicted[place] > 1.0 - 1e-9 else None
+
+    def is_clearly_better(self, measure: str) -> bool:
+        """Whether the chosen models are clearly better than those without features."""
+        own, initial, shares = self._at_chosen(measure)
+        if not len(own):
+            return False
+        gain = float(shares @ (initial - own))
+        covariance = fold_covariance((initial - own)[None], shares)
+        error = 0.0 if covariance is None else float(np.sqrt(max(0.0, covariance[0, 0])))
+        return gain > max(_CLEARLY * error, 1e-9)
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the error rate, AUC or squared error says that features predict the classes.
+
+        With weights of classes the balanced error rate rather than the squared error: models were
+        fitted to the weighted one, and a constant too, so that without weights noise may win.
+        """
+        unfair = "squared" if self.is_weighted else "balanced_zero_one"
+        return any(self.is_clearly_better(name) for name in self.measures if name != unfair)
+
+    def sentence(self, measure: str) -> str:
+        """The measures that people know, beside that of an assessment."""
+        told = []
+        if self.auc is not None and measure != "auc":
+            told.append(f"AUC {self.auc:.4g}")
+        if self.balanced_accuracy is not None and measure != "balanced_zero_one":
+            told.append(f"balanced accuracy {self.balanced_accuracy:.4g}")
+        if self.error_rate is not None and measure != "zero_one":
+            told.append(f"error rate {self.error_rate:.4g}")
+        return f"In other measures: {', '.join(told)}." if told else ""
+
+    def advice(self, measure: str) -> str:
+        """What to do where the measure misleads, as where one class is predicted for all."""
+        only = self.only_class
+        if only is None:
+            return self._beyond_the_error_rate() if measure == "zero_one" else ""
+        every = f"every row is predicted {only!r}"
+        use = f"use {BALANCED}" + (f", or {BY_AUC}" if "auc" in self.measures else "")
+        if measure == "auc":
+            use = f"use {BALANCED}, or choose a threshold for the scores yourself"
+        auc = self.auc
+        if auc is not None and self.is_clearly_better("auc"):
+            how = "good" if auc >= _GOOD else "better than chance"
+            return f"The order is {how} (AUC {auc:.2f}), but {every}: {use}."
+        if self.predicts:
+            return f"The features say something of the classes, but {every}: {use}."
+        return f"E{every[1:]}."
+
+    def _beyond_the_error_rate(self) -> str:
+        """Where models that predict something have a higher error rate than those that do not."""
+        without = float(self.shares @ self.initial_losses[self.measures.index("zero_one")])
+        if not self.predicts or (self.error_rate or 0.0) <= without:
+            return ""
+        better = "AUC or balanced accuracy" if "auc" in self.measures else "balanced accuracy"
+        return (
+            "The error rate is higher than without features, since it counts mistakes in the most "
+            f"frequent class most: go by {better}."
+        )
+
+    def _score(self, measure: str) -> float | None:
+        if measure not in self.measures:
+            return None
+        own, _, shares = self._at_chosen(measure)
+        return 1.0 - float(shares @ own) if len(own) else None
+
+    def _at_chosen(self, measure: str) -> tuple[Float, Float, Float]:
+        """Losses and those without features of the folds that have them, and their shares."""
+        row = self.measures.index(measure)
+        own = self.losses[row, np.arange(len(self.shares)), self.chosen_sizes - 1]
+        known = np.isfinite(own) & np.isfinite(self.initial_losses[row])
+        shares = self.shares[known]
+        return own[known], self.initial_losses[row, known], shares / max(shares.sum(), 1e-300)
+
+
+def rates_of_folds(
+    labels: NDArray[Any] | None,
+    found: Sequence[FoldRates | None],
+    chosen_sizes: NDArray[np.intp],
+    shares: Float,
+    is_weighted: bool,
+) -> ClassRates | None:
+    """The rates of all folds together; none of a regression, which has no labels."""
+    folds = [fold for fold in found if fold is not None]
+    if labels is None or not folds:
+        return None
+    size = max(fold.losses.shape[1] for fold in folds)
+    losses = np.full((len(folds[0].losses), len(folds), size), np.nan)
+    for place, fold in enumerate(folds):
+        losses[:, place, : fold.losses.shape[1]] = fold.losses
+    predicted = np.sum([fold.predicted for fold in folds], axis=0)
+    classes = np.unique(labels)
+    return ClassRates(
+        classes=tuple(
+            one if isinstance(one, str | int | float) else str(one) for one in classes.tolist()
+        ),
+        measures=measures_for(1 if len(classes) == 2 else len(classes)),
+        losses=losses,
+        initial_losses=np.array([fold.initial_losses for fold in folds]).T,
+        predicted=predicted / predicted.sum(),
+        chosen_sizes=chosen_sizes,
+        shares=shares,
+        is_weighted=is_weighted,
+    )
