@@ -308,7 +308,7 @@ def test_files_of_an_assessment(cli: CommandLine, data: Path, tmp_path: Path) ->
     rows = rows_of((folder / "assessment.csv").read_text())
     curves = ("test", "selection", "random", "optimism")
     own = [f"{curve}_{what}" for curve in curves for what in ("loss", "error")]
-    assert list(rows[0]) == ["n_features", *own, "stability"]
+    assert list(rows[0]) == ["n_features", *own, "stability", "auc", "balanced_accuracy"]
     assert [row["n_features"] for row in rows] == ["1", "2"]
     for curve in curves:
         mean, error = getattr(assessment, curve)

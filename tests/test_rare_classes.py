@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from command_line import CommandLine
 from greedyrls import GreedyRLSClassifier, SelectionResult, greedy_path
 from greedyrls.assess import PathAssessment, cross_validate_path
+from greedyrls.files import open_npy
 from literal import literal_path
 
 # So that tests take seconds: a penalty, and a search without a choice of the size.
@@ -265,3 +267,26 @@ def test_ties_of_balanced_errors_are_broken_by_squared_loss(cv: Any, classes: in
     assert_allclose(path.losses, twin.losses, rtol=1e-9)
     squared = greedy_path(X, codes, 1, alpha=30.0, cv=cv)
     assert path.indices[0] == squared.indices[0] != 0
+
+
+@pytest.mark.parametrize("cv", ["loo", 3])
+def test_such_ties_are_broken_alike_for_all_data(cv: Any, tmp_path: Path) -> None:
+    X, y = rare(90, seed=4)
+    codes = np.where(y == "yes", 1.0, -1.0)
+    np.save(tmp_path / "X.npy", X)
+    if cv != "loo":
+        cv = list(StratifiedKFold(cv).split(X, y))
+    options: dict[str, Any] = {"alpha": 30.0, "cv": cv, "loss": "balanced_zero_one"}
+    path = greedy_path(X, codes, 4, **options)
+    weights = np.full(90, 2.0)
+    for data, more in (
+        (np.asfortranarray(X), {}),
+        (sparse.csc_array(X), {}),
+        (open_npy(tmp_path / "X.npy"), {}),
+        (X, {"block_rows": 17}),
+        (X, {"n_jobs": 2}),
+        (X, {"sample_weight": weights, "alpha": 60.0}),
+    ):
+        found = greedy_path(data, codes, 4, **(options | more))
+        assert found.indices.tolist() == path.indices.tolist()
+        assert_allclose(found.losses, path.losses, rtol=1e-9)

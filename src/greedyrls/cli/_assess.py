@@ -66,9 +66,9 @@ def _rows(assessment: PathAssessment) -> list[dict[str, object]]:
         for name, curve in curves.items():
             row[f"{name}_loss"] = or_none(curve.mean[size - 1])
             row[f"{name}_error"] = or_none(curve.error[size - 1])
+        row["stability"] = or_none(stability[size - 1]) if size <= len(stability) else None
         for name, values in scores.items():
             row[name] = or_none(float(values[size - 1]))
-        row["stability"] = or_none(stability[size - 1]) if size <= len(stability) else None
         rows.append(row)
     return rows
 
