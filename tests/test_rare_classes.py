@@ -185,7 +185,14 @@ def test_further_measures_are_those_of_scikit_learn(rule: Any) -> None:
     X, y = rare(600)
     weights = np.random.default_rng(0).integers(1, 4, 600)
     found = cross_validate_path(
-        X, y, 3, cv=3, alpha=10.0, class_weight=rule, sample_weight=weights, n_random=0
+        X,
+        y,
+        3,
+        cv=StratifiedKFold(3),
+        alpha=10.0,
+        class_weight=rule,
+        sample_weight=weights,
+        n_random=0,
     ).class_rates
     assert found is not None
     aucs, balanced, shares, predicted = [], [], [], 0.0
