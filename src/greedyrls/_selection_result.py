@@ -107,8 +107,8 @@ class SelectionResult:
     null : PermutationNull or None
         How far the same selection gets on permuted targets.
     model_curve : Curve or None
-        Leave-one-out losses of the models on the path and their standard errors, where the models
-        have penalties of their own and the search went by leave-one-out.
+        Losses of the models on the path, by leave-one-out or in the folds that the search went by,
+        and their standard errors, where the models have penalties of their own.
     missing : str or None
         What an interrupt cut short, in a sentence.
     """
