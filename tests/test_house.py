@@ -167,6 +167,7 @@ ROOMS = [
     "plots",
     "_assessment_format",
     "_table",
+    "_column_roles",
     "_read",
     "_linear_model",
     "_selection_result",

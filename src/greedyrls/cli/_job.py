@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,13 +77,14 @@ def load(job: Job) -> Loaded:
             header=reading.has_header,
             encoding=reading.encoding,
         )
-        roles = Roles(target=job.target or _only_target(table), groups=groups, **job.roles)
+        priced = tuple(name for name, _ in job.question["costs"])
+        known = replace(known, target=job.target or _only_target(table), priced=priced)
         with open(job.data, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        prepared = prepare(table, roles)
+        prepared = prepare(table, known)
     return Loaded(
         prepared,
-        roles.target,
+        known.target,
         len(prepared.y),
         job.data.stat().st_size,
         digest,
