@@ -15,6 +15,7 @@ from ._column_roles import without_identifiers
 from ._kernels import Float
 from ._labels import Task, make_targets
 from ._linear_model import InputColumn, Label, term_values, texts_of_numbers
+from ._multiples import multiples_in_words
 from ._selection_result import ColumnSummary, Feature
 from ._table import MOST_LEVELS, Column, InputError, Numbers, Table, Texts, Unusable
 from ._table import SHOWN as _SHOWN
@@ -105,6 +106,7 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
     summaries[roles.target] = summary(roles.target, table.columns[roles.target])
     filled, inputs = _filled(table, usable, roles, notes)
     features, X = _features(table, filled, roles, weights, notes)
+    notes += multiples_in_words(X, features)
     return Prepared(
         X=X,
         y=y,

@@ -49,6 +49,7 @@ def encode(result: SelectionResult, indent: int | None = None) -> str:
         "stability": None,
         "null": None,
         "model_curve": _curve_document(result.model_curve),
+        "leaks": None if result.leaks is None else list(result.leaks),
         "missing": result.missing,
     }
     # The path has the names of all features; once is enough.
@@ -108,6 +109,7 @@ def _read(document: JsonObject) -> SelectionResult:
         stability=None if stability is None else replace(stability, feature_names_in=names),
         null=_optional(document, "null", read_null),
         model_curve=_curve(document, path),
+        leaks=_leaks(document),
         missing=document.text("missing") if document.has("missing") else None,
     )
 
@@ -124,6 +126,12 @@ def _curve(document: JsonObject, path: SelectionPath) -> Curve | None:
     curve, k = document.part("model_curve"), len(path)
     losses = read_losses(curve, "losses", k, path.settings.loss)
     return Curve(losses, curve.cells("standard_errors", (k,)))
+
+
+def _leaks(document: JsonObject) -> tuple[str, ...] | None:
+    """Files of the first days have none."""
+    is_known = "leaks" in document.values and document.has("leaks")
+    return tuple(document.texts("leaks")) if is_known else None
 
 
 def _check_columns(features: tuple[Feature, ...], inputs: tuple[InputColumn, ...]) -> None:

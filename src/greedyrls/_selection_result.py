@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._assessment import Curve, PathAssessment, measure_in_words
-from ._cautions import in_short, no_better, noise
+from ._assessment import REPORT_IT, Curve, PathAssessment, measure_in_words
+from ._cautions import in_short, no_better, noise, too_good
 from ._kernels import Float
 from ._linear_model import InputColumn, Label, LinearModel, Term
 from ._null import PermutationNull
 from ._path import SelectionPath
-from ._path_warnings import path_cautions
+from ._path_warnings import assessment_cautions, known_leaks, path_cautions
 from ._stability import Stability
 
 
@@ -109,6 +109,9 @@ class SelectionResult:
     model_curve : Curve or None
         Losses of the models on the path, by leave-one-out or in the folds that the search went by,
         and their standard errors, where the models have penalties of their own.
+    leaks : tuple of str or None
+        Features and columns that predict the target almost exactly alone; None where only the path
+        and the assessment say so.
     missing : str or None
         What an interrupt cut short, in a sentence.
     """
@@ -125,6 +128,7 @@ class SelectionResult:
     stability: Stability | None = None
     null: PermutationNull | None = None
     model_curve: Curve | None = None
+    leaks: tuple[str, ...] | None = None
     missing: str | None = None
 
     def __repr__(self) -> str:
@@ -241,7 +245,18 @@ class SelectionResult:
         )
         if self._is_doubtful():
             chosen = f"Nothing clearly predicts {self.target}. {chosen}"
+        if self._leaks:
+            # What is too good to be true is not praised.
+            return f"{chosen} {self._how_good().removesuffix(REPORT_IT)} {self._leaks[0]}"
         return f"{chosen} {self._how_good()}{self._in_units()}"
+
+    @property
+    def _leaks(self) -> list[str]:
+        """What to say of columns that predict almost exactly alone."""
+        names = self.leaks
+        if names is None:
+            names = known_leaks(self.path, self.assessment)
+        return too_good(names, self.target, "--drop")
 
     def _is_doubtful(self) -> list[str]:
         """Where the model is not clearly better than none on held-out rows: why, in words."""
@@ -301,11 +316,12 @@ class SelectionResult:
         """What a reader should be told, in sentences."""
         # What matters most comes first.
         found = [] if self.missing is None else [self.missing]
+        found += self._leaks
         found += self._is_doubtful()
         if self.null is not None:
             found += noise(self.null.chosen_p_value, len(self.null.null_losses))
         if self.assessment is not None:
-            found += self.assessment.warnings
+            found += assessment_cautions(self.path, self.assessment)
         found += path_cautions(self.path, self.own_curve.mean)
         return tuple(dict.fromkeys(without_functions(found)))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .._analysis import Question
+from .._leaks import find_leaks
 from .._linear_model import InputColumn
 from .._path import SelectionPath
 from .._preparation import Prepared, Roles, prepare
@@ -134,6 +135,7 @@ def make_result(job: Job, loaded: Loaded, path: SelectionPath, **parts: Any) -> 
         data=summarise(job, loaded, columns),
         origin=make_origin(job),
         classes=prepared.classes,
+        leaks=find_leaks(prepared),
         **parts,
     )
 
