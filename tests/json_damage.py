@@ -31,6 +31,7 @@ def _result() -> SelectionResult:
         stability=resample(prepared, question, path, 2),
         null=permute(prepared, question, path, 2),
         model_curve=model_curve(prepared, question, path),
+        leaks=("x0",),
     )
 
 

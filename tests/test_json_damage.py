@@ -52,6 +52,7 @@ OPTIONAL = {
     "stability",
     "null",
     "model_curve",
+    "leaks",
     "missing",
     "n_asked",
     "n_available",
@@ -107,8 +108,10 @@ def test_damage_anywhere(kind: str, damage: str) -> None:
             assert again.to_json() == value.to_json()
     keys = [place for place in accepted if place[0] not in DERIVED]
     if damage == "gone":
-        # Entries of lists may be fewer, and parameters are whatever they are.
-        assert all(isinstance(place[-1], int) or place[0] == "origin" for place in keys), keys
+        # Entries of lists may be fewer, parameters are whatever they are, and files of the first
+        # days have no leaks.
+        free = ("origin", "leaks")
+        assert all(isinstance(place[-1], int) or place[0] in free for place in keys), keys
     elif damage == "null":
         entries = (place for place in keys if isinstance(place[-1], str))
         assert {str(place[-1]) for place in entries} <= OPTIONAL
