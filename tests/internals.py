@@ -69,6 +69,7 @@ from greedyrls._kernel_functions import Kernel, make_kernel
 from greedyrls._kernel_matrix import KernelMatrix
 from greedyrls._labels import code_classes, make_targets
 from greedyrls._lanes import LooLanes
+from greedyrls._leaks import find_leaks
 from greedyrls._leftovers import Leftovers
 from greedyrls._linear_model import InputColumn, Term
 from greedyrls._loo_data import LooData

@@ -32,7 +32,8 @@ def _result() -> SelectionResult:
         assessment=assess(prepared, question, 2),
         stability=resample(prepared, question, path, 2),
         null=permute(prepared, question, path, 2),
-        model_curve=model_curve(prepared, path),
+        model_curve=model_curve(prepared, question, path),
+        leaks=("x0",),
     )
 
 

@@ -26,6 +26,7 @@ from internals import (
     provisional,
     resample,
 )
+from literal import loss_value, ridge_predict
 from small_tables import numbers, plain_table, prepared_of, signal, texts
 
 SEED = 4
@@ -205,9 +206,10 @@ def test_model_curves_are_literal_refits(task: Any, loss: str, is_weighted: bool
     columns["w"] = numbers([1.0, 2.5, 0.5, 1.0, 0.0] * 5)
     roles: dict[str, Any] = {"weights": "w"} if is_weighted else {"dropped": ("w",)}
     prepared = prepared_of(columns, **roles)
-    path = choose(prepared, Question(3, [0.5, 50.0], loss=loss, seed=SEED))
+    question = Question(3, [0.5, 50.0], loss=loss, seed=SEED)
+    path = choose(prepared, question)
     assert path.refit_alphas is not None
-    curve = model_curve(prepared, path)
+    curve = model_curve(prepared, question, path)
     assert curve is not None
     means, errors = literal_curve(prepared, path, loss)
     assert_allclose(curve.mean, means, rtol=1e-8)
@@ -216,19 +218,83 @@ def test_model_curves_are_literal_refits(task: Any, loss: str, is_weighted: bool
 
 def test_model_curves_without_an_intercept() -> None:
     prepared = prepared_of(regression(25), is_centred=False)
-    path = choose(prepared, Question(3, [0.5, 50.0], fit_intercept=False, seed=SEED))
-    curve = model_curve(prepared, path)
+    question = Question(3, [0.5, 50.0], fit_intercept=False, seed=SEED)
+    path = choose(prepared, question)
+    curve = model_curve(prepared, question, path)
     assert curve is not None
     means, errors = literal_curve(prepared, path, "squared")
     assert_allclose(curve.mean, means, rtol=1e-8)
     assert_allclose(curve.error, errors, rtol=1e-8)
 
 
-@pytest.mark.parametrize("question", [Question(3, 0.5), Question(3, "auto", folds=5, seed=SEED)])
+def literal_fold_losses(
+    prepared: Prepared, path: SelectionPath, loss: str, splits: Any
+) -> tuple[Any, Any]:
+    """Every model of the path refitted to the training rows of each fold, and what folds count."""
+    Y = np.asarray(make_targets(prepared.y, prepared.task).values, dtype=np.float64)
+    Y = Y[:, None] if Y.ndim == 1 else Y
+    weights = np.ones(len(Y)) if prepared.weights is None else prepared.weights
+    assert path.refit_alphas is not None
+    losses = [
+        [
+            loss_value(
+                loss,
+                Y[test],
+                ridge_predict(
+                    prepared.X[np.ix_(train, path.features(k))],
+                    Y[train],
+                    weights[train],
+                    prepared.X[np.ix_(test, path.features(k))],
+                    penalty,
+                    path.settings.fit_intercept,
+                ),
+                weights[test],
+            )
+            for k, penalty in enumerate(path.refit_alphas, 1)
+        ]
+        for train, test in splits
+    ]
+    shares = np.array([weights[test].sum() for _, test in splits])
+    return np.array(losses), shares / shares.sum()
+
+
+@pytest.mark.parametrize(
+    ("task", "loss"),
+    [("regression", "squared"), ("regression", "absolute"), (2, "auc"), (3, "zero_one")],
+)
+@pytest.mark.parametrize("is_grouped", [False, True])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_model_curves_of_folds_are_literal_refits(
+    task: Any, loss: str, is_grouped: bool, is_weighted: bool
+) -> None:
+    """Held out by the folds that the search went by, with the models' own penalties."""
+    columns = regression() if task == "regression" else classification(classes=task)
+    columns["w"] = numbers([1.0, 2.5, 0.5, 1.0] * 12)
+    columns["site"] = texts(f"s{(row * 7) % 12}" for row in range(48))
+    columns["hue"] = texts(["red", "green", "blue"] * 16)
+    roles: dict[str, Any] = {"weights": "w"} if is_weighted else {"dropped": ("w",)}
+    roles |= {"groups": "site"} if is_grouped else {"ids": ("site",)}
+    prepared = prepared_of(columns, **roles)
+    question = Question(3, [0.5, 500.0], folds=3, loss=loss, seed=SEED, whole_columns=is_grouped)
+    path = choose(prepared, question)
+    curve = model_curve(prepared, question, path)
+    assert curve is not None
+    is_classes = prepared.task == "classification"
+    kind: Any = StratifiedKFold if is_classes else KFold
+    if is_grouped:
+        kind = StratifiedGroupKFold if is_classes else GroupKFold
+    splits = list(shuffled(3, kind).split(prepared.X, prepared.y, prepared.groups))
+    losses, shares = literal_fold_losses(prepared, path, loss, splits)
+    assert_allclose(curve.mean, shares @ losses, rtol=1e-8)
+    spread = np.square(shares[:, None] * (losses - shares @ losses)).sum(axis=0) * 3 / 2
+    assert_allclose(curve.error, np.sqrt(spread), rtol=1e-8)
+
+
+@pytest.mark.parametrize("question", [Question(3, 0.5), Question(3, 0.5, folds=5, seed=SEED)])
 def test_there_is_no_model_curve_where_the_search_has_it(question: Question) -> None:
     prepared = prepared_of(regression())
     path = choose(prepared, question)
-    assert model_curve(prepared, path) is None
+    assert model_curve(prepared, question, path) is None
 
 
 def test_a_penalty_lost_in_rounding_has_no_infinite_curve() -> None:
@@ -236,10 +302,14 @@ def test_a_penalty_lost_in_rounding_has_no_infinite_curve() -> None:
     columns = regression()
     columns["again"] = columns["x0"]
     prepared = prepared_of(columns)
-    path = choose(prepared, Question(3, [1e-14, 1e-13], seed=SEED))
-    curve = model_curve(prepared, path)
+    question = Question(3, [1e-14, 1e-13], seed=SEED)
+    path = choose(prepared, question)
+    curve = model_curve(prepared, question, path)
     assert curve is not None
     assert np.isfinite(curve.mean).all()
+    question = replace(question, folds=4)
+    curve = model_curve(prepared, question, choose(prepared, question))
+    assert curve is None or np.isfinite(curve.mean).all()
 
 
 # How good it is.

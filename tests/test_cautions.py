@@ -36,11 +36,11 @@ def test_many_features() -> None:
 
 def test_a_curve_that_still_falls() -> None:
     falling = curve(*np.linspace(1.0, 0.1, 20))
-    (words,) = cautions.still_falling(falling, 2.0, False, "loss")
+    (words,) = cautions.still_falling(falling, 2.0, False, "loss", lambda first, last: 0.09)
     before = falling[-3]
     assert words == (
         f"The loss is still falling at the last size, 20: from {before:.4g} to 0.1 over the last 2 "
-        "features. Select more features."
+        "features. More features may do better."
     )
     (words,) = cautions.still_falling(curve(1.0, 0.9), 2.0, False, "test error rate")
     assert words.startswith("The test error rate is still falling at the last size, 2: from 1 to")
@@ -65,11 +65,41 @@ def test_a_curve_that_is_done(losses: Any, initial_loss: float, is_exhausted: bo
     assert cautions.still_falling(losses, initial_loss, is_exhausted, "loss") == []
 
 
-def test_a_hundredth_of_the_gain_is_falling() -> None:
-    assert cautions.still_falling(curve(1.0, 0.5, 0.4894), 1.5, False, "loss")
-    assert not cautions.still_falling(curve(1.0, 0.5, 0.4906), 1.5, False, "loss")
+def test_how_much_of_the_gain_is_falling() -> None:
+    def told(losses: Any, error: float, initial_loss: float = 1.5) -> bool:
+        asked = []
+
+        def clear_drop(first: int, last: int) -> float:
+            asked.append((first, last))
+            return error
+
+        found = cautions.still_falling(losses, initial_loss, False, "loss", clear_drop)
+        assert asked in ([], [(1, 2)])
+        return bool(found)
+
+    # A hundredth, if it is more than its error.
+    assert told(curve(1.0, 0.5, 0.4894), 0.0)
+    assert not told(curve(1.0, 0.5, 0.4906), 0.0)
+    assert told(curve(1.0, 0.5, 0.45), 0.049)
+    assert not told(curve(1.0, 0.5, 0.45), 0.051)
+    # A twentieth, where that is not known.
+    assert told(curve(1.0, 0.5, 0.447), np.nan)
+    assert not told(curve(1.0, 0.5, 0.448), np.nan)
     # The gain counts from the model without features, or from the first if that was worse.
-    assert cautions.still_falling(curve(9.0, 1.0, 0.8), 0.5, False, "loss")
+    assert not told(curve(9.0, 1.0, 0.8), np.nan, 0.5)
+    assert told(curve(9.0, 1.0, 0.4), np.nan, 0.5)
+
+
+def test_noise_brings_no_more_than_it_may() -> None:
+    """Of features of noise that are selected, the best one's gain in squared loss."""
+    rng = np.random.default_rng(0)
+    for m, n in ((100, 20), (100, 200), (40, 1000)):
+        above = 0
+        for _ in range(60):
+            path = greedy_path(rng.standard_normal((m, n)), rng.standard_normal(m), 1, alpha=1e-3)
+            bound = cautions.gain_of_noise(path.initial_loss, m, n, 1)
+            above += path.initial_loss - path.losses[0] > bound
+        assert above <= 6
 
 
 def test_an_overfitted_selection() -> None:
@@ -176,13 +206,67 @@ def test_a_path_that_ends_too_early() -> None:
     (words,) = path_warnings(path)
     assert words == (
         f"The loss is still falling at the last size, 3: from {path.losses[1]:.4g} to "
-        f"{path.losses[2]:.4g} over the last 1 feature. Select more features."
+        f"{path.losses[2]:.4g} over the last 1 feature. More features may do "
+        "better."
     )
     # Not where the size was chosen, or the search was stopped.
     assert path_warnings(greedy_path(X, y, "auto", alpha=1.0)) == ()
     stopped = greedy_path(X, y, 8, callback=lambda step: step.index == path.indices[2])
     assert stopped.stop_reason is StopReason.CALLBACK
     assert path_warnings(stopped) == ()
+
+
+def five_equal(k: Any, seed: int, snr: float = 4.0, **options: Any) -> tuple[str, ...]:
+    """Warnings of a path on features of which five count equally, each for itself."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((200, 40))
+    y = X[:, :5].sum(axis=1) + np.sqrt(5.0 / snr) * rng.standard_normal(200)
+    return path_warnings(greedy_path(X, y, k, n_runners_up=2, **options))
+
+
+@pytest.mark.parametrize("alpha", [1.0, [1.0, 1000.0]])
+def test_a_path_of_the_true_size_has_nothing_to_tell(alpha: Any) -> None:
+    """The runner-up of the last step would come next, and is noise."""
+    for seed in range(6):
+        assert five_equal(5, seed, alpha=alpha) == ()
+        assert five_equal(5, seed, snr=1.0, alpha=alpha) == ()
+
+
+@pytest.mark.parametrize("alpha", [1.0, [1.0, 1000.0]])
+def test_a_path_that_ends_before_the_true_size(alpha: Any) -> None:
+    found = [five_equal(3, seed, alpha=alpha) for seed in range(6)]
+    due = [any("still falling" in words for words in one) for one in found]
+    assert sum(due) >= (6 if alpha == 1.0 else 5)
+
+
+def test_a_path_of_noise_does_not_fall() -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((100, 200)), rng.standard_normal(100)
+        for k in (3, 20):
+            for options in ({}, {"n_runners_up": 1}, {"alpha": [1.0, 100.0]}):
+                found = path_warnings(greedy_path(X, y, k, **options))  # type: ignore[arg-type]
+                assert not any("still falling" in words for words in found)
+
+
+def test_a_budget_is_a_reason_to_stop() -> None:
+    X, y = data()
+    path = greedy_path(X, y, 3, alpha=1.0, feature_costs=np.ones(8).tolist(), budget=3.5)
+    assert path.stop_reason is StopReason.REACHED
+    assert not any("still falling" in words for words in path_warnings(path))
+
+
+def test_a_path_knows_better_than_its_assessment_whether_to_go_on() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200, 20))
+    y = X[:, :3].sum(axis=1) + rng.standard_normal(200)
+    tested = cross_validate_path(X, y, 3, cv=5, alpha=1.0, n_random=0)
+    assert any("still falling" in words for words in tested.warnings)
+    known = greedy_path(X, y, 3, alpha=1.0, n_runners_up=1)
+    assert not any("falling" in words for words in path_warnings(known, tested))
+    short = cross_validate_path(X, y, 2, cv=5, alpha=1.0, n_random=0)
+    known = greedy_path(X, y, 2, alpha=1.0, n_runners_up=1)
+    assert any("test mean squared" in words for words in path_warnings(known, short))
 
 
 def test_a_path_on_many_features() -> None:
@@ -204,6 +288,31 @@ def test_near_ties_on_a_path() -> None:
     (words,) = path_warnings(greedy_path(X, y, 7, n_runners_up=2))
     assert "('x6' for 'x0' at step 1)" in words
     assert path_warnings(greedy_path(X, y, 7)) == ()  # no runners-up were recorded
+
+
+def test_runners_up_that_are_chosen_next_are_no_ties() -> None:
+    """Unless they say the same, and bring nothing more once the other is in."""
+    for seed in range(6):
+        found = five_equal(5, seed, alpha=1.0)
+        assert not any("Near ties" in words for words in found)
+    X, y = data(200)
+    X[:, 6] = X[:, 0] + 1e-3 * X[:, 7]
+    path = greedy_path(X, y, 8, alpha=1e-3, n_runners_up=2)
+    assert {0, 6} <= set(path.indices.tolist())
+    (words,) = path_warnings(path)
+    assert "'x6' for 'x0' at step 1" in words or "'x0' for 'x6' at step 1" in words
+
+
+def test_the_next_runner_up_may_be_a_tie() -> None:
+    """Of a feature that is chosen next, and one that is not."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    X[:, 5] = X[:, 0] + 0.05 * rng.standard_normal(300)
+    y = X[:, 0] + X[:, 1] + 0.3 * rng.standard_normal(300)
+    path = greedy_path(X, y, 2, alpha=1.0, n_runners_up=5)
+    (words,) = [words for words in path_warnings(path) if "Near ties" in words]
+    assert "x5" in words
+    assert "'x1'" not in words.split("for")[0]
 
 
 # Of an assessment --------------------------------------------------------------------------------
@@ -276,7 +385,7 @@ def test_an_assessment_warns_of_a_curve_that_still_falls() -> None:
 def test_excluded_features_cannot_be_selected() -> None:
     X, y = data()
     found = cross_validate_path(X, y, 3, cv=3, alpha=1.0, excluded_features=[3, 4, 5, 6, 7])
-    assert not any("Select more features" in words for words in found.warnings)
+    assert not any("More features may" in words for words in found.warnings)
 
 
 def test_an_assessment_tells_if_every_search_ended_early() -> None:

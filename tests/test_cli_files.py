@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
 from command_line import QUICK, CommandLine, select_arguments
@@ -378,3 +379,38 @@ def test_links_and_devices_are_written_to(
     assert "<html" in target.read_text(encoding="utf-8")
     cli.fine("report", result, "--out", "/dev/null", "--overwrite")
     assert Path("/dev/null").is_char_device()
+
+
+def test_losses_of_folds_are_those_of_the_models(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search with a huge penalty has losses that tell nothing: shown are those of its models."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 6))
+    y = 2.0 * X[:, 0] + X[:, 1] + rng.standard_normal(120)
+    columns = {f"m{place}": column.tolist() for place, column in enumerate(X.T)}
+    columns |= {"patient": [f"p{row // 6}" for row in range(120)], "y": y.tolist()}
+    drawn: list[Any] = []
+    save = Figure.savefig
+
+    def watched(figure: Figure, *arguments: Any, **options: Any) -> None:
+        drawn.extend(figure.axes)
+        save(figure, *arguments, **options)
+
+    monkeypatch.setattr(Figure, "savefig", watched)
+    written = write_csv(tmp_path / "panel.csv", columns)
+    options = ("--cv", "patient", "--alpha", "10,100000", "--folds", "3")
+    shown = cli.fine("select", written, "-t", "y", *options, "--out", tmp_path / "out")
+    assert "is the search's" not in shown
+    result = SelectionResult.from_json((tmp_path / "out" / "result.json").read_text())
+    curve, assessment = result.model_curve, result.assessment
+    assert curve is not None
+    assert assessment is not None
+    rows = rows_of((tmp_path / "out" / "path.csv").read_text())
+    assert [float(row["loss"]) for row in rows] == curve.mean.tolist()
+    assert f"{curve.mean[1]:.4g} ±" in shown
+    # What is left after two features is the noise, whatever the penalty of the search.
+    assert curve.mean[1] == pytest.approx(1.0, abs=0.4)
+    lines = {line.get_label(): line.get_ydata() for line in drawn[0].get_lines()}
+    assert_allclose(lines["models, held out in the folds of the search"], curve.mean)
+    assert_allclose(lines["models, on test folds"], assessment.test.mean)

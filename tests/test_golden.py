@@ -51,17 +51,25 @@ def assert_says(value: Any, expected: Any, key: str = "") -> None:
         assert set(value) >= set(expected), key
         for name, part in expected.items():
             assert_says(value[name], part, f"{key}.{name}")
+    elif key.endswith(".warnings"):
+        assert_warns_no_more(value, expected)
     elif isinstance(expected, list):
         assert len(value) == len(expected), key
         for place, part in enumerate(expected):
             assert_says(value[place], part, f"{key}.{place}")
     elif isinstance(expected, float) and not isinstance(value, bool):
         assert value == pytest.approx(expected, rel=1e-8, abs=1e-10), key
-    elif isinstance(expected, str) and (key.endswith("sentence") or ".warnings." in key):
+    elif isinstance(expected, str) and key.endswith("sentence"):
         assert numbers_in(value) == numbers_in(expected), key
     else:
         assert value == expected, key
         assert type(value) is type(expected), key
+
+
+def assert_warns_no_more(warnings: Any, expected: list[str]) -> None:
+    """What is still said has its numbers; a later release may find that there is no reason to."""
+    known = [numbers_in(one) for one in expected]
+    assert all(numbers_in(one) in known for one in warnings), warnings
 
 
 def assert_kept(before: Any, after: Any, key: str = "") -> None:
@@ -103,7 +111,7 @@ def test_results_are_whole(file: Path) -> None:
     )
     assert numbers_in(result.sentence) == numbers_in(document["sentence"])
     assert result.target in result.sentence
-    assert [numbers_in(one) for one in result.warnings] == [*map(numbers_in, document["warnings"])]
+    assert_warns_no_more(result.warnings, document["warnings"])
     assert result.target in make_report(result)
     same_run = file.with_name(file.name.replace("result", "model").replace("interr", "two-cl"))
     if same_run.exists():

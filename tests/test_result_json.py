@@ -252,7 +252,7 @@ def test_what_the_command_line_makes_comes_back() -> None:
             assessment=assess(prepared, question, 3),
             stability=resample(prepared, question, path, 2),
             null=permute(prepared, question, path, 2),
-            model_curve=model_curve(prepared, path),
+            model_curve=model_curve(prepared, question, path),
         )
         again = assert_comes_back(result)
         assert again.rows() == result.rows()

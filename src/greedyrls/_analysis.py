@@ -14,16 +14,17 @@ from ._class_rates import RARE, ClassRates, FoldRates, measures_for, places_of, 
 from ._class_weight import ClassWeight, ClassWeights, make_class_weights
 from ._curves import LooCurve
 from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
+from ._folds import Folds
 from ._labels import make_targets
 from ._loo_data import LooData
 from ._losses import make_loss
 from ._nested import chosen_of
 from ._null import PermutationNull
 from ._path import SelectionPath
-from ._plan import Plan
+from ._plan import Plan, make_plan
 from ._preparation import Prepared
 from ._problem import Problem, make_problem
-from ._size import SizeRule
+from ._size import SizeRule, fold_covariance
 from ._stability import Stability
 from ._table import InputError
 from ._trial import Trial
@@ -146,21 +147,37 @@ def provisional(question: Question, prepared: Prepared) -> Question:
     return replace(question, alpha=alpha)
 
 
-def model_curve(
-    prepared: Prepared, path: SelectionPath, question: Question | None = None
-) -> Curve | None:
-    """Leave-one-out losses of the path's models where these are not the search's own.
+def model_curve(prepared: Prepared, question: Question, path: SelectionPath) -> Curve | None:
+    """Losses of the path's models, left out as in the search, where these are not the search's own.
 
     With a penalty of its own for each size, the loss that the search went by may be far from that
-    of the model. None where the search went by folds, or its penalty is that of the models.
+    of the model. None where the penalty of the search is that of the models.
     """
-    if path.refit_alphas is None or path.settings.cv != "loo":
+    if path.refit_alphas is None:
         return None
-    problem = _problem(prepared, path, question or Question())
-    samples = LooData(problem).samples
-    curve = LooCurve(samples, problem, chosen_of(path), make_loss(path.settings.loss))
+    targets = make_targets(prepared.y, prepared.task)
+    problem = _problem(prepared, path, question)
+    plan = make_plan(
+        problem,
+        cv=plan_folds(prepared, question, None).criterion,
+        groups=prepared.groups,
+        loss=path.settings.loss,
+        labels=targets.labels,
+    )
     penalties = np.array(path.refit_alphas)
-    return Curve(curve.own_losses(penalties), curve.own_errors(penalties))
+    if plan.folds is None:
+        curve = LooCurve(LooData(problem).samples, problem, chosen_of(path), plan.loss)
+        return Curve(curve.own_losses(penalties), curve.own_errors(penalties))
+    assert isinstance(plan.folds, Folds)
+    # As the criterion counts them: with weights of classes, if there are any.
+    problem = replace(problem, class_weights=None)
+    trial = Trial(path, plan, problem, None, path.settings.refit_alpha)
+    losses, shares = trial.losses_in_folds(plan.folds, plan.loss)
+    if not np.isfinite(losses).all():
+        return None  # a penalty is lost in the rounding of the training rows of a fold
+    covariance = fold_covariance(losses.T, shares)
+    assert covariance is not None  # there are two folds or more
+    return Curve(shares @ losses, np.sqrt(np.maximum(np.diagonal(covariance), 0.0)))
 
 
 def own_rates(
@@ -207,6 +224,7 @@ def _problem(prepared: Prepared, path: SelectionPath, question: Question) -> Pro
         fit_intercept=path.settings.fit_intercept,
         sample_weight=prepared.weights,
         class_weights=weights,
+        **together(prepared, question),
     )
 
 

@@ -27,6 +27,9 @@ MEASURES = {
     "auc": "1 − AUC",
 }
 
+# Not where something may be wrong with the data.
+REPORT_IT = " Report the first."
+
 
 def measure_in_words(name: str) -> str:
     """The name of a loss as people know it."""
@@ -231,7 +234,7 @@ class PathAssessment(ArrayValue):
             f"On samples that took no part in the selection the {measure_in_words(self.measure)} "
             f"is {self._estimate_in_words()} ({self.folds}) with {self._sizes_in_words()}, "
             f"{chosen}; the selection's own estimate is {own:.4g}, and without features it is "
-            f"{self.initial_loss:.4g}. Report the first.{self._rates_in_words()}"
+            f"{self.initial_loss:.4g}.{'' if self.leaks else REPORT_IT}{self._rates_in_words()}"
         )
 
     def _rates_in_words(self) -> str:
@@ -250,6 +253,16 @@ class PathAssessment(ArrayValue):
         words = measure_in_words(self.measure)
         return cautions.no_better(self.estimate[0], self.initial_loss, gain, error, words)
 
+    @property
+    def leaks(self) -> tuple[str, ...]:
+        """Features that were chosen first and predict the test rows almost exactly alone."""
+        loss, n = float(self.test.mean[0]), self.n_available
+        if not cautions.is_too_good(loss, self.initial_loss, self.measure, self.n_samples, n):
+            return ()
+        known = self.feature_names_in
+        first = dict.fromkeys(int(order[0]) for order in self.features)
+        return tuple(known[index] if known else f"x{index}" for index in first)
+
     def _sizes_in_words(self) -> str:
         low, high = int(self.chosen_sizes.min()), int(self.chosen_sizes.max())
         many = f"{low}" if low == high else f"{low} to {high}"
@@ -259,11 +272,11 @@ class PathAssessment(ArrayValue):
     def warnings(self) -> tuple[str, ...]:
         """What a reader should be told, in sentences; often none."""
         words = measure_in_words(self.measure)
-        test = self.test.mean
         own = self._at_chosen(self.selection_losses)
         reached = [int(count) for count in np.isfinite(self.test_losses).sum(axis=1)]
         typical = int(np.median(self.chosen_sizes))
-        found = cautions.many_features(self.n_features_in, self.n_samples)
+        found = cautions.too_good(self.leaks)
+        found += cautions.many_features(self.n_features_in, self.n_samples)
         if self.n_asked is not None:
             found += cautions.ended_early(reached, self.n_asked)
         found += cautions.overfitted(
@@ -274,12 +287,25 @@ class PathAssessment(ArrayValue):
             words,
         )
         found += self.doubts
-        is_exhausted = len(self.sizes) >= self.n_available or self.is_size_chosen
-        found += cautions.still_falling(test, self.initial_loss, is_exhausted, f"test {words}")
+        found += self._still_falling()
         if len(self.shares) > 1:
             index = self.stability.index
             found += cautions.unstable(float(index[min(typical, len(index)) - 1]), typical)
         return tuple(found)
+
+    def _still_falling(self) -> list[str]:
+        """Where more features may do better: the last drop is above its standard error."""
+
+        def clear_drop(first: int, last: int) -> float:
+            return self._mean(self.test_losses[:, first] - self.test_losses[:, last])[1]
+
+        return cautions.still_falling(
+            self.test.mean,
+            self.initial_loss,
+            len(self.sizes) >= self.n_available or self.is_size_chosen,
+            f"test {measure_in_words(self.measure)}",
+            clear_drop,
+        )
 
     def to_frame(self) -> pandas.DataFrame:
         """A pandas data frame with a row for each size: test, selection and random curves."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
+from scipy import special
 
 from ._kernels import Float
 
 # More features than this many times the samples, and some fit by chance.
 _MANY = 10
-# A curve still falls if its last tenth brings this share of all that was gained.
+# A curve still falls if its last tenth brings this share of all that was gained; or that one, where
+# the error of the drop is not known.
 _STILL = 0.01
+_STILL_UNKNOWN = 0.05
 # A runner-up is as good if it would have given all but this share of the gain.
 _NEAR = 0.05
 # The selection's own estimate is misleading if it is off by so many standard errors, and by this
@@ -21,11 +26,73 @@ _SHARE_WITHOUT_ERROR = 0.25
 _POOR = 0.4
 _SIGNIFICANT = 0.05
 _SHOWN = 3
+# A feature that alone leaves no more than this share of the loss without features predicts almost
+# exactly: of squared loss, of absolute loss (about its root), of the errors of a classification.
+LEFT_OF_SQUARES = 1e-3
+_LEFT_OF_DISTANCES = 0.03
+LEFT_OF_CLASSES = 2e-3
+# It is said if noise would do so with less than this probability.
+NOT_BY_CHANCE = 1e-3
+# Where that probability is not known.
+_ENOUGH_ROWS = 50
 
 
 def in_short(error: float) -> str:
     """A standard error to about two digits, without an exponent where that is readable."""
     return f"{error:.0f}" if 10.0 <= abs(error) < 1e6 else f"{error:.2g}"
+
+
+def by_chance(n_rows: int, n_features: int, n_rare: int | None) -> float:
+    """How likely one of some features of noise alone predicts almost exactly, at most.
+
+    n_rare is the number of rows of the rarest class; None for numbers, of which 99.9 % of the
+    variance would have to be explained.
+    """
+    if n_rare is None:
+        if n_rows <= 2:
+            return 1.0
+        return n_features * float(special.betainc((n_rows - 2) / 2.0, 0.5, LEFT_OF_SQUARES))
+    # Only the two orders that part the classes, of all ways to place the rows of the rare one.
+    ways = -special.betaln(n_rows - n_rare + 1, n_rare + 1) - np.log(n_rows + 1.0)
+    return float(2.0 * n_features * np.exp(-ways))
+
+
+def is_too_good(
+    loss: float, initial_loss: float, measure: str, n_rows: int, n_features: int
+) -> bool:
+    """Whether the loss of a single feature is next to nothing, and not by chance."""
+    if not (np.isfinite(loss) and initial_loss > 0.0):
+        return False
+    if measure in ("squared", "absolute"):
+        bar = LEFT_OF_SQUARES if measure == "squared" else _LEFT_OF_DISTANCES
+        return loss <= bar * initial_loss and by_chance(n_rows, n_features, None) < NOT_BY_CHANCE
+    if measure not in ("zero_one", "balanced_zero_one", "auc"):
+        return False
+    chance = 0.0 if n_rows >= _ENOUGH_ROWS else 1.0
+    if measure == "zero_one":
+        chance = by_chance(n_rows, n_features, round(initial_loss * n_rows))
+    return loss <= LEFT_OF_CLASSES * initial_loss and chance < NOT_BY_CHANCE
+
+
+def too_good(names: Sequence[str], target: str = "the target", option: str = "") -> list[str]:
+    """Of features that predict almost exactly alone: they may be known only after the target."""
+    if not names:
+        return []
+    how = f" ({option})" if option else ""
+    if len(names) == 1:
+        return [
+            f"{names[0]} alone predicts {target} almost exactly: is it known before {target} is? "
+            f"If not, leave it out{how}."
+        ]
+    shown = ", ".join(names[:_SHOWN])
+    if len(names) <= _SHOWN:
+        shown = f"{', '.join(names[:-1])} and {names[-1]}"
+    else:
+        shown += f" and {len(names) - _SHOWN} more"
+    return [
+        f"{shown} each predict {target} almost exactly alone: are they known before {target} is? "
+        f"If not, leave them out{how}."
+    ]
 
 
 def many_features(n_features: int, n_samples: int) -> list[str]:
@@ -39,8 +106,18 @@ def many_features(n_features: int, n_samples: int) -> list[str]:
     ]
 
 
-def still_falling(losses: Float, initial_loss: float, is_exhausted: bool, what: str) -> list[str]:
-    """Where the loss is smallest at the last size, and was still falling."""
+def still_falling(
+    losses: Float,
+    initial_loss: float,
+    is_exhausted: bool,
+    what: str,
+    clear_drop: Callable[[int, int], float] | None = None,
+) -> list[str]:
+    """Where the loss is smallest at the last size, and was still falling.
+
+    ``clear_drop(first, last)`` is what the loss has to fall by from one place to another to be more
+    than noise; not a number where that is unknown.
+    """
     known = losses[np.isfinite(losses)]
     count = len(known)
     if is_exhausted or count < 2 or int(np.argmin(known)) != count - 1:
@@ -48,12 +125,25 @@ def still_falling(losses: Float, initial_loss: float, is_exhausted: bool, what: 
     tail = max(1, count // 10)
     before = float(known[-1 - tail])
     gained = max(initial_loss, float(known[0])) - float(known[-1])
-    if not gained > 0.0 or before - float(known[-1]) < _STILL * gained:
+    least = np.nan if clear_drop is None else clear_drop(count - 1 - tail, count - 1)
+    bar = _STILL_UNKNOWN * gained if np.isnan(least) else max(least, _STILL * gained)
+    if not gained > 0.0 or before - float(known[-1]) < bar:
         return []
     return [
         f"The {what} is still falling at the last size, {count}: from {before:.4g} to "
-        f"{known[-1]:.4g} over the last {tail} feature{'s' * (tail != 1)}. Select more features."
+        f"{known[-1]:.4g} over the last {tail} feature{'s' * (tail != 1)}. More features may do "
+        "better."
     ]
+
+
+def gain_of_noise(loss: float, n_samples: int, n_features: int, size: int) -> float:
+    """How much the best of some features of noise may lower a squared loss, as it is selected.
+
+    Of each the drop is ℓ/(m − k) times a χ² of one degree of freedom, and the largest of n such is
+    below 2 ln(n/p) but for a probability p.
+    """
+    degrees = max(1, n_samples - size - 1)
+    return 2.0 * float(np.log(max(1, n_features) / _SIGNIFICANT)) * loss / degrees
 
 
 def overfitted(test: float, own: float, error: float, many: str, measure: str) -> list[str]:

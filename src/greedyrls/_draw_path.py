@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -82,32 +82,61 @@ def plot_path(
     'held-out squared loss (10-fold)'
     """
     path = as_path(path, "plot_path")
+    size, _ = _marked_size(path, chosen)
+    measure, own = measure_with_folds(path), None
+    main = Line(measure_of_path(path), path.losses, path.standard_errors)
+    if path.held_out is not None and np.isfinite(path.held_out[0][size - 1]):
+        # The models on the path; their penalty is not that of the search.
+        main = Line("models, held-out in outer folds", *path.held_out)
+        measure = loss_name(path.settings.loss)
+        penalty = parts.short(path.settings.alpha)
+        own = Line(f"search, {_kind(path)}, α = {penalty}", path.losses, path.standard_errors)
+    elif path.refit_alphas is not None:
+        penalty = parts.short(path.settings.alpha)
+        main = main._replace(label=f"{main.label} of the search, α = {penalty}")
+    return draw_path(path, main, own, measure, null, ax=ax, chosen=chosen, level=level, log_x=log_x)
+
+
+class Line(NamedTuple):
+    """A loss by number of features, as the legend calls it."""
+
+    label: str
+    losses: Float  # (k)
+    errors: Float  # (k)
+
+
+def draw_path(
+    path: SelectionPath,
+    main: Line,
+    own: Line | None,
+    measure: str,
+    null: PermutationNull | None = None,
+    *,
+    ax: Axes | None = None,
+    chosen: int | None = None,
+    level: float = 0.9,
+    log_x: bool | None = None,
+) -> Axes:
+    """The main line with its errors and the chosen size on it, and beside it an estimate's own."""
     check_null(null, path.settings.loss, "path")
     band = None if null is None else null.band(level)
     size, why = _marked_size(path, chosen)
     if ax is None:
         ax = parts.new_axes()
     sizes = np.arange(1, len(path) + 1)
-    losses, errors, label = path.losses, path.standard_errors, measure_of_path(path)
-    measure = measure_with_folds(path)
-    if path.held_out is not None and np.isfinite(path.held_out[0][size - 1]):
-        # The models on the path; their penalty is not that of the search.
-        losses, errors = path.held_out
-        label = "models, held-out in outer folds"
-        measure = loss_name(path.settings.loss)
-        own = f"search, {_kind(path)}, α = {parts.short(path.settings.alpha)}"
-        ax.plot(sizes, path.losses, **parts.OWN, label=own)
-    elif path.refit_alphas is not None:
-        label += f" of the search, α = {parts.short(path.settings.alpha)}"
+    losses, errors = main.losses, main.errors
+    if own is not None:
+        ax.plot(sizes, own.losses, **parts.OWN, label=own.label)
     style = {"color": parts.BLUE, "alpha": 0.2, "label": "± standard error"}
     parts.band(ax, sizes, losses - errors, losses + errors, **style)
-    ax.plot(sizes, losses, label=label, **parts.main_curve(ax, len(path)))
+    ax.plot(sizes, losses, label=main.label, **parts.main_curve(ax, len(path)))
     if null is not None and band is not None:
         draw_null(ax, null, band, level)
-    _draw_initial_loss(ax, path)
+    others = main if own is None else own
+    _draw_initial_loss(ax, path, others)
     label = f"{parts.count_features(size)}{why}: {losses[size - 1]:.4g}"
     ax.plot([size], [losses[size - 1]], **parts.mark(ax), label=label)
-    parts.use_loss_axis(ax, losses, path.losses, *(band or ()))
+    parts.use_loss_axis(ax, losses, others.losses, *(band or ()))
     if log_x or not _write_names(ax, path):
         parts.use_size_axis(ax, len(path), log_x)
     parts.hide_frame(ax)
@@ -189,10 +218,10 @@ def _write_names(ax: Axes, path: SelectionPath) -> bool:
     return True
 
 
-def _draw_initial_loss(ax: Axes, path: SelectionPath) -> None:
+def _draw_initial_loss(ax: Axes, path: SelectionPath, line: Line) -> None:
     initial = path.initial_loss
-    errors = np.nan_to_num(path.standard_errors)
-    low, high = path.losses - errors, path.losses + errors
+    errors = np.nan_to_num(line.errors)
+    low, high = line.losses - errors, line.losses + errors
     is_near = len(path) == 1 or _is_near(initial, low, high)
     label = f"no features: {initial:.4g}{'' if is_near else ', not shown'}"
     if is_near:

@@ -11,19 +11,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ._column_roles import without_identifiers
 from ._kernels import Float
 from ._labels import Task, make_targets
 from ._linear_model import InputColumn, Label, term_values, texts_of_numbers
+from ._multiples import multiples_in_words
 from ._selection_result import ColumnSummary, Feature
-from ._table import Column, InputError, Numbers, Table, Texts, Unusable
+from ._table import MOST_LEVELS, Column, InputError, Numbers, Table, Texts, Unusable
+from ._table import SHOWN as _SHOWN
+from ._table import listed as _listed
+from ._table import options_for as _options
 
 Impute = Literal["median"]
 
-# More different texts than this are names or codes, not categories.
-MOST_LEVELS = 50
 MOST_CLASSES = 100
-# So many names are listed in a message.
-_SHOWN = 5
 # Of numbers whose fourth powers are numbers, too.
 _SPREADS = (1e-75, 1e75)
 # So many of the most frequent texts are told of a column.
@@ -41,6 +42,8 @@ class Roles:
     weights: str | None = None
     categorical: tuple[str, ...] = ()
     forced: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()  # as features, though they look like row numbers
+    priced: tuple[str, ...] = ()  # have a cost, so they are features, too
     task: Task = "auto"
     impute: Impute | None = None
     is_standardised: bool = True
@@ -82,6 +85,7 @@ def prepare(table: Table, roles: Roles) -> Prepared:
 def _prepare(table: Table, roles: Roles) -> Prepared:
     _check_roles(table, roles)
     notes: list[str] = []
+    evidence = table.columns
     table = _with_weight(_with_target(table, roles, notes), roles, notes)
     task, y, classes = _target(table, roles, notes)
     groups = _groups(table, roles)
@@ -95,11 +99,14 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
         notes.append(
             f"Rows with the same {roles.groups!r} stay together in all folds; it is no feature."
         )
+    wanted = {*roles.kept, *roles.priced, *roles.forced, *roles.categorical}
+    columns = without_identifiers(columns, evidence, wanted, notes)
     usable = _usable(table, columns, roles, notes)
     summaries = {name: summary(name, values) for name, values in usable.items()}
     summaries[roles.target] = summary(roles.target, table.columns[roles.target])
     filled, inputs = _filled(table, usable, roles, notes)
     features, X = _features(table, filled, roles, weights, notes)
+    notes += multiples_in_words(X, features)
     return Prepared(
         X=X,
         y=y,
@@ -129,7 +136,11 @@ def _check_roles(table: Table, roles: Roles) -> None:
         if taken.get(name, option) != option:
             raise InputError(f"Column {name!r} cannot be both {taken[name]} and {option}.")
         taken[name] = option
-    for option, names in (("--categorical", roles.categorical), ("--force", roles.forced)):
+    for option, names in (
+        ("--categorical", roles.categorical),
+        ("--force", roles.forced),
+        ("--keep", roles.kept),
+    ):
         for name in names:
             table.column(name)
             if name in taken and not (option == "--categorical" and name == roles.target):
@@ -472,19 +483,6 @@ def summary(name: str, values: Column) -> ColumnSummary:
         high=float(known.max()),
         deviation=float(known.std()),
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:_SHOWN])
-    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
-
-
-def _options(option: str, names: Sequence[str]) -> str:
-    """What to type to name these columns."""
-    import shlex
-
-    shown = " ".join(f"{option} {shlex.quote(name)}" for name in names[:_SHOWN])
-    return f"{shown} …" if len(names) > _SHOWN else shown
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -63,6 +63,7 @@ def encode(result: SelectionResult, indent: int | None = None) -> str:
         "null": None,
         "model_curve": _curve_document(result.model_curve),
         "class_rates": rates_document(result.own_rates),
+        "leaks": None if result.leaks is None else list(result.leaks),
         "missing": result.missing,
     }
     # The path has the names of all features; once is enough.
@@ -123,6 +124,7 @@ def _read(document: JsonObject) -> SelectionResult:
         null=_optional(document, "null", read_null),
         model_curve=_curve(document, path),
         own_rates=_rates(document, path),
+        leaks=_leaks(document),
         missing=document.text("missing") if document.has("missing") else None,
     )
 
@@ -144,6 +146,12 @@ def _curve(document: JsonObject, path: SelectionPath) -> Curve | None:
 def _rates(document: JsonObject, path: SelectionPath) -> ClassRates | None:
     sizes = np.array([path.chosen_size], dtype=np.intp)
     return read_rates(document, sizes, np.ones(1), len(path))
+
+
+def _leaks(document: JsonObject) -> tuple[str, ...] | None:
+    """Files of the first days have none."""
+    is_known = "leaks" in document.values and document.has("leaks")
+    return tuple(document.texts("leaks")) if is_known else None
 
 
 def _check_columns(features: tuple[Feature, ...], inputs: tuple[InputColumn, ...]) -> None:

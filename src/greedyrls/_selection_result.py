@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._assessment import Curve, PathAssessment, measure_in_words
-from ._cautions import in_short, no_better, noise
+from ._assessment import REPORT_IT, Curve, PathAssessment, measure_in_words
+from ._cautions import in_short, no_better, noise, too_good
 from ._class_rates import BALANCED, BY_AUC, ClassRates
 from ._kernels import Float
 from ._linear_model import InputColumn, Label, LinearModel, Term
 from ._null import PermutationNull
 from ._path import SelectionPath
-from ._path_warnings import path_cautions
+from ._path_warnings import assessment_cautions, known_leaks, path_cautions
 from ._stability import Stability
 
 
@@ -108,8 +108,11 @@ class SelectionResult:
     null : PermutationNull or None
         How far the same selection gets on permuted targets.
     model_curve : Curve or None
-        Leave-one-out losses of the models on the path and their standard errors, where the models
-        have penalties of their own and the search went by leave-one-out.
+        Losses of the models on the path, by leave-one-out or in the folds that the search went by,
+        and their standard errors, where the models have penalties of their own.
+    leaks : tuple of str or None
+        Features and columns that predict the target almost exactly alone; None where only the path
+        and the assessment say so.
     own_rates : ClassRates or None
         Error rate, balanced accuracy and AUC of the chosen model of a classification, each row left
         out in turn; too good, since all rows took part in the selection.
@@ -129,6 +132,7 @@ class SelectionResult:
     stability: Stability | None = None
     null: PermutationNull | None = None
     model_curve: Curve | None = None
+    leaks: tuple[str, ...] | None = None
     missing: str | None = None
     own_rates: ClassRates | None = None
 
@@ -246,7 +250,12 @@ class SelectionResult:
         )
         if self._is_doubtful():
             chosen = f"Nothing clearly predicts {self.target}. {chosen}"
-        (told,) = without_functions([f"{self._how_good()}{self._in_units()}{self._rates()}"])
+        if self._leaks:
+            # What is too good to be true is not praised.
+            told = f"{self._how_good().replace(REPORT_IT, '')} {self._leaks[0]}"
+        else:
+            told = f"{self._how_good()}{self._in_units()}{self._rates()}"
+        (told,) = without_functions([told])
         return f"{chosen} {told}"
 
     @property
@@ -276,6 +285,14 @@ class SelectionResult:
         rates = self.own_rates
         is_rate = self.path.settings.loss in ("zero_one", "balanced_zero_one")
         return is_rate and rates is not None and rates.predicts and bool(self._by_penalty_folds())
+
+    @property
+    def _leaks(self) -> list[str]:
+        """What to say of columns that predict almost exactly alone."""
+        names = self.leaks
+        if names is None:
+            names = known_leaks(self.path, self.assessment)
+        return too_good(names, self.target, "--drop")
 
     def _is_doubtful(self) -> list[str]:
         """Where the model is not clearly better than none on held-out rows: why, in words."""
@@ -337,11 +354,12 @@ class SelectionResult:
         """What a reader should be told, in sentences."""
         # What matters most comes first.
         found = [] if self.missing is None else [self.missing]
+        found += self._leaks
         found += self._is_doubtful()
         if self.null is not None:
             found += noise(self.null.chosen_p_value, len(self.null.null_losses))
         if self.assessment is not None:
-            found += self.assessment.warnings
+            found += assessment_cautions(self.path, self.assessment)
         found += path_cautions(self.path, self.own_curve.mean)
         return tuple(dict.fromkeys(without_functions(found)))
 

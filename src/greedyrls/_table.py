@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._kernels import Float
+
+# So many names are listed in a message.
+SHOWN = 5
+# More different texts than this are names or codes, not categories.
+MOST_LEVELS = 50
 
 
 class InputError(ValueError):
@@ -84,6 +90,20 @@ def _suggestion(name: str, table: Table) -> str:
         return f"; did you mean {' or '.join(repr(folded[one]) for one in close)}?"
     shown = ", ".join(repr(one) for one in names[:8])
     return f"; it has {shown}{', …' if len(names) > 8 else '.'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Some names, and how many more there are."""
+    shown = ", ".join(repr(name) for name in names[:SHOWN])
+    return f"{shown} and {len(names) - SHOWN} more" if len(names) > SHOWN else shown
+
+
+def options_for(option: str, names: Sequence[str]) -> str:
+    """What to type to name these columns."""
+    import shlex
+
+    shown = " ".join(f"{option} {shlex.quote(name)}" for name in names[:SHOWN])
+    return f"{shown} …" if len(names) > SHOWN else shown
 
 
 def make_texts(values: list[Any]) -> Texts:

@@ -66,19 +66,21 @@ class Trial:
         if is_criterion and self.path.refit_alphas is None:
             return self.path.losses
         if isinstance(self._plan.folds, Folds):
-            return self._losses_in_folds(self._plan.folds, measure)
+            losses, shares = self.losses_in_folds(self._plan.folds, measure)
+            return shares @ losses
         curve = LooCurve(self.data.samples, self._problem, chosen_of(self.path), measure)
         if is_reported:
             return curve.own_losses(self.penalties)
         return curve.reported_losses(self.penalties, self._reported.weights)
 
-    def _losses_in_folds(self, folds: Folds, measure: Loss) -> Float:
-        """Losses (k) of the models fitted to the training rows of each inner fold, on its others.
+    def losses_in_folds(self, folds: Folds, measure: Loss) -> tuple[Float, Float]:
+        """Losses (K × k) of the models fitted to the training rows of each fold, on its others.
 
         The features are those chosen on all of them, as for the losses that the search goes by.
+        Also what each fold counts in the mean, (K).
         """
         problem, reported = self._problem, self._reported
-        total, weight = np.zeros(len(self.path)), 0.0
+        losses, weights_tested = [], []
         for split in folds.splits:
             train = positive_rows(problem.weights, split.train)
             weights = None if problem.weights is None else problem.weights[train]
@@ -89,9 +91,10 @@ class Trial:
             own = float(len(split.test))
             if reported.weights is not None:
                 own = float(reported.weights[split.test].sum())
-            total += own * self._losses(chosen, self.penalties, reported, split.test, measure)
-            weight += own
-        return total / weight
+            losses.append(self._losses(chosen, self.penalties, reported, split.test, measure))
+            weights_tested.append(own)
+        shares = np.array(weights_tested)
+        return np.array(losses), shares / shares.sum()
 
     def initial_loss(self, measure: Loss) -> float:
         """Leave-one-out loss of the model without features on the rows of the selection."""

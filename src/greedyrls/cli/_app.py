@@ -303,6 +303,7 @@ def _job(options: dict[str, Any]) -> Job:
             "weights": options["weights"],
             "categorical": options["categorical"],
             "forced": options["forced"],
+            "kept": options["kept"],
             "task": options["task"],
             "impute": options["impute"],
             "is_standardised": options["standardise"],

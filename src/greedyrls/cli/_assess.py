@@ -6,8 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from .._analysis import assess
-from .._assessment import PathAssessment
+from .._assessment import REPORT_IT, PathAssessment
 from .._assessment_format import encode
+from .._cautions import too_good
+from .._leaks import find_leaks
 from .._selection_result import or_none, without_functions
 from ._job import Job, Loaded, load, make_origin, summarise
 from ._run import FINE
@@ -26,13 +28,14 @@ def assess_selection(job: Job, folds: int, out: Path | None, is_overwritten: boo
     loaded = load(job)
     check_question(job, loaded)
     assessment = assess(loaded.prepared, job.ask(), folds)
-    document = _document(job, loaded, assessment)
+    sentence, warnings = _told(loaded, assessment)
+    document = _document(job, loaded, assessment, sentence, warnings)
     try:
         if job.telling.is_json:
             print(document)
         elif job.telling.is_human:
             show_notes(loaded.prepared.notes)
-            show_assessment(assessment, without_functions(assessment.warnings))
+            show_assessment(assessment, sentence, warnings)
     finally:  # also where nobody looks any more
         if out is not None:
             write(out / ASSESSMENT, document + "\n")
@@ -43,10 +46,22 @@ def assess_selection(job: Job, folds: int, out: Path | None, is_overwritten: boo
     return FINE
 
 
-def _document(job: Job, loaded: Loaded, assessment: PathAssessment) -> str:
+def _told(loaded: Loaded, assessment: PathAssessment) -> tuple[str, list[str]]:
+    """What may be reported, and what to take with care."""
+    leaks = too_good(find_leaks(loaded.prepared), loaded.target, "--drop")
+    sentence = assessment.sentence.removesuffix(REPORT_IT) if leaks else assessment.sentence
+    own = too_good(assessment.leaks) if leaks else []
+    others = [warning for warning in assessment.warnings if warning not in own]
+    return sentence, without_functions([*leaks, *others])
+
+
+def _document(
+    job: Job, loaded: Loaded, assessment: PathAssessment, sentence: str, warnings: list[str]
+) -> str:
     """The assessment as JSON text, with what it was made of."""
     more = {
-        "warnings": without_functions(assessment.warnings),
+        "sentence": sentence,
+        "warnings": warnings,
         "data": asdict(summarise(job, loaded, [])),
         "origin": asdict(make_origin(job)),
     }

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .._analysis import Question, rare_notes
+from .._leaks import find_leaks
 from .._linear_model import InputColumn
 from .._path import SelectionPath
 from .._preparation import Prepared, Roles, prepare
@@ -77,15 +78,16 @@ def load(job: Job) -> Loaded:
             header=reading.has_header,
             encoding=reading.encoding,
         )
-        roles = Roles(target=job.target or _only_target(table), groups=groups, **job.roles)
+        priced = tuple(name for name, _ in job.question["costs"])
+        known = replace(known, target=job.target or _only_target(table), priced=priced)
         with open(job.data, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        prepared = prepare(table, roles)
+        prepared = prepare(table, known)
         notes = (*prepared.notes, *rare_notes(prepared, job.ask()))
         prepared = replace(prepared, notes=notes)
     return Loaded(
         prepared,
-        roles.target,
+        known.target,
         len(prepared.y),
         job.data.stat().st_size,
         digest,
@@ -135,6 +137,7 @@ def make_result(job: Job, loaded: Loaded, path: SelectionPath, **parts: Any) -> 
         data=summarise(job, loaded, columns),
         origin=make_origin(job),
         classes=prepared.classes,
+        leaks=find_leaks(prepared),
         **parts,
     )
 

@@ -43,7 +43,7 @@ class Telling:
 
 # Long lists of options are read by what they are about.
 _SECTIONS = {
-    "The table": ("target", "ids", "dropped", "forced", "categorical", "weights"),
+    "The table": ("target", "ids", "dropped", "kept", "forced", "categorical", "weights"),
     "Preparing it": ("impute", "drop_missing_target", "standardise"),
     "What to choose": (
         "n_features",
@@ -118,6 +118,13 @@ COLUMNS = _stacked(
     click.option("--id", "ids", multiple=True, metavar="COLUMN", help="Names rows; no feature."),
     click.option(
         "--drop", "dropped", multiple=True, metavar="COLUMN", help="Leave out (repeatable)."
+    ),
+    click.option(
+        "--keep",
+        "kept",
+        multiple=True,
+        metavar="COLUMN",
+        help="A feature, though it looks like a row number (repeatable).",
     ),
     click.option(
         "--force", "forced", multiple=True, metavar="COLUMN", help="Must be in (repeatable)."

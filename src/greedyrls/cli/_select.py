@@ -138,7 +138,7 @@ def _find_out(
 ) -> None:
     """Put what is asked for into `parts` as it is done, so that an interrupt loses little."""
     prepared, question = loaded.prepared, job.ask()
-    parts["model_curve"] = model_curve(prepared, path, question)
+    parts["model_curve"] = model_curve(prepared, question, path)
     parts["own_rates"] = own_rates(prepared, path, question)
     if extras.folds:
         parts["assessment"] = assess(prepared, question, extras.folds)

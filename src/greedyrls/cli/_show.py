@@ -150,7 +150,7 @@ def _with_error(loss: float | None, error: float | None) -> str:
     return number(loss) if error is None else f"{number(loss)} ± {in_short(error)}"
 
 
-def show_assessment(assessment: PathAssessment, warnings: Iterable[str]) -> None:
+def show_assessment(assessment: PathAssessment, sentence: str, warnings: Iterable[str]) -> None:
     """Test curves by size, and what may be reported."""
     from rich import box
     from rich.table import Table
@@ -176,7 +176,7 @@ def show_assessment(assessment: PathAssessment, warnings: Iterable[str]) -> None
     console.print(table)
     if len(assessment.sizes) > _ROWS:
         console.print(_text(f"… and {len(assessment.sizes) - _ROWS} more sizes."), style="dim")
-    console.print(_text(without_functions([assessment.sentence])[0]), style="bold")
+    console.print(_text(without_functions([sentence])[0]), style="bold")
     console.print(_text(assessment.stability.sentence))
     show_warnings(warnings)
 

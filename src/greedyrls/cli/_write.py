@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .._atomic import replace_file
 from .._selection_result import SelectionResult
 from .._table import InputError
@@ -127,13 +129,29 @@ def rows_as_csv(rows: list[dict[str, object]]) -> str:
 
 
 def picture(result: SelectionResult) -> bytes:
-    """The path as a PNG picture."""
-    from ..plots import plot_path
+    """The losses of the models by size, as in the report, as a PNG picture."""
+    from .._draw_path import Line, draw_path, loss_name
 
-    null = result.null
-    if null is not None and null.measure != result.path.settings.loss:
+    path, null, assessment = result.path, result.null, result.assessment
+    if null is not None and null.measure != path.settings.loss:
         null = None  # another measure has no place on the same axis
-    return as_png(lambda axes: plot_path(result.path, null, ax=axes))
+    how = "leave-one-out" if path.settings.cv == "loo" else "held out in the folds of the search"
+    main, own = Line(f"models, {how}", *result.own_curve), None
+    if result.model_curve is None and path.refit_alphas is not None:
+        main = main._replace(label=f"search, {how}, α = {path.settings.alpha:.4g}")
+    honest = path.held_out, "models, held out while the penalty was chosen"
+    if assessment is not None and assessment.measure == path.settings.loss:
+        honest = assessment.test, "models, on test folds"
+    if honest[0] is not None:
+        curve = np.full((2, len(path)), np.nan)
+        known = min(len(path), len(honest[0][0]))
+        curve[:, :known] = np.array(honest[0])[:, :known]
+        if np.isfinite(curve[0, result.size - 1]):
+            main, own = Line(honest[1], curve[0], curve[1]), main
+    measure = loss_name(path.settings.loss)
+    return as_png(
+        lambda axes: draw_path(path, main, own, measure, null, ax=axes, chosen=result.size)
+    )
 
 
 def as_png(draw: Callable[[Any], object]) -> bytes:
