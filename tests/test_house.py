@@ -145,6 +145,7 @@ ROOMS = [
     "_kernel_estimators",
     "_cautions",
     "_stability",
+    "_held_out_errors",
     "_assessment",
     "_null",
     "_path_warnings",

@@ -14,6 +14,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from ._folds import Split
+from ._held_out_errors import Part, Tests
 from ._kernels import Float
 from ._loo_data import LooData
 from ._problem import is_whole
@@ -38,6 +39,7 @@ class FoldResult(NamedTuple):
     selection_losses: Float  # (k)
     random_losses: Float  # (R × k)
     initial_loss: float
+    part: Part | None
 
 
 class NullResult(NamedTuple):
@@ -53,6 +55,7 @@ def fold_result(
     whole: LooData | None,
     number: int,
     split: Split,
+    tests: Tests | None,
     repeats: int,
     generator: np.random.Generator,
 ) -> FoldResult:
@@ -67,14 +70,16 @@ def fold_result(
         trial.losses_of(chosen, problem, split.test, measure)
         for chosen in random_sets(trial.data, orders)
     ]
+    tested = trial.tested_on(problem, split.test, measure, tests)
     return FoldResult(
         path.entries(),
         path.settings.alpha,
         path.chosen_size,
-        trial.losses_on(problem, split.test, measure),
+        tested.losses,
         trial.selection_losses(measure),
         np.array(drawn).reshape(repeats, len(path)),
-        trial.initial_loss_on(problem, split.test, measure),
+        tested.initial_loss,
+        tested.part,
     )
 
 

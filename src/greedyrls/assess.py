@@ -16,6 +16,7 @@ from ._assessment import PathAssessment
 from ._draws import check_groups_move, draw_order, draw_rows, make_generator
 from ._feature_names import FeatureList
 from ._grouping import FeatureCosts, FeatureGroups
+from ._held_out_errors import make_tests, test_ratio
 from ._labels import Task
 from ._null import PermutationNull
 from ._path_warnings import path_warnings
@@ -177,11 +178,15 @@ def cross_validate_path(
     tests = [split.test for split in folds.splits]
     check_measure(procedure, tests)
     seeds = make_generator(random_state).spawn(len(folds.splits))
+    design = make_tests(
+        procedure.measure, problem.Y, problem.weights, folds.splits, procedure.groups
+    )
+    parts = [None] * len(tests) if design is None else design.of_folds
     found: list[FoldResult] = repeat(
         procedure,
         fold_result,
         [
-            (number, split, n_random, seed)
+            (number, split, parts[number], n_random, seed)
             for number, (split, seed) in enumerate(zip(folds.splits, seeds, strict=True))
         ],
         what="folds",
@@ -212,6 +217,11 @@ def cross_validate_path(
         feature_names_in=problem.entry_names,
         forced=tuple(group[0] for group in problem.forced_entries),
         overlap=folds.overlap,
+        held_out_covariance=None
+        if design is None
+        else design.covariance([result.part for result in found if result.part is not None]),
+        n_independent=None if design is None else design.n_clusters,
+        test_ratio=test_ratio(folds.splits, problem.has_weight),
     )
 
 
