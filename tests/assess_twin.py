@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from sklearn.model_selection import GroupKFold
 
 from greedyrls import GreedyRLSClassifier, SelectionPath, greedy_path
-from greedyrls.assess import PathAssessment, cross_validate_path
+from greedyrls.assess import PathAssessment, Stability, cross_validate_path
 from internals import make_folds, penalty_scale, random_orders, refit_grid
 from literal import balanced_factors, best_penalty, criterion, loss_value, ridge_predict
 
@@ -161,12 +161,26 @@ class Question:
             return loss_value(self.measure, Y[test], predictions, w[test])
 
         none = np.zeros((len(train), 0)), Y[train], self.fitted(train), np.zeros((len(test), 0))
+        guess: list[Array] = []
+
+        def initial_loss_of(predictions: Array) -> float:
+            guess.append(predictions)
+            return loss_of(predictions)
+
+        initial_loss = self._initial_loss(initial_loss_of, none, train, test)
+        predicted = [path.predict(X, path.chosen_size), *guess]
+        predicted += [path.predict(X, size) for size in sizes]
         return Fold(
             path,
             np.array([loss_of(path.predict(X, size)) for size in sizes]),
             self.own_losses(path, train),
             self._random_losses(path, train, test, n_random, seed),
-            self._initial_loss(loss_of, none, train, test),
+            initial_loss,
+            {
+                int(row): self._row_losses(place, test, predicted)
+                for place, row in enumerate(test)
+                if w[row] > 0.0
+            },
             self._rates(path, X, test),
         )
 
@@ -182,6 +196,63 @@ class Question:
             )
             for name in names
         }
+
+    def _row_losses(self, place: int, test: Array, predicted: list[Array]) -> Array:
+        """What one tested row says of some models; for AUC DeLong's structural component."""
+        row, Y, w = test[place], self.codes, self.weights
+        found = []
+        for predictions in predicted:
+            P = np.asarray(predictions, dtype=float).reshape(len(test), -1)
+            if self.measure == "squared":
+                found.append(np.mean((Y[row] - P[place]) ** 2))
+            elif self.measure == "absolute":
+                found.append(np.mean(np.abs(Y[row] - P[place])))
+            elif self.measure == "auc":
+                wrong = total = 0.0
+                for other, other_row in enumerate(test):
+                    if Y[other_row, 0] != Y[row, 0]:
+                        behind = (P[place, 0] - P[other, 0]) * Y[row, 0]
+                        wrong += w[other_row] * (0.5 if abs(behind) < 1e-12 else behind < 0.0)
+                        total += w[other_row]
+                found.append(wrong / total)
+            elif Y.shape[1] == 1:
+                found.append(float(not Y[row, 0] * P[place, 0] > 1e-10))
+            else:
+                found.append(float(np.argmax(P[place]) != np.argmax(Y[row])))
+        return np.array(found)
+
+    def strata(self) -> Array:
+        """Rows whose losses have one mean: all, or those of a class."""
+        if self.measure in ("balanced_zero_one", "auc"):
+            return np.unique(np.asarray(self.y), return_inverse=True)[1]
+        return np.zeros(len(self.data), dtype=int)
+
+    def held_out_covariance(self, splits: Any, folds: list[Fold]) -> Array:
+        """Of mean test losses, from a loss of every tested row, cluster by cluster."""
+        w, strata = self.weights, self.strata()
+        groups = np.asarray(self.options.get("groups", np.arange(len(w))))
+        width = 2 + max(len(fold.path) for fold in folds)
+        total = sum(w[test].sum() for _, test in splits)
+        tests = []  # cluster, stratum, share a, losses
+        for (_, test), fold in zip(splits, folds, strict=True):
+            present = len({strata[row] for row in fold.row_losses})
+            count = 1 if self.measure == "auc" else present
+            for row, losses in fold.row_losses.items():
+                alike = sum(w[other] for other in test if strata[other] == strata[row])
+                share = w[test].sum() / total * w[row] / alike / count
+                padded = np.append(losses, np.full(width - len(losses), np.nan))
+                tests.append((groups[row], strata[row], share, padded))
+        sums: dict[Any, Array] = {}
+        for stratum in np.unique(strata):
+            own = [test for test in tests if test[1] == stratum]
+            clusters = len({test[0] for test in own})
+            if clusters < 2:
+                continue
+            mean = sum(a * losses for _, _, a, losses in own) / sum(a for _, _, a, _ in own)
+            for cluster, _, a, losses in own:
+                scaled = a * np.sqrt(clusters / (clusters - 1)) * (losses - mean)
+                sums[cluster] = sums.get(cluster, 0.0) + scaled
+        return sum(np.outer(one, one) for one in sums.values())
 
     def _initial_loss(self, loss_of: Any, none: Any, train: Array, test: Array) -> float:
         """Of the mean; for classes, of the most frequent one, the first of several."""
@@ -246,6 +317,7 @@ class Fold:
     selection_losses: Array
     random_losses: Array
     initial_loss: float
+    row_losses: dict[int, Array]  # at the chosen size, without features, at all sizes
     rates: dict[str, Array]
 
 
@@ -313,4 +385,40 @@ def assert_is_literal(question: Question, cv: Any, splits: Any, n_random: int = 
     weights = question.weights
     totals = np.array([weights[test].sum() for _, test in splits])
     assert_allclose(found.shares, totals / totals.sum(), rtol=1e-12)
+    assert_errors_are_literal(question, splits, folds, found)
     return found
+
+
+def assert_errors_are_literal(
+    question: Question, splits: Any, folds: list[Fold], found: PathAssessment
+) -> None:
+    """Errors are those of the losses of all tested rows, with the correction written out."""
+    if callable(question.measure):
+        assert found.held_out_covariance is None
+        return
+    covariance = question.held_out_covariance(splits, folds)
+    assert found.held_out_covariance is not None
+    scale = np.nanmax(np.abs(covariance))
+    assert_allclose(found.held_out_covariance, covariance, rtol=1e-6, atol=1e-10 * scale)
+    weights = question.weights
+    tested = {row for _, test in splits for row in test if weights[row] > 0.0}
+    trained = np.mean([np.count_nonzero(weights[train]) for train, _ in splits])
+    assert found.test_ratio == pytest.approx(len(tested) / trained)
+    sets = [order[:size] for order, size in zip(found.features, found.chosen_sizes, strict=True)]
+    agreement = 0.0
+    if len(splits) > 1:
+        index = Stability(
+            tuple(sets),
+            found.n_features_in,
+            n_available=found.n_available,
+            forced=found.forced,
+        ).index[-1]
+        agreement = 1.0 if np.isnan(index) else index
+    rho = min(1.0, 2.0 * (1.0 - agreement)) * len(tested) / trained
+    small = 1e-4 * np.sqrt(scale)  # where a variance is 0 but for rounding
+    own = covariance[0, 0]
+    difference = max(0.0, own + covariance[1, 1] - 2.0 * covariance[0, 1])
+    expected = np.sqrt(own + rho * np.sqrt(own * min(own, difference)))
+    assert found.estimate[1] == pytest.approx(expected, rel=1e-5, abs=small)
+    expected = np.sqrt(difference * (1.0 + rho))
+    assert found.gain[1] == pytest.approx(expected, rel=1e-5, abs=small)

@@ -164,6 +164,7 @@ def _of_assessment(assessment: PathAssessment) -> dict[str, Any]:
         "estimate": _plain(assessment.estimate),
         "initial_loss": assessment.initial_loss,
         "gain": _plain(assessment.gain),
+        "interval": _plain(assessment.interval),
         "features": [order.tolist() for order in assessment.features],
         "stability": _of_stability(assessment.stability),
         "sentence": assessment.sentence,

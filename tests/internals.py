@@ -16,6 +16,7 @@ from greedyrls import _columns as columns
 from greedyrls import _draw_coefficients as draw_coefficients
 from greedyrls import _draw_parts as draw_parts
 from greedyrls import _fused as fused
+from greedyrls import _held_out_errors as held_out_errors
 from greedyrls import _kernels as kernels
 from greedyrls._alphas import auto_grid, penalty_scale, refit_grid
 from greedyrls._analysis import (

@@ -238,7 +238,8 @@ def test_the_title_has_the_index() -> None:
     value = stability.index[2]
     low, high = (end[2] for end in stability.interval)
     ax = plot_stability(stability, 3)
-    assert ax.get_title() == f"Stability {value:.2f} (95% interval {low:.2f} to {high:.2f})"
+    interval = f"(95% Monte-Carlo interval {low:.2f} to {high:.2f})"
+    assert ax.get_title() == f"Stability {value:.2f} {interval}"
     everything = Stability((np.array([0, 1]), np.array([1, 0])), 2)
     assert plot_stability(everything).get_title() == "Stability: not defined"
     assert plot_stability(Stability((np.array([0]),), 3)).get_title() == "Stability: not defined"
@@ -280,7 +281,7 @@ def test_the_index_has_its_interval() -> None:
     assert_allclose(low, stability.interval[0])
     assert_allclose(high, stability.interval[1])
     assert curve(ax, "by chance")[1].tolist() == [0, 0]
-    assert legend(ax) == ["stability index", "95% interval", "by chance"]
+    assert legend(ax) == ["stability index", "95% Monte-Carlo interval", "by chance"]
     assert ax.get_xlabel() == "number of features"
     assert ax.get_ylabel() == "stability index"
     assert ax.get_ylim()[0] < 0.0 < 1.0 < ax.get_ylim()[1]

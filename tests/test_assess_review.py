@@ -121,10 +121,24 @@ def test_repeated_folds_are_not_independent() -> None:
     plain = cross_validate_path(X, y, 2, cv=5, alpha=1.0, n_random=0)
     repeated = RepeatedKFold(n_splits=5, n_repeats=6, random_state=0)
     many = cross_validate_path(X, y, 2, cv=repeated, alpha=1.0, n_random=0)
-    assert plain.overlap == 0.0
-    assert many.overlap == pytest.approx(0.25)
-    spread = many.chosen_losses.std(ddof=1)
-    assert many.estimate[1] == pytest.approx(spread * np.sqrt(1 / 30 + 0.25), rel=1e-6)
+    for found in (plain, many):
+        assert found.overlap == pytest.approx(0.25)
+        assert found.test_ratio == pytest.approx(1.25)
+        assert found.n_independent == 60
+    # Six tests of a sample say little more than one: the error does not fall by √6.
+    assert many.estimate[1] > 0.6 * plain.estimate[1]
+
+    def squares(y_true: Any, y_pred: Any) -> float:
+        return float(np.mean((y_true - y_pred) ** 2))
+
+    for cv, count in ((5, 5), (repeated, 30)):
+        of_folds = cross_validate_path(X, y, 2, cv=cv, alpha=1.0, n_random=0, measure=squares)
+        spread = of_folds.chosen_losses.std(ddof=1)
+        assert of_folds.held_out_covariance is None
+        assert of_folds.estimate[1] == pytest.approx(spread * np.sqrt(1 / count + 0.25), rel=1e-6)
+        low, high = of_folds.interval
+        t = {5: 2.7764451, 30: 2.0452296}[count]
+        assert (high - low) / 2.0 == pytest.approx(t * of_folds.estimate[1], rel=1e-6)
 
 
 def test_a_gain_is_judged_within_folds() -> None:

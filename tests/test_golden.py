@@ -152,6 +152,7 @@ def test_all_that_the_formats_can_hold_is_there() -> None:
         assert found[f"result {key}"] == both, key
     for key in ("fill", "levels", "level", "classes"):
         assert found[f"model {key}"] == both, key
+    assert found["assessment held_out_covariance"] == {"something"}  # there is none in older files
     assert found["assessment n_asked"] == found["assessment feature_names_in"] == both
     assert found["stop_reason"] == {reason.value for reason in StopReason}
     assert found["direction"] == {"forward", "backward", "floating", "foba", "swap"}

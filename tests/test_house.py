@@ -149,6 +149,7 @@ ROOMS = [
     "_cautions",
     "_class_rates",
     "_stability",
+    "_held_out_errors",
     "_assessment",
     "_null",
     "_path_warnings",

@@ -129,7 +129,7 @@ def test_intervals_have_their_level() -> None:
         low, high = stability.interval
         assert_allclose(high - stability.index, width * stability.standard_error, rtol=1e-6)
         assert_allclose(stability.index - low, width * stability.standard_error, rtol=1e-6)
-    assert "50% interval" in narrow.sentence
+    assert "50% Monte-Carlo interval" in narrow.sentence
 
 
 def test_where_there_is_no_index() -> None:
@@ -197,8 +197,22 @@ def test_sentences_name_numbers(rows: list[list[int]], word: str) -> None:
     always = int(np.count_nonzero(stability.frequencies(2) == 1.0))
     assert stability.sentence == (
         f"Stability of the first 2 features over {len(rows)} selections (many samples): "
-        f"{stability.index[1]:.2f} (95% interval {low:.2f} to {high:.2f}), {word}; "
+        f"{stability.index[1]:.2f} (95% Monte-Carlo interval {low:.2f} to {high:.2f}), {word}; "
         f"{always} feature{'s' * (always != 1)} in every selection."
+    )
+
+
+@pytest.mark.parametrize("second", [1, 2])
+def test_folds_are_not_called_stable(second: int) -> None:
+    """They share most of their rows: on pure noise the index is 0.25 to 0.55."""
+    rows = [[0, 1]] * 6 + [[0, second]] * 4
+    stability = Stability(orders(rows), 10, source="folds: 10-fold")
+    always = 2 if second == 1 else 1
+    assert stability.sentence == (
+        "Stability of the first 2 features over 10 selections (folds: 10-fold): "
+        f"{stability.index[1]:.2f}; {always} feature{'s' * (always != 1)} in every selection. "
+        "Folds share most of their training rows, so this is higher than it would be on fresh "
+        "samples, even on pure noise."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,9 +11,11 @@ from numpy.typing import NDArray
 
 from . import _cautions as cautions
 from ._class_rates import ClassRates
+from ._held_out_errors import CHOSEN as AT_CHOSEN
+from ._held_out_errors import LOSSES_BEFORE_SIZES, corrected, t_quantile, variances_of
 from ._kernels import Float
 from ._size import fold_covariance
-from ._stability import Order, Stability
+from ._stability import Order, Stability, index_by_size
 from ._values import ArrayValue
 
 if TYPE_CHECKING:
@@ -36,8 +39,16 @@ def measure_in_words(name: str) -> str:
     return MEASURES.get(name, name.removeprefix("callable:"))
 
 
+_RATES = ("zero_one", "balanced_zero_one", "auc")
+# Tests of all folds by training rows of one: well above what it is with each row tested once.
+_REPEATED = 1.01
+# With fewer independent samples than this, intervals covered the truth too seldom in simulations.
+_FEW = 200
+LEVEL = 0.95
+
+
 class Curve(NamedTuple):
-    """A loss by number of features, and its standard error over folds."""
+    """A loss by number of features, and its standard error."""
 
     mean: Float  # (k)
     error: Float  # (k)
@@ -82,9 +93,18 @@ class PathAssessment(ArrayValue):
     forced : tuple of int
         Features that every selection was given.
     overlap : float
-        0 where no sample is tested twice. Else the test share of a fold relative to its training
-        rows, by which standard errors are corrected: folds that share samples say less than as
-        many that do not (Nadeau and Bengio 2003).
+        The mean over folds of test rows by training rows, by which errors over folds are corrected
+        for the training rows that folds share (Nadeau and Bengio 2003). 0 in files of releases that
+        did not correct them.
+    held_out_covariance : ndarray of shape (2 + k, 2 + k) or None
+        Covariance, from the samples held out and before that correction, of the mean test losses:
+        at the size chosen in each fold, without features, and at sizes 1 to k. None for a function
+        as measure, which is not a mean over samples, and in files of older releases.
+    n_independent : int or None
+        How many samples, or groups of samples, `held_out_covariance` is from.
+    test_ratio : float
+        Samples tested in all folds together by those that a fold trains on: K/(K − 1) for K folds.
+        Corrects `held_out_covariance` for the training rows that folds share. 0 in older files.
     class_rates : ClassRates or None
         Of a classification: its error rate, balanced accuracy and AUC on the rows held out
         (``class_rates.auc``), whatever `measure` is.
@@ -108,6 +128,9 @@ class PathAssessment(ArrayValue):
     feature_names_in: tuple[str, ...] | None = None
     forced: tuple[int, ...] = ()
     overlap: float = 0.0
+    held_out_covariance: Float | None = None
+    n_independent: int | None = None
+    test_ratio: float = 0.0
     class_rates: ClassRates | None = None
 
     def __repr__(self) -> str:
@@ -140,11 +163,18 @@ class PathAssessment(ArrayValue):
     @property
     def test(self) -> Curve:
         """Mean test loss over folds by size, (k), and its standard error, (k)."""
-        return self._over_folds(self.test_losses)
+        if self.held_out_covariance is None:
+            return self._over_folds(self.test_losses, is_corrected=True)
+        variances, differences = (
+            values[LOSSES_BEFORE_SIZES:] for values in variances_of(self.held_out_covariance)
+        )
+        count = len(self.shares)
+        errors = corrected(variances, differences, self._agreement, self.test_ratio, count)
+        return Curve(self.shares @ self.test_losses, errors)
 
     @property
     def selection(self) -> Curve:
-        """Mean loss that the selection believes in, by size, (k), and its standard error, (k)."""
+        """Mean loss that the selection believes in, by size, (k), and its error over folds, (k)."""
         return self._over_folds(self.selection_losses)
 
     @property
@@ -160,7 +190,11 @@ class PathAssessment(ArrayValue):
 
     @property
     def optimism(self) -> Curve:
-        """Test loss less the selection's own, by size, (k), and its standard error, (k)."""
+        """Test loss minus the selection's own, by size, (k), and its error over folds, (k).
+
+        From the differences of the folds: the selection's own losses are not of the samples held
+        out. By simulation it is rather too large, so it is not corrected for shared training rows.
+        """
         return self._over_folds(self.test_losses - self.selection_losses)
 
     @property
@@ -176,20 +210,61 @@ class PathAssessment(ArrayValue):
     def _at_chosen(self, losses: Float) -> Float:
         return losses[np.arange(len(self.shares)), self.chosen_sizes - 1]
 
-    def _mean(self, values: Float) -> tuple[float, float]:
+    def _mean(self, values: Float, is_corrected: bool = False) -> tuple[float, float]:
         """Of a number for each fold, with its standard error."""
-        mean, error = self._over_folds(values[:, None])
+        mean, error = self._over_folds(values[:, None], is_corrected)
         return float(mean[0]), float(error[0])
 
     @property
     def estimate(self) -> tuple[float, float]:
-        """The loss to expect of the whole procedure on new samples, and its standard error."""
-        return self._mean(self.chosen_losses)
+        """The loss to expect of the whole procedure on new samples, and its standard error.
+
+        Of the procedure with as many samples as a fold trains on; docs/theory.md, section 20.
+        """
+        if self.held_out_covariance is None:
+            return self._mean(self.chosen_losses, is_corrected=True)
+        variances, differences = variances_of(self.held_out_covariance)
+        error = self._chosen_error(variances[AT_CHOSEN], differences[AT_CHOSEN])
+        return float(self.shares @ self.chosen_losses), error
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """A 95 % confidence interval of the loss to expect; not a number where there is no error.
+
+        The ends are not below the smallest possible loss, nor above 1 for rates.
+        """
+        mean, error = self.estimate
+        width = t_quantile(LEVEL, len(self.shares), self.n_independent) * error
+        low, high = mean - width, mean + width
+        if not self.measure.startswith("callable:"):
+            low = max(0.0, low) if low == low else low
+        if self.measure in _RATES:
+            high = min(1.0, high) if high == high else high
+        return low, high
 
     @property
     def gain(self) -> tuple[float, float]:
         """How much smaller the loss is than without features, and the error of that."""
-        return self._mean(self.initial_losses - self.chosen_losses)
+        if self.held_out_covariance is None:
+            return self._mean(self.initial_losses - self.chosen_losses, is_corrected=True)
+        difference = variances_of(self.held_out_covariance)[1][AT_CHOSEN]
+        error = self._chosen_error(difference, difference)
+        return float(self.shares @ (self.initial_losses - self.chosen_losses)), error
+
+    def _chosen_error(self, variance: float, difference: float) -> float:
+        """Of a number at the chosen sizes, from variances over held-out samples."""
+        chosen = [
+            order[:size] for order, size in zip(self.features, self.chosen_sizes, strict=True)
+        ]
+        size = max(map(len, chosen))
+        agreement = index_by_size(chosen, self.n_available, self.forced, size)[-1:]
+        both = np.array([variance]), np.array([difference])
+        return float(corrected(*both, agreement, self.test_ratio, len(self.shares))[0])
+
+    @cached_property
+    def _agreement(self) -> Float:
+        """The stability index of the selections of the folds, by size, (k)."""
+        return index_by_size(self.features, self.n_available, self.forced, len(self.sizes))
 
     @property
     def stability(self) -> Stability:
@@ -232,10 +307,19 @@ class PathAssessment(ArrayValue):
         own = float(self.shares @ self._at_chosen(self.selection_losses))
         return (
             f"On samples that took no part in the selection the {measure_in_words(self.measure)} "
-            f"is {self._estimate_in_words()} ({self.folds}) with {self._sizes_in_words()}, "
-            f"{chosen}; the selection's own estimate is {own:.4g}, and without features it is "
-            f"{self.initial_loss:.4g}.{'' if self.leaks else REPORT_IT}{self._rates_in_words()}"
+            f"is {self._estimate_in_words()} ({self.folds}){self._interval_in_words()} with "
+            f"{self._sizes_in_words()}, {chosen}; the selection's own estimate is {own:.4g}, "
+            f"and without features it is {self.initial_loss:.4g}."
+            f"{'' if self.leaks else REPORT_IT}{self._rates_in_words()}"
         )
+
+    def _interval_in_words(self) -> str:
+        low, high = self.interval
+        if np.isnan(low) or self.overlap == 0.0:
+            return ""  # errors of files without a correction are too small for an interval
+        few = self.n_samples if self.n_independent is None else self.n_independent
+        about = "roughly " if few < _FEW else ""
+        return f", {LEVEL:.0%} interval {about}{low:.3g} to {high:.3g},"
 
     def _rates_in_words(self) -> str:
         """Of a classification."""
@@ -324,11 +408,17 @@ class PathAssessment(ArrayValue):
             columns, index=pandas.RangeIndex(1, len(self.sizes) + 1, name="n_features")
         )
 
-    def _over_folds(self, losses: Float) -> Curve:
-        """Means (k) and standard errors (k) of losses by fold (F × k)."""
+    def _over_folds(self, losses: Float, is_corrected: bool = False) -> Curve:
+        """Means (k) and standard errors (k) of losses by fold (F × k).
+
+        Corrected for the training rows that folds share, or where rows are tested repeatedly.
+        """
         mean: Float = self.shares @ losses
         covariance = fold_covariance(losses.T, self.shares)
         if covariance is None:
             return Curve(mean, np.full(len(mean), np.nan))
         variance = np.maximum(np.diagonal(covariance), 0.0)
-        return Curve(mean, np.sqrt(variance * (1.0 + self.overlap * len(self.shares))))
+        ratio = self.overlap * len(self.shares)
+        if not (is_corrected or ratio > _REPEATED * self.test_ratio):
+            ratio = 0.0
+        return Curve(mean, np.sqrt(variance * (1.0 + ratio)))

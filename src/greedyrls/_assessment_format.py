@@ -66,6 +66,11 @@ def assessment_document(assessment: PathAssessment) -> dict[str, Any]:
         "feature_names_in": _names(assessment.feature_names_in),
         "forced": list(assessment.forced),
         "overlap": assessment.overlap,
+        "held_out_covariance": None
+        if assessment.held_out_covariance is None
+        else or_null(assessment.held_out_covariance.tolist()),
+        "n_independent": assessment.n_independent,
+        "test_ratio": assessment.test_ratio or None,
         "class_rates": rates_document(assessment.class_rates),
     }
 
@@ -132,6 +137,7 @@ def read_assessment(document: JsonObject) -> PathAssessment:
     )
     if np.isnan([losses[np.arange(folds), chosen - 1] for losses in (tested, believed)]).any():
         raise ValueError("test_losses or selection_losses has null at a size that was chosen")
+    covariance = _covariance(document, width)
     return PathAssessment(
         measure=measure,
         test_losses=tested,
@@ -151,8 +157,25 @@ def read_assessment(document: JsonObject) -> PathAssessment:
         feature_names_in=_read_names(document, n),
         forced=tuple(document.wholes("forced", 0, n)),
         overlap=document.positive("overlap"),
+        held_out_covariance=covariance,
+        n_independent=None if covariance is None else document.whole("n_independent", 1),
+        test_ratio=document.positive("test_ratio", zero_too=False)
+        if covariance is not None or document.has_optional("test_ratio")
+        else 0.0,
         class_rates=read_rates(document, chosen, shares, width),
     )
+
+
+def _covariance(document: JsonObject, width: int) -> Float | None:
+    """Of the chosen size, no features and all sizes; files of earlier releases have none."""
+    if not document.has_optional("held_out_covariance"):
+        return None
+    count = width + 2
+    found = document.cells("held_out_covariance", (count, count), is_signed=True)
+    variances = np.diagonal(found)
+    if (variances < 0.0).any() or not np.array_equal(found, found.T, equal_nan=True):
+        raise ValueError("held_out_covariance is not symmetric with a diagonal from 0 on")
+    return found
 
 
 def _random(document: JsonObject, shape: tuple[int, int, int], is_signed: bool) -> Float:

@@ -57,6 +57,26 @@ def held_out_losses(
     return losses
 
 
+def held_out_predictions(
+    chosen: Chosen, penalties: Float, columns: Float, Y: Float
+) -> tuple[Float, NDArray[np.bool_]]:
+    """Predictions (t × k × rows) of the same models, and which sizes (k) have any.
+
+    columns and Y (rows × t) are those of the rows to predict.
+    """
+    predictions = np.full((Y.shape[1], chosen.n_models, len(Y)), np.nan)
+    is_known = np.zeros(chosen.n_models, dtype=bool)
+    for penalty in np.unique(penalties):
+        model = pivots(chosen, float(penalty))
+        if model is None:
+            continue
+        of_it = penalties == penalty
+        errors = held_out_errors(chosen, model, columns, Y)
+        predictions[:, of_it] = Y.T[:, None, :] - errors[:, of_it]
+        is_known |= of_it
+    return predictions, is_known
+
+
 def mean_squares(errors: Float, weights: Float | None) -> Float:
     """Mean over targets and weighted mean over rows of squared errors (t × k × rows): (k)."""
     errors *= errors

@@ -35,7 +35,7 @@ def plot_stability(
     """How often each feature is selected, the most frequent first.
 
     The dotted line is the share to expect of features drawn at random; the title has the stability
-    index (Nogueira, Sechidis and Brown 2018) with its interval.
+    index (Nogueira, Sechidis and Brown 2018) with its Monte-Carlo interval.
 
     Parameters
     ----------
@@ -99,10 +99,11 @@ def plot_stability_index(
     ax: Axes | None = None,
     log_x: bool | None = None,
 ) -> Axes:
-    """The stability index by number of features, with its confidence interval.
+    """The stability index by number of features, with its Monte-Carlo interval.
 
-    1 where all selections are the same, 0 (the dotted line) where they are as alike as features
-    drawn at random. There is no index where all features are selected.
+    The interval is for the choice of draws only, see `Stability.interval`. The index is 1 where all
+    selections are the same, 0 (the dotted line) where they are as alike as features drawn at
+    random. There is no index where all features are selected.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def plot_stability_index(
     sizes, (low, high) = found.sizes, found.interval
     ax.plot(sizes, found.index, **parts.main_curve(ax, len(sizes)), label="stability index")
     style: dict[str, Any] = {"color": parts.BLUE, "alpha": 0.2}
-    parts.band(ax, sizes, low, high, label=f"{_level(found)} interval", **style)
+    parts.band(ax, sizes, low, high, label=f"{_level(found)} Monte-Carlo interval", **style)
     ax.axhline(0.0, **parts.WITHOUT, label="by chance")
     # Intervals are not cut at the ends of the scale, but the picture is.
     bottom = min(0.0, float(np.nanmin(np.fmin(found.index, low))))
@@ -188,7 +189,7 @@ def _title(stability: Stability, size: int, is_short: bool) -> str:
     if np.isnan(value):
         return "Stability: not defined"
     low, high = (parts.two_decimals(float(end[size - 1])) for end in stability.interval)
-    interval = f"({_level(stability)} interval {low} to {high})"
+    interval = f"({_level(stability)} Monte-Carlo interval {low} to {high})"
     if is_short:
         interval = f"({low} to {high})".replace(" ", "\N{NO-BREAK SPACE}")
     return f"Stability {parts.two_decimals(value)} {interval}"

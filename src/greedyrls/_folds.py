@@ -68,12 +68,7 @@ class Folds:
 
     @property
     def overlap(self) -> float:
-        """0 where no row is tested twice; else the mean of test rows by training rows."""
-        tested = np.zeros(self.n_samples, dtype=np.intp)
-        for split in self.splits:
-            tested[split.test] += 1
-        if (tested <= 1).all():
-            return 0.0
+        """The mean over splits of test rows by training rows: 1/(K − 1) for K folds."""
         return float(np.mean([len(split.test) / len(split.train) for split in self.splits]))
 
 

@@ -143,7 +143,7 @@ def stability_html(stability: Stability) -> str:
     if not len(stability.sizes):
         return _card(body)
     band = (stability.interval[0], stability.interval[1])
-    label = f"stability and its {stability.level:.0%} interval"
+    label = f"stability and its {stability.level:.0%} Monte-Carlo interval"
     lines = [svg.Line(label, stability.index, svg.BLUE, band=band)]
     words = f"Stability by number of features, 1 to {len(stability.sizes)}"
     body.append(_picture(lines, words, None))

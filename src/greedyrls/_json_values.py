@@ -122,6 +122,10 @@ class JsonObject:
         """Whether there is something other than null."""
         return self.value(key) is not None
 
+    def has_optional(self, key: str) -> bool:
+        """The same for a key that older files of this version do not have."""
+        return self._values.get(key) is not None
+
     def entries(self, key: str, length: int | None = None) -> list[Any]:
         """A list."""
         return as_entries(self.value(key), key, length)

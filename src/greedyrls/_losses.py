@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,14 @@ _MEANT = {
 }
 
 
+class Components(NamedTuple):
+    """A loss as weighted means over samples: what each sample adds to its stratum's mean."""
+
+    losses: Float  # (c × m)
+    shares: Float  # (m)
+    strata: Rows  # (m)
+
+
 class Loss(Protocol):
     """A loss of held-out predictions."""
 
@@ -48,6 +56,7 @@ class Loss(Protocol):
     is_additive: bool  # a weighted mean of losses of single samples
     needs_labels: bool
     needs_every_class: bool
+    has_components: bool
 
     def check(
         self, Y: Float, weights: Float | None, groups_of_rows: Sequence[Rows], single_target: bool
@@ -68,6 +77,9 @@ class Loss(Protocol):
 
     def values(self, Y: Float, P: Float, weights: Float | None) -> Float:
         """The loss of each candidate, (c)."""
+
+    def components(self, Y: Float, P: Float, weights: Float | None) -> Components | None:
+        """What each sample adds to the values as estimates; None where it is not known."""
 
     def covariance(self, Y: Float, P: Float, weights: Float | None) -> Float | None:
         """Covariance of the values as estimates, (c × c); None where it is not known."""
@@ -115,6 +127,7 @@ class _AnyLoss:
     is_additive = False
     needs_labels = False
     needs_every_class = False
+    has_components = True
 
     def check(
         self, Y: Float, weights: Float | None, groups_of_rows: Sequence[Rows], single_target: bool
@@ -136,6 +149,13 @@ class _AnyLoss:
     def sample_losses(self, Y: Float, P: Float) -> Float:
         raise TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
 
+    def components(self, Y: Float, P: Float, weights: Float | None) -> Components | None:
+        return None
+
+    def covariance(self, Y: Float, P: Float, weights: Float | None) -> Float | None:
+        found = self.components(Y, P, weights)
+        return None if found is None else _stratified_covariance(*found)
+
 
 class _MeanLoss(_AnyLoss):
     """A weighted mean over samples, or the mean of such means over strata of samples."""
@@ -155,9 +175,9 @@ class _MeanLoss(_AnyLoss):
         result: Float = np.mean(means, axis=0)
         return result
 
-    def covariance(self, Y: Float, P: Float, weights: Float | None) -> Float:
+    def components(self, Y: Float, P: Float, weights: Float | None) -> Components:
         shares = self.sample_weights(Y, weights)
-        return _stratified_covariance(self.sample_losses(Y, P), shares, self.strata(Y))
+        return Components(self.sample_losses(Y, P), shares, self.strata(Y))
 
     def n_strata(self, n_targets: int) -> int:
         return 1
@@ -232,8 +252,12 @@ class _Auc(_AnyLoss):
         result: Float = wrong / (negative.sum() * positive.sum())
         return result
 
-    def covariance(self, Y: Float, P: Float, weights: Float | None) -> Float:
-        """DeLong's: from the share of the other class that each sample is on the wrong side of."""
+    def strata(self, Y: Float) -> Rows:
+        """Here the two classes, although the loss is a mean over pairs."""
+        return _classes(Y)
+
+    def components(self, Y: Float, P: Float, weights: Float | None) -> Components:
+        """DeLong's: the share of the other class that each sample is on the wrong side of."""
         sides = _class_weights(Y, weights)
         shares = sides / sides.sum(axis=1, keepdims=True)
         order, (negative_below, positive_below) = _weight_below(P[0], shares)
@@ -241,11 +265,13 @@ class _Auc(_AnyLoss):
         ranked = np.where(classes[order] == 1, 1.0 - negative_below, positive_below)
         components = np.empty_like(ranked)
         np.put_along_axis(components, order, ranked, axis=1)
-        return _stratified_covariance(components, shares.sum(axis=0), classes)
+        return Components(components, shares.sum(axis=0), classes)
 
 
 class _FunctionLoss(_AnyLoss):
     """What a function of (y_true, y_pred) returns."""
+
+    has_components = False
 
     def __init__(self, function: LossFunction) -> None:
         self.name = f"callable:{getattr(function, '__name__', type(function).__name__)}"
@@ -260,9 +286,6 @@ class _FunctionLoss(_AnyLoss):
             value = self.function(*((y_true[:, 0], y_pred[:, 0]) if single else (y_true, y_pred)))
             losses[candidate] = _one_number(value, self.name)
         return losses
-
-    def covariance(self, Y: Float, P: Float, weights: Float | None) -> None:
-        return None
 
 
 _LOSSES: dict[str, Loss] = {

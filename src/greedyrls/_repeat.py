@@ -13,14 +13,17 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
+from ._assessment import PathAssessment
 from ._blas import limits_threads
 from ._class_rates import ClassRates, FoldRates, measures_for, places_of, rates_of_folds
+from ._folds import Folds
+from ._held_out_errors import Design, Part, Tests, test_ratio
 from ._kernels import Float
 from ._loo_data import LooData
 from ._losses import make_loss
 from ._plan import positive_rows
 from ._problem import Problem, is_whole
-from ._procedure import Procedure
+from ._procedure import Procedure, shares_of
 from ._progress import progress_bar
 from ._random_sets import random_orders, random_sets
 from ._row_order import Split
@@ -42,6 +45,7 @@ class FoldResult(NamedTuple):
     selection_losses: Float  # (k)
     random_losses: Float  # (R × k)
     initial_loss: float
+    part: Part | None
     rates: FoldRates | None = None  # of a classification
 
 
@@ -58,6 +62,7 @@ def fold_result(
     whole: LooData | None,
     number: int,
     split: Split,
+    tests: Tests | None,
     repeats: int,
     generator: np.random.Generator,
 ) -> FoldResult:
@@ -72,14 +77,16 @@ def fold_result(
         trial.losses_of(chosen, problem, split.test, measure)
         for chosen in random_sets(trial.data, orders)
     ]
+    tested = trial.tested_on(problem, split.test, measure, tests)
     return FoldResult(
         path.entries(),
         path.settings.alpha,
         path.chosen_size,
-        trial.losses_on(problem, split.test, measure),
+        tested.losses,
         trial.selection_losses(measure),
         np.array(drawn).reshape(repeats, len(path)),
-        trial.initial_loss_on(problem, split.test, measure),
+        tested.initial_loss,
+        tested.part,
         None if procedure.labels is None else _fold_rates(trial, problem, split.test),
     )
 
@@ -103,7 +110,7 @@ def _fold_rates(trial: Trial, problem: Problem, rows: Rows) -> FoldRates:
     return FoldRates(np.array(own), np.array(initial), counts)
 
 
-def class_rates_of(
+def _class_rates_of(
     procedure: Procedure, folds: Sequence[FoldResult], shares: Float
 ) -> ClassRates | None:
     """What outer folds say of a classification beside its measure."""
@@ -111,6 +118,41 @@ def class_rates_of(
     rates = [fold.rates for fold in folds]
     is_weighted = procedure.class_weights is not None
     return rates_of_folds(procedure.labels, rates, sizes, shares, is_weighted)
+
+
+def make_assessment(
+    procedure: Procedure, folds: Folds, found: Sequence[FoldResult], design: Design | None
+) -> PathAssessment:
+    """What the results of all outer folds say together."""
+    problem = procedure.problem
+    size = max(len(result.features) for result in found)
+    shares = shares_of(problem, [split.test for split in folds.splits])
+    return PathAssessment(
+        measure=procedure.measure.name,
+        test_losses=padded([result.test_losses for result in found], size),
+        selection_losses=padded([result.selection_losses for result in found], size),
+        random_losses=padded([result.random_losses for result in found], size),
+        initial_losses=np.array([result.initial_loss for result in found]),
+        features=tuple(result.features for result in found),
+        alphas=np.array([result.alpha for result in found]),
+        chosen_sizes=np.array([result.chosen_size for result in found]),
+        shares=shares,
+        folds=folds.description,
+        criterion=procedure.criterion,
+        n_samples=problem.n_samples,
+        n_features_in=problem.n_features,
+        n_available=problem.n_available,
+        n_asked=None if procedure.is_size_chosen else int(procedure.options.n_features or 0),
+        feature_names_in=problem.entry_names,
+        forced=tuple(group[0] for group in problem.forced_entries),
+        overlap=folds.overlap,
+        held_out_covariance=None
+        if design is None
+        else design.covariance([result.part for result in found if result.part is not None]),
+        n_independent=None if design is None else design.n_clusters,
+        test_ratio=test_ratio(folds.splits, problem.has_weight),
+        class_rates=_class_rates_of(procedure, found, shares),
+    )
 
 
 def resampled_order(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._alphas import Refit, model_penalties
 from ._chosen import Chosen
-from ._curves import LooCurve, held_out_losses
+from ._curves import LooCurve, held_out_losses, held_out_predictions
 from ._folds import Folds
+from ._held_out_errors import Part, Tests, part_of
 from ._kernels import Float
 from ._loo_data import LooData
 from ._losses import Loss, is_same_loss
-from ._matrix import part as part_of
+from ._matrix import part as part_of_matrix
 from ._matrix import take
 from ._nested import chosen_of
 from ._path import SelectionPath
@@ -26,6 +28,14 @@ Rows = NDArray[np.intp]
 
 # A prediction of 0, between the classes, is wrong for each of them.
 _CLASS_LOSSES = ("zero_one", "balanced_zero_one")
+
+
+class Tested(NamedTuple):
+    """What a selection comes to on rows held out."""
+
+    losses: Float  # (k)
+    initial_loss: float
+    part: Part | None  # for standard errors: of the chosen size, of no features, of all sizes
 
 
 class Trial:
@@ -106,6 +116,28 @@ class Trial:
         predictions = self.data.samples.predictions()[:, None, rows]
         return float(measure.values(problem.Y[rows], predictions, weights)[0])
 
+    def tested_on(self, other: Problem, rows: Rows, measure: Loss, tests: Tests | None) -> Tested:
+        """Losses of the models on other rows, and what their standard errors are made of."""
+        rows = positive_rows(other.weights, rows)
+        Y = other.Y[rows]
+        weights = None if other.weights is None else other.weights[rows]
+        chosen = chosen_of(self.path)
+        columns = part_of_matrix(other.here, rows, np.array(chosen.indices))
+        sizes, is_known = held_out_predictions(chosen, self.penalties, columns, Y)
+        initial = self._initial_predictions(len(rows), measure)
+        losses = np.full(len(is_known), np.nan)
+        losses[is_known] = measure.values(Y, sizes[:, is_known], weights)
+        initial_loss = float(measure.values(Y, initial, weights)[0])
+        place = self.path.chosen_size - 1
+        own = np.concatenate([sizes[:, [place]], initial, sizes], axis=1)
+        is_known = np.concatenate([is_known[[place]], [True], is_known])
+        found = measure.components(Y, own[:, is_known], weights)
+        if found is None or tests is None:
+            return Tested(losses, initial_loss, None)
+        all_losses = np.full((len(is_known), len(rows)), np.nan)
+        all_losses[is_known] = found.losses
+        return Tested(losses, initial_loss, part_of(found._replace(losses=all_losses), tests))
+
     def losses_on(self, other: Problem, rows: Rows, measure: Loss) -> Float:
         """Losses of the models on other rows, (k)."""
         return self._losses(chosen_of(self.path), self.penalties, other, rows, measure)
@@ -113,21 +145,23 @@ class Trial:
     def predictions_on(self, other: Problem, rows: Rows) -> Float:
         """Values of the model of the chosen size on other rows, (rows × t)."""
         path, size = self.path, self.path.chosen_size
-        columns = part_of(other.here, rows, path.features(size))
+        columns = part_of_matrix(other.here, rows, path.features(size))
         coef, intercept = np.atleast_2d(path.coef(size)), np.atleast_1d(path.intercept(size))
         values: Float = columns @ coef.T + intercept
         return values
 
     def initial_loss_on(self, other: Problem, rows: Rows, measure: Loss) -> float:
-        """The same of the model without features; for classes the most frequent one is guessed."""
+        """The loss of the model without features; for classes the most frequent one is guessed."""
         rows = positive_rows(other.weights, rows)
-        guess = self.path.moments.target_means
-        if measure.name in _CLASS_LOSSES:
-            guess = self._most_frequent()
-        means = np.broadcast_to(guess, (len(rows), other.Y.shape[1]))
-        predictions = means.T[:, None, :].copy()
+        predictions = self._initial_predictions(len(rows), measure)
         weights = None if other.weights is None else other.weights[rows]
         return float(measure.values(other.Y[rows], predictions, weights)[0])
+
+    def _initial_predictions(self, count: int, measure: Loss) -> Float:
+        """Of the model without features for some rows, (t × 1 × rows)."""
+        is_guess = measure.name in _CLASS_LOSSES
+        guess = self._most_frequent() if is_guess else self.path.moments.target_means
+        return np.repeat(np.asarray(guess)[:, None, None], count, axis=2)
 
     def _most_frequent(self) -> Float:
         """The code (t) of the class of largest weight among the rows of the selection."""
@@ -163,6 +197,6 @@ class Trial:
         chosen: Chosen, penalties: Float, other: Problem, rows: Rows, measure: Loss
     ) -> Float:
         rows = positive_rows(other.weights, rows)
-        columns = part_of(other.here, rows, np.array(chosen.indices))
+        columns = part_of_matrix(other.here, rows, np.array(chosen.indices))
         weights = None if other.weights is None else other.weights[rows]
         return held_out_losses(chosen, penalties, columns, other.Y[rows], weights, measure)

@@ -17,14 +17,15 @@ from ._class_weight import ClassWeight
 from ._draws import check_count, check_groups_move, draw_order, draw_rows, make_generator
 from ._feature_names import FeatureList
 from ._grouping import FeatureCosts, FeatureGroups
+from ._held_out_errors import make_tests
 from ._labels import Task
 from ._null import PermutationNull
 from ._path_warnings import path_warnings
-from ._procedure import Options, check_measure, make_outer_folds, make_procedure, shares_of
+from ._procedure import Options, check_measure, make_outer_folds, make_procedure
 from ._repeat import (
     FoldResult,
-    class_rates_of,
     fold_result,
+    make_assessment,
     null_result,
     padded,
     repeat,
@@ -192,11 +193,15 @@ def cross_validate_path(
     tests = [split.test for split in folds.splits]
     check_measure(procedure, tests)
     seeds = make_generator(random_state).spawn(len(folds.splits))
+    design = make_tests(
+        procedure.measure, problem.Y, problem.weights, folds.splits, procedure.groups
+    )
+    parts = [None] * len(tests) if design is None else design.of_folds
     found: list[FoldResult] = repeat(
         procedure,
         fold_result,
         [
-            (number, split, n_random, seed)
+            (number, split, parts[number], n_random, seed)
             for number, (split, seed) in enumerate(zip(folds.splits, seeds, strict=True))
         ],
         what="folds",
@@ -204,29 +209,7 @@ def cross_validate_path(
         verbose=verbose,
         shown=lambda answer: float(answer.test_losses[answer.chosen_size - 1]),
     )
-    size = max(len(result.features) for result in found)
-    shares = shares_of(problem, tests)
-    return PathAssessment(
-        measure=procedure.measure.name,
-        test_losses=padded([result.test_losses for result in found], size),
-        selection_losses=padded([result.selection_losses for result in found], size),
-        random_losses=padded([result.random_losses for result in found], size),
-        initial_losses=np.array([result.initial_loss for result in found]),
-        features=tuple(result.features for result in found),
-        alphas=np.array([result.alpha for result in found]),
-        chosen_sizes=np.array([result.chosen_size for result in found]),
-        shares=shares,
-        folds=folds.description,
-        criterion=procedure.criterion,
-        n_samples=problem.n_samples,
-        n_features_in=problem.n_features,
-        n_available=problem.n_available,
-        n_asked=None if procedure.is_size_chosen else int(n_features or 0),
-        feature_names_in=problem.entry_names,
-        forced=tuple(group[0] for group in problem.forced_entries),
-        overlap=folds.overlap,
-        class_rates=class_rates_of(procedure, found, shares),
-    )
+    return make_assessment(procedure, folds, found, design)
 
 
 def permutation_null(

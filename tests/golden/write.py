@@ -165,6 +165,9 @@ def assessments() -> dict[str, Callable[[], Any]]:
             task="classification",
             **quick,
         ),
+        "assessment-v1-held-out": lambda: cross_validate_path(
+            X, labels == labels[0], "auto", cv=3, n_random=0, measure="auc", max_features=3, **quick
+        ),
         "assessment-v1-function": lambda: cross_validate_path(
             X, y, 2, cv=2, n_random=1, loss=opposite_correlation, **quick
         ),
