@@ -184,6 +184,8 @@ class Terminal:
             stdout=subprocess.PIPE,
             stderr=slave,
             env=environment_here(),
+            # Shells start jobs in the background with this signal ignored, and it is inherited.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         os.close(slave)
         self.seen = ""
