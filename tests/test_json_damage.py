@@ -230,6 +230,9 @@ def test_parts_that_do_not_fit_together() -> None:
     assert "unknown measure" in changed(("assessment", "measure"), "worst")
     assert "no number" in changed(("null", "null_chosen_losses"), [None, None])
     assert "sum" in changed(("assessment", "shares", 0), 0.9)
+    assert "not symmetric" in changed(("assessment", "held_out_covariance", 0, 1), 7.0)
+    assert "diagonal" in changed(("assessment", "held_out_covariance", 0, 0), -1.0)
+    assert "test_ratio" in changed(("assessment", "test_ratio"), None)
     for scale in (0.0, -1.0):
         assert "scale is" in changed(("features", 0, "scale"), scale)
 
