@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.model_selection import GroupKFold, RepeatedKFold
+from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold
 
 from greedyrls import greedy_path
 from greedyrls.assess import (
@@ -180,7 +180,7 @@ def test_labels_of_odd_kinds() -> None:
 
 def test_seeds_and_generators() -> None:
     X, y = noise(24, 6)
-    options: dict[str, Any] = {"cv": 3, "alpha": 1.0}
+    options: dict[str, Any] = {"cv": KFold(3), "alpha": 1.0}
     seed = cross_validate_path(X, y, 2, random_state=5, **options)
     given = cross_validate_path(X, y, 2, random_state=np.random.default_rng(5), **options)
     assert_array_equal(seed.random_losses, given.random_losses)

@@ -101,6 +101,21 @@ def test_interrupted_in_every_outer_fold(name: str, file: Path, traps: Traps) ->
     assert_same(path, whole)
 
 
+@pytest.mark.parametrize("name", ["nested beyond", "joint beyond"])
+def test_penalties_beyond_the_grid_are_in_the_file(name: str, file: Path) -> None:
+    path = SEARCHES[name].run(file)
+    assert path.surface is not None
+    more = len(path.surface.alphas) - 7
+    assert more in (1, 2, 3)
+    found = document(file)
+    assert len(found["alphas"]) == 7
+    if name == "joint beyond":
+        assert len(found["searches"]) == 7 + more
+    else:
+        # The grid, no other loss, and each penalty beyond with its three folds.
+        assert [len(stage) for stage in found["outer_folds"]] == [3, 0, *[3] * more]
+
+
 def test_penalties_are_those_of_the_file(file: Path, traps: Traps) -> None:
     # With other threads a sum may end in another digit; the penalties must not.
     search = SEARCHES["nested size"]

@@ -82,7 +82,7 @@ def test_stability_is_that_of_the_chosen_size() -> None:
         assert shown[feature.name.replace("=", " = ")] == pytest.approx(100.0 * shares[index])
     folds = tables.stability_view(replace(result, stability=None), Names(result))
     assert folds is not None
-    assert folds.source == "folds: 3-fold"
+    assert folds.source == "folds: 3-fold, shuffled with seed 0"
 
 
 def test_near_ties_are_those_of_the_warning() -> None:

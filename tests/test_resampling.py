@@ -14,7 +14,7 @@ from sklearn.model_selection import GroupKFold
 from assess_twin import ALPHAS, Question, huberish, labels, largest, numbers
 from greedyrls import greedy_path
 from greedyrls.assess import PermutationNull, Stability, permutation_null, resample_path
-from internals import Options, draw_order, draw_rows, make_procedure
+from internals import Options, Shuffle, draw_order, draw_rows, make_procedure
 from traps import Traps
 
 SAME = 1e-8
@@ -382,7 +382,9 @@ def test_selections_on_bootstrap_samples_count_rows(name: str) -> None:
 @pytest.mark.parametrize("resample", ["subsample", "bootstrap"])
 def test_gram_columns_are_those_of_the_rows_drawn(resample: str) -> None:
     X, y = numbers(30)
-    asked = Options(4, 1.0, "loo", "squared", "nested", None, None, "min", None, None, None)
+    asked = Options(
+        4, 1.0, "loo", "squared", "nested", None, None, "min", None, None, None, Shuffle()
+    )
     procedure = make_procedure(
         *(X, y, asked),
         task="regression",
