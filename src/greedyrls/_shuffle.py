@@ -43,7 +43,8 @@ class Shuffle:
 
     def places(self, numbers: Numbers, count: int, stream: int) -> Numbers:
         """Places of some of `count` things in a random order; another order for each stream."""
-        keys = SeedSequence([self.seed, stream]).generate_state(_ROUNDS, np.uint64).astype(np.uint64)
+        drawn = SeedSequence([self.seed, stream]).generate_state(_ROUNDS, np.uint64)
+        keys = drawn.astype(np.uint64)
         found = np.empty(len(numbers), dtype=np.intp)
         for first in range(0, len(numbers), _PLACES):
             part = slice(first, first + _PLACES)
