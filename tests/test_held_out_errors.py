@@ -170,7 +170,7 @@ def test_clusters_are_literal(measure: str, kind: str) -> None:
 def test_sizes_chosen_in_folds_are_literal() -> None:
     X, y = numbers()
     question = Question(X, y, "auto", {"alpha": 1.0, "max_features": 5})
-    found = assert_is_literal(question, 4, list(KFold(4).split(X)))
+    found = assert_is_literal(question, KFold(4), list(KFold(4).split(X)))
     assert len(set(found.chosen_sizes.tolist())) > 1
 
 

@@ -12,7 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_diabetes
 
-from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
+from greedyrls import (
+    GreedyKernelRLS,
+    GreedyKernelRLSClassifier,
+    GreedyRLSClassifier,
+    GreedyRLSRanker,
+    GreedyRLSRegressor,
+    greedy_path,
+)
 from greedyrls.assess import cross_validate_path
 from greedyrls.files import open_npy
 from internals import Shuffle, make_folds, make_shuffle
@@ -204,3 +211,18 @@ def test_the_same_folds_wherever_the_rows_are(kind: str, cv: Any, tmp_path: Path
     assert_allclose(found.settings.alpha, expected.settings.alpha, rtol=1e-12)
     assert found.chosen_size == expected.chosen_size
     assert found.indices.tolist() == expected.indices.tolist()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GreedyKernelRLS,
+        GreedyKernelRLSClassifier,
+        GreedyRLSClassifier,
+        GreedyRLSRanker,
+        GreedyRLSRegressor,
+    ],
+)
+def test_estimators_are_the_same_at_every_fit_unless_told_otherwise(estimator: Any) -> None:
+    assert estimator().get_params()["random_state"] == 0
+    assert estimator(random_state=3).get_params()["random_state"] == 3

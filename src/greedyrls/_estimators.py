@@ -348,6 +348,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         n_runners_up: int = 0,
         device: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
         super().__init__(
@@ -373,6 +374,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
             n_runners_up=n_runners_up,
             device=device,
             checkpoint=checkpoint,
+            random_state=random_state,
             verbose=verbose,
         )
         self.class_weight = class_weight

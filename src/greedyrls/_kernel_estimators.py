@@ -234,7 +234,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
         class_weight: ClassWeight | None = None,
         centers: Any = None,
         max_candidates: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
         cv: Any = "loo",
         loss: Any = "squared",
         alpha_rule: AlphaRule = "nested",
