@@ -1,20 +1,27 @@
 """A Dask cluster that tests share: ``pytest_plugins = ["cluster_fixture"]`` in a test module.
 
-One for the whole session, or for each process of pytest-xdist. Not to be imported: pytest does.
+It is closed after the last of several tests in a row that want it. Not to be imported: pytest does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from distributed import Client
 
-from clusters import processes
+from clusters import SHARED
 
 
-@pytest.fixture(scope="session")
-def client() -> Iterator[Client]:
+@pytest.fixture
+def client() -> Client:
     """Two worker processes; Dask collections find them by themselves."""
-    with processes(2) as client:
-        yield client
+    return SHARED.client()
+
+
+def wants_cluster(item: pytest.Item | None) -> bool:
+    return "client" in getattr(item, "fixturenames", ())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    if wants_cluster(item) and not wants_cluster(nextitem):
+        SHARED.close()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
+import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
@@ -22,6 +23,14 @@ Array = np.ndarray
 def processes(count: int) -> Iterator[Client]:
     """The client of a cluster of its own, with one thread in each worker process."""
     with (
+        # Idle workers watch themselves a hundred times a second: time that other tests need.
+        dask.config.set(
+            {
+                "distributed.worker.profile.enabled": False,
+                "distributed.admin.system-monitor.interval": "10s",
+                "distributed.admin.tick.interval": "1s",
+            }
+        ),
         LocalCluster(
             n_workers=count,
             threads_per_worker=1,
@@ -31,6 +40,30 @@ def processes(count: int) -> Iterator[Client]:
         Client(cluster) as client,
     ):
         yield client
+
+
+class SharedCluster:
+    """One cluster for all tests that come one after the other and want it."""
+
+    def __init__(self) -> None:
+        self._open: ExitStack | None = None
+        self._client: Client | None = None
+
+    def client(self) -> Client:
+        """Its client; started if need be."""
+        if self._client is None:
+            self._open = ExitStack()
+            self._client = self._open.enter_context(processes(2))
+        return self._client
+
+    def close(self) -> None:
+        """Until somebody wants it again."""
+        if self._open is not None:
+            self._open.close()
+        self._open = self._client = None
+
+
+SHARED = SharedCluster()
 
 
 def problem(seed: int = 0, m: int = 46, n: int = 8) -> tuple[Array, Array, Array]:

@@ -192,7 +192,7 @@ def test_killed_at_any_line_again_and_again(name: str, file: Path) -> None:
     file.with_name("other").unlink()
     draw = random.Random(name)
     kills = 0
-    while killed(search, file, draw.randint(1, max(2, lines // 2))) and kills < 12:
+    while killed(search, file, draw.randint(1, max(2, lines // 2))) and kills < 6:
         kills += 1
         if file.exists():
             document(file)

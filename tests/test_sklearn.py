@@ -50,8 +50,6 @@ def test_estimator_checks(estimator: Any, check: Any) -> None:
     [
         GreedyRLSRegressor(),
         GreedyRLSClassifier(),
-        GreedyRLSRanker(alpha=[0.1, 10.0]),
-        GreedyKernelRLS(max_centers=3, alpha=[0.1, 10.0]),
         GreedyKernelRLSClassifier(max_centers=3, alpha=[0.1, 10.0]),
     ],
     expected_failed_checks=expected_failures,
