@@ -11,6 +11,9 @@ from ._faults import bad_row, check_last_cell, undecodable
 from ._files import Source, guarded, need_pyarrow
 from ._header import Dialect, Layout, look
 
+# Releases of Arrow before this one (18 to 22 were tried) wait forever where a row is longer than a
+# block and the file is read by several threads.
+_SAFE_THREADS = 26
 # Bytes parsed at a time: some hundred rows, also of wide tables, whose blocks would otherwise
 # hold a few rows each and cost a call per column and block.
 _SMALLEST_BLOCK = 1 << 20
@@ -78,6 +81,7 @@ def _table(source: Source, layout: Layout, types: dict[str, Any]) -> Any:
     import pyarrow as pa
     from pyarrow import csv
 
+    has_safe_threads = int(pa.__version__.split(".")[0]) >= _SAFE_THREADS
     block = min(max(_SMALLEST_BLOCK, _BLOCK_ROWS * layout.row_length), _USUAL_LIMIT)
     while True:
         native = source.open_native()
@@ -87,7 +91,7 @@ def _table(source: Source, layout: Layout, types: dict[str, Any]) -> Any:
             block_size=block,
             # Under any other name Arrow would have Python recode what needs no recoding.
             encoding="utf8" if layout.encoding == "utf-8" else layout.encoding,
-            use_threads=native is not None and layout.encoding == "utf-8",
+            use_threads=native is not None and layout.encoding == "utf-8" and has_safe_threads,
         )
         try:
             with source.open() if native is None else native as file:
