@@ -8,6 +8,7 @@ where GREEDYRLS_FUZZ_SEED says so (`python3 dev.py fuzz`).
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -101,6 +102,14 @@ def pytest_runtest_makereport(
         if text is not None:
             report.sections.append(("a test that reproduces it", text))
     return report
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays() -> Iterator[None]:
+    """Pictures of one test are closed before the next, in whatever order they run."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture
