@@ -245,7 +245,7 @@ def test_a_path_of_noise_does_not_fall() -> None:
         X, y = rng.standard_normal((100, 200)), rng.standard_normal(100)
         for k in (3, 20):
             for options in ({}, {"n_runners_up": 1}, {"alpha": [1.0, 100.0]}):
-                found = path_warnings(greedy_path(X, y, k, **options))  # type: ignore[arg-type]
+                found = path_warnings(greedy_path(X, y, k, **options))  # type: ignore[arg-type]  # options of several types
                 assert not any("still falling" in words for words in found)
 
 

@@ -27,7 +27,7 @@ RNG = np.random.default_rng(5)
 
 def notes_with(values: Column, name: str, **roles: Any) -> tuple[bool, str]:
     """Whether the column stays among others, and what is said of it."""
-    columns = plain_table(len(values.is_missing)) | {name: values}  # type: ignore[union-attr]
+    columns = plain_table(len(values.is_missing)) | {name: values}  # type: ignore[union-attr]  # never Unusable here
     prepared = prepared_of(columns, **roles)
     used = {feature.column for feature in prepared.features}
     return name in used, " ".join(note for note in prepared.notes if repr(name) in note)
