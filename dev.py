@@ -169,7 +169,9 @@ def environment(task: str, version: str | None = None, is_lowest: bool = False) 
     stamp = folder / "installed"
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != state.hexdigest():
         print("Installing what is needed (a minute the first time) …", flush=True)
-        run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted])
+        # Modules are compiled when they are imported: most never are.
+        quiet = ["--quiet", "--disable-pip-version-check", "--no-compile"]
+        run([python, "-m", "pip", "install", *quiet, *wanted])
         stamp.write_text(state.hexdigest(), encoding="utf-8")
     return python
 
