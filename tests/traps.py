@@ -37,7 +37,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "check kept errors": ("_loo_loss.LossState._has_drifted",),
     # Folds, penalties and the procedure around the search.
     "add feature to folds": ("_fold_state.FoldState.add",),
-    "begin outer fold": ("_nested._OuterFold.__init__",),
+    "begin outer fold": ("_outer_fold.OuterFold.__init__",),
     "scale penalties": ("_select.problem_scale",),
     "fit all features": ("_select.all_features_losses",),
     "select in a fold": ("_procedure.select",),

@@ -61,7 +61,9 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
         }
     ),
     # Search several penalties together, however small or large X is.
-    "lanes": choice({"always": {"_run._WORTH_LANES": 0}, "never": {"_run._WORTH_LANES": 10**9}}),
+    "lanes": choice(
+        {"always": {"_searches._WORTH_LANES": 0}, "never": {"_searches._WORTH_LANES": 10**9}}
+    ),
     # Candidates that one penalty of several may score late, before it is searched alone.
     "lane_late_candidates": constant("_lanes._MOST_LATER"),
     # Rebuild the feature space after every step: any drift is too much.

@@ -18,8 +18,8 @@ from ._folds import Folds
 from ._labels import make_targets
 from ._loo_data import LooData
 from ._losses import make_loss
-from ._nested import chosen_of
 from ._null import PermutationNull
+from ._outer_fold import chosen_of
 from ._path import SelectionPath
 from ._plan import Plan, make_plan
 from ._preparation import Prepared

@@ -80,6 +80,7 @@ class SelectionPath:
     stop_reason: StopReason
     size_choice: SizeChoice | None = None
     surface: AlphaSurface | None = field(default=None, repr=False)
+    size_surface: AlphaSurface | None = field(default=None, repr=False)
     refit_alphas: tuple[float, ...] | None = None
     sets: tuple[FeatureSet, ...] = field(default=(), repr=False)
     start: FeatureSet | None = field(default=None, repr=False)
@@ -175,10 +176,10 @@ class SelectionPath:
         """Losses (k,) of the models on the path in the outer folds, and their standard errors.
 
         These are losses of models with the penalty that the path's models have, on samples that
-        took no part in their selection. None unless the penalty was chosen by the nested rule; not
+        took no part in their selection. None unless the penalty or the size was chosen by them; not
         a number for sizes that were not reached there.
         """
-        surface = self.surface
+        surface = self.surface if self.size_surface is None else self.size_surface
         if surface is None or surface.rule != "nested":
             return None
         row, known = surface.row, min(len(self), surface.losses.shape[1])

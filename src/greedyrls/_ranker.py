@@ -21,7 +21,7 @@ from ._kernels import Float
 from ._losses import make_loss
 from ._many_folds import ManyFoldData
 from ._namespace import numpy_of
-from ._nested import chosen_of
+from ._outer_fold import chosen_of
 from ._pairs import Pairs, check_queries_together, make_pairs, rows_in_pairs
 from ._path import SelectionPath
 from ._plan import Data, Plan

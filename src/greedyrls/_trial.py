@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 
 from ._alphas import Refit, model_penalties
 from ._chosen import Chosen
-from ._curves import LooCurve, held_out_losses, held_out_predictions
+from ._curves import LooCurve
 from ._folds import Folds
 from ._held_out_errors import Part, Tests, part_of
+from ._held_out_losses import held_out_losses, held_out_predictions
 from ._kernels import Float
 from ._loo_data import LooData
-from ._losses import Loss, is_same_loss
+from ._losses import Loss, guess_without_features, is_same_loss
 from ._matrix import part as part_of_matrix
 from ._matrix import take
-from ._nested import chosen_of
+from ._outer_fold import chosen_of
 from ._path import SelectionPath
 from ._plan import Plan, positive_rows, rows_for_refit
 from ._problem import Problem
@@ -26,7 +27,6 @@ from ._random_sets import random_sets
 
 Rows = NDArray[np.intp]
 
-# A prediction of 0, between the classes, is wrong for each of them.
 _CLASS_LOSSES = ("zero_one", "balanced_zero_one")
 
 
@@ -159,21 +159,12 @@ class Trial:
 
     def _initial_predictions(self, count: int, measure: Loss) -> Float:
         """Of the model without features for some rows, (t × 1 × rows)."""
-        is_guess = measure.name in _CLASS_LOSSES
-        guess = self._most_frequent() if is_guess else self.path.moments.target_means
-        return np.repeat(np.asarray(guess)[:, None, None], count, axis=2)
-
-    def _most_frequent(self) -> Float:
-        """The code (t) of the class of largest weight among the rows of the selection."""
         problem = self._reported
-        counted = problem.has_weight
-        weights = np.ones(counted.sum()) if problem.weights is None else problem.weights[counted]
-        totals = weights @ (problem.Y[counted] > 0.0)
-        if len(totals) == 1:
-            return np.array([1.0 if totals[0] > weights.sum() / 2.0 else -1.0])
-        code = np.full(len(totals), -1.0)
-        code[int(np.argmax(totals))] = 1.0
-        return code
+        rows = np.flatnonzero(problem.has_weight)
+        weights = None if problem.weights is None else problem.weights[rows]
+        means = self.path.moments.target_means
+        guess = guess_without_features(measure, problem.Y[rows], weights, means)
+        return np.repeat(np.asarray(guess)[:, None, None], count, axis=2)
 
     def losses_of(self, chosen: Chosen, other: Problem, rows: Rows, measure: Loss) -> Float:
         """Losses on other rows of the models on other features.
