@@ -64,6 +64,8 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "lanes": choice(
         {"always": {"_searches._WORTH_LANES": 0}, "never": {"_searches._WORTH_LANES": 10**9}}
     ),
+    # Memory for searches that are kept between the rounds of outer folds.
+    "live_bytes": constant("_nested._LIVE_BYTES"),
     # Candidates that one penalty of several may score late, before it is searched alone.
     "lane_late_candidates": constant("_lanes._MOST_LATER"),
     # Rebuild the feature space after every step: any drift is too much.

@@ -47,7 +47,7 @@ class Question:
     alpha: float | list[float] | Literal["auto"] = "auto"
     folds: int | None = None  # of the criterion; None is leave-one-out
     loss: str = "auto"
-    size_rule: SizeRule = "min"
+    size_rule: SizeRule = "1se"
     max_features: int | None = None
     fit_intercept: bool = True
     whole_columns: bool = False  # all texts of a column together

@@ -68,7 +68,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         alpha_rule: AlphaRule = "nested",
         alpha_cv: Any = None,
         refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
-        size_rule: SizeRule = "min",
+        size_rule: SizeRule = "1se",
         max_features: int | None = None,
         patience: int | None = None,
         tol: float | None = None,

@@ -73,9 +73,10 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         Penalty of the model on the chosen features: that of the search, the best one by exact
         leave-one-out on these features (the default with ``alpha="auto"``), the best one by the
         folds of `cv`, or a number.
-    size_rule : {"min", "1se"}, default="min"
-        For "auto": the size of smallest loss, or the smallest size within one standard error of
-        the paired difference from it. With the nested rule the losses are those of the outer folds.
+    size_rule : {"min", "1se"}, default="1se"
+        For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
+        within one standard error of the paired difference from it. 0 features are an answer, too:
+        then nothing predicts y.
     max_features : int, optional
         For "auto": the largest size tried, by default 100 or one less than there are samples.
     patience, tol : int and float, optional
@@ -271,9 +272,10 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         Penalty of the model on the chosen features: that of the search, the best one by exact
         leave-one-out on these features (the default with ``alpha="auto"``), the best one by the
         folds of `cv`, or a number.
-    size_rule : {"min", "1se"}, default="min"
-        For "auto": the size of smallest loss, or the smallest size within one standard error of
-        the paired difference from it. With the nested rule the losses are those of the outer folds.
+    size_rule : {"min", "1se"}, default="1se"
+        For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
+        within one standard error of the paired difference from it. 0 features are an answer, too:
+        then nothing predicts y.
     max_features : int, optional
         For "auto": the largest size tried, by default 100 or one less than there are samples.
     patience, tol : int and float, optional
@@ -341,7 +343,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         alpha_rule: AlphaRule = "nested",
         alpha_cv: Any = None,
         refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
-        size_rule: SizeRule = "min",
+        size_rule: SizeRule = "1se",
         max_features: int | None = None,
         patience: int | None = None,
         tol: float | None = None,

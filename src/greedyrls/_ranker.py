@@ -70,9 +70,10 @@ class GreedyRLSRanker(GreedyRLSBase):
     refit_alpha : "same", "cv" or float, optional
         Penalty of the model on the chosen features: that of the search, the one of smallest
         leave-query-out loss for these features (the default with ``alpha="auto"``), or a number.
-    size_rule : {"min", "1se"}, default="min"
-        For "auto": the size of smallest loss, or the smallest size within one standard error of
-        the paired difference from it. With the nested rule the losses are those of the outer folds.
+    size_rule : {"min", "1se"}, default="1se"
+        For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
+        within one standard error of the paired difference from it. 0 features are an answer, too:
+        then nothing predicts y.
     max_features : int, optional
         For "auto": the largest size tried, by default 100 or one less than there are samples.
     patience, tol : int and float, optional
@@ -152,7 +153,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         alpha_rule: Literal["nested", "joint"] = "nested",
         alpha_cv: Any = None,
         refit_alpha: float | Literal["same", "cv"] | None = None,
-        size_rule: SizeRule = "min",
+        size_rule: SizeRule = "1se",
         max_features: int | None = None,
         patience: int | None = None,
         tol: float | None = None,

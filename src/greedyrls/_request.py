@@ -62,7 +62,7 @@ def make_request(
     alpha_rule: Any = "nested",
     alpha_cv: Any = None,
     refit_alpha: Any = None,
-    size_rule: Any = "min",
+    size_rule: Any = "1se",
     max_features: int | None = None,
     patience: int | None = None,
     tol: float | None = None,
