@@ -187,7 +187,7 @@ def test_names_say_format_and_version() -> None:
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_a_checkpoint_is_continued(name: str, tmp_path: Path) -> None:
     file = tmp_path / "search.checkpoint"
-    shutil.copy(FOLDER / f"checkpoint-v1-{name}.json", file)
+    shutil.copy(FOLDER / f"checkpoint-v2-{name}.json", file)
     document = content(file)
     new: list[Any] = []
     path = CHECKPOINTS[name](file, new.append)
@@ -205,8 +205,8 @@ def test_a_checkpoint_is_continued(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"version": 2}, "in version 2 of the format, and this release reads only version 1"),
-        ({"version": 0}, "in version 0 of the format"),
+        ({"version": 1}, "in version 1 of the format, and this release reads only version 2"),
+        ({"version": 3}, "in version 3 of the format"),
         ({"parameters": {"horizon": 3}}, "was made with horizon 3, not None as asked for now"),
         ({"path": {"version": 99}}, "has a path in version 99 of the format"),
         ({"fingerprint": {"X": "another digest"}}, "was made from other data"),
@@ -215,7 +215,7 @@ def test_a_checkpoint_is_continued(name: str, tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_release_is_refused(
     name: str, change: dict[str, Any], says: str, tmp_path: Path
 ) -> None:
-    document = content(FOLDER / f"checkpoint-v1-{name}.json") | {"made_by": "greedyrls 0.0.7"}
+    document = content(FOLDER / f"checkpoint-v2-{name}.json") | {"made_by": "greedyrls 0.0.7"}
     del document["checksum"]
     for key, value in change.items():
         known = document[key]
@@ -231,3 +231,11 @@ def test_a_checkpoint_of_another_release_is_refused(
     assert "written by greedyrls 0.0.7; this is greedyrls " in message
     assert message.endswith("delete it to begin anew, or name another file.")
     assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_a_checkpoint_of_an_earlier_version_is_refused(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "search.checkpoint"
+    shutil.copy(FOLDER / f"checkpoint-v1-{name}.json", file)
+    with pytest.raises(ValueError, match="is in version 1 of the format, and this release reads"):
+        CHECKPOINTS[name](file, None)

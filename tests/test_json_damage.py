@@ -45,6 +45,8 @@ OPTIONAL = {
     *ADDED,
     "sets",
     "start",
+    "size_surface",
+    "initial_fold_losses",
     "penalty_lower",
     "backward_ratio",
     "classes",

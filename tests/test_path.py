@@ -423,7 +423,7 @@ def test_chosen_size_and_sentence(n_features: Any, alpha: Any) -> None:
     path = chosen_path(n_features, alpha=alpha)
     choice = path.size_choice
     assert choice is not None
-    assert choice.rule == ("given" if n_features == 4 else "min")
+    assert choice.rule == ("given" if n_features == 4 else "1se")
     assert path.chosen_size == choice.size <= len(path)
     assert choice.sentence in path.sentence
     assert (path.surface is not None) == isinstance(alpha, list)

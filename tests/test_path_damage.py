@@ -80,7 +80,8 @@ def may_be(place: tuple[Any, ...], value: Any) -> bool:
         "standard_errors": 4,
         "fold_losses": 5,
     }.get(place[1] if len(place) > 1 else "")
-    keys = ("feature_names_in", "size_choice", "surface", "standard_error")
+    keys = ("feature_names_in", "size_choice", "surface", "size_surface", "standard_error")
+    keys += ("initial_fold_losses",)
     return value is None and place != CHOSEN_CELL and (is_cell or place[-1] in keys)
 
 
@@ -220,7 +221,9 @@ def test_every_wrong_length(place: tuple[Any, ...], how: str) -> None:
         (("surface", "alphas"), [0.0, 3.0]),
         (("surface", "alpha"), 2.0),
         (("surface", "alpha"), -1.0),
-        (("surface", "size"), 0),
+        (("surface", "size"), -1),
+        (("surface", "initial_fold_losses"), [0.1]),  # there are more outer folds
+        (("size_surface",), []),
         (("surface", "size"), 5),
         (("surface", "losses", 0, 0), -1.0),
         (CHOSEN_CELL, None),

@@ -151,7 +151,7 @@ def test_the_size_that_a_rule_chose_is_marked() -> None:
 
 
 def test_a_size_chosen_on_outer_folds_says_so() -> None:
-    path = make_path("auto", alpha=GRID)
+    path = make_path("auto", alpha=GRID, size_rule="min")
     labels = legend(plot_path(path))
     assert any("(rule 'min'): " in label for label in labels)
     assert f"search, leave-one-out, α = {path.settings.alpha:g}" in labels

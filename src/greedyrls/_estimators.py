@@ -75,8 +75,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         folds of `cv`, or a number.
     size_rule : {"min", "1se"}, default="1se"
         For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
-        within one standard error of the paired difference from it. 0 features are an answer, too:
-        then nothing predicts y.
+        within one standard error of the difference from it. It may be 0: nothing predicts y.
     max_features : int, optional
         For "auto": the largest size tried, by default 100 or one less than there are samples.
     patience, tol : int and float, optional
@@ -274,8 +273,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         folds of `cv`, or a number.
     size_rule : {"min", "1se"}, default="1se"
         For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
-        within one standard error of the paired difference from it. 0 features are an answer, too:
-        then nothing predicts y.
+        within one standard error of the difference from it. It may be 0: nothing predicts y.
     max_features : int, optional
         For "auto": the largest size tried, by default 100 or one less than there are samples.
     patience, tol : int and float, optional

@@ -230,7 +230,7 @@ def greedy_path(
     ['sex', 'bmi', 's5']
     >>> path = greedy_path(X, y, "auto", alpha=0.01, cv=10, size_rule="1se")
     >>> path.names(path.chosen_size)
-    ['bmi', 's5', 'bp', 's3', 'sex']
+    ['bmi', 's5', 'bp', 's3', 'sex', 's1', 's2']
     """
     X = on_cluster(X, y, sample_weight)
     problem = make_problem(

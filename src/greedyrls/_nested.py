@@ -284,7 +284,6 @@ class _Found:
         self, folds: _Folds, alphas: Float, records: list[list[FoldRecord]], size: int
     ) -> None:
         self._folds = folds
-        self._alphas = alphas
         self._size = size
         task = folds.task
         losses = [[record.losses[:, :size] for record in of_stage] for of_stage in records]

@@ -43,6 +43,8 @@ _RIVAL_PENALTY = 1e-2
 # refused where it is truly better (tried on 23 problems).
 _CLEARLY = 0.5
 _SAMPLES = 4
+# By 2 to 4 % with 200 samples, by 11 to 20 % with 60 of 300 features.
+_OPTIMISTIC = "As the best of many losses it is somewhat optimistic; assess gives one that is not."
 
 
 @limits_threads
@@ -173,9 +175,12 @@ def _task(plan: Plan, data: Data, request: Request, least: int = 0) -> Task:
 def _limits_after(request: Request, surface: AlphaSurface) -> Limits:
     """Of the search on all rows, once it is known how far outer folds have gone."""
     limits = request.outer_limits
-    size = surface.losses.shape[1] if request.is_automatic else limits.size
     # The path must reach the size that was chosen, however its own loss goes.
-    return replace(limits, size=size, least=max(limits.least, surface.size))
+    least = max(limits.least, request.limits.least, surface.size)
+    size = limits.size
+    if request.is_automatic:
+        size = min(size, max(least, surface.losses.shape[1]))
+    return replace(limits, size=size, least=least)
 
 
 class _NestedChoice(NamedTuple):
@@ -433,7 +438,7 @@ def _nested_size(
             f"({pair.error:.6g}) of the smallest, {loss(pair.best_row, pair.best_size)} at "
             f"{counted(pair.best_size)}"
         )
-    found = f"{counted(size)} chosen by rule '{request.size_rule}': {why}. {stopped}"
+    found = f"{counted(size)} chosen by rule '{request.size_rule}': {why}. {_OPTIMISTIC} {stopped}"
     return SizeChoice(size, request.size_rule, found[0].upper() + found[1:])
 
 

@@ -341,7 +341,7 @@ def documents() -> Iterator[tuple[str, str, Any]]:
         for name, search in CHECKPOINTS.items():
             file = Path(folder) / name
             search(file, interrupt if name.endswith("begun") else None)
-            yield f"checkpoint-v1-{name}", file.read_text(encoding="utf-8"), None
+            yield f"checkpoint-v2-{name}", file.read_text(encoding="utf-8"), None
 
 
 def write(file: Path, text: str) -> None:
