@@ -147,8 +147,8 @@ def test_another_size_without_a_new_fit(estimator: type, monkeypatch: pytest.Mon
 def test_sizes_that_are_not_on_the_path() -> None:
     X, y = data()
     model = GreedyRLSRegressor(4).fit(X, y)
-    for k in (0, 5, -1):
-        with pytest.raises(ValueError, match=rf"k={k} is not on the path, which has 1 to 4"):
+    for k in (5, -1):
+        with pytest.raises(ValueError, match=rf"k={k} is not on the path, which has 0 to 4"):
             model.with_n_features(k)
     for k in (2.0, True, "2", None):
         with pytest.raises(TypeError, match="k must be a whole number"):

@@ -131,8 +131,21 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
                 GreedyRLSWarning,
                 stacklevel=3,
             )
+        elif self.path_.chosen_size == 0:
+            warnings.warn(
+                f"No features were chosen: {self._nothing}. with_n_features(k) has the model with "
+                "k features of the path, and n_features_to_select=k asks for k of them.",
+                GreedyRLSWarning,
+                stacklevel=3,
+            )
         self.alpha_ = self.path_.settings.alpha
         self._use(self.path_.chosen_size)
+
+    @property
+    def _nothing(self) -> str:
+        """What it means that no features are chosen, in words."""
+        constant = "its mean" if self.path_.settings.fit_intercept else "0"
+        return f"nothing predicts the target better than {constant}"
 
     def _search(
         self,
@@ -315,7 +328,8 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         Parameters
         ----------
         k : int
-            Number of features, 1 to the length of ``path_``.
+            Number of features, 0 to the length of ``path_``. A model with 0 predicts the mean of
+            the targets; `n_features_to_select` is then left as it is.
 
         Returns
         -------
@@ -325,13 +339,14 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         if isinstance(k, bool) or not isinstance(k, numbers.Integral):
             raise TypeError(f"k must be a whole number, got {k!r}.")
-        if not 1 <= int(k) <= len(self.path_):
+        if not 0 <= int(k) <= len(self.path_):
             raise ValueError(
-                f"k={k} is not on the path, which has 1 to {len(self.path_)} features; fit with a "
+                f"k={k} is not on the path, which has 0 to {len(self.path_)} features; fit with a "
                 "larger n_features_to_select to go further."
             )
         other = copy.copy(self)
-        other.n_features_to_select = int(k)
+        if k:  # nobody can ask for 0
+            other.n_features_to_select = int(k)
         other._use(int(k))
         return other
 
@@ -341,13 +356,14 @@ def _ranking(path: SelectionPath, k: int, n: int) -> NDArray[np.intp]:
 
     Where sets are not nested, the features of size k come first, in their order.
     """
-    known = path.sets if path.is_nested else path.sets[k - 1 : k]
-    ranking = np.full(n, len(known) + 1 if path.is_nested else len(known[0].features) + 1)
     if not path.is_nested:
-        ranking[list(known[0].features)] = np.arange(1, known[0].count + 1)
+        features = path.features(k)
+        ranking = np.full(n, len(features) + 1)
+        ranking[features] = np.arange(1, len(features) + 1)
         return ranking
+    ranking = np.full(n, len(path) + 1)
     before = 0
-    for place, one in enumerate(known, 1):
+    for place, one in enumerate(path.sets, 1):
         ranking[list(one.order[before : one.count])] = place
         before = one.count
     return ranking

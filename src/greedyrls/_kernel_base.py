@@ -283,6 +283,15 @@ class GreedyKernelBase(BaseEstimator):
                 GreedyRLSWarning,
                 stacklevel=4,
             )
+        elif path.chosen_size == 0:
+            constant = "its mean" if path.settings.fit_intercept else "0"
+            warnings.warn(
+                f"No centres were chosen: nothing predicts the target better than {constant}. "
+                "with_n_centers(k) has the model with k centres of the path, and n_centers=k asks "
+                "for k of them.",
+                GreedyRLSWarning,
+                stacklevel=4,
+            )
 
     def _use(self, k: int) -> None:
         """Take the model on the first k centres of the path."""
@@ -318,6 +327,8 @@ class GreedyKernelBase(BaseEstimator):
         coef = np.atleast_2d(self.dual_coef_).T
         centers = _moved(self.centers_, self._origin)
         values = np.empty((points.shape[0], coef.shape[1]))
+        if not len(coef):
+            return np.tile(np.atleast_1d(self.intercept_), (len(values), 1))
         height = max(1, _PREDICTED_ELEMENTS // len(coef))
         for top in range(0, len(values), height):
             some = slice(top, min(len(values), top + height))
@@ -334,7 +345,8 @@ class GreedyKernelBase(BaseEstimator):
         Parameters
         ----------
         k : int
-            Number of centres, 1 to the length of ``path_``.
+            Number of centres, 0 to the length of ``path_``. A model with 0 predicts the mean of
+            the targets; `n_centers` is then left as it is.
 
         Returns
         -------
@@ -344,19 +356,22 @@ class GreedyKernelBase(BaseEstimator):
         check_is_fitted(self)
         if not is_whole(k):
             raise TypeError(f"k must be a whole number, got {k!r}.")
-        if not 1 <= int(k) <= len(self.path_):
+        if not 0 <= int(k) <= len(self.path_):
             raise ValueError(
-                f"k={k} is not on the path, which has 1 to {len(self.path_)} centres; fit with a "
+                f"k={k} is not on the path, which has 0 to {len(self.path_)} centres; fit with a "
                 "larger n_centers to go further."
             )
         other = copy.copy(self)
-        other.n_centers = int(k)
+        if k:  # nobody can ask for 0
+            other.n_centers = int(k)
         other._use(int(k))
         return other
 
 
 def _loss_of(path: SelectionPath) -> float:
     """What kernels are compared by: held out by outer folds, if there are, else the criterion's."""
+    if not path.chosen_size:
+        return path.initial_loss
     place = path.chosen_size - 1
     if path.held_out is not None and math.isfinite(path.held_out[0][place]):
         return float(path.held_out[0][place])

@@ -116,6 +116,27 @@ class Trial:
         predictions = self.data.samples.predictions()[:, None, rows]
         return float(measure.values(problem.Y[rows], predictions, weights)[0])
 
+    def selection_initial_loss(self, measure: Loss) -> float:
+        """What the selection believes of the model without features, as of those with some."""
+        problem, reported, folds = self._problem, self._reported, self._plan.folds
+        if not isinstance(folds, Folds):
+            return self.initial_loss(measure)
+        losses, tested = [], []
+        for split in folds.splits:
+            train = positive_rows(problem.weights, split.train)
+            rows = positive_rows(reported.weights, split.test)
+            if measure.name in _CLASS_LOSSES:
+                guess = self._most_frequent(train)
+            else:
+                weights = None if problem.weights is None else problem.weights[train]
+                guess = np.average(problem.Y[train], axis=0, weights=weights)
+                guess = guess if problem.fit_intercept else np.zeros_like(guess)
+            weights = None if reported.weights is None else reported.weights[rows]
+            predictions = np.repeat(guess[:, None, None], len(rows), axis=2)
+            losses.append(float(measure.values(problem.Y[rows], predictions, weights)[0]))
+            tested.append(float(len(rows)) if weights is None else float(weights.sum()))
+        return float(np.average(losses, weights=tested))
+
     def tested_on(self, other: Problem, rows: Rows, measure: Loss, tests: Tests | None) -> Tested:
         """Losses of the models on other rows, and what their standard errors are made of."""
         rows = positive_rows(other.weights, rows)
@@ -128,9 +149,11 @@ class Trial:
         losses = np.full(len(is_known), np.nan)
         losses[is_known] = measure.values(Y, sizes[:, is_known], weights)
         initial_loss = float(measure.values(Y, initial, weights)[0])
-        place = self.path.chosen_size - 1
-        own = np.concatenate([sizes[:, [place]], initial, sizes], axis=1)
-        is_known = np.concatenate([is_known[[place]], [True], is_known])
+        # Of no features, and of all sizes: the chosen one is among them.
+        sizes = np.concatenate([initial, sizes], axis=1)
+        is_known = np.concatenate([[True], is_known])
+        places = np.concatenate([[self.path.chosen_size], np.arange(len(is_known))])
+        own, is_known = sizes[:, places], is_known[places]
         found = measure.components(Y, own[:, is_known], weights)
         if found is None or tests is None:
             return Tested(losses, initial_loss, None)
@@ -160,15 +183,16 @@ class Trial:
     def _initial_predictions(self, count: int, measure: Loss) -> Float:
         """Of the model without features for some rows, (t × 1 × rows)."""
         is_guess = measure.name in _CLASS_LOSSES
-        guess = self._most_frequent() if is_guess else self.path.moments.target_means
+        guess = self.path.moments.target_means
+        if is_guess:
+            guess = self._most_frequent(np.flatnonzero(self._reported.has_weight))
         return np.repeat(np.asarray(guess)[:, None, None], count, axis=2)
 
-    def _most_frequent(self) -> Float:
-        """The code (t) of the class of largest weight among the rows of the selection."""
+    def _most_frequent(self, rows: Rows) -> Float:
+        """The code (t) of the class of largest weight among some rows of the selection."""
         problem = self._reported
-        counted = problem.has_weight
-        weights = np.ones(counted.sum()) if problem.weights is None else problem.weights[counted]
-        totals = weights @ (problem.Y[counted] > 0.0)
+        weights = np.ones(len(rows)) if problem.weights is None else problem.weights[rows]
+        totals = weights @ (problem.Y[rows] > 0.0)
         if len(totals) == 1:
             return np.array([1.0 if totals[0] > weights.sum() / 2.0 else -1.0])
         code = np.full(len(totals), -1.0)
