@@ -307,7 +307,9 @@ class PathAssessment(ArrayValue):
     def sentence(self) -> str:
         """What may be reported, in words."""
         chosen = "as asked"
-        if self.is_size_chosen:
+        if not self.chosen_sizes.any():
+            chosen = "as chosen in every fold"
+        elif self.is_size_chosen:
             chosen = "chosen in each fold"
         elif (self.chosen_sizes != self.n_asked).any():
             chosen = f"where the searches ended ({self.n_asked} were asked for)"
@@ -363,7 +365,7 @@ class PathAssessment(ArrayValue):
             return "no features"
         empty, folds = int((self.chosen_sizes == 0).sum()), len(self.shares)
         without = f" (none in {empty} of {folds} folds)" if empty else ""
-        return f"{many} feature{'s' * (high != 1)}{without}"
+        return f"{many} feature{'s' * (low != 1 or high != 1)}{without}"
 
     @property
     def warnings(self) -> tuple[str, ...]:

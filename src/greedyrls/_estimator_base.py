@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -144,8 +144,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
     @property
     def _nothing(self) -> str:
         """What it means that no features are chosen, in words."""
-        constant = "its mean" if self.path_.settings.fit_intercept else "0"
-        return f"nothing predicts the target better than {constant}"
+        return nothing_predicts(self, self.fit_intercept)
 
     def _search(
         self,
@@ -349,6 +348,14 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             other.n_features_to_select = int(k)
         other._use(int(k))
         return other
+
+
+def nothing_predicts(estimator: BaseEstimator, fit_intercept: bool) -> str:
+    """That a model without features is the best, in words."""
+    constant = "its mean" if fit_intercept else "0"
+    if is_classifier(estimator):
+        constant = "the most frequent class"
+    return f"nothing predicts the target better than {constant}"
 
 
 def _ranking(path: SelectionPath, k: int, n: int) -> NDArray[np.intp]:

@@ -17,6 +17,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._class_weight import ClassWeights
+from ._estimator_base import nothing_predicts
 from ._feature_names import feature_names_of, with_names
 from ._file_memory import check_limit
 from ._kernel_functions import USE_ANOTHER, Kernel, check_gamma, make_kernel
@@ -274,8 +275,7 @@ class GreedyKernelBase(BaseEstimator):
                     "in the same order."
                 )
 
-    @staticmethod
-    def _warn(path: SelectionPath) -> None:
+    def _warn(self, path: SelectionPath) -> None:
         if path.interrupted:
             warnings.warn(
                 f"The search was interrupted; the model has {path.chosen_size} of the "
@@ -284,9 +284,8 @@ class GreedyKernelBase(BaseEstimator):
                 stacklevel=4,
             )
         elif path.chosen_size == 0:
-            constant = "its mean" if path.settings.fit_intercept else "0"
             warnings.warn(
-                f"No centres were chosen: nothing predicts the target better than {constant}. "
+                f"No centres were chosen: {nothing_predicts(self, self.fit_intercept)}. "
                 "with_n_centers(k) has the model with k centres of the path, and n_centers=k asks "
                 "for k of them.",
                 GreedyRLSWarning,

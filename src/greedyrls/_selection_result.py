@@ -264,11 +264,14 @@ class SelectionResult:
         """That no features were chosen, and what is predicted without any."""
         model = self.model(0)
         (constant,) = model.decide(np.array([model.intercepts])).tolist()
-        told = f"{constant:.4g}" if self.classes is None else repr(constant)
+        told = repr(constant)
+        if self.classes is None:
+            is_mean = self.path.settings.fit_intercept
+            told = f"its mean, {constant:.4g}," if is_mean else "0"
         by = f" by the {measure_in_words(self.measure)}" if self._is_rate else ""
         return (
-            f"Nothing predicts {self.target}{by}: of {self.n_candidates} {self.unit}s none was "
-            f"chosen, and the prediction is {told} for every row."
+            f"Nothing predicts {self.target}{by}: none of {self.n_candidates} {self.unit}s was "
+            f"chosen, so that {told} is predicted for every row."
         )
 
     @property

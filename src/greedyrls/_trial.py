@@ -125,6 +125,8 @@ class Trial:
         for split in folds.splits:
             train = positive_rows(problem.weights, split.train)
             rows = positive_rows(reported.weights, split.test)
+            if not len(rows):
+                continue
             if measure.name in _CLASS_LOSSES:
                 guess = self._most_frequent(train)
             else:
