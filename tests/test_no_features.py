@@ -40,6 +40,7 @@ from greedyrls.assess import (
     resample_path,
 )
 from greedyrls.export import export_model, to_onnx
+from greedyrls.files import open_npy
 from greedyrls.metrics import mean_ndcg
 from greedyrls.plots import plot_assessment, plot_coefficients, plot_path, plot_surface
 from greedyrls.report import make_report
@@ -159,6 +160,21 @@ def test_a_regressor_predicts_the_mean(tune: Tune) -> None:
     assert clone(two.with_n_features(0)).n_features_to_select == 2
     shown = model.with_n_features(2)._repr_html_inner()
     assert "This model has the first 2 features" in shown
+
+
+def test_rows_of_other_kinds(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    X, y = noise()
+    frame = pandas.DataFrame(X, columns=list("abcde"))
+    model = GreedyRLSRegressor(2, alpha=1.0).fit(frame, y).with_n_features(0)
+    np.save(tmp_path / "X.npy", X)
+    assert_allclose(model.predict(open_npy(tmp_path / "X.npy")), y.mean())
+    strict = pytest.importorskip("array_api_strict")
+    for values in (model.predict, lambda rows: model.path_.predict(rows, 0)):
+        assert_allclose(np.asarray(values(strict.asarray(X))), y.mean())
+    collections = pytest.importorskip("dask.dataframe")
+    lazy = model.predict(collections.from_pandas(frame, npartitions=3))
+    assert_allclose(lazy.compute(scheduler="sync"), np.full(40, y.mean()))
 
 
 def test_several_targets_and_sets_that_are_not_nested(tune: Tune) -> None:

@@ -143,7 +143,7 @@ def as_good_with_fewer(
     return [
         f"With {fewer} {unit}{'s' * (fewer != 1)} the held-out {measure} is the same within one "
         f"standard error: {losses[0]:.4g} against {losses[1]:.4g} with {size} (standard error of "
-        f"the difference {in_short(error)}). The fewer may do."
+        f"the difference {in_short(error)}). Fewer features may do."
     ]
 
 
