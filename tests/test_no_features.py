@@ -208,6 +208,22 @@ def test_classifiers_say_the_most_frequent_class(tune: Tune, kind: Any) -> None:
         assert model.score(X, classes) == pytest.approx(np.mean(classes == expected))
 
 
+@pytest.mark.filterwarnings("ignore:No features were chosen")
+@pytest.mark.parametrize("names", ["abbbb", "bba", "abcccccb"])
+def test_rounding_chooses_no_class(tune: Tune, names: str) -> None:
+    """Where all classes count the same it is the first, in whatever order samples are added up."""
+    tune(nothing_chosen=every)
+    X, _ = noise()
+    classes = np.resize(list(names), len(X))
+    for order in (np.arange(40), np.arange(40)[::-1], np.argsort(classes)):
+        model = GreedyRLSClassifier(alpha=1.0, class_weight="balanced")
+        model.fit(X[order], classes[order])
+        assert set(model.predict(X)) == {"a"}
+        exported = LinearModel.from_path(model.path_, classes=model.classes_)
+        assert set(exported.predict({"x0": X[:, 0]})) == {"a"}
+        assert exported.intercepts == tuple(model.intercept_)
+
+
 def test_kernel_centres(tune: Tune) -> None:
     tune(nothing_chosen=every)
     X, y = noise()

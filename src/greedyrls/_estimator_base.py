@@ -26,6 +26,7 @@ from ._feature_names import FeatureList, feature_names_of, with_names
 from ._files import DataFile, FileMatrix
 from ._grouping import FeatureCosts, FeatureGroups
 from ._kernels import Float
+from ._labels import constant_scores
 from ._matrix import NotOnDevice
 from ._namespace import is_foreign, numbers_on, numpy_of, place_of, take
 from ._outer import criterion_groups
@@ -250,6 +251,8 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         coef[:, self.selected_] = chosen
         self.coef_: Float = coef
         self.intercept_: Any = np.atleast_1d(path.intercept(k))
+        if not k and is_classifier(self):
+            self.intercept_ = constant_scores(self.intercept_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "path_")

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -23,6 +23,7 @@ from ._file_memory import check_limit
 from ._kernel_functions import USE_ANOTHER, Kernel, check_gamma, make_kernel
 from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
+from ._labels import constant_scores
 from ._outer import criterion_groups
 from ._own_warnings import GreedyRLSWarning
 from ._path import SelectionPath
@@ -300,6 +301,8 @@ class GreedyKernelBase(BaseEstimator):
         self.center_indices_ = self.candidate_indices_[path.features(k)]
         self.dual_coef_: Float = np.atleast_2d(path.coef(k))
         self.intercept_: Any = np.atleast_1d(path.intercept(k))
+        if not k and is_classifier(self):
+            self.intercept_ = constant_scores(self.intercept_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "path_")

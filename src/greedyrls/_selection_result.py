@@ -12,6 +12,7 @@ from ._assessment import REPORT_IT, Curve, PathAssessment, measure_in_words
 from ._cautions import in_short, no_better, noise, too_good
 from ._class_rates import BALANCED, BY_AUC, ClassRates
 from ._kernels import Float
+from ._labels import constant_scores
 from ._linear_model import InputColumn, Label, LinearModel, Term
 from ._null import PermutationNull
 from ._path import SelectionPath
@@ -184,6 +185,8 @@ class SelectionResult:
         coefficients = seen / np.array([feature.scale for feature in own])
         means = np.array([feature.mean for feature in own])
         intercepts = np.atleast_1d(self.path.intercept(size)) - coefficients @ means
+        if not size and self.classes is not None:
+            intercepts = constant_scores(intercepts)
         used = {feature.column for feature in own}
         return LinearModel(
             task=self.task,
@@ -264,11 +267,10 @@ class SelectionResult:
         """That no features were chosen, and what is predicted without any."""
         model = self.model(0)
         (constant,) = model.decide(np.array([model.intercepts])).tolist()
-        told = repr(constant)
-        if self.classes is None:
-            is_mean = self.path.settings.fit_intercept
-            told = f"its mean, {constant:.4g}," if is_mean else "0"
-        by = f" by the {measure_in_words(self.measure)}" if self._is_rate else ""
+        told = repr(constant) if self.classes is not None else f"its mean, {constant:.4g},"
+        if not self.path.settings.fit_intercept and self.classes is None:
+            told = "0"
+        by = f" by the {measure_in_words(self.path.settings.loss)}" if self._is_rate else ""
         return (
             f"Nothing predicts {self.target}{by}: none of {self.n_candidates} {self.unit}s was "
             f"chosen, so that {told} is predicted for every row."
@@ -303,8 +305,7 @@ class SelectionResult:
 
         AUC of the selection's own models is too good to say that they do.
         """
-        rates = self.own_rates
-        does_predict = rates is not None and rates.predicts
+        does_predict = self.own_rates is not None and self.own_rates.predicts
         return self._is_rate and does_predict and bool(self._by_penalty_folds())
 
     @property
@@ -379,10 +380,10 @@ class SelectionResult:
         if held_out is not None and np.isfinite(held_out[0]).any():
             best = int(np.nanargmin(held_out[0]))
             told = f"; with {self.unit}s it is {held_out[0][best]:.4g} at best in the outer folds"
-        advice = f"-k 1 takes the best {self.unit} all the same."
-        if self._is_rate:
-            other = f", or {BY_AUC}" if len(self.classes or ()) == 2 else ""
-            advice = f"A rare class may be told apart all the same: try {BALANCED}{other}."
+        other = f", or {BY_AUC}" if len(self.classes or ()) == 2 else ""
+        advice = f"A rare class may be told apart all the same: try {BALANCED}{other}."
+        if not self._is_rate:
+            advice = f"-k 1 takes the best {self.unit} all the same."
         return f"The {words} without features is {self.path.initial_loss:.4g}{told}. {advice}"
 
     @property

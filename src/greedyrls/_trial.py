@@ -14,6 +14,7 @@ from ._curves import LooCurve, held_out_losses, held_out_predictions
 from ._folds import Folds
 from ._held_out_errors import Part, Tests, part_of
 from ._kernels import Float
+from ._labels import constant_scores
 from ._loo_data import LooData
 from ._losses import Loss, is_same_loss
 from ._matrix import part as part_of_matrix
@@ -168,10 +169,12 @@ class Trial:
         return self._losses(chosen_of(self.path), self.penalties, other, rows, measure)
 
     def predictions_on(self, other: Problem, rows: Rows) -> Float:
-        """Values of the model of the chosen size on other rows, (rows × t)."""
+        """Scores of classes by the model of the chosen size on other rows, (rows × t)."""
         path, size = self.path, self.path.chosen_size
         columns = part_of_matrix(other.here, rows, path.features(size))
         coef, intercept = np.atleast_2d(path.coef(size)), np.atleast_1d(path.intercept(size))
+        if not size:
+            intercept = constant_scores(intercept)
         values: Float = columns @ coef.T + intercept
         return values
 
