@@ -99,11 +99,11 @@ from greedyrls._selection_result import ColumnSummary, DataSummary, Feature, Ori
 from greedyrls._sets import BestLosses, best_sets
 from greedyrls._shared_gram import TrainingColumns, share_columns
 from greedyrls._shuffle import Shuffle, make_shuffle
-from greedyrls._size import choose_size, difference_errors, fold_covariance
+from greedyrls._size import choose_size, fold_covariance
 from greedyrls._sparse import SparseMatrix
 from greedyrls._state import DRIFT_BOUND, SelectionState
 from greedyrls._steps import Action, FeatureSet, Moments, Settings
-from greedyrls._surface import best_pair, chosen_pair
+from greedyrls._surface import best_pair, chosen_pair, difference_errors
 from greedyrls._svg import BLUE, ORANGE, Line, bar, key, line_picture
 from greedyrls._table import Column, InputError, Numbers, Table, Texts, Unusable, make_texts
 from greedyrls._tiles import loo_margins

@@ -39,7 +39,7 @@ DERIVED = ("sentence", "warnings", "chosen")
 # What a document inside another has in it is damaged on its own.
 INSIDE = ("path", "assessment", "stability", "null")
 # Keys of assessments that files of earlier releases do not have.
-LATER = {"held_out_covariance", "n_independent", "test_ratio"}
+LATER = {"held_out_covariance", "n_independent", "test_ratio", "own_initial_losses"}
 # Where null means that there is none; every other key of an object must have a value.
 OPTIONAL = {
     *ADDED,

@@ -164,8 +164,8 @@ def test_any_size_can_be_marked() -> None:
     path = make_path(5)
     assert mark(plot_path(path, chosen=1), "1 feature: ") == (1, path.losses[0])
     assert mark(plot_path(path, chosen=np.int64(4)), "4 features: ") == (4, path.losses[3])
-    for chosen in (0, 6, -1):
-        with pytest.raises(ValueError, match="is not on the path, which has 1 to 5"):
+    for chosen in (6, -1):
+        with pytest.raises(ValueError, match="is not on the path, which has 0 to 5"):
             plot_path(path, chosen=chosen)
     with pytest.raises(TypeError, match="whole number"):
         plot_path(path, chosen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._assessment import PathAssessment
-from ._class_rates import ClassRates, measures_for
+from ._class_rates import ClassRates, at_sizes, measures_for
 from ._json_values import (
     JsonObject,
     as_entries,
@@ -53,6 +53,9 @@ def assessment_document(assessment: PathAssessment) -> dict[str, Any]:
         "selection_losses": or_null(assessment.selection_losses.tolist()),
         "random_losses": or_null(assessment.random_losses.tolist()),
         "initial_losses": assessment.initial_losses.tolist(),
+        "own_initial_losses": None
+        if assessment.own_initial_losses is None
+        else or_null(assessment.own_initial_losses.tolist()),
         "features": [order.tolist() for order in assessment.features],
         "alphas": assessment.alphas.tolist(),
         "chosen_sizes": assessment.chosen_sizes.tolist(),
@@ -127,7 +130,7 @@ def read_assessment(document: JsonObject) -> PathAssessment:
     width = len(as_entries(document.entries("test_losses", folds)[0], "test_losses", None))
     repeats = len(as_entries(document.entries("random_losses", folds)[0], "random_losses", None))
     features = tuple(_order(one, n) for one in document.entries("features", folds))
-    chosen = np.array(document.wholes("chosen_sizes", 1, width + 1), dtype=np.intp)
+    chosen = np.array(document.wholes("chosen_sizes", 0, width + 1), dtype=np.intp)
     longest = [len(order) for order in features]
     if len(chosen) != folds or max(longest) > width or (chosen > longest).any():
         raise ValueError("chosen_sizes does not fit features")
@@ -135,7 +138,12 @@ def read_assessment(document: JsonObject) -> PathAssessment:
         document.cells(key, (folds, width), is_signed)
         for key in ("test_losses", "selection_losses")
     )
-    if np.isnan([losses[np.arange(folds), chosen - 1] for losses in (tested, believed)]).any():
+    initial = read_losses(document, "initial_losses", folds, measure)
+    own_initial = None
+    if document.has_optional("own_initial_losses"):
+        own_initial = document.cells("own_initial_losses", (folds,), is_signed)
+    pairs = ((tested, initial), (believed, own_initial))
+    if np.isnan([at_sizes(*pair, chosen) for pair in pairs]).any():
         raise ValueError("test_losses or selection_losses has null at a size that was chosen")
     covariance = _covariance(document, width)
     return PathAssessment(
@@ -143,7 +151,8 @@ def read_assessment(document: JsonObject) -> PathAssessment:
         test_losses=tested,
         selection_losses=believed,
         random_losses=_random(document, (folds, repeats, width), is_signed),
-        initial_losses=read_losses(document, "initial_losses", folds, measure),
+        initial_losses=initial,
+        own_initial_losses=own_initial,
         features=features,
         alphas=np.array(document.positives("alphas", folds)),
         chosen_sizes=chosen,

@@ -30,6 +30,18 @@ BALANCED = 'class_weight="balanced"'
 BY_AUC = 'loss="auc"'
 
 
+def at_sizes(losses: Float, initial_losses: Float | None, sizes: NDArray[np.intp]) -> Float:
+    """Of losses (F × k) by fold and size those at one size of each fold, (F).
+
+    Size 0 has the losses without features, (F); not a number where these are unknown.
+    """
+    if initial_losses is None:
+        initial_losses = np.full(len(losses), np.nan)
+    by_size = np.column_stack([initial_losses, losses])
+    chosen: Float = by_size[np.arange(len(sizes)), sizes]
+    return chosen
+
+
 def measures_for(n_targets: int) -> tuple[str, ...]:
     """The losses that are known of a classification, for its codes in so many targets."""
     names = ("zero_one", "balanced_zero_one", "squared")
@@ -190,7 +202,7 @@ class ClassRates(ArrayValue):
     def _at_chosen(self, measure: str) -> tuple[Float, Float, Float]:
         """Losses and those without features of the folds that have them, and their shares."""
         row = self.measures.index(measure)
-        own = self.losses[row, np.arange(len(self.shares)), self.chosen_sizes - 1]
+        own = at_sizes(self.losses[row], self.initial_losses[row], self.chosen_sizes)
         known = np.isfinite(own) & np.isfinite(self.initial_losses[row])
         shares = self.shares[known]
         return own[known], self.initial_losses[row, known], shares / max(shares.sum(), 1e-300)

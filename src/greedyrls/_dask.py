@@ -415,6 +415,8 @@ def _linear_block(block: Any, selected: NDArray[np.intp], coef: Float, intercept
 
 
 def _linear_frame(frame: Any, coef: Float, intercept: Float) -> Float:
+    if not frame.shape[1]:  # no features were chosen, and no column has a type
+        return np.tile(intercept, (len(frame), 1))
     values: Float = _frame_values(frame) @ coef.T + intercept
     return values
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -26,6 +26,7 @@ from ._feature_names import FeatureList, feature_names_of, with_names
 from ._files import DataFile, FileMatrix
 from ._grouping import FeatureCosts, FeatureGroups
 from ._kernels import Float
+from ._labels import constant_scores
 from ._matrix import NotOnDevice
 from ._namespace import is_foreign, numbers_on, numpy_of, place_of, take
 from ._outer import criterion_groups
@@ -131,8 +132,20 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
                 GreedyRLSWarning,
                 stacklevel=3,
             )
+        elif self.path_.chosen_size == 0:
+            warnings.warn(
+                f"No features were chosen: {self._nothing}. with_n_features(k) has the model with "
+                "k features of the path, and n_features_to_select=k asks for k of them.",
+                GreedyRLSWarning,
+                stacklevel=3,
+            )
         self.alpha_ = self.path_.settings.alpha
         self._use(self.path_.chosen_size)
+
+    @property
+    def _nothing(self) -> str:
+        """What it means that no features are chosen, in words."""
+        return nothing_predicts(self, self.fit_intercept)
 
     def _search(
         self,
@@ -238,6 +251,8 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         coef[:, self.selected_] = chosen
         self.coef_: Float = coef
         self.intercept_: Any = np.atleast_1d(path.intercept(k))
+        if not k and is_classifier(self):
+            self.intercept_ = constant_scores(self.intercept_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "path_")
@@ -315,7 +330,8 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         Parameters
         ----------
         k : int
-            Number of features, 1 to the length of ``path_``.
+            Number of features, 0 to the length of ``path_``. A model with 0 predicts the mean of
+            the targets; `n_features_to_select` is then left as it is.
 
         Returns
         -------
@@ -325,15 +341,24 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         if isinstance(k, bool) or not isinstance(k, numbers.Integral):
             raise TypeError(f"k must be a whole number, got {k!r}.")
-        if not 1 <= int(k) <= len(self.path_):
+        if not 0 <= int(k) <= len(self.path_):
             raise ValueError(
-                f"k={k} is not on the path, which has 1 to {len(self.path_)} features; fit with a "
+                f"k={k} is not on the path, which has 0 to {len(self.path_)} features; fit with a "
                 "larger n_features_to_select to go further."
             )
         other = copy.copy(self)
-        other.n_features_to_select = int(k)
+        if k:  # nobody can ask for 0
+            other.n_features_to_select = int(k)
         other._use(int(k))
         return other
+
+
+def nothing_predicts(estimator: BaseEstimator, fit_intercept: bool) -> str:
+    """That a model without features is the best, in words."""
+    constant = "its mean" if fit_intercept else "0"
+    if is_classifier(estimator):
+        constant = "the most frequent class"
+    return f"nothing predicts the target better than {constant}"
 
 
 def _ranking(path: SelectionPath, k: int, n: int) -> NDArray[np.intp]:
@@ -341,13 +366,14 @@ def _ranking(path: SelectionPath, k: int, n: int) -> NDArray[np.intp]:
 
     Where sets are not nested, the features of size k come first, in their order.
     """
-    known = path.sets if path.is_nested else path.sets[k - 1 : k]
-    ranking = np.full(n, len(known) + 1 if path.is_nested else len(known[0].features) + 1)
     if not path.is_nested:
-        ranking[list(known[0].features)] = np.arange(1, known[0].count + 1)
+        features = path.features(k)
+        ranking = np.full(n, len(features) + 1)
+        ranking[features] = np.arange(1, len(features) + 1)
         return ranking
+    ranking = np.full(n, len(path) + 1)
     before = 0
-    for place, one in enumerate(known, 1):
+    for place, one in enumerate(path.sets, 1):
         ranking[list(one.order[before : one.count])] = place
         before = one.count
     return ranking

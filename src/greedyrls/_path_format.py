@@ -159,7 +159,7 @@ def _surface_object(surface: AlphaSurface | None) -> dict[str, Any] | None:
         "folds": surface.folds,
         "alpha": surface.alpha,
         "size": surface.size,
-        "initial_fold_losses": None if initial is None else initial.tolist(),
+        "initial_fold_losses": None if initial is None else or_null(initial.tolist()),
     }
 
 
@@ -308,7 +308,7 @@ def _union(sets: tuple[FeatureSet, ...]) -> tuple[int, ...]:
 
 def _size_choice(choice: JsonObject, k: int) -> SizeChoice:
     return SizeChoice(
-        size=choice.whole("size", 1, k + 1),
+        size=choice.whole("size", 0, k + 1),
         rule=choice.one_of("rule", ("given", *get_args(SizeRule))),
         sentence=choice.text("sentence"),
     )
@@ -334,14 +334,11 @@ def _surface(surface: JsonObject, settings: Settings, is_signed: bool) -> AlphaS
     width = len(as_entries(rows[0], "losses", 1 if rule == "all_features" else None))
     if not 1 <= width <= settings.n_features_in:
         raise ValueError(f"losses has {width} columns for {settings.n_features_in} features")
-    size = (
-        surface.whole("size", 0, 1)
-        if rule == "all_features"
-        else surface.whole("size", 0 if rule == "nested" else 1, width + 1)
-    )
+    size = surface.whole("size", 0, 1 if rule == "all_features" else width + 1)
     shape = (len(alphas), width)
     losses = surface.cells("losses", shape, is_signed)
-    if np.isnan(losses[alphas == alpha, max(size, 1) - 1]).any():
+    is_known = size > 0 or rule == "all_features"  # no cell is that of no features
+    if is_known and np.isnan(losses[alphas == alpha, max(size, 1) - 1]).any():
         raise ValueError(f"losses has null at alpha {alpha} and size {size}, which were chosen")
     fold_losses, fold_shares = _outer_folds(surface, rule == "nested", shape, is_signed)
     initial = None

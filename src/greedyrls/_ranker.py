@@ -338,6 +338,11 @@ class GreedyRLSRanker(GreedyRLSBase):
             relevance, query_of = y[rows].astype(np.float64), np.zeros(len(rows), dtype=np.intp)
         else:
             relevance, query_of = y[pairs.rows].astype(np.float64), pairs.query_of
+        same = np.zeros(len(relevance))  # the scores of a model without features
+        self._unordered = (
+            ndcg_of(relevance, same, query_of),
+            pairwise_error_of(relevance, same, query_of),
+        )
         known = np.isfinite(scores).all(axis=1)
         self.ndcg_path_ = np.full(len(path), np.nan)
         self.pairwise_error_path_ = np.full(len(path), np.nan)
@@ -354,8 +359,14 @@ class GreedyRLSRanker(GreedyRLSBase):
         super()._use(k)
         # A constant changes no order.
         self.coef_, self.intercept_ = self.coef_[0], 0.0
-        self.ndcg_ = float(self.ndcg_path_[k - 1])
-        self.pairwise_error_ = float(self.pairwise_error_path_[k - 1])
+        self.ndcg_, self.pairwise_error_ = self._unordered
+        if k:
+            self.ndcg_ = float(self.ndcg_path_[k - 1])
+            self.pairwise_error_ = float(self.pairwise_error_path_[k - 1])
+
+    @property
+    def _nothing(self) -> str:
+        return "nothing orders the samples better than chance"
 
     def predict(self, X: Any) -> Float:
         """Scores: within a query, the sample with the larger one comes first.

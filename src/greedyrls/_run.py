@@ -356,8 +356,8 @@ def exchange_path(
     if len(run.steps) == len(path.steps) + len(path) - size:  # nothing was exchanged
         return replace(path, settings=settings_of(data.problem, plan, alpha), stop_reason=reason)
     longer = make_path(plan, state, alpha, run, path.initial_loss, began, path.counters)
-    surfaces = {"surface": path.surface, "size_surface": path.size_surface}
-    return replace(longer, stop_reason=reason, **surfaces)
+    longer = replace(longer, surface=path.surface, size_surface=path.size_surface)
+    return replace(longer, stop_reason=reason)
 
 
 def first_difference(

@@ -386,8 +386,8 @@ def _exchanged(path: SelectionPath, plan: Plan, data: Data, request: Request) ->
     """The path whose set of the chosen size was exchanged for a better one, with its penalties."""
     choice, size = path.size_choice, path.chosen_size
     assert choice is not None
-    if path.stop_reason in (StopReason.INTERRUPTED, StopReason.CALLBACK):
-        # Who has asked to stop does not want to wait for exchanges.
+    if size == 0 or path.stop_reason in (StopReason.INTERRUPTED, StopReason.CALLBACK):
+        # There is nothing to exchange; or who has asked to stop does not want to wait for it.
         settings = replace(path.settings, direction=plan.direction.name)
         return replace(path, settings=settings)
     found = exchange_path(plan, data, path, size, request.watch)

@@ -207,7 +207,7 @@ def cross_validate_path(
         what="folds",
         n_jobs=n_jobs,
         verbose=verbose,
-        shown=lambda answer: float(answer.test_losses[answer.chosen_size - 1]),
+        shown=lambda answer: answer.chosen_loss,
     )
     return make_assessment(procedure, folds, found, design)
 
