@@ -143,7 +143,16 @@ def test_all_that_the_formats_can_hold_is_there() -> None:
                 found.setdefault(key, set()).add(value)
     # What may be null is null in one file and has a value in another.
     both = {"something", "nothing"}
-    for key in ("surface", "size_choice", "refit_alphas", "sets", "start", "penalty_lower"):
+    for key in (
+        "surface",
+        "size_surface",
+        "initial_fold_losses",
+        "size_choice",
+        "refit_alphas",
+        "sets",
+        "start",
+        "penalty_lower",
+    ):
         assert found[f"path {key}"] == both, key
     for key in ("feature_groups", "feature_costs", "budget", "backward_ratio", "feature_names_in"):
         assert found[f"path {key}"] == both, key
@@ -167,6 +176,7 @@ def test_all_that_the_formats_can_hold_is_there() -> None:
     assert {len(model.intercepts) for model in models} == {1, 3}
     paths = [SelectionPath.from_json(file.read_bytes()) for file in of("path")]
     assert {path.is_nested for path in paths} == {True, False}
+    assert 0 in {path.chosen_size for path in paths}
     assert {path.settings.single_target for path in paths} == {True, False}
     assert {path.settings.fit_intercept for path in paths} == {True, False}
     assert {path.settings.weighted for path in paths} == {True, False}
