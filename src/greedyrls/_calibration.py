@@ -54,7 +54,7 @@ class Calibration(ArrayValue):
 
     @property
     def is_held_out(self) -> bool:
-        """Whether the selection, too, was made without the samples of the margins."""
+        """Whether the features, too, were selected without the samples of the margins."""
         return self.source == "outer folds"
 
     @property

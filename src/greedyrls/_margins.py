@@ -243,7 +243,7 @@ def _loo_margins(selected: Selected, codes: Float) -> Iterator[tuple[Rows, Float
 
 def _block_errors(block: RowBlock, chosen: Chosen, models: Models) -> Float:
     """Leave-one-out errors of one model, (t × rows)."""
-    values = np.empty((len(block.r), block.n_rows))
+    values = np.empty((block.r.shape[0], block.n_rows))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for rows, _, errors in errors_by_size(block, chosen, [models]):
             values[:, rows] = to_host(errors[:, 0, :])[0]
