@@ -99,6 +99,7 @@ from greedyrls._selection_result import ColumnSummary, DataSummary, Feature, Ori
 from greedyrls._sets import BestLosses, best_sets
 from greedyrls._shared_gram import TrainingColumns, share_columns
 from greedyrls._shuffle import Shuffle, make_shuffle
+from greedyrls._sigmoid import fit_sigmoid
 from greedyrls._size import choose_size, fold_covariance
 from greedyrls._sparse import SparseMatrix
 from greedyrls._state import DRIFT_BOUND, SelectionState

@@ -41,6 +41,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "scale penalties": ("_select.problem_scale",),
     "fit all features": ("_select.all_features_losses",),
     "select in a fold": ("_procedure.select",),
+    "fit probabilities": ("_classifier.calibrate",),
     "finish checkpoint": ("_checkpoint.Checkpoint.finish",),
     # Reading.
     "read rows of a file": ("_file_sources.ArraySource.fill",),

@@ -103,6 +103,8 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Tiles and blocks ----------------------------------------------------------------------------
     # Multiplications from which on a call of BLAS gets threads.
     "long_call": constant("_blas._LONG"),
+    # Elements of leave-one-out errors by size that are made at a time.
+    "curve_elements": constant("_curves._ELEMENTS"),
     # Elements of X that are converted and multiplied at a time.
     "tile_elements": constant("_kernels.TILE_ELEMENTS"),
     # The same for the sums at the start.

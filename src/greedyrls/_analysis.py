@@ -64,7 +64,10 @@ def choose(prepared: Prepared, question: Question) -> SelectionPath:
     folds = plan_folds(prepared, question, None)
     is_regression = prepared.task == "regression"
     make: Any = GreedyRLSRegressor if is_regression else GreedyRLSClassifier
-    weights = {} if is_regression else {"class_weight": class_weight(prepared, question)}
+    of_classes: dict[str, Any] = {}
+    if not is_regression:
+        # Files of models have margins only.
+        of_classes = {"class_weight": class_weight(prepared, question), "probability": False}
     model = make(
         question.n_features,
         alpha=question.alpha,
@@ -77,7 +80,7 @@ def choose(prepared: Prepared, question: Question) -> SelectionPath:
         max_features=question.max_features,
         n_runners_up=_RUNNERS_UP,
         verbose=question.verbose,
-        **weights,
+        **of_classes,
         **together(prepared, question),
     )
     with warnings.catch_warnings():

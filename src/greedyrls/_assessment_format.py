@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._assessment import PathAssessment
-from ._class_rates import ClassRates, at_sizes, measures_for
+from ._class_rates import PROBABILITY_LOSSES, ClassRates, at_sizes, measures_for
 from ._json_values import (
     JsonObject,
     as_entries,
@@ -23,6 +23,8 @@ from ._losses import LossName
 from ._null import PermutationNull
 from ._stability import Order, Stability
 
+# Losses of probabilities, with features and without.
+_PROBABILITY_KEYS = (*PROBABILITY_LOSSES, *(f"initial_{name}" for name in PROBABILITY_LOSSES))
 # Only a function may give losses below 0.
 _CALLABLE = "callable:"
 _VERSION = 1
@@ -90,7 +92,26 @@ def rates_document(rates: ClassRates | None) -> dict[str, Any] | None:
         ),
         "predicted": rates.predicted.tolist(),
         "is_weighted": rates.is_weighted,
+        "probabilities": _probabilities(rates),
     }
+
+
+def _probabilities(rates: ClassRates) -> dict[str, Any] | None:
+    """Losses of probabilities by name, if there are any."""
+    own, initial = rates.probability_losses, rates.initial_probability_losses
+    if own is None or initial is None:
+        return None
+    losses = np.concatenate([own, initial]).tolist()
+    return dict(zip(_PROBABILITY_KEYS, losses, strict=True))
+
+
+def _read_probabilities(document: JsonObject, folds: int) -> tuple[Float | None, Float | None]:
+    """The same from their document; files of older releases have none."""
+    if not document.has_optional("probabilities"):
+        return None, None
+    part, count = document.part("probabilities"), len(PROBABILITY_LOSSES)
+    losses = np.array([read_losses(part, key, folds, key) for key in _PROBABILITY_KEYS])
+    return losses[:count].copy(), losses[count:].copy()
 
 
 def read_rates(
@@ -103,6 +124,7 @@ def read_rates(
     classes = read_classes(part)
     names = measures_for(1 if len(classes) == 2 else len(classes))
     losses, initial = part.part("losses"), part.part("initial_losses")
+    own, without = _read_probabilities(part, len(shares))
     predicted = part.cells("predicted", (len(classes),))
     if not abs(predicted.sum() - 1.0) <= 1e-6:
         raise ValueError(f"predicted has the sum {predicted.sum()}, not 1")
@@ -115,6 +137,8 @@ def read_rates(
         chosen_sizes=sizes,
         shares=shares,
         is_weighted=part.flag("is_weighted"),
+        probability_losses=own,
+        initial_probability_losses=without,
     )
 
 

@@ -27,7 +27,8 @@ from ._files import DataFile, FileMatrix
 from ._grouping import FeatureCosts, FeatureGroups
 from ._kernels import Float
 from ._labels import constant_scores
-from ._matrix import NotOnDevice
+from ._margins import Selected, make_selected
+from ._matrix import NotOnDevice, PassedMatrix
 from ._namespace import is_foreign, numbers_on, numpy_of, place_of, take
 from ._outer import criterion_groups
 from ._own_warnings import GreedyRLSWarning
@@ -207,7 +208,23 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             rival=rival,
             shuffle=make_shuffle(self.random_state),
         )
-        return select(problem, plan, request)
+        if not self._wants_probabilities:
+            return select(problem, plan, request)
+        data = None
+        if not isinstance(problem.X, PassedMatrix):
+            data = plan.data(problem, is_shared=not isinstance(request.alpha, float))
+        path = select(problem, plan, request, data)
+        self._calibrate(make_selected(path, problem, plan, request, data), self.verbose)
+        return path
+
+    @property
+    def _wants_probabilities(self) -> bool:
+        """Whether to call `_calibrate`; regressors have no probabilities."""
+        return False
+
+    def _calibrate(self, selected: Selected, verbose: int) -> None:
+        """Fit what makes probabilities of the values of the model."""
+        raise NotImplementedError
 
     def _may_be_numpy(self, X: Any) -> bool:
         """Whether X is a device array that NumPy can read, and no device was asked for."""
@@ -253,6 +270,11 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         self.intercept_: Any = np.atleast_1d(path.intercept(k))
         if not k and is_classifier(self):
             self.intercept_ = constant_scores(self.intercept_)
+
+    @property
+    def _model_size(self) -> int:
+        """How many features (or groups) the model has."""
+        return self.n_features_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "path_")

@@ -53,7 +53,7 @@ def _all_held_out_errors(
     chosen: Chosen, penalties: Float, columns: Float, Y: Float
 ) -> tuple[Float, NDArray[np.bool_]]:
     """Errors (t × k × rows) on the host, each size with its own penalty (k); which are known."""
-    found = np.full((Y.shape[1], chosen.n_models, len(Y)), np.nan)
+    found = np.full((Y.shape[1], chosen.n_models, Y.shape[0]), np.nan)
     is_known = np.zeros(chosen.n_models, dtype=bool)
     for penalty in np.unique(penalties):
         model = pivots(chosen, float(penalty))

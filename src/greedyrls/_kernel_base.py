@@ -24,6 +24,7 @@ from ._kernel_functions import USE_ANOTHER, Kernel, check_gamma, make_kernel
 from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
 from ._labels import constant_scores
+from ._margins import Selected, make_selected
 from ._outer import criterion_groups
 from ._own_warnings import GreedyRLSWarning
 from ._path import SelectionPath
@@ -116,7 +117,7 @@ class GreedyKernelBase(BaseEstimator):
         candidates = self._candidates(X, sample_weight)
         widths = self._gammas(X)
         shuffle = make_shuffle(self.random_state)  # the same folds for every width
-        best: tuple[float, SelectionPath, Kernel] | None = None
+        best: tuple[float, Selected, Kernel] | None = None
         losses = []
         self.n_kernel_evaluations_ = 0
         for gamma in widths:
@@ -129,15 +130,16 @@ class GreedyKernelBase(BaseEstimator):
                 check_limit(self.memory_limit),
                 candidates.rows,
             )
-            path = self._search(matrix, Y, sample_weight, groups, labels, shuffle, class_weights)
+            found = self._search(matrix, Y, sample_weight, groups, labels, shuffle, class_weights)
             self.n_kernel_evaluations_ += matrix.evaluations
-            losses.append(_loss_of(path))
+            losses.append(_loss_of(found.path))
             if best is None or losses[-1] < best[0]:
-                best = losses[-1], path, kernel
-            if path.interrupted:
+                best = losses[-1], found, kernel
+            if found.path.interrupted:
                 break
         assert best is not None
-        _, self.path_, self._kernel = best
+        selected, self._kernel = best[1:]
+        self.path_ = selected.path
         self._warn(self.path_)
         _check_definite(self.path_)
         self.gamma_ = self._kernel.gamma if self._kernel.function is None else None
@@ -150,6 +152,25 @@ class GreedyKernelBase(BaseEstimator):
         self._path_centers = chosen
         self._origin = _origin(self._kernel, X, candidates.points)
         self._use(self.path_.chosen_size)
+        if self._wants_probabilities:
+            assert isinstance(selected.problem.X, KernelMatrix)
+            before = selected.problem.X.evaluations
+            self._calibrate(selected, self.verbose)
+            self.n_kernel_evaluations_ += selected.problem.X.evaluations - before
+
+    @property
+    def _wants_probabilities(self) -> bool:
+        """Whether to call `_calibrate`; regressors have no probabilities."""
+        return False
+
+    def _calibrate(self, selected: Selected, verbose: int) -> None:
+        """Fit what makes probabilities of the values of the model."""
+        raise NotImplementedError
+
+    @property
+    def _model_size(self) -> int:
+        """How many centres the model has."""
+        return self.n_centers_
 
     def _search(
         self,
@@ -160,7 +181,7 @@ class GreedyKernelBase(BaseEstimator):
         labels: NDArray[Any] | None,
         shuffle: Shuffle,
         class_weights: ClassWeights | None,
-    ) -> SelectionPath:
+    ) -> Selected:
         """The path with one kernel."""
         if self.alpha_rule == "all_features":
             raise ValueError(
@@ -205,7 +226,8 @@ class GreedyKernelBase(BaseEstimator):
             labels=labels,
             shuffle=shuffle,
         )
-        return select(problem, plan, request)
+        path = select(problem, plan, request)
+        return make_selected(path, problem, plan, request, None)
 
     def _gammas(self, X: Any) -> list[float]:
         """One, or several of which the best is taken."""

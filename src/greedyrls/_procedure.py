@@ -133,7 +133,7 @@ class Procedure:
             raise KeyboardInterrupt
         if request.rival is not None and path.settings.loss == request.rival.name:
             plan = replace(plan, loss=request.rival)
-        return Trial(path, plan, problem, data, request.refit)
+        return Trial(path, plan, problem, data, request.refit, request.outer)
 
     def permuted(self, order: Rows) -> Procedure:
         """The same with the targets, and their weights, of other rows."""

@@ -115,7 +115,8 @@ def _fold_rates(trial: Trial, problem: Problem, rows: Rows) -> FoldRates:
     weights = None if problem.weights is None else problem.weights[rows]
     places = places_of(trial.predictions_on(problem, rows))
     counts = np.bincount(places, weights, max(2, problem.n_targets)).astype(np.float64)
-    return FoldRates(np.array(own), np.array(initial), counts)
+    scores = trial.probability_losses_on(problem, rows)
+    return FoldRates(np.array(own), np.array(initial), counts, scores)
 
 
 def _class_rates_of(

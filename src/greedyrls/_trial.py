@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._alphas import Refit, model_penalties
+from ._calibration import brier_and_log_loss, class_shares, constant_probabilities
 from ._chosen import Chosen
+from ._cluster_folds import ClusterFolds
 from ._curves import LooCurve
 from ._folds import Folds
 from ._held_out_errors import Part, Tests, part_of
@@ -18,6 +20,7 @@ from ._kernels import Float
 from ._labels import constant_scores
 from ._loo_data import LooData
 from ._losses import Loss, is_same_loss, most_frequent
+from ._margins import Selected, calibrate
 from ._matrix import part as part_of_matrix
 from ._matrix import take
 from ._outer_fold import chosen_of
@@ -43,7 +46,13 @@ class Trial:
     """The path of a selection, with the rows it was made on."""
 
     def __init__(
-        self, path: SelectionPath, plan: Plan, problem: Problem, data: LooData | None, refit: Refit
+        self,
+        path: SelectionPath,
+        plan: Plan,
+        problem: Problem,
+        data: LooData | None,
+        refit: Refit,
+        outer: Folds | ClusterFolds | None = None,
     ) -> None:
         self.path = path
         self._plan = plan
@@ -54,6 +63,7 @@ class Trial:
             self._reported = replace(problem, weights=problem.class_weights.given)
         self._data = data
         self._refit = refit
+        self._outer = outer  # in which the penalty was chosen
         self._refit_rows: LooData | None = None
 
     @property
@@ -177,6 +187,23 @@ class Trial:
             intercept = constant_scores(intercept)
         values: Float = columns @ coef.T + intercept
         return values
+
+    def probability_losses_on(self, other: Problem, rows: Rows) -> Float:
+        """Brier score and log loss on other rows of a classification, (2 × 2).
+
+        Of the model of the chosen size, and of the shares of the classes. All probabilities are
+        fitted to rows of the selection.
+        """
+        rows = positive_rows(other.weights, rows)
+        weights = np.ones(len(rows)) if other.weights is None else other.weights[rows]
+        selected = Selected(
+            self.path, self._problem, self._plan, self._outer, self._refit, self._data
+        )
+        fitted = calibrate(selected).probabilities(self.predictions_on(other, rows))
+        shares = class_shares(self._problem.Y, selected.weights)
+        both = fitted, constant_probabilities(shares, len(rows))
+        losses = [brier_and_log_loss(one, other.Y[rows], weights) for one in both]
+        return np.array(losses).T
 
     def initial_loss_on(self, other: Problem, rows: Rows, measure: Loss) -> float:
         """The loss of the model without features; for classes the most frequent one is guessed."""

@@ -150,6 +150,10 @@ def _figures(result: SelectionResult, stability: tables.StabilityView | None) ->
         scores = {
             "AUC (1: all in order, 0.5: as by chance)": result.class_rates.auc,
             "balanced accuracy": result.class_rates.balanced_accuracy,
+            "Brier score of the probabilities (0: all certain and right)": (
+                result.class_rates.brier_score
+            ),
+            "log loss of the probabilities": result.class_rates.log_loss,
         }
         figures += [
             Figure(number(score), f"{label}{where}", "")
