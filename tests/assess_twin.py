@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from sklearn.model_selection import GroupKFold
 
 from greedyrls import GreedyRLSClassifier, SelectionPath, greedy_path
 from greedyrls.assess import PathAssessment, Stability, cross_validate_path
-from internals import make_folds, penalty_scale, random_orders, refit_grid
+from internals import GreedyRLSWarning, make_folds, penalty_scale, random_orders, refit_grid
 from literal import balanced_factors, best_penalty, criterion, loss_value, ridge_predict
 
 Array = np.ndarray
@@ -99,9 +100,10 @@ class Question:
         if groups is not None:
             groups = np.asarray(groups)[rows]
             if isinstance(inner, str):
-                # Groups are for the outer folds of the penalty, if there are any.
+                # Groups are for the outer folds of penalty and size, if there are any.
                 is_nested = options.get("alpha_rule", "nested") == "nested"
-                if isinstance(options["alpha"], float) or not is_nested:
+                is_nested = is_nested and not isinstance(options["alpha"], float)
+                if not is_nested and self.n_features != "auto":
                     groups = None
                 else:
                     options.setdefault("alpha_cv", GroupKFold(min(5, len(np.unique(groups)))))
@@ -112,7 +114,9 @@ class Question:
             del options["loss"]
         if self.is_classification:
             model = GreedyRLSClassifier(self.n_features, **options)
-            return model.fit(X, y, sample_weight=weights, groups=groups).path_
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", GreedyRLSWarning)  # no features may be chosen
+                return model.fit(X, y, sample_weight=weights, groups=groups).path_
         return greedy_path(X, y, self.n_features, sample_weight=weights, groups=groups, **options)
 
     def own_losses(self, path: SelectionPath, rows: Array, order: Array | None = None) -> Array:
@@ -120,22 +124,11 @@ class Question:
         Y, w, y = self.codes, self.weights, np.asarray(self.y)
         if order is not None:
             Y, w, y = Y[order], w[order], y[order]
-        inner = self.options.get("inner_cv", "loo")
-        splits: Any = "loo"
-        if not isinstance(inner, str):
+        splits: Any = self._inner_splits(rows, y, w) or "loo"
+        if splits != "loo":
             is_told = "class_weight" not in self.options and self.measure == self.loss_of(path)
             if is_told and path.refit_alphas is None:
                 return path.losses
-            groups = self.options.get("groups")
-            folds = make_folds(
-                inner,
-                len(rows),
-                y=y[rows],
-                labels=y[rows] if self.is_classification else None,
-                groups=None if groups is None else np.asarray(groups)[rows],
-                weights=w[rows],
-            )
-            splits = [(split.train, split.test) for split in folds.splits]
         return np.array(
             [
                 criterion(
@@ -168,7 +161,9 @@ class Question:
             return loss_of(predictions)
 
         initial_loss = self._initial_loss(initial_loss_of, none, train, test)
-        predicted = [path.predict(X, path.chosen_size), *guess]
+        # A model without features guesses the most frequent class where that is what counts.
+        chosen = path.predict(X, path.chosen_size) if path.chosen_size else guess[0]
+        predicted = [chosen, *guess]
         predicted += [path.predict(X, size) for size in sizes]
         return Fold(
             path,
@@ -182,7 +177,50 @@ class Question:
                 if w[row] > 0.0
             },
             self._rates(path, X, test),
+            np.nan if path.chosen_size else self._own_initial_loss(path, train),
         )
+
+    def _own_initial_loss(self, path: SelectionPath, rows: Array) -> float:
+        """What the selection believes of the model without features."""
+        if self.measure in ("zero_one", "balanced_zero_one"):
+            splits = self._inner_splits(rows) or [(np.arange(len(rows)), np.arange(len(rows)))]
+            losses, weights = [], []
+            for train, test in splits:
+                tested = rows[test]
+
+                def loss_of(predictions: Array, tested: Array = tested) -> float:
+                    return loss_value(
+                        self.measure, self.codes[tested], predictions, self.weights[tested]
+                    )
+
+                losses.append(self._initial_loss(loss_of, None, rows[train], tested))
+                weights.append(self.weights[tested].sum())
+            return float(np.average(losses, weights=weights))
+        return criterion(
+            *(self.data[rows], self.codes[rows], self._inner_splits(rows) or "loo", []),
+            loss=self.measure,
+            alpha=1.0,
+            fit_intercept=self.fit_intercept,
+            weights=self.fitted(rows),
+            tested=self.weights[rows],
+        )
+
+    def _inner_splits(self, rows: Array, y: Any = None, w: Any = None) -> Any:
+        """Of the criterion, by places among some rows; None for leave-one-out."""
+        inner = self.options.get("inner_cv", "loo")
+        if isinstance(inner, str):
+            return None
+        y = np.asarray(self.y) if y is None else y
+        groups = self.options.get("groups")
+        folds = make_folds(
+            inner,
+            len(rows),
+            y=y[rows],
+            labels=y[rows] if self.is_classification else None,
+            groups=None if groups is None else np.asarray(groups)[rows],
+            weights=(self.weights if w is None else w)[rows],
+        )
+        return [(split.train, split.test) for split in folds.splits]
 
     def _rates(self, path: SelectionPath, X: Any, test: Array) -> dict[str, Array]:
         """Further measures of a classification by size."""
@@ -319,6 +357,7 @@ class Fold:
     initial_loss: float
     row_losses: dict[int, Array]  # at the chosen size, without features, at all sizes
     rates: dict[str, Array]
+    own_initial_loss: float  # where no features were chosen
 
 
 def penalties_of(path: SelectionPath) -> list[float]:
@@ -382,6 +421,10 @@ def assert_is_literal(question: Question, cv: Any, splits: Any, n_random: int = 
             curve = found.class_rates.losses[place, number, :known]
             assert_allclose(curve, expected, rtol=SAME, atol=1e-12, err_msg=name)
         assert found.initial_losses[number] == pytest.approx(fold.initial_loss, rel=SAME)
+        own = found.own_initial_losses[number]
+        assert own == pytest.approx(fold.own_initial_loss, rel=SAME, nan_ok=True)
+        chosen = np.append(fold.initial_loss, fold.test_losses)[fold.path.chosen_size]
+        assert found.chosen_losses[number] == pytest.approx(chosen, rel=SAME)
     weights = question.weights
     totals = np.array([weights[test].sum() for _, test in splits])
     assert_allclose(found.shares, totals / totals.sum(), rtol=1e-12)
@@ -412,8 +455,8 @@ def assert_errors_are_literal(
             found.n_features_in,
             n_available=found.n_available,
             forced=found.forced,
-        ).index[-1]
-        agreement = 1.0 if np.isnan(index) else index
+        ).index
+        agreement = 1.0 if not len(index) or np.isnan(index[-1]) else index[-1]
     rho = min(1.0, 2.0 * (1.0 - agreement)) * len(tested) / trained
     small = 1e-4 * np.sqrt(scale)  # where a variance is 0 but for rounding
     own = covariance[0, 0]

@@ -44,7 +44,7 @@ from greedyrls._criterion import (
     lower_bounds,
     support_bounds,
 )
-from greedyrls._curves import LooCurve, held_out_losses
+from greedyrls._curves import LooCurve
 from greedyrls._device import DeviceMatrix
 from greedyrls._draw_parts import short
 from greedyrls._draws import draw_order, draw_rows
@@ -65,6 +65,7 @@ from greedyrls._group_criterion import openness, score_groups, space_of
 from greedyrls._group_folds import GroupFoldSpace
 from greedyrls._group_layout import inverse_roots
 from greedyrls._grouping import grouping_of
+from greedyrls._held_out_losses import held_out_losses
 from greedyrls._html import _in_line
 from greedyrls._kernel_functions import Kernel, make_kernel
 from greedyrls._kernel_matrix import KernelMatrix
@@ -78,7 +79,7 @@ from greedyrls._loo_loss import LossState
 from greedyrls._losses import UNDECIDED, make_loss
 from greedyrls._many_folds import ManyFoldData, ManyFoldState
 from greedyrls._namespace import Float, Place, Transfers, numpy_of, place_of
-from greedyrls._nested import chosen_of
+from greedyrls._outer_fold import chosen_of
 from greedyrls._own_warnings import GreedyRLSWarning, NumericalWarning
 from greedyrls._plan import Plan, make_plan
 from greedyrls._preparation import Prepared, Roles, prepare
@@ -90,18 +91,20 @@ from greedyrls._read._arrow import column_of
 from greedyrls._removals import choose_removal
 from greedyrls._rounds import _state_of, _Terms, find_plainly
 from greedyrls._row_order import RowOrder, Split, numbers_on_device
-from greedyrls._run import Limits, Watch, search_path, search_paths
+from greedyrls._run import Limits, Watch, search_path
 from greedyrls._samples import SampleSpace
 from greedyrls._search import forward, replay
+from greedyrls._searches import search_paths
 from greedyrls._selection_result import ColumnSummary, DataSummary, Feature, Origin
 from greedyrls._sets import BestLosses, best_sets
 from greedyrls._shared_gram import TrainingColumns, share_columns
 from greedyrls._shuffle import Shuffle, make_shuffle
-from greedyrls._size import choose_size, difference_errors, fold_covariance
+from greedyrls._sigmoid import fit_sigmoid
+from greedyrls._size import choose_size, fold_covariance
 from greedyrls._sparse import SparseMatrix
 from greedyrls._state import DRIFT_BOUND, SelectionState
 from greedyrls._steps import Action, FeatureSet, Moments, Settings
-from greedyrls._surface import best_pair, one_error_pair
+from greedyrls._surface import best_pair, chosen_pair, difference_errors
 from greedyrls._svg import BLUE, ORANGE, Line, bar, key, line_picture
 from greedyrls._table import Column, InputError, Numbers, Table, Texts, Unusable, make_texts
 from greedyrls._tiles import loo_margins

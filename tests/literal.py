@@ -234,7 +234,9 @@ def nested_surface(
 
     Gives "losses" (A × k), the mean of "fold_losses" (folds × A × k) with the total weight of the
     test rows, and likewise "indices" and "refit_alphas" (both folds × A × k). A fold without test
-    rows of positive weight has losses NaN and does not count.
+    rows of positive weight has losses NaN and does not count. "row_losses" (A × k × m) are those of
+    single rows, where a loss is a mean over them, and "initial_losses" (folds) and
+    "initial_row_losses" (m) of predicting the mean of the training rows, or their largest class.
     """
     X, Y = np.asarray(X, dtype=np.float64), _targets(y)
     given = _weights(sample_weight, len(X))
@@ -243,11 +245,24 @@ def nested_surface(
     shape = (len(folds), len(alphas), n_features)
     fold_losses, refit_alphas = np.full(shape, np.nan), np.full(shape, np.nan)
     indices = np.zeros(shape, dtype=np.intp)
+    row_losses = np.full((*shape[1:], len(X)), np.nan)
+    initial_losses, initial_row_losses = np.full(len(folds), np.nan), np.full(len(X), np.nan)
+    by_rows = loss in ("squared", "absolute", "zero_one")
     for fold, (train, test) in enumerate(folds):
         train, test = train[given[train] > 0], test[given[test] > 0]
         w = given * balanced_factors(balanced, given, train)
         totals[fold] = w[test].sum()
         data = X[train], Y[train]
+        constant = np.zeros(Y.shape[1])
+        if loss == "zero_one":
+            constant = np.where(w[train] @ Y[train] > 0.0, 1.0, -1.0)
+        elif fit_intercept:
+            constant = np.average(Y[train], axis=0, weights=w[train])
+        if len(test):
+            P = np.tile(constant, (len(test), 1))
+            initial_losses[fold] = loss_value(loss, Y[test], P, w[test])
+            for row in test if by_rows else ():
+                initial_row_losses[row] = loss_value(loss, Y[[row]], P[:1], None)
         inner = cv if isinstance(cv, str) else restricted(cv, train)
         settings: dict[str, Any] = {"loss": loss, "fit_intercept": fit_intercept}
         for a, alpha in enumerate(alphas):
@@ -268,12 +283,17 @@ def nested_surface(
                     fit = X[train][:, columns], Y[train], w[train]
                     P = ridge_predict(*fit, X[test][:, columns], penalty, fit_intercept)
                     fold_losses[fold, a, size - 1] = loss_value(loss, Y[test], P, w[test])
+                    for row, p in zip(test, P, strict=True) if by_rows else ():
+                        row_losses[a, size - 1, row] = loss_value(loss, Y[[row]], p[None], None)
     counted = totals > 0
     return {
         "losses": np.average(fold_losses[counted], axis=0, weights=totals[counted]),
         "fold_losses": fold_losses,
         "indices": indices,
         "refit_alphas": refit_alphas,
+        "row_losses": row_losses,
+        "initial_losses": initial_losses,
+        "initial_row_losses": initial_row_losses,
     }
 
 

@@ -30,10 +30,10 @@ from traps import Traps, interrupted_at
 
 def literal_nested(
     X: Any, y: Any, outer: Any, k: int, refit: Any, weights: Any = None, **options: Any
-) -> tuple[Any, Any]:
-    """Losses (A × k) and losses by fold (F × A × k); "loo" refits are by each fold's own grid."""
+) -> tuple[Any, Any, Any]:
+    """Losses (A × k), by fold (F × A × k) and by row; "loo" refits are by each fold's own grid."""
     w = np.ones(len(X)) if weights is None else weights
-    folds = []
+    folds, rows = [], []
     for train, test in outer:
         grid = refit
         if refit == "loo":
@@ -43,8 +43,9 @@ def literal_nested(
             *(X, y, [(train, test)], ALPHAS, k), refit=grid, sample_weight=weights, **options
         )
         folds.append(surface["fold_losses"][0])
+        rows.append(surface["row_losses"])
     totals = [w[test].sum() for _, test in outer]
-    return np.average(folds, axis=0, weights=totals), np.array(folds)
+    return np.average(folds, axis=0, weights=totals), np.array(folds), np.nansum(rows, axis=0)
 
 
 # The nested surface ------------------------------------------------------------------------------
@@ -75,7 +76,9 @@ def test_nested_surface_is_the_literal_one(
     )
     outer = list(OUTER.split(X))
     splits: Any = "loo" if inner == "loo" else list(INNER[inner].split(X))
-    losses, fold_losses = literal_nested(*(X, y, outer, 3, refit), weights, cv=splits, **options)
+    losses, fold_losses, row_losses = literal_nested(
+        *(X, y, outer, 3, refit), weights, cv=splits, **options
+    )
     surface = path.surface
     assert surface is not None
     assert surface.rule == "nested"
@@ -85,10 +88,10 @@ def test_nested_surface_is_the_literal_one(
     w = np.ones(len(y)) if weights is None else weights
     shares = np.array([w[test].sum() for _, test in outer]) / w.sum()
     assert_allclose(surface.fold_shares, shares)
-    spread = shares[:, None, None] * (fold_losses - losses)
-    assert_allclose(
-        surface.standard_errors, np.sqrt(np.sum(spread**2, axis=0) * 3 / 2), rtol=1e-7, atol=1e-12
-    )
+    count = np.count_nonzero(w)
+    spread = w / w.sum() * (row_losses - losses[..., None]) * np.sqrt(count / (count - 1))
+    errors = np.sqrt(np.sum(spread**2, axis=-1))
+    assert_allclose(surface.standard_errors, errors, rtol=1e-7, atol=1e-12)
     # Chosen at the size asked for; among equals the largest.
     at_size = losses[:, 2]
     best = max(a for a, value in zip(ALPHAS, at_size, strict=True) if value < at_size.min() + 1e-10)
@@ -100,7 +103,7 @@ def test_nested_surface_is_the_literal_one(
 def test_a_pair_of_penalty_and_size_is_chosen(seed: int) -> None:
     X, y = numbers(27, 5, seed)
     path = greedy_path(X, y, "auto", alpha=ALPHAS, refit_alpha="same", alpha_cv=OUTER, patience=99)
-    losses, _ = literal_nested(X, y, list(OUTER.split(X)), 5, "same")
+    losses, *_ = literal_nested(X, y, list(OUTER.split(X)), 5, "same")
     row, column = np.unravel_index(np.argmin(losses), losses.shape)
     assert path.surface is not None
     assert path.surface.losses.shape == (3, 5)
@@ -239,7 +242,7 @@ def test_groups_stay_together_in_outer_folds_of_leave_one_out() -> None:
     groups = np.repeat(np.arange(7), 4)
     path = greedy_path(X, y, 2, alpha=ALPHAS, alpha_cv=4, groups=groups, refit_alpha="same")
     outer = list(GroupKFold(4).split(X, y, groups))
-    losses, _ = literal_nested(X, y, outer, 2, "same")
+    losses, *_ = literal_nested(X, y, outer, 2, "same")
     assert_allclose(path.surface.losses, losses, rtol=SAME)
 
 
@@ -333,7 +336,11 @@ def test_joint_chooses_a_pair_for_an_automatic_size() -> None:
     losses = np.array([path.losses for path in singles])
     row, column = np.unravel_index(np.argmin(losses), losses.shape)
     assert joint.settings.alpha == ALPHAS[row]
-    assert joint.chosen_size == joint.surface.size == column + 1
+    assert joint.surface.size == column + 1
+    # The size is that of held-out losses with this penalty.
+    single = greedy_path(X, y, "auto", alpha=ALPHAS[row], patience=99)
+    assert_allclose(joint.size_surface.losses, single.size_surface.losses, rtol=1e-12)
+    assert joint.chosen_size == single.chosen_size
 
 
 @pytest.mark.parametrize("search", ["bounded", "exhaustive"])

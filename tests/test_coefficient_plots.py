@@ -208,5 +208,5 @@ def test_a_target_that_there_is(target: Any) -> None:
 
 
 def test_a_size_that_there_is() -> None:
-    with pytest.raises(ValueError, match="k=9 is not on the path, which has 1 to 3"):
+    with pytest.raises(ValueError, match="k=9 is not on the path, which has 0 to 3"):
         plot_coefficients(make_path(3), 9)

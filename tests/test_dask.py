@@ -436,3 +436,23 @@ def test_nothing_is_left_on_the_cluster(client: Client) -> None:
             break
         time.sleep(0.1)
     assert left == []
+
+
+def test_probabilities() -> None:
+    """Of a model fitted to arrays they are lazy; one fitted on the cluster has none."""
+    X, _, _ = problem()
+    for y in ((X[:, 0] > 0.3).astype(int), np.digitize(X[:, 0], [-0.5, 0.5])):
+        expected = GreedyRLSClassifier(2, alpha=1.0).fit(X, y)
+        found = expected.predict_proba(cut(X))
+        assert hasattr(found, "dask")
+        assert found.shape == (len(X), len(np.unique(y)))
+        assert_allclose(found.compute(), expected.predict_proba(X), rtol=1e-9)
+        assert_allclose(
+            expected.predict_log_proba(cut(X)).compute(), expected.predict_log_proba(X), rtol=1e-9
+        )
+    model = GreedyRLSClassifier(2, alpha=1.0).fit(cut(X), cut(y))
+    assert not hasattr(model, "predict_proba")
+    assert model.calibration_ is None
+    with pytest.raises(AttributeError) as caught:
+        model.predict_proba(X)
+    assert "fitted to Dask collections" in str(caught.value.__cause__ or caught.value)

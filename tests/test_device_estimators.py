@@ -85,6 +85,7 @@ def test_classifier(make: Callable[[Array], Any], kind: str) -> None:
     assert isinstance(model.classes_, np.ndarray)
     np.testing.assert_array_equal(model.selected_, other.selected_)
     assert_follows(model.decision_function(given), given, other.decision_function(X))
+    assert_follows(model.predict_proba(given), given, other.predict_proba(X))
     predicted = model.predict(given)
     assert type(predicted) is (np.ndarray if kind == "text" else type(given))
     np.testing.assert_array_equal(numpy_of(predicted), other.predict(X))

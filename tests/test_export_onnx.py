@@ -166,7 +166,7 @@ def test_texts_that_onnx_cannot_hold(text: str) -> None:
 
 
 def test_a_model_without_terms_has_no_graph() -> None:
-    with pytest.raises(ValueError, match="without terms"):
+    with pytest.raises(ValueError, match="without features has no inputs"):
         to_onnx(small_model(columns=(), terms=()))
 
 

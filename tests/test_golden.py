@@ -143,7 +143,16 @@ def test_all_that_the_formats_can_hold_is_there() -> None:
                 found.setdefault(key, set()).add(value)
     # What may be null is null in one file and has a value in another.
     both = {"something", "nothing"}
-    for key in ("surface", "size_choice", "refit_alphas", "sets", "start", "penalty_lower"):
+    for key in (
+        "surface",
+        "size_surface",
+        "initial_fold_losses",
+        "size_choice",
+        "refit_alphas",
+        "sets",
+        "start",
+        "penalty_lower",
+    ):
         assert found[f"path {key}"] == both, key
     for key in ("feature_groups", "feature_costs", "budget", "backward_ratio", "feature_names_in"):
         assert found[f"path {key}"] == both, key
@@ -167,6 +176,7 @@ def test_all_that_the_formats_can_hold_is_there() -> None:
     assert {len(model.intercepts) for model in models} == {1, 3}
     paths = [SelectionPath.from_json(file.read_bytes()) for file in of("path")]
     assert {path.is_nested for path in paths} == {True, False}
+    assert 0 in {path.chosen_size for path in paths}
     assert {path.settings.single_target for path in paths} == {True, False}
     assert {path.settings.fit_intercept for path in paths} == {True, False}
     assert {path.settings.weighted for path in paths} == {True, False}
@@ -187,7 +197,7 @@ def test_names_say_format_and_version() -> None:
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_a_checkpoint_is_continued(name: str, tmp_path: Path) -> None:
     file = tmp_path / "search.checkpoint"
-    shutil.copy(FOLDER / f"checkpoint-v1-{name}.json", file)
+    shutil.copy(FOLDER / f"checkpoint-v2-{name}.json", file)
     document = content(file)
     new: list[Any] = []
     path = CHECKPOINTS[name](file, new.append)
@@ -205,8 +215,8 @@ def test_a_checkpoint_is_continued(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"version": 2}, "in version 2 of the format, and this release reads only version 1"),
-        ({"version": 0}, "in version 0 of the format"),
+        ({"version": 1}, "in version 1 of the format, and this release reads only version 2"),
+        ({"version": 3}, "in version 3 of the format"),
         ({"parameters": {"horizon": 3}}, "was made with horizon 3, not None as asked for now"),
         ({"path": {"version": 99}}, "has a path in version 99 of the format"),
         ({"fingerprint": {"X": "another digest"}}, "was made from other data"),
@@ -215,7 +225,7 @@ def test_a_checkpoint_is_continued(name: str, tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_release_is_refused(
     name: str, change: dict[str, Any], says: str, tmp_path: Path
 ) -> None:
-    document = content(FOLDER / f"checkpoint-v1-{name}.json") | {"made_by": "greedyrls 0.0.7"}
+    document = content(FOLDER / f"checkpoint-v2-{name}.json") | {"made_by": "greedyrls 0.0.7"}
     del document["checksum"]
     for key, value in change.items():
         known = document[key]
@@ -231,3 +241,11 @@ def test_a_checkpoint_of_another_release_is_refused(
     assert "written by greedyrls 0.0.7; this is greedyrls " in message
     assert message.endswith("delete it to begin anew, or name another file.")
     assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_a_checkpoint_of_an_earlier_version_is_refused(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "search.checkpoint"
+    shutil.copy(FOLDER / f"checkpoint-v1-{name}.json", file)
+    with pytest.raises(ValueError, match="is in version 1 of the format, and this release reads"):
+        CHECKPOINTS[name](file, None)

@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, SelectionPath, greedy_path
-from internals import auto_grid, one_error_pair
-from literal import best_pair, middle_of_ties, nested_surface
+from internals import auto_grid, chosen_pair
+from literal import best_pair, nested_surface
 from penalties import numbers
 from shuffled import shuffled_ids, shuffled_splits
 from tuning import Tune
@@ -127,23 +127,31 @@ def test_a_single_penalty_is_not_chosen() -> None:
     assert "chosen from" not in model.path_.sentence
 
 
-def test_one_standard_error_breaks_ties_as_the_smallest_loss_does() -> None:
-    rng = np.random.default_rng(0)
-    for seed in range(30):
+def test_one_standard_error_is_of_the_penalty_of_smallest_loss() -> None:
+    found = set()
+    for seed in range(40):
         rng = np.random.default_rng(seed)
-        folds = rng.choice([1.0, 1.0, 1.0, 1.25, 2.0], (4, 7, 3))
-        if seed % 2:
-            folds = np.repeat(folds[:, :1], 7, axis=1)
-        shares = np.full(4, 0.25)
-        losses = np.einsum("f,fak->ak", shares, folds)
-        row, size, _ = one_error_pair(losses, folds, shares, 0)
-        best_row, best_size = best_pair(losses)
-        differences = folds - folds[:, best_row, best_size - 1, None, None]
-        spread = differences.std(axis=0, ddof=1) / 2.0
-        within = differences.mean(axis=0) <= spread * (1.0 + 1e-9)
-        assert size == np.flatnonzero(within.any(axis=0))[0] + 1
-        assert row == middle_of_ties(losses[:, size - 1].tolist(), within[:, size - 1].tolist())
-        assert row == 3 or seed % 2 == 0
+        losses = rng.choice([1.0, 1.0, 1.1, 1.25, 2.0], (5, 4))
+        initial, least = float(rng.choice([0.9, 1.0, 1.1, 2.0])), int(rng.integers(3))
+        root = 0.3 * rng.standard_normal((5, 5))
+        pair = chosen_pair(losses, initial, lambda row, root=root: (row + 1) * root @ root.T, least)
+        assert pair is not None
+        row, best = best_pair(losses, least)
+        if least == 0 and initial <= losses[row, best - 1]:
+            best = 0
+        assert (pair.best_row, pair.best_size) == (row, best)
+        curve = [initial, *losses[row]]
+        within = [
+            size
+            for size in range(least, best)
+            if curve[size] - curve[best]
+            <= np.sqrt(row + 1) * np.linalg.norm(root[size] - root[best]) * (1.0 + 1e-9)
+        ]
+        assert (pair.row, pair.size) == (row, min([*within, best]))
+        smallest = chosen_pair(losses, initial, None, least)
+        assert smallest == pair._replace(size=best, error=smallest.error)
+        found.add((pair.size == best, best == 0))
+    assert len(found) == 3
 
 
 def test_a_grid_with_more_on_both_sides() -> None:

@@ -33,18 +33,20 @@ from small_tables import attempt
 VALUES = {"result": RESULT, "assessment": ASSESSMENT, "stability": STABILITY, "null": NULL}
 MORE = VALUES | {"result of classes": CLASSIFIED, "assessment of classes": CLASSES}
 # Keys that files of older releases lack.
-ADDED = ("class_rates",)
+ADDED = ("class_rates", "probabilities")
 # Made anew from the rest when a document is read.
 DERIVED = ("sentence", "warnings", "chosen")
 # What a document inside another has in it is damaged on its own.
 INSIDE = ("path", "assessment", "stability", "null")
 # Keys of assessments that files of earlier releases do not have.
-LATER = {"held_out_covariance", "n_independent", "test_ratio"}
+LATER = {"held_out_covariance", "n_independent", "test_ratio", "own_initial_losses"}
 # Where null means that there is none; every other key of an object must have a value.
 OPTIONAL = {
     *ADDED,
     "sets",
     "start",
+    "size_surface",
+    "initial_fold_losses",
     "penalty_lower",
     "backward_ratio",
     "classes",

@@ -352,7 +352,7 @@ def test_wrong_input(name: str) -> None:
 def test_sizes_that_are_not_there() -> None:
     X, y = data()
     model = GreedyKernelRLS(3, alpha=0.1).fit(X, y)
-    with pytest.raises(ValueError, match="k=4 is not on the path, which has 1 to 3 centres"):
+    with pytest.raises(ValueError, match="k=4 is not on the path, which has 0 to 3 centres"):
         model.with_n_centers(4)
     with pytest.raises(TypeError, match="whole number"):
         model.with_n_centers(1.0)  # type: ignore[arg-type] # wrong on purpose

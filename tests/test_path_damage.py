@@ -79,8 +79,10 @@ def may_be(place: tuple[Any, ...], value: Any) -> bool:
         "losses": 4,
         "standard_errors": 4,
         "fold_losses": 5,
+        "initial_fold_losses": 3,
     }.get(place[1] if len(place) > 1 else "")
-    keys = ("feature_names_in", "size_choice", "surface", "standard_error")
+    keys = ("feature_names_in", "size_choice", "surface", "size_surface", "standard_error")
+    keys += ("initial_fold_losses",)
     return value is None and place != CHOSEN_CELL and (is_cell or place[-1] in keys)
 
 
@@ -201,7 +203,7 @@ def test_every_wrong_length(place: tuple[Any, ...], how: str) -> None:
         (("steps", 1, "runners_up", 0, "loss"), -1.0),
         (("steps", 1, "fold_losses", 0), -1.0),
         (("steps", 1, "fold_losses", 0), None),
-        (("size_choice", "size"), 0),
+        (("size_choice", "size"), -1),
         (("size_choice", "size"), 5),
         (("size_choice", "rule"), "max"),
         (("size_choice", "rule"), ["min"]),
@@ -220,7 +222,9 @@ def test_every_wrong_length(place: tuple[Any, ...], how: str) -> None:
         (("surface", "alphas"), [0.0, 3.0]),
         (("surface", "alpha"), 2.0),
         (("surface", "alpha"), -1.0),
-        (("surface", "size"), 0),
+        (("surface", "size"), -1),
+        (("surface", "initial_fold_losses"), [0.1]),  # there are more outer folds
+        (("size_surface",), []),
         (("surface", "size"), 5),
         (("surface", "losses", 0, 0), -1.0),
         (CHOSEN_CELL, None),
@@ -260,7 +264,7 @@ def test_values_that_no_path_has(place: tuple[Any, ...], value: Any) -> None:
         ("joint", ("settings", "alpha"), 55.0, "alpha .* not that of the path"),
         ("all features", ("surface", "size"), 1, "size has 1"),
         ("all features", ("surface", "losses"), [[1.0] * 2] * 3, "losses has 2 entries"),
-        ("all features", ("surface", "rule"), "joint", "size has 0"),
+        ("all features", ("surface", "rule"), "nested", "fold_losses of the surface is for"),
         ("function", ("steps", 1, "standard_error"), -1.0, "standard_error is -1"),
         ("function", ("settings", "loss"), "callable", "unknown loss"),
     ],

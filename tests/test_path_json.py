@@ -164,7 +164,7 @@ def test_the_text_is_plain_json_with_a_name_and_a_version() -> None:
 
     document = json.loads(make_path().to_json(), parse_constant=no_constants)
     assert document["format"] == "greedyrls.path"
-    assert document["version"] == 3
+    assert document["version"] == 4
 
 
 GRID = [0.01, 1.0, 100.0]
@@ -267,7 +267,7 @@ def test_version_1_is_read() -> None:
     assert path.refit_alphas is None
     assert path.chosen_size == 2
     assert_identical(path, SelectionPath.from_json(path.to_json()))
-    assert json.loads(path.to_json())["version"] == 3
+    assert json.loads(path.to_json())["version"] == 4
 
 
 def test_version_1_is_the_path_of_today() -> None:
@@ -335,7 +335,7 @@ def test_foreign_text(text: str | bytes, message: str) -> None:
     assert "greedyrls.path" in str(caught.value)
 
 
-@pytest.mark.parametrize("version", [4, 99, 0, -1, "1", "2", 2.0, None, [1], True])
+@pytest.mark.parametrize("version", [5, 99, 0, -1, "1", "2", 2.0, None, [1], True])
 def test_other_versions(version: Any) -> None:
     with pytest.raises(
         ValueError, match=r"has version .*; this release reads versions 1 and 2 and"

@@ -151,7 +151,7 @@ def test_the_size_that_a_rule_chose_is_marked() -> None:
 
 
 def test_a_size_chosen_on_outer_folds_says_so() -> None:
-    path = make_path("auto", alpha=GRID)
+    path = make_path("auto", alpha=GRID, size_rule="min")
     labels = legend(plot_path(path))
     assert any("(rule 'min'): " in label for label in labels)
     assert f"search, leave-one-out, α = {path.settings.alpha:g}" in labels
@@ -164,8 +164,8 @@ def test_any_size_can_be_marked() -> None:
     path = make_path(5)
     assert mark(plot_path(path, chosen=1), "1 feature: ") == (1, path.losses[0])
     assert mark(plot_path(path, chosen=np.int64(4)), "4 features: ") == (4, path.losses[3])
-    for chosen in (0, 6, -1):
-        with pytest.raises(ValueError, match="is not on the path, which has 1 to 5"):
+    for chosen in (6, -1):
+        with pytest.raises(ValueError, match="is not on the path, which has 0 to 5"):
             plot_path(path, chosen=chosen)
     with pytest.raises(TypeError, match="whole number"):
         plot_path(path, chosen=True)

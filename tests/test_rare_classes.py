@@ -76,6 +76,7 @@ def test_balanced_classes_on_the_command_line(
     assert "Rare classes" not in told
     assert "with weights of classes" in told
     assert "go by AUC or balanced accuracy" in told
+    assert "Probabilities: Brier score 0.0" in told
     result = SelectionResult.from_json((out / "result.json").read_text())
     rates = result.class_rates
     assert rates is not None
@@ -96,6 +97,8 @@ def test_balanced_classes_on_the_command_line(
     page = (out / "report.html").read_text()
     assert "balanced accuracy" in page
     assert "AUC (1: all in order" in page
+    assert "Brier score of the probabilities" in page
+    assert "log loss of the probabilities" in page
 
 
 def test_weights_by_label(line: CommandLine, fraud: Path) -> None:
@@ -171,6 +174,7 @@ def test_assess_shows_and_writes_further_measures(
     told = line.fine("assess", fraud, "-t", "fraud", *QUICK, "--folds", "4", "--out", out)
     assert "AUC" in told
     assert "balanced accuracy" in told
+    assert "Brier score" in " ".join(told.split())
     assert "--class-weight balanced" in " ".join(told.split())
     table = list(csv.DictReader((out / "assessment.csv").read_text().splitlines()))
     assert float(table[1]["auc"]) > 0.95
@@ -178,6 +182,7 @@ def test_assess_shows_and_writes_further_measures(
     again = PathAssessment.from_json((out / "assessment.json").read_text())
     assert again.class_rates is not None
     assert again.class_rates.auc == pytest.approx(float(table[1]["auc"]))
+    assert again.class_rates.brier_score < again.class_rates.initial_brier_score
 
 
 @pytest.mark.parametrize("rule", [None, "balanced"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from components import browser, driver_program
-from greedyrls import SelectionResult
+from greedyrls import SelectionResult, SizeChoice
 from greedyrls.report import write_report
 from internals import best_known_score, exactly, number, source_in_words, with_error
 from report_results import HOSTILE, hostile, large, regression, wine
@@ -230,6 +231,24 @@ def test_a_long_path_offers_some_of_its_sizes(driver: Any, visit: Open, tmp_path
     keys(driver, Keys.END, Keys.ARROW_LEFT)
     told = data_of(driver)["panels"][0]["sizes"]
     assert probe.get_attribute("aria-valuenow") == str(told[-2])
+
+
+def test_a_model_without_features(driver: Any, visit: Open, tmp_path: Path) -> None:
+    result = regression()
+    choice = SizeChoice(0, "min", "Nothing predicts.")
+    result = replace(result, path=replace(result.path, size_choice=choice))
+    write_report(result, tmp_path / "nothing.html")
+    driver.get((tmp_path / "nothing.html").as_uri())
+    check_model(driver, result, 0)
+    cursors = driver.find_elements("css selector", ".panel .cursor")
+    assert {cursor.get_attribute("visibility") for cursor in cursors} == {"hidden"}
+    driver.execute_script("document.getElementById('size-slider').value = 2")
+    driver.execute_script(
+        "document.getElementById('size-slider').dispatchEvent(new Event('input'))"
+    )
+    check_model(driver, result, 2)
+    one(driver, "#size-reset").click()
+    check_model(driver, result, 0)
 
 
 def test_mouse_shows_the_numbers_of_a_size(visit: Open) -> None:

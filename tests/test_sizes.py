@@ -23,8 +23,9 @@ from internals import (
     make_plan,
     make_problem,
 )
-from literal import held_out_predictions, middle_of_ties
+from literal import held_out_predictions
 from problems import Case, fold_cases
+from shuffled import shuffled_splits
 
 FOLDS = KFold(5, shuffle=True, random_state=3)
 
@@ -84,9 +85,8 @@ def test_one_standard_error_of_leave_one_out(seed: int, loss: str, weighted: boo
     weights = np.ones(len(y))
     if weighted:
         weights = np.random.default_rng(seed).choice([0.0, 1.0, 2.0], len(y))
-    options: dict[str, Any] = {"loss": loss, "alpha": 0.1, "patience": 99}
-    options["sample_weight"] = weights if weighted else None
-    full = greedy_path(X, y, 14, loss=loss, alpha=0.1, sample_weight=options["sample_weight"])
+    given = weights if weighted else None
+    full = greedy_path(X, y, 14, loss=loss, alpha=0.1, sample_weight=given)
     used = weights > 0
     e = weights[used] / weights.sum()
     rows = np.array(
@@ -107,12 +107,12 @@ def test_one_standard_error_of_leave_one_out(seed: int, loss: str, weighted: boo
         spread = e * (rows[k] - losses[k])
         expected = np.sqrt(np.sum(spread**2) * n / (n - 1))
         assert step.standard_error == pytest.approx(expected, rel=1e-7)
+    spread = e * (rows - losses[:, None])
+    covariance = spread @ spread.T * n / (n - 1)
     for rule in ("min", "1se"):
-        path = greedy_path(X, y, "auto", size_rule=rule, **options)
-        assert path.chosen_size == literal_size(full.losses, error, 0, rule)
-        assert path.size_choice is not None
-        assert path.size_choice.rule == rule
-        assert_array_equal(path.indices, full.indices)
+        choice = choose_size(rule, full.losses, covariance, 0, "loss", "")
+        assert choice.size == literal_size(full.losses, error, 0, rule)
+        assert choice.rule == rule
 
 
 @pytest.mark.parametrize("loss", ["squared", "absolute", "zero_one", "auc"])
@@ -133,33 +133,8 @@ def test_one_standard_error_of_folds(seed: int, cv: Any, loss: str) -> None:
         return float(np.sqrt(np.sum(spread**2) * K / (K - 1)))
 
     for rule in ("min", "1se"):
-        path = greedy_path(X, y, "auto", size_rule=rule, patience=99, **options)
-        assert path.chosen_size == literal_size(full.losses, error, 0, rule)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_one_standard_error_of_outer_folds(seed: int) -> None:
-    X, y = numbers(seed=seed)
-    options: dict[str, Any] = {"alpha": [0.1, 10.0], "alpha_cv": FOLDS, "patience": 99}
-    path = greedy_path(X, y, "auto", size_rule="1se", **options)
-    least = greedy_path(X, y, "auto", size_rule="min", **options)
-    surface = path.surface
-    folds, shares = surface.fold_losses, surface.fold_shares
-    assert_allclose(surface.losses, least.surface.losses)
-    row, size = least.surface.row, least.chosen_size - 1
-    assert surface.losses[row, size] == pytest.approx(surface.losses.min(), rel=1e-12)
-
-    def is_within(a: int, k: int) -> bool:
-        difference = folds[:, a, k] - folds[:, row, size]
-        spread = shares * (difference - difference @ shares)
-        return bool(difference @ shares <= np.sqrt(np.sum(spread**2) * 5 / 4))
-
-    fewest = next(k for k in range(size + 1) if any(is_within(a, k) for a in range(2)))
-    within = [is_within(a, fewest) for a in range(len(surface.alphas))]
-    best = middle_of_ties(surface.losses[:, fewest].tolist(), within)
-    assert (surface.row, path.chosen_size, surface.size) == (best, fewest + 1, fewest + 1)
-    assert "held-out loss of the outer folds" in path.sentence
-    assert f"{surface.losses[best, fewest]:.6g}" in path.sentence
+        choice = choose_size(rule, full.losses, fold_covariance(folds, shares), 0, "loss", "")
+        assert choice.size == literal_size(full.losses, error, 0, rule)
 
 
 @pytest.mark.parametrize("rule", ["min", "1se"])
@@ -250,16 +225,14 @@ def test_functions_have_no_standard_error_without_folds() -> None:
     def cubed(y_true: Any, y_pred: Any) -> float:
         return float(np.mean(np.abs(y_true - y_pred) ** 3))
 
-    with pytest.raises(ValueError, match=r"size_rule='1se' needs standard errors.*several folds"):
-        greedy_path(X, y, "auto", loss=cubed, size_rule="1se")
     assert np.isnan(greedy_path(X, y, 2, loss=cubed).standard_errors).all()
-    path = greedy_path(X, y, "auto", loss=cubed, size_rule="1se", cv=5)
-    assert path.chosen_size <= int(np.argmin(path.losses)) + 1
-    assert greedy_path(X, y, "auto", loss=cubed).chosen_size >= 1
-    nested = greedy_path(X, y, "auto", loss=cubed, size_rule="1se", alpha=[0.1, 1.0])
-    assert nested.chosen_size >= 1
-    with pytest.raises(ValueError, match="size_rule='1se' needs standard errors"):
-        greedy_path(X, y, "auto", size_rule="1se", cv=[(np.arange(30), np.arange(30, 60))])
+    for options in ({}, {"cv": 5}, {"alpha": [0.1, 1.0]}):
+        path = greedy_path(X, y, "auto", loss=cubed, size_rule="1se", **options)
+        assert 1 <= path.chosen_size <= 6
+    one = [(np.arange(30), np.arange(30, 60))]
+    assert 1 <= greedy_path(X, y, "auto", size_rule="1se", cv=one).chosen_size <= 6
+    with pytest.raises(ValueError, match=r"size_rule='1se' needs standard errors.*alpha_cv"):
+        greedy_path(X, y, "auto", loss=cubed, size_rule="1se", alpha_cv=one)
 
 
 # When a search ends ------------------------------------------------------------------------------
@@ -281,29 +254,42 @@ def literal_stop(losses: Any, patience: int, tol: float) -> int:
 @pytest.mark.parametrize("cv", ["loo", 4])
 @pytest.mark.parametrize("patience", [1, 2, 5, None])
 @pytest.mark.parametrize("tol", [None, 0.0, 0.01, 0.3])
-@pytest.mark.parametrize("n_features", [14, "auto"])
-def test_patience_and_tolerance(n_features: Any, tol: Any, patience: Any, cv: Any) -> None:
+def test_patience_and_tolerance(tol: Any, patience: Any, cv: Any) -> None:
     X, y = numbers(40)
     full = greedy_path(X, y, 14, alpha=0.1, cv=cv)
-    path = greedy_path(X, y, n_features, alpha=0.1, tol=tol, patience=patience, cv=cv)
+    path = greedy_path(X, y, 14, alpha=0.1, tol=tol, patience=patience, cv=cv)
     used = patience
     if patience is None:
-        used = 10 if n_features == "auto" else (99 if tol is None else 1)
+        used = 99 if tol is None else 1
     length = literal_stop(full.losses, used, tol or 0.0)
     assert len(path) == length
     assert_array_equal(path.indices, full.indices[:length])
     if length < 14:
         assert path.stop_reason is StopReason.NO_IMPROVEMENT
         assert path.stop_reason.sentence in path.sentence
-    if n_features == "auto":
-        assert path.chosen_size == int(np.argmin(full.losses[:length])) + 1
+
+
+def test_patience_with_an_automatic_size_is_of_the_searches_own_loss() -> None:
+    X, y = numbers(40)
+    full = greedy_path(X, y, 14, alpha=0.1)
+    path = greedy_path(X, y, "auto", alpha=0.1, patience=1, max_features=14)
+    assert len(path) == literal_stop(full.losses, 1, 0.0) < 14
+    assert path.stop_reason is StopReason.NO_IMPROVEMENT
+    assert path.stop_reason.sentence in path.sentence
+    splits = shuffled_splits(40, 5)
+    for fold, (train, _) in enumerate(splits):
+        own = greedy_path(X[train], y[train], 14, alpha=0.1).losses
+        reached = np.isfinite(path.size_surface.fold_losses[fold, 0]).sum()
+        assert reached == min(literal_stop(own, 1, 0.0), path.size_surface.losses.shape[1])
 
 
 @pytest.mark.parametrize("options", [{}, {"cv": 4}, {"alpha": [0.1, 10.0]}])
 @pytest.mark.parametrize("most", [1, 3])
 def test_the_largest_size(most: int, options: dict[str, Any]) -> None:
     X, y = numbers()
-    path = greedy_path(X, y, "auto", max_features=most, **options)
+    y = 5.0 * y
+    y += 9.0 * X[:, :3].sum(axis=1)
+    path = greedy_path(X, y, "auto", max_features=most, size_rule="min", **options)
     assert len(path) == most
     assert path.chosen_size == most
     assert re.search(r"largest size tried.* may do better \(max_features\)", path.sentence)
@@ -317,14 +303,16 @@ def test_the_largest_size(most: int, options: dict[str, Any]) -> None:
 def test_the_largest_size_by_default() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((12, 30)), rng.standard_normal(12)
-    assert len(greedy_path(X, y, "auto", patience=99, alpha=10.0)) == 11
-    assert len(greedy_path(X, y, "auto", patience=99, alpha=10.0, cv=4)) == 8
-    assert len(greedy_path(X, y, "auto", patience=99, alpha=10.0, cv=12)) == 10
-    path = greedy_path(X, y, "auto", patience=99, alpha=[10.0, 100.0], alpha_cv=3)
+    # One less than the rows that the smallest model of the procedure is fitted to.
+    ids = np.arange(12) % 3
+    assert len(greedy_path(X, y, "auto", alpha=10.0, alpha_cv=ids)) == 7
+    assert len(greedy_path(X, y, "auto", alpha=10.0, cv=4, alpha_cv=ids)) == 5
+    path = greedy_path(X, y, "auto", alpha=[10.0, 100.0], alpha_cv=ids)
     assert path.surface.losses.shape == (2, 7)
-    X, y = rng.standard_normal((300, 130)), rng.standard_normal(300)
-    assert len(greedy_path(X, y, "auto", patience=999, alpha=100.0)) == 100
-    assert len(greedy_path(X, y, "auto", patience=999, alpha=100.0, max_features=120)) == 120
+    X = rng.standard_normal((400, 130))
+    y = X.sum(axis=1)
+    assert len(greedy_path(X, y, "auto", alpha=1.0)) == 100
+    assert len(greedy_path(X, y, "auto", alpha=1.0, max_features=120)) == 120
 
 
 # Sentences ---------------------------------------------------------------------------------------
@@ -332,19 +320,22 @@ def test_the_largest_size_by_default() -> None:
 
 def test_sentences_name_rule_and_numbers() -> None:
     X, y = numbers(seed=2)
+    found = set()
     for rule in ("min", "1se"):
-        for cv, measure in (("loo", "leave-one-out loss"), (5, "held-out loss")):
+        for cv in ("loo", 5):
             path = greedy_path(X, y, "auto", alpha=0.1, cv=cv, size_rule=rule)
-            k = path.chosen_size
-            best = path.best_size
-            sentence = path.sentence
+            k, sentence = path.chosen_size, path.sentence
+            losses = path.size_surface.losses[0]
+            best = int(np.nanargmin(losses)) + 1
             assert f"{k} features chosen by rule '{rule}'" in sentence
-            assert measure in sentence
-            assert f"{path.losses[best - 1]:.6g} at {best} features" in sentence
-            assert f"{path.losses[k - 1]:.6g}" in sentence
+            assert "held-out loss of the outer folds" in sentence
+            assert f"{losses[k - 1]:.6g}" in sentence
+            assert k == best or f"{losses[best - 1]:.6g} at {best} features" in sentence
             assert path.stop_reason.sentence in sentence
             assert path.size_choice is not None
             assert path.size_choice.sentence == sentence
+            found.add(k == best)
+    assert found == {True, False}
     given = greedy_path(X, y, 1)
     assert given.sentence == "1 feature, as asked."
     assert given.size_choice is not None

@@ -37,10 +37,11 @@ POINTS: dict[str, tuple[str, ...]] = {
     "check kept errors": ("_loo_loss.LossState._has_drifted",),
     # Folds, penalties and the procedure around the search.
     "add feature to folds": ("_fold_state.FoldState.add",),
-    "begin outer fold": ("_nested._OuterFold.__init__",),
+    "begin outer fold": ("_outer_fold.OuterFold.__init__",),
     "scale penalties": ("_select.problem_scale",),
     "fit all features": ("_select.all_features_losses",),
     "select in a fold": ("_procedure.select",),
+    "fit probabilities": ("_classifier.calibrate",),
     "finish checkpoint": ("_checkpoint.Checkpoint.finish",),
     # Reading.
     "read rows of a file": ("_file_sources.ArraySource.fill",),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,21 @@ def _no_bound(state: Any, beta: Any, rho: Any) -> Any:
     return np.full(rho.shape[1], np.inf)
 
 
+def nothing_chosen(is_nothing: Callable[[Any], bool]) -> Changes:
+    """Searches choose 0 features where the path is such, and the number was not given."""
+    from greedyrls._select import select
+
+    def selected(*arguments: Any, **options: Any) -> Any:
+        path = select(*arguments, **options)
+        if path.size_choice.rule == "given" or not is_nothing(path):
+            return path
+        sentence = "0 features chosen by rule 'min': no features do better than the mean."
+        return replace(path, size_choice=replace(path.size_choice, size=0, sentence=sentence))
+
+    users = ("_estimator_base", "_kernel_base", "_ranker", "_procedure", "_greedy")
+    return {f"{user}.select": selected for user in users}
+
+
 _ONE_FACTOR = {"_plan._MANY_FOLDS": 2, "_plan._WORTH_IT": 0, "_plan._SMALL_FOLD": math.inf}
 
 SETTINGS: dict[str, Callable[[Any], Changes]] = {
@@ -61,7 +77,11 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
         }
     ),
     # Search several penalties together, however small or large X is.
-    "lanes": choice({"always": {"_run._WORTH_LANES": 0}, "never": {"_run._WORTH_LANES": 10**9}}),
+    "lanes": choice(
+        {"always": {"_searches._WORTH_LANES": 0}, "never": {"_searches._WORTH_LANES": 10**9}}
+    ),
+    # Memory for searches that are kept between the rounds of outer folds.
+    "live_bytes": constant("_nested._LIVE_BYTES"),
     # Candidates that one penalty of several may score late, before it is searched alone.
     "lane_late_candidates": constant("_lanes._MOST_LATER"),
     # Rebuild the feature space after every step: any drift is too much.
@@ -74,6 +94,8 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "fold_loss_rounding": constant("_fold_criterion._ROUNDING"),
     # Samples that another loss must classify better before the choice of the loss takes it.
     "loss_choice_samples": constant("_select._SAMPLES"),
+    # Of which paths the size rule chooses 0 features: a function of the path.
+    "nothing_chosen": nothing_chosen,
     # Powers of ten of the penalties of alpha="auto".
     "auto_exponents": constant("_alphas._AUTO_EXPONENTS"),
     # Whether losses other than the squared one skip rows that cannot change class.
@@ -81,6 +103,8 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Tiles and blocks ----------------------------------------------------------------------------
     # Multiplications from which on a call of BLAS gets threads.
     "long_call": constant("_blas._LONG"),
+    # Elements of leave-one-out errors by size that are made at a time.
+    "curve_elements": constant("_curves._ELEMENTS"),
     # Elements of X that are converted and multiplied at a time.
     "tile_elements": constant("_kernels.TILE_ELEMENTS"),
     # The same for the sums at the start.

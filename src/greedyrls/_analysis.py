@@ -18,8 +18,8 @@ from ._folds import Folds
 from ._labels import make_targets
 from ._loo_data import LooData
 from ._losses import make_loss
-from ._nested import chosen_of
 from ._null import PermutationNull
+from ._outer_fold import chosen_of
 from ._path import SelectionPath
 from ._plan import Plan, make_plan
 from ._preparation import Prepared
@@ -47,7 +47,7 @@ class Question:
     alpha: float | list[float] | Literal["auto"] = "auto"
     folds: int | None = None  # of the criterion; None is leave-one-out
     loss: str = "auto"
-    size_rule: SizeRule = "min"
+    size_rule: SizeRule = "1se"
     max_features: int | None = None
     fit_intercept: bool = True
     whole_columns: bool = False  # all texts of a column together
@@ -64,7 +64,10 @@ def choose(prepared: Prepared, question: Question) -> SelectionPath:
     folds = plan_folds(prepared, question, None)
     is_regression = prepared.task == "regression"
     make: Any = GreedyRLSRegressor if is_regression else GreedyRLSClassifier
-    weights = {} if is_regression else {"class_weight": class_weight(prepared, question)}
+    of_classes: dict[str, Any] = {}
+    if not is_regression:
+        # Files of models have margins only.
+        of_classes = {"class_weight": class_weight(prepared, question), "probability": False}
     model = make(
         question.n_features,
         alpha=question.alpha,
@@ -77,12 +80,13 @@ def choose(prepared: Prepared, question: Question) -> SelectionPath:
         max_features=question.max_features,
         n_runners_up=_RUNNERS_UP,
         verbose=question.verbose,
-        **weights,
+        **of_classes,
         **together(prepared, question),
     )
     with warnings.catch_warnings():
-        # An interrupted search says so on the path.
+        # The result says so in its own words.
         warnings.filterwarnings("ignore", message="The search was interrupted")
+        warnings.filterwarnings("ignore", message="No features were chosen")
         model.fit(prepared.X, prepared.y, prepared.weights, prepared.groups)
     path: SelectionPath = model.path_
     settings = replace(path.settings, feature_names_in=feature_names(prepared))
@@ -266,16 +270,19 @@ def assess(prepared: Prepared, question: Question, folds: int) -> PathAssessment
 
 
 def resample(prepared: Prepared, question: Question, path: SelectionPath, count: int) -> Stability:
-    """Selections of the chosen size on halves of the rows, with the penalty of the path."""
+    """Selections of the chosen size on halves of the rows, with the penalty of the path.
+
+    Where no features were chosen, the size is chosen again on each half.
+    """
     # Half of the rows are as many as two outer folds leave; the penalty is not chosen again.
     plan = plan_folds(prepared, replace(question, alpha=path.settings.alpha), 2)
     found = resample_path(
         prepared.X,
         prepared.y,
-        path.chosen_size,
+        path.chosen_size or question.n_features,
         n_resamples=count,
         random_state=question.seed,
-        **_options(prepared, question, plan, path.settings.alpha, path.settings.loss),
+        **_options_of(prepared, question, plan, path),
     )
     return replace(found, feature_names_in=entry_names(prepared, question))
 
@@ -283,7 +290,10 @@ def resample(prepared: Prepared, question: Question, path: SelectionPath, count:
 def permute(
     prepared: Prepared, question: Question, path: SelectionPath, count: int
 ) -> PermutationNull:
-    """Selections of the chosen size on permuted targets, with the penalty of the path."""
+    """Selections of the chosen size on permuted targets, with the penalty of the path.
+
+    Where no features were chosen, the size is chosen again for each.
+    """
     plan = plan_folds(prepared, question, None)
     measure = None
     if question.class_weight is not None or rare_classes(prepared):
@@ -292,23 +302,32 @@ def permute(
     return permutation_null(
         prepared.X,
         prepared.y,
-        path.chosen_size,
+        path.chosen_size or question.n_features,
         n_permutations=count,
         measure=measure,
         random_state=question.seed,
-        **_options(prepared, question, plan, path.settings.alpha, path.settings.loss),
+        **_options_of(prepared, question, plan, path),
     )
 
 
-def _options(
-    prepared: Prepared, question: Question, plan: FoldPlan, alpha: Any, loss: str | None = None
+def _options_of(
+    prepared: Prepared, question: Question, plan: FoldPlan, path: SelectionPath
 ) -> dict[str, Any]:
+    """The same where penalty, loss and size (unless it is 0) are those of a path."""
+    options = _options(prepared, question, plan, path.settings.alpha)
+    options["loss"] = path.settings.loss
+    if path.chosen_size:
+        options["max_features"] = None
+    return options
+
+
+def _options(prepared: Prepared, question: Question, plan: FoldPlan, alpha: Any) -> dict[str, Any]:
     """What all assessments take."""
-    is_chosen = question.n_features == "auto" and loss is None
+    is_chosen = question.n_features == "auto"
     return {
         "alpha": alpha,
         "inner_cv": plan.criterion,
-        "loss": question.loss if loss is None else loss,
+        "loss": question.loss,
         "task": prepared.task,
         "fit_intercept": question.fit_intercept,
         "sample_weight": prepared.weights,

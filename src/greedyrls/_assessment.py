@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _cautions as cautions
-from ._class_rates import ClassRates
+from ._class_rates import ClassRates, at_sizes
 from ._held_out_errors import CHOSEN as AT_CHOSEN
 from ._held_out_errors import LOSSES_BEFORE_SIZES, corrected, t_quantile, variances_of
 from ._kernels import Float
@@ -79,7 +79,8 @@ class PathAssessment(ArrayValue):
     alphas : ndarray of shape (F,)
         The penalty of the search, by outer fold.
     chosen_sizes : ndarray of shape (F,)
-        The number of features chosen in each fold; `n_features` where it was given.
+        The number of features chosen in each fold; `n_features` where it was given. 0 where a fold
+        found nothing that predicts: its model is then the mean of the targets.
     shares : ndarray of shape (F,)
         What each fold counts in means: the share of its test rows.
     folds, criterion : str
@@ -108,6 +109,9 @@ class PathAssessment(ArrayValue):
     class_rates : ClassRates or None
         Of a classification: its error rate, balanced accuracy and AUC on the rows held out
         (``class_rates.auc``), whatever `measure` is.
+    own_initial_losses : ndarray of shape (F,) or None
+        What the selection believes of the model without features, as `selection_losses`, in folds
+        that chose it; not a number in others. None in files of older releases.
     """
 
     measure: str
@@ -132,6 +136,7 @@ class PathAssessment(ArrayValue):
     n_independent: int | None = None
     test_ratio: float = 0.0
     class_rates: ClassRates | None = None
+    own_initial_losses: Float | None = None
 
     def __repr__(self) -> str:
         count = len(self.shares)
@@ -205,10 +210,12 @@ class PathAssessment(ArrayValue):
     @property
     def chosen_losses(self) -> Float:
         """Test loss of each fold at the size chosen in that fold, (F)."""
-        return self._at_chosen(self.test_losses)
+        return at_sizes(self.test_losses, self.initial_losses, self.chosen_sizes)
 
-    def _at_chosen(self, losses: Float) -> Float:
-        return losses[np.arange(len(self.shares)), self.chosen_sizes - 1]
+    @property
+    def _own_losses(self) -> Float:
+        """What the selection of each fold believes of the size that it chose, (F)."""
+        return at_sizes(self.selection_losses, self.own_initial_losses, self.chosen_sizes)
 
     def _mean(self, values: Float, is_corrected: bool = False) -> tuple[float, float]:
         """Of a number for each fold, with its standard error."""
@@ -256,7 +263,7 @@ class PathAssessment(ArrayValue):
         chosen = [
             order[:size] for order, size in zip(self.features, self.chosen_sizes, strict=True)
         ]
-        size = max(map(len, chosen))
+        size = max(1, *map(len, chosen))  # models without features all agree: no index
         agreement = index_by_size(chosen, self.n_available, self.forced, size)[-1:]
         both = np.array([variance]), np.array([difference])
         return float(corrected(*both, agreement, self.test_ratio, len(self.shares))[0])
@@ -300,11 +307,13 @@ class PathAssessment(ArrayValue):
     def sentence(self) -> str:
         """What may be reported, in words."""
         chosen = "as asked"
-        if self.is_size_chosen:
+        if not self.chosen_sizes.any():
+            chosen = "as chosen in every fold"
+        elif self.is_size_chosen:
             chosen = "chosen in each fold"
         elif (self.chosen_sizes != self.n_asked).any():
             chosen = f"where the searches ended ({self.n_asked} were asked for)"
-        own = float(self.shares @ self._at_chosen(self.selection_losses))
+        own = float(self.shares @ self._own_losses)
         return (
             f"On samples that took no part in the selection the {measure_in_words(self.measure)} "
             f"is {self._estimate_in_words()} ({self.folds}){self._interval_in_words()} with "
@@ -335,6 +344,8 @@ class PathAssessment(ArrayValue):
             return []
         gain, error = self.gain
         words = measure_in_words(self.measure)
+        if not self.chosen_sizes.any():
+            return cautions.none_chosen(len(self.shares), self.initial_loss, words)
         return cautions.no_better(self.estimate[0], self.initial_loss, gain, error, words)
 
     @property
@@ -350,13 +361,17 @@ class PathAssessment(ArrayValue):
     def _sizes_in_words(self) -> str:
         low, high = int(self.chosen_sizes.min()), int(self.chosen_sizes.max())
         many = f"{low}" if low == high else f"{low} to {high}"
-        return f"{many} feature{'s' * (high != 1)}"
+        if not high:
+            return "no features"
+        empty, folds = int((self.chosen_sizes == 0).sum()), len(self.shares)
+        without = f" (none in {empty} of {folds} folds)" if empty else ""
+        return f"{many} feature{'s' * (low != 1 or high != 1)}{without}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should be told, in sentences; often none."""
         words = measure_in_words(self.measure)
-        own = self._at_chosen(self.selection_losses)
+        own = self._own_losses
         reached = [int(count) for count in np.isfinite(self.test_losses).sum(axis=1)]
         typical = int(np.median(self.chosen_sizes))
         found = cautions.too_good(self.leaks)
@@ -372,8 +387,8 @@ class PathAssessment(ArrayValue):
         )
         found += self.doubts
         found += self._still_falling()
-        if len(self.shares) > 1:
-            index = self.stability.index
+        index = self.stability.index
+        if len(self.shares) > 1 and typical and len(index):
             found += cautions.unstable(float(index[min(typical, len(index)) - 1]), typical)
         return tuple(found)
 

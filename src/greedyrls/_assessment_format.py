@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._assessment import PathAssessment
-from ._class_rates import ClassRates, measures_for
+from ._class_rates import PROBABILITY_LOSSES, ClassRates, at_sizes, measures_for
 from ._json_values import (
     JsonObject,
     as_entries,
@@ -23,6 +23,8 @@ from ._losses import LossName
 from ._null import PermutationNull
 from ._stability import Order, Stability
 
+# Losses of probabilities, with features and without.
+_PROBABILITY_KEYS = (*PROBABILITY_LOSSES, *(f"initial_{name}" for name in PROBABILITY_LOSSES))
 # Only a function may give losses below 0.
 _CALLABLE = "callable:"
 _VERSION = 1
@@ -53,6 +55,9 @@ def assessment_document(assessment: PathAssessment) -> dict[str, Any]:
         "selection_losses": or_null(assessment.selection_losses.tolist()),
         "random_losses": or_null(assessment.random_losses.tolist()),
         "initial_losses": assessment.initial_losses.tolist(),
+        "own_initial_losses": None
+        if assessment.own_initial_losses is None
+        else or_null(assessment.own_initial_losses.tolist()),
         "features": [order.tolist() for order in assessment.features],
         "alphas": assessment.alphas.tolist(),
         "chosen_sizes": assessment.chosen_sizes.tolist(),
@@ -87,7 +92,26 @@ def rates_document(rates: ClassRates | None) -> dict[str, Any] | None:
         ),
         "predicted": rates.predicted.tolist(),
         "is_weighted": rates.is_weighted,
+        "probabilities": _probabilities(rates),
     }
+
+
+def _probabilities(rates: ClassRates) -> dict[str, Any] | None:
+    """Losses of probabilities by name, if there are any."""
+    own, initial = rates.probability_losses, rates.initial_probability_losses
+    if own is None or initial is None:
+        return None
+    losses = np.concatenate([own, initial]).tolist()
+    return dict(zip(_PROBABILITY_KEYS, losses, strict=True))
+
+
+def _read_probabilities(document: JsonObject, folds: int) -> tuple[Float | None, Float | None]:
+    """The same from their document; files of older releases have none."""
+    if not document.has_optional("probabilities"):
+        return None, None
+    part, count = document.part("probabilities"), len(PROBABILITY_LOSSES)
+    losses = np.array([read_losses(part, key, folds, key) for key in _PROBABILITY_KEYS])
+    return losses[:count].copy(), losses[count:].copy()
 
 
 def read_rates(
@@ -100,6 +124,7 @@ def read_rates(
     classes = read_classes(part)
     names = measures_for(1 if len(classes) == 2 else len(classes))
     losses, initial = part.part("losses"), part.part("initial_losses")
+    own, without = _read_probabilities(part, len(shares))
     predicted = part.cells("predicted", (len(classes),))
     if not abs(predicted.sum() - 1.0) <= 1e-6:
         raise ValueError(f"predicted has the sum {predicted.sum()}, not 1")
@@ -112,6 +137,8 @@ def read_rates(
         chosen_sizes=sizes,
         shares=shares,
         is_weighted=part.flag("is_weighted"),
+        probability_losses=own,
+        initial_probability_losses=without,
     )
 
 
@@ -127,7 +154,7 @@ def read_assessment(document: JsonObject) -> PathAssessment:
     width = len(as_entries(document.entries("test_losses", folds)[0], "test_losses", None))
     repeats = len(as_entries(document.entries("random_losses", folds)[0], "random_losses", None))
     features = tuple(_order(one, n) for one in document.entries("features", folds))
-    chosen = np.array(document.wholes("chosen_sizes", 1, width + 1), dtype=np.intp)
+    chosen = np.array(document.wholes("chosen_sizes", 0, width + 1), dtype=np.intp)
     longest = [len(order) for order in features]
     if len(chosen) != folds or max(longest) > width or (chosen > longest).any():
         raise ValueError("chosen_sizes does not fit features")
@@ -135,7 +162,12 @@ def read_assessment(document: JsonObject) -> PathAssessment:
         document.cells(key, (folds, width), is_signed)
         for key in ("test_losses", "selection_losses")
     )
-    if np.isnan([losses[np.arange(folds), chosen - 1] for losses in (tested, believed)]).any():
+    initial = read_losses(document, "initial_losses", folds, measure)
+    own_initial = None
+    if document.has_optional("own_initial_losses"):
+        own_initial = document.cells("own_initial_losses", (folds,), is_signed)
+    pairs = ((tested, initial), (believed, own_initial))
+    if np.isnan([at_sizes(*pair, chosen) for pair in pairs]).any():
         raise ValueError("test_losses or selection_losses has null at a size that was chosen")
     covariance = _covariance(document, width)
     return PathAssessment(
@@ -143,7 +175,8 @@ def read_assessment(document: JsonObject) -> PathAssessment:
         test_losses=tested,
         selection_losses=believed,
         random_losses=_random(document, (folds, repeats, width), is_signed),
-        initial_losses=read_losses(document, "initial_losses", folds, measure),
+        initial_losses=initial,
+        own_initial_losses=own_initial,
         features=features,
         alphas=np.array(document.positives("alphas", folds)),
         chosen_sizes=chosen,

@@ -136,6 +136,17 @@ def still_falling(
     ]
 
 
+def as_good_with_fewer(
+    fewer: int, size: int, losses: tuple[float, float], error: float, unit: str, measure: str
+) -> list[str]:
+    """Where fewer features have about the held-out loss of those chosen, and what the two are."""
+    return [
+        f"With {fewer} {unit}{'s' * (fewer != 1)} the held-out {measure} is the same within one "
+        f"standard error: {losses[0]:.4g} against {losses[1]:.4g} with {size} (standard error of "
+        f"the difference {in_short(error)}). Fewer features may do."
+    ]
+
+
 def gain_of_noise(loss: float, n_samples: int, n_features: int, size: int) -> float:
     """How much the best of some features of noise may lower a squared loss, as it is selected.
 
@@ -177,6 +188,15 @@ def no_better(
     return [
         f"On {where} the {measure} of the chosen features, {mean:.4g}, is not clearly better "
         f"than that of a model without any, {initial_loss:.4g}."
+    ]
+
+
+def none_chosen(n_folds: int, initial_loss: float, measure: str) -> list[str]:
+    """Where no fold chose any features."""
+    folds = "The only fold" if n_folds == 1 else f"Each of the {n_folds} folds"
+    return [
+        f"{folds} chose no features: the {measure} of {initial_loss:.4g} is that of a model "
+        "without any."
     ]
 
 

@@ -28,7 +28,7 @@ from ._steps import Step, StopReason
 from ._text import printable
 
 FORMAT = "greedyrls.checkpoint"
-VERSION = 1
+VERSION = 2  # outer folds may come further, and know no features and standard errors
 _MADE_BY = f"greedyrls {__version__}"
 # A search that ended so would go on, or has something to tell, when it is asked for again.
 _UNFINISHED = (StopReason.INTERRUPTED, StopReason.NUMERICAL_LIMIT)
@@ -55,10 +55,12 @@ class Identity(NamedTuple):
 
 
 class FoldRecord(NamedTuple):
-    """What a finished outer fold says: losses (A × k), also in another measure if there is one."""
+    """What an outer fold says of penalties, up to a size."""
 
-    losses: Float
-    measured: Float | None
+    losses: Float  # (A × k)
+    measured: Float | None  # (A × k) in another measure, if there is one
+    initial_loss: float  # without features
+    parts: Float | None  # (A × …) sums for standard errors, where there are any
 
 
 class SearchRecord(NamedTuple):
@@ -179,9 +181,9 @@ class Checkpoint:
         self._searches[number] = record
         self._write()
 
-    def keep_fold(self, folds: list[FoldRecord], record: FoldRecord) -> None:
-        """Remember an outer fold that is finished."""
-        folds.append(record)
+    def keep_fold(self, folds: list[FoldRecord], place: int, record: FoldRecord) -> None:
+        """Remember how far an outer fold has come."""
+        folds[place : place + 1] = [record]
         self._write()
 
     def _read(self) -> _Content:
@@ -343,19 +345,26 @@ class FoldLog:
         self._checkpoint = checkpoint
         self._folds = folds
 
-    def known(self, place: int, shape: tuple[int, ...], is_measured: bool) -> FoldRecord | None:
-        """What a fold has said, if it is finished."""
+    def known(
+        self, place: int, n_alphas: int, n_strata: int, is_measured: bool
+    ) -> FoldRecord | None:
+        """What a fold has said, as far as it had come."""
         if place >= len(self._folds):
             return None
         fold = self._folds[place]
-        parts = [fold.losses] if fold.measured is None else [fold.losses, fold.measured]
-        if len(parts) != 1 + is_measured or any(part.shape != shape for part in parts):
+        shape = fold.losses.shape
+        width = 1 + shape[1]
+        n_parts = width * width + n_strata * (2 * width + n_strata + 1)
+        fits = shape[0] == n_alphas and (fold.measured is None) != is_measured
+        fits = fits and (fold.measured is None or fold.measured.shape == shape)
+        fits = fits and (fold.parts is None) == (n_strata == 0)
+        if not fits or (fold.parts is not None and fold.parts.shape != (n_alphas, n_parts)):
             raise self._checkpoint.refusal("is damaged (losses of an outer fold do not fit)")
         return fold
 
-    def keep(self, losses: Float, measured: Float | None) -> None:
-        """Write what the next fold says."""
-        self._checkpoint.keep_fold(self._folds, FoldRecord(losses, measured))
+    def keep(self, place: int, record: FoldRecord) -> None:
+        """Write what a fold says."""
+        self._checkpoint.keep_fold(self._folds, place, record)
 
 
 def _read_content(values: JsonObject, data: bytes) -> _Content:
@@ -392,16 +401,24 @@ def _cells(values: JsonObject, key: str, is_table: bool = True) -> Float:
 
 
 def _fold_object(fold: FoldRecord) -> dict[str, Any]:
-    measured = fold.measured
+    def table(values: Float | None) -> Any:
+        return None if values is None else or_null(values.tolist())
+
     return {
-        "losses": or_null(fold.losses.tolist()),
-        "measured": None if measured is None else or_null(measured.tolist()),
+        "losses": table(fold.losses),
+        "measured": table(fold.measured),
+        "initial_loss": or_null([fold.initial_loss]),
+        "parts": table(fold.parts),
     }
 
 
 def _read_fold(fold: JsonObject) -> FoldRecord:
-    measured = _cells(fold, "measured") if fold.has("measured") else None
-    return FoldRecord(_cells(fold, "losses"), measured)
+    return FoldRecord(
+        _cells(fold, "losses"),
+        _cells(fold, "measured") if fold.has("measured") else None,
+        float(_cells(fold, "initial_loss", is_table=False)[0]),
+        _cells(fold, "parts") if fold.has("parts") else None,
+    )
 
 
 def _shown(value: Any) -> str:

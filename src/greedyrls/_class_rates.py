@@ -25,9 +25,23 @@ _CLEARLY = 3.0
 _GOOD = 0.7
 # A class of which there is less is called rare.
 RARE = 0.1
+# Losses of probabilities, in the order in which they are kept.
+PROBABILITY_LOSSES = ("brier_score", "log_loss")
 # Advice, in Python and for the command line (`_selection_result.without_functions`).
 BALANCED = 'class_weight="balanced"'
 BY_AUC = 'loss="auc"'
+
+
+def at_sizes(losses: Float, initial_losses: Float | None, sizes: NDArray[np.intp]) -> Float:
+    """Of losses (F × k) by fold and size those at one size of each fold, (F).
+
+    Size 0 has the losses without features, (F); not a number where these are unknown.
+    """
+    if initial_losses is None:
+        initial_losses = np.full(len(losses), np.nan)
+    by_size = np.column_stack([initial_losses, losses])
+    chosen: Float = by_size[np.arange(len(sizes)), sizes]
+    return chosen
 
 
 def measures_for(n_targets: int) -> tuple[str, ...]:
@@ -50,6 +64,7 @@ class FoldRates(NamedTuple):
     losses: Float  # (L × k) in each measure
     initial_losses: Float  # (L) of the model without features
     predicted: Float  # (c) weight of the test rows predicted to be of each class
+    probability_losses: Float | None = None  # (2 × 2) see `PROBABILITY_LOSSES`; with, without model
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +87,10 @@ class ClassRates(ArrayValue):
         The size chosen in each fold, and what it counts in means.
     is_weighted : bool
         Whether models were fitted with weights of classes.
+    probability_losses, initial_probability_losses : ndarray of shape (2, F) or None
+        Brier score and log loss of the probabilities of each fold, which are fitted to its training
+        rows, at the chosen size; and of the shares of the classes there. None in files of older
+        releases.
     """
 
     classes: tuple[Any, ...]
@@ -82,6 +101,37 @@ class ClassRates(ArrayValue):
     chosen_sizes: NDArray[np.intp]
     shares: Float
     is_weighted: bool = False
+    probability_losses: Float | None = None
+    initial_probability_losses: Float | None = None
+
+    @property
+    def brier_score(self) -> float | None:
+        """Brier score of the probabilities at the chosen size, as `sklearn.metrics` has it.
+
+        The mean squared error of the probability of one of two classes; of more the sum over
+        classes.
+        """
+        return self._probability_loss(self.probability_losses, "brier_score")
+
+    @property
+    def log_loss(self) -> float | None:
+        """Minus the mean logarithm of the probability of the right class, at the chosen size."""
+        return self._probability_loss(self.probability_losses, "log_loss")
+
+    @property
+    def initial_brier_score(self) -> float | None:
+        """Brier score without features: each class has the share of the training rows."""
+        return self._probability_loss(self.initial_probability_losses, "brier_score")
+
+    @property
+    def initial_log_loss(self) -> float | None:
+        """Log loss without features: each class has the share of the training rows."""
+        return self._probability_loss(self.initial_probability_losses, "log_loss")
+
+    def _probability_loss(self, losses: Float | None, name: str) -> float | None:
+        if losses is None:
+            return None
+        return float(self.shares @ losses[PROBABILITY_LOSSES.index(name)])
 
     @property
     def auc(self) -> float | None:
@@ -151,7 +201,16 @@ class ClassRates(ArrayValue):
             told.append(f"balanced accuracy {self.balanced_accuracy:.4g}")
         if self.error_rate is not None and measure != "zero_one":
             told.append(f"error rate {self.error_rate:.4g}")
-        return f"In other measures: {', '.join(told)}." if told else ""
+        measures = f"In other measures: {', '.join(told)}." if told else ""
+        return " ".join(words for words in (measures, self._probabilities_in_words()) if words)
+
+    def _probabilities_in_words(self) -> str:
+        if self.brier_score is None:
+            return ""
+        return (
+            f"Probabilities: Brier score {self.brier_score:.4g} ({self.initial_brier_score:.4g} "
+            f"without features), log loss {self.log_loss:.4g} ({self.initial_log_loss:.4g})."
+        )
 
     def advice(self, measure: str) -> str:
         """What to do where the measure misleads, as where one class is predicted for all."""
@@ -190,7 +249,7 @@ class ClassRates(ArrayValue):
     def _at_chosen(self, measure: str) -> tuple[Float, Float, Float]:
         """Losses and those without features of the folds that have them, and their shares."""
         row = self.measures.index(measure)
-        own = self.losses[row, np.arange(len(self.shares)), self.chosen_sizes - 1]
+        own = at_sizes(self.losses[row], self.initial_losses[row], self.chosen_sizes)
         known = np.isfinite(own) & np.isfinite(self.initial_losses[row])
         shares = self.shares[known]
         return own[known], self.initial_losses[row, known], shares / max(shares.sum(), 1e-300)
@@ -211,6 +270,8 @@ def rates_of_folds(
     losses = np.full((len(folds[0].losses), len(folds), size), np.nan)
     for place, fold in enumerate(folds):
         losses[:, place, : fold.losses.shape[1]] = fold.losses
+    scores = [fold.probability_losses for fold in folds if fold.probability_losses is not None]
+    with_and_without = np.array(scores).transpose(2, 1, 0) if len(scores) == len(folds) else None
     predicted = np.sum([fold.predicted for fold in folds], axis=0)
     classes = np.unique(labels)
     return ClassRates(
@@ -224,4 +285,6 @@ def rates_of_folds(
         chosen_sizes=chosen_sizes,
         shares=shares,
         is_weighted=is_weighted,
+        probability_losses=None if with_and_without is None else with_and_without[0].copy(),
+        initial_probability_losses=None if with_and_without is None else with_and_without[1].copy(),
     )

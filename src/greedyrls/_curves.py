@@ -1,4 +1,4 @@
-"""Losses of models of all sizes with any penalty: leave-one-out, and on other rows.
+"""Leave-one-out losses of models of all sizes with any penalty.
 
 Residuals and leverages of all sizes are running sums (`_chosen`).
 """
@@ -17,77 +17,19 @@ from ._chosen import (
     Chosen,
     Models,
     at_ends,
-    held_out_errors,
     less_running_sums,
     pivots,
     take_places,
 )
 from ._kernels import Float
 from ._losses import Loss
-from ._namespace import as_float, namespace_of, place_of, row_dots, stacked, to_device, to_host
+from ._namespace import as_float, place_of, row_dots, stacked, to_device, to_host
 from ._problem import Problem
 from ._samples import SampleSpace
 
 # Numbers of (sizes × rows) worked on at a time.
 _ELEMENTS = 1 << 16
 _DEVICE_ELEMENTS = 1 << 26
-
-
-def held_out_losses(
-    chosen: Chosen, penalties: Float, columns: Float, Y: Float, weights: Float | None, loss: Loss
-) -> Float:
-    """Losses (k) of the models of all sizes on other rows, each size with its own penalty (k).
-
-    columns (rows × k) are the chosen features there. Not a number where a penalty is lost in the
-    rounding of the data.
-    """
-    losses = np.full(chosen.n_models, np.nan)
-    for penalty in np.unique(penalties):
-        model = pivots(chosen, float(penalty))
-        if model is None:
-            continue
-        errors = held_out_errors(chosen, model, columns, Y)
-        if loss.name == "squared":
-            values = mean_squares(errors, weights)
-        else:
-            predictions = np.subtract(Y.T[:, None, :], errors, out=errors)
-            values = loss.values(Y, predictions, weights)
-        own = penalties == penalty
-        losses[own] = values[own]
-    return losses
-
-
-def held_out_predictions(
-    chosen: Chosen, penalties: Float, columns: Float, Y: Float
-) -> tuple[Float, NDArray[np.bool_]]:
-    """Predictions (t × k × rows) of the same models, and which sizes (k) have any.
-
-    columns and Y (rows × t) are those of the rows to predict.
-    """
-    predictions = np.full((Y.shape[1], chosen.n_models, len(Y)), np.nan)
-    is_known = np.zeros(chosen.n_models, dtype=bool)
-    for penalty in np.unique(penalties):
-        model = pivots(chosen, float(penalty))
-        if model is None:
-            continue
-        of_it = penalties == penalty
-        errors = held_out_errors(chosen, model, columns, Y)
-        predictions[:, of_it] = Y.T[:, None, :] - errors[:, of_it]
-        is_known |= of_it
-    return predictions, is_known
-
-
-def mean_squares(errors: Float, weights: Float | None) -> Float:
-    """Mean over targets and weighted mean over rows of squared errors (t × k × rows): (k)."""
-    errors *= errors
-    xp = namespace_of(errors)
-    result: Float
-    if weights is None:
-        result = xp.mean(errors, axis=(0, 2))
-    else:
-        result = xp.mean(errors @ weights, axis=0) / xp.sum(weights)
-    (result,) = to_host(result)
-    return result
 
 
 def errors_by_size(
@@ -173,7 +115,7 @@ class LossMoments(NamedTuple):
         return result
 
 
-def _no_moments(strata: int, count: int) -> LossMoments:
+def no_moments(strata: int, count: int) -> LossMoments:
     zeros = np.zeros
     vectors = zeros((strata, count)), zeros((strata, count))
     return LossMoments(
@@ -181,7 +123,7 @@ def _no_moments(strata: int, count: int) -> LossMoments:
     )
 
 
-def _add_moments(total: LossMoments, loss: Loss, Y: Float, w: Float, losses: Float) -> None:
+def add_moments(total: LossMoments, loss: Loss, Y: Float, w: Float, losses: Float) -> None:
     """Add some rows with their losses (c × rows) in place."""
     for stratum, rows in _strata(loss, Y, w):
         own = w[rows]
@@ -205,9 +147,9 @@ def _strata(loss: Loss, Y: Float, weights: Float) -> Iterator[tuple[int, NDArray
 def model_moments(block: RowBlock, loss: Loss) -> LossMoments:
     """Of the current model's leave-one-out predictions."""
     Y = block.y.T
-    total = _no_moments(loss.n_strata(Y.shape[1]), 1)
+    total = no_moments(loss.n_strata(Y.shape[1]), 1)
     losses = loss.sample_losses(Y, block.predictions()[:, None])
-    _add_moments(total, loss, Y, block.filled_weights(), losses)
+    add_moments(total, loss, Y, block.filled_weights(), losses)
     return total
 
 
@@ -223,7 +165,7 @@ def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Models]) -> 
 
 def _squared_moments(block: RowBlock, chosen: Chosen, model: Models) -> LossMoments:
     """Of squared loss: a single stratum."""
-    total = _no_moments(1, chosen.n_models)
+    total = no_moments(1, chosen.n_models)
     place = place_of(block.d)
     for rows, _, errors in errors_by_size(block, chosen, [model]):
         errors *= errors
@@ -264,11 +206,11 @@ def _loss_sums(
 
 
 def _loss_moments(block: RowBlock, loss: Loss, chosen: Chosen, model: Models) -> LossMoments:
-    total = _no_moments(loss.n_strata(len(block.y)), chosen.n_models)
+    total = no_moments(loss.n_strata(len(block.y)), chosen.n_models)
     weights = block.filled_weights()
     for rows, _, predictions in _predictions_by_size(block, chosen, [model]):
         Y = block.y[:, rows].T
-        _add_moments(total, loss, Y, weights[rows], loss.sample_losses(Y, predictions))
+        add_moments(total, loss, Y, weights[rows], loss.sample_losses(Y, predictions))
     return total
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ._answers import add_up
+from ._calibration import Calibration
 from ._cluster import ClusterMatrix, is_dask
 from ._cluster_folds import FoldIds
 from ._crew import Handle, ask
@@ -415,6 +416,8 @@ def _linear_block(block: Any, selected: NDArray[np.intp], coef: Float, intercept
 
 
 def _linear_frame(frame: Any, coef: Float, intercept: Float) -> Float:
+    if not frame.shape[1]:  # no features were chosen, and no column has a type
+        return np.tile(intercept, (len(frame), 1))
     values: Float = _frame_values(frame) @ coef.T + intercept
     return values
 
@@ -431,3 +434,10 @@ def labels_of(values: Any, classes: NDArray[Any]) -> Any:
     if values.ndim == 1:
         return values.map_blocks(labels, dtype=kind)
     return values.rechunk({1: -1}).map_blocks(labels, dtype=kind, drop_axis=1)
+
+
+def probabilities_of(values: Any, calibration: Calibration, n_classes: int) -> Any:
+    """Probabilities (m × c) by values of a model (m × t), both Dask arrays."""
+    values = values.rechunk({1: -1})
+    chunks = (values.chunks[0], (n_classes,))
+    return values.map_blocks(calibration.probabilities, dtype=np.float64, chunks=chunks)

@@ -93,6 +93,8 @@ def plot_coefficients(
     if not len(path):
         raise ValueError("The path has no features.")
     last = path._size(k)
+    if not last:
+        raise ValueError(f"A model without features has no coefficients to draw, got k={k}.")
     targets = path.moments.correlation.shape[1]
     _check(n_labels, target, targets)
     if ax is None:
@@ -252,6 +254,9 @@ def _draw_chosen(ax: Axes, path: SelectionPath, last: int) -> None:
     if choice is None or choice.rule == "given" or choice.size > last:
         return
     label = f"{parts.count_features(choice.size)} (rule '{choice.rule}')"
+    if not choice.size:
+        ax.plot([], [], linestyle="none", label=f"{label}: the mean")
+        return
     ax.axvline(choice.size, color=parts.RED, linewidth=1.0, linestyle=":", label=label)
 
 

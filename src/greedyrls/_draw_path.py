@@ -62,7 +62,8 @@ def plot_path(
     level : float, default=0.9
         Of the band of permutations.
     chosen : int, optional
-        The size to mark; by default the one that a size rule chose, else that of smallest loss.
+        The size to mark; by default the one that a size rule chose, else that of smallest loss. 0
+        marks the line of no features.
     log_x : bool, optional
         Whether sizes are on a logarithmic axis; by default where there are more than 100.
 
@@ -85,7 +86,7 @@ def plot_path(
     size, _ = _marked_size(path, chosen)
     measure, own = measure_with_folds(path), None
     main = Line(measure_of_path(path), path.losses, path.standard_errors)
-    if path.held_out is not None and np.isfinite(path.held_out[0][size - 1]):
+    if path.held_out is not None and np.isfinite(path.held_out[0][max(size, 1) - 1]):
         # The models on the path; their penalty is not that of the search.
         main = Line("models, held-out in outer folds", *path.held_out)
         measure = loss_name(path.settings.loss)
@@ -133,9 +134,10 @@ def draw_path(
     if null is not None and band is not None:
         draw_null(ax, null, band, level)
     others = main if own is None else own
-    _draw_initial_loss(ax, path, others)
-    label = f"{parts.count_features(size)}{why}: {losses[size - 1]:.4g}"
-    ax.plot([size], [losses[size - 1]], **parts.mark(ax), label=label)
+    _draw_initial_loss(ax, path, others, "" if size else why or " (chosen)")
+    if size:
+        label = f"{parts.count_features(size)}{why}: {losses[size - 1]:.4g}"
+        ax.plot([size], [losses[size - 1]], **parts.mark(ax), label=label)
     parts.use_loss_axis(ax, losses, others.losses, *(band or ()))
     if log_x or not _write_names(ax, path):
         parts.use_size_axis(ax, len(path), log_x)
@@ -218,12 +220,13 @@ def _write_names(ax: Axes, path: SelectionPath) -> bool:
     return True
 
 
-def _draw_initial_loss(ax: Axes, path: SelectionPath, line: Line) -> None:
+def _draw_initial_loss(ax: Axes, path: SelectionPath, line: Line, why: str) -> None:
+    """The loss without features; `why` it is chosen, if it is."""
     initial = path.initial_loss
     errors = np.nan_to_num(line.errors)
     low, high = line.losses - errors, line.losses + errors
     is_near = len(path) == 1 or _is_near(initial, low, high)
-    label = f"no features: {initial:.4g}{'' if is_near else ', not shown'}"
+    label = f"no features{why}: {initial:.4g}{'' if is_near else ', not shown'}"
     if is_near:
         ax.axhline(initial, **parts.WITHOUT, label=label)
     else:

@@ -105,12 +105,13 @@ def _draw_cells(ax: Axes, surface: AlphaSurface, path: SelectionPath | None) -> 
     bar.set_label(measure, size=points)
     outline = [patheffects.withStroke(linewidth=4.5, foreground="white"), patheffects.Normal()]
     for size, marker, prefix in _marks(surface, path):
+        label = f"{prefix}α = {parts.short(surface.alpha)}, {parts.count_features(size)}"
+        if not size:  # which has no cell
+            ax.plot([], [], linestyle="none", label=label)
+            continue
         loss = surface.losses[surface.row, size - 1]
-        label = (
-            f"{prefix}α = {parts.short(surface.alpha)}, {parts.count_features(size)}: {loss:.4g}"
-        )
         style = {**parts.mark(ax), "marker": marker, "path_effects": outline}
-        ax.plot([size], [surface.alpha], **style, label=label)
+        ax.plot([size], [surface.alpha], **style, label=f"{label}: {loss:.4g}")
     sizes = np.arange(1, losses.shape[1] + 1)
     if len(sizes) <= _most_ticks(ax)[0]:
         ax.set_xticks(sizes)
@@ -185,7 +186,7 @@ def _top_of_colours(surface: AlphaSurface, losses: Float) -> float:
     Half of the cells get half of the colours, but one standard error is not all of them.
     """
     smallest = losses.min()
-    error = surface.standard_errors[surface.row, surface.size - 1]
+    error = surface.standard_errors[surface.row, max(surface.size, 1) - 1]
     reach = max(2.0 * (np.median(losses) - smallest), error if np.isfinite(error) else 0.0)
     return float(min(smallest + reach, losses.max())) if reach > 0.0 else float(losses.max())
 
@@ -211,7 +212,9 @@ def _marks(surface: AlphaSurface, path: SelectionPath | None) -> list[tuple[int,
     choice = None if path is None else path.size_choice
     if choice is None or choice.rule == "given" or choice.size == surface.size:
         return [(surface.size, "o", "")]
-    known = np.isfinite(surface.losses[surface.row, choice.size - 1 : choice.size]).any()
+    known = not choice.size
+    if choice.size <= surface.losses.shape[1]:
+        known = known or bool(np.isfinite(surface.losses[surface.row, choice.size - 1]))
     further = [(choice.size, "D", f"rule '{choice.rule}': ")] if known else []
     return [(surface.size, "o", "smallest: "), *further]
 

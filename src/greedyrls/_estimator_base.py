@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -26,7 +26,9 @@ from ._feature_names import FeatureList, feature_names_of, with_names
 from ._files import DataFile, FileMatrix
 from ._grouping import FeatureCosts, FeatureGroups
 from ._kernels import Float
-from ._matrix import NotOnDevice
+from ._labels import constant_scores
+from ._margins import Selected, make_selected
+from ._matrix import NotOnDevice, PassedMatrix
 from ._namespace import is_foreign, numbers_on, numpy_of, place_of, take
 from ._outer import criterion_groups
 from ._own_warnings import GreedyRLSWarning
@@ -68,7 +70,7 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         alpha_rule: AlphaRule = "nested",
         alpha_cv: Any = None,
         refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
-        size_rule: SizeRule = "min",
+        size_rule: SizeRule = "1se",
         max_features: int | None = None,
         patience: int | None = None,
         tol: float | None = None,
@@ -131,8 +133,20 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
                 GreedyRLSWarning,
                 stacklevel=3,
             )
+        elif self.path_.chosen_size == 0:
+            warnings.warn(
+                f"No features were chosen: {self._nothing}. with_n_features(k) has the model with "
+                "k features of the path, and n_features_to_select=k asks for k of them.",
+                GreedyRLSWarning,
+                stacklevel=3,
+            )
         self.alpha_ = self.path_.settings.alpha
         self._use(self.path_.chosen_size)
+
+    @property
+    def _nothing(self) -> str:
+        """What it means that no features are chosen, in words."""
+        return nothing_predicts(self, self.fit_intercept)
 
     def _search(
         self,
@@ -194,7 +208,23 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             rival=rival,
             shuffle=make_shuffle(self.random_state),
         )
-        return select(problem, plan, request)
+        if not self._wants_probabilities:
+            return select(problem, plan, request)
+        data = None
+        if not isinstance(problem.X, PassedMatrix):
+            data = plan.data(problem, is_shared=not isinstance(request.alpha, float))
+        path = select(problem, plan, request, data)
+        self._calibrate(make_selected(path, problem, plan, request, data), self.verbose)
+        return path
+
+    @property
+    def _wants_probabilities(self) -> bool:
+        """Whether to call `_calibrate`; regressors have no probabilities."""
+        return False
+
+    def _calibrate(self, selected: Selected, verbose: int) -> None:
+        """Fit what makes probabilities of the values of the model."""
+        raise NotImplementedError
 
     def _may_be_numpy(self, X: Any) -> bool:
         """Whether X is a device array that NumPy can read, and no device was asked for."""
@@ -238,6 +268,13 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         coef[:, self.selected_] = chosen
         self.coef_: Float = coef
         self.intercept_: Any = np.atleast_1d(path.intercept(k))
+        if not k and is_classifier(self):
+            self.intercept_ = constant_scores(self.intercept_)
+
+    @property
+    def _model_size(self) -> int:
+        """How many features (or groups) the model has."""
+        return self.n_features_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "path_")
@@ -315,7 +352,8 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         Parameters
         ----------
         k : int
-            Number of features, 1 to the length of ``path_``.
+            Number of features, 0 to the length of ``path_``. A model with 0 predicts the mean of
+            the targets; `n_features_to_select` is then left as it is.
 
         Returns
         -------
@@ -325,15 +363,24 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         if isinstance(k, bool) or not isinstance(k, numbers.Integral):
             raise TypeError(f"k must be a whole number, got {k!r}.")
-        if not 1 <= int(k) <= len(self.path_):
+        if not 0 <= int(k) <= len(self.path_):
             raise ValueError(
-                f"k={k} is not on the path, which has 1 to {len(self.path_)} features; fit with a "
+                f"k={k} is not on the path, which has 0 to {len(self.path_)} features; fit with a "
                 "larger n_features_to_select to go further."
             )
         other = copy.copy(self)
-        other.n_features_to_select = int(k)
+        if k:  # nobody can ask for 0
+            other.n_features_to_select = int(k)
         other._use(int(k))
         return other
+
+
+def nothing_predicts(estimator: BaseEstimator, fit_intercept: bool) -> str:
+    """That a model without features is the best, in words."""
+    constant = "its mean" if fit_intercept else "0"
+    if is_classifier(estimator):
+        constant = "the most frequent class"
+    return f"nothing predicts the target better than {constant}"
 
 
 def _ranking(path: SelectionPath, k: int, n: int) -> NDArray[np.intp]:
@@ -341,13 +388,14 @@ def _ranking(path: SelectionPath, k: int, n: int) -> NDArray[np.intp]:
 
     Where sets are not nested, the features of size k come first, in their order.
     """
-    known = path.sets if path.is_nested else path.sets[k - 1 : k]
-    ranking = np.full(n, len(known) + 1 if path.is_nested else len(known[0].features) + 1)
     if not path.is_nested:
-        ranking[list(known[0].features)] = np.arange(1, known[0].count + 1)
+        features = path.features(k)
+        ranking = np.full(n, len(features) + 1)
+        ranking[features] = np.arange(1, len(features) + 1)
         return ranking
+    ranking = np.full(n, len(path) + 1)
     before = 0
-    for place, one in enumerate(known, 1):
+    for place, one in enumerate(path.sets, 1):
         ranking[list(one.order[before : one.count])] = place
         before = one.count
     return ranking

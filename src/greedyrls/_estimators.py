@@ -7,11 +7,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from ._class_weight import ClassWeight, make_class_weights
+from ._classifier import ProbabilityMixin, labels_on_device
 from ._cluster import is_dask
 from ._dask import check_classes_on_cluster, gather_rows, labels_of
 from ._estimator_base import SPARSE, GreedyRLSBase
@@ -20,7 +21,7 @@ from ._files import DataFile
 from ._grouping import FeatureCosts, FeatureGroups
 from ._kernels import Float
 from ._labels import check_weighted_classes, code_classes
-from ._namespace import is_foreign, numpy_of, place_of, send, take
+from ._namespace import is_foreign, numpy_of
 from ._size import SizeRule
 from ._sparse_files import SparseFile
 from ._steps import DirectionName
@@ -73,9 +74,9 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         Penalty of the model on the chosen features: that of the search, the best one by exact
         leave-one-out on these features (the default with ``alpha="auto"``), the best one by the
         folds of `cv`, or a number.
-    size_rule : {"min", "1se"}, default="min"
-        For "auto": the size of smallest loss, or the smallest size within one standard error of
-        the paired difference from it. With the nested rule the losses are those of the outer folds.
+    size_rule : {"min", "1se"}, default="1se"
+        For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
+        within one standard error of the difference from it. It may be 0: nothing predicts y.
     max_features : int, optional
         For "auto": the largest size tried, by default 100 or one less than there are samples.
     patience, tol : int and float, optional
@@ -213,7 +214,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         return float(r2_score(numpy_of(y), predictions, sample_weight=numpy_of(sample_weight)))
 
 
-class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
+class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
     """Ridge (LS-SVM) classification on features selected by the exact leave-one-out criterion.
 
     Two classes are coded as −1 and +1; more than two as one target each (one against the rest),
@@ -246,6 +247,9 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         and size: a dict of weights by label (others count 1), or "balanced": all classes count the
         same. Multiplies `sample_weight`; `score` goes without. In outer folds balanced weights are
         those of the training rows. Not for Dask collections.
+    probability : bool, default=True
+        Whether to fit what `predict_proba` needs. Where outer folds choose the penalty, these are
+        as many searches to the chosen size as there are outer folds.
     forced_features, excluded_features : list of int or str, or mask, optional
         Features added before the search, and features never chosen.
     direction : {"forward", "backward", "floating", "foba", "swap"}, default="forward"
@@ -271,9 +275,9 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         Penalty of the model on the chosen features: that of the search, the best one by exact
         leave-one-out on these features (the default with ``alpha="auto"``), the best one by the
         folds of `cv`, or a number.
-    size_rule : {"min", "1se"}, default="min"
-        For "auto": the size of smallest loss, or the smallest size within one standard error of
-        the paired difference from it. With the nested rule the losses are those of the outer folds.
+    size_rule : {"min", "1se"}, default="1se"
+        For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
+        within one standard error of the difference from it. It may be 0: nothing predicts y.
     max_features : int, optional
         For "auto": the largest size tried, by default 100 or one less than there are samples.
     patience, tol : int and float, optional
@@ -297,6 +301,8 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
     ----------
     classes_ : ndarray of shape (c,)
         The labels.
+    calibration_ : Calibration or None
+        The sigmoids of `predict_proba`; ``calibration_.sentence`` says what they were fitted to.
     selected_, support_, ranking_, n_features_, alpha_, path_
         As in `GreedyRLSRegressor`.
     coef_ : ndarray of shape (1, n) or (c, n)
@@ -331,6 +337,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         loss: Any = "auto",
         fit_intercept: bool = True,
         class_weight: ClassWeight | None = None,
+        probability: bool = True,
         forced_features: FeatureList | None = None,
         excluded_features: FeatureList | None = None,
         direction: DirectionName = "forward",
@@ -341,7 +348,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
         alpha_rule: AlphaRule = "nested",
         alpha_cv: Any = None,
         refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
-        size_rule: SizeRule = "min",
+        size_rule: SizeRule = "1se",
         max_features: int | None = None,
         patience: int | None = None,
         tol: float | None = None,
@@ -378,6 +385,7 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
             verbose=verbose,
         )
         self.class_weight = class_weight
+        self.probability = probability
 
     def fit(
         self,
@@ -463,24 +471,9 @@ class GreedyRLSClassifier(ClassifierMixin, GreedyRLSBase):
             lazy: NDArray[Any] = labels_of(values, self.classes_)
             return lazy
         if is_foreign(values):
-            return self._labels_on_device(values)
+            return labels_on_device(values, self.classes_)
         places = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[places]
-        return labels
-
-    def _labels_on_device(self, values: Any) -> NDArray[Any]:
-        """Labels where the values are; on the host if they are no numbers."""
-        place = place_of(values)
-        xp = place.xp
-        if values.ndim == 1:
-            places = xp.astype(values > 0.0, xp.int64)
-        else:
-            places = xp.argmax(values, axis=1)
-        labels: NDArray[Any]
-        if self.classes_.dtype.kind in "biuf":
-            labels = take(send(place, self.classes_), places)
-        else:
-            labels = self.classes_[numpy_of(places)]
         return labels
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:

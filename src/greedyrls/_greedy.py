@@ -52,7 +52,7 @@ def greedy_path(
     alpha_rule: AlphaRule = "nested",
     alpha_cv: Any = None,
     refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
-    size_rule: SizeRule = "min",
+    size_rule: SizeRule = "1se",
     max_features: int | None = None,
     patience: int | None = None,
     tol: float | None = None,
@@ -153,13 +153,15 @@ def greedy_path(
         the search, the one of smallest leave-one-out loss for these features, of smallest loss
         over the folds of `cv` (which test every row once; squared loss), or a number. By default
         "loo" for ``alpha="auto"`` and for a list with the nested rule, else "same".
-    size_rule : {"min", "1se"}, default="min"
-        For "auto": the size of smallest loss, or the smallest size whose loss is within one
-        standard error of the paired difference from it.
+    size_rule : {"min", "1se"}, default="1se"
+        For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
+        whose loss is within one standard error of the paired difference from it. 0 features are an
+        answer, too: then nothing predicts y.
     max_features : int, optional
         For "auto": the largest size tried, by default 100 or one less than there are samples.
     patience : int, optional
-        Stop early when the smallest loss is this many steps old; 10 for "auto".
+        Stop early when the smallest loss of the search is this many steps old. Without it, "auto"
+        stops when the best held-out loss is old: at twice its size plus ten.
     tol : float, optional
         A loss that is smaller by less than this share of the smallest so far is no improvement.
         Without `patience` the first such step ends the search.
@@ -228,7 +230,7 @@ def greedy_path(
     ['sex', 'bmi', 's5']
     >>> path = greedy_path(X, y, "auto", alpha=0.01, cv=10, size_rule="1se")
     >>> path.names(path.chosen_size)
-    ['bmi', 's5', 'bp', 's3', 'sex']
+    ['bmi', 's5', 'bp', 's3', 'sex', 's1', 's2']
     """
     X = on_cluster(X, y, sample_weight)
     problem = make_problem(
@@ -400,7 +402,8 @@ def _extended(
     run.consume(any_moves(plan.direction, state, criterion, size, watch.n_runners_up))
     spent = replace(path.counters, passes=path.counters.passes + 1)
     longer = make_path(plan, state, settings.alpha, run, path.initial_loss, began, spent)
-    longer = replace(with_refit(longer, plan, data, settings.refit_alpha), surface=path.surface)
+    longer = with_refit(longer, plan, data, settings.refit_alpha)
+    longer = replace(longer, surface=path.surface, size_surface=path.size_surface)
     if isinstance(problem.X, PassedMatrix):
         passes = path.counters.passes + problem.X.passes
         longer = replace(longer, counters=replace(longer.counters, passes=passes))

@@ -44,6 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from ._curves import LossMoments
 from ._kernels import Float
 from ._losses import Components, Loss
 from ._row_order import Split
@@ -100,6 +101,26 @@ class Summed(NamedTuple):
     amounts: Float  # (strata × strata) Σ_g b b'
     centres: Float
     weights: Float
+
+    @staticmethod
+    def unknown(width: int, n_strata: int) -> Summed:
+        """Of losses that there are none of."""
+        nan = np.nan
+        return Summed(
+            np.full((width, width), nan),
+            np.full((n_strata, width), nan),
+            np.full((n_strata, n_strata), nan),
+            np.full((n_strata, width), nan),
+            np.full(n_strata, nan),
+        )
+
+    def first(self, width: int) -> Summed:
+        """Those of the first losses."""
+        return self._replace(
+            squares=self.squares[:width, :width],
+            products=self.products[:, :width],
+            centres=self.centres[:, :width],
+        )
 
 
 Part = Clustered | Summed
@@ -179,6 +200,23 @@ def _summed(part: Clustered) -> Summed:
     )
 
 
+def summed_moments(moments: LossMoments, tests: Tests) -> Summed:
+    """The same as `part_of`, from sums over rows that are each a cluster of their own."""
+    present = moments.weights > 0.0
+    totals = np.where(present, moments.weights, 1.0)
+    centres = moments.sums / totals[:, None]
+    weight = tests.share * present / np.count_nonzero(present)
+    factors = np.square(weight / totals * tests.scales)  # ã² / w²
+    squares = np.zeros(moments.squares.shape[1:])
+    for own, firsts, zeroth, centre, factor in zip(
+        moments.squares, moments.firsts, moments.zeroth, centres, factors, strict=True
+    ):
+        across = np.outer(centre, firsts)
+        squares += factor * (own - across - across.T + zeroth * np.outer(centre, centre))
+    products = factors[:, None] * (moments.firsts - moments.zeroth[:, None] * centres)
+    return Summed(squares, products, np.diag(factors * moments.zeroth), centres, weight)
+
+
 def covariance_of(parts: Sequence[Part]) -> Float:
     """Covariance (c × c) of the losses over all folds, not yet corrected for shared training.
 
@@ -252,3 +290,19 @@ def _padded(part: Part, width: int) -> Part:
         products = wider(part.products, (0, 0), more)
         return part._replace(squares=squares, products=products, centres=centres)
     return part._replace(losses=wider(part.losses, (0, 0), more), centres=centres)
+
+
+def flat(part: Summed, width: int) -> Float:
+    """All numbers of a part in a row, with room for so many losses."""
+    padded = _padded(part, width)
+    assert isinstance(padded, Summed)
+    return np.concatenate([numbers.ravel() for numbers in padded])
+
+
+def unflat(numbers: Float, width: int, n_strata: int) -> Summed:
+    """A part from its numbers in a row."""
+    parts, first = [], 0
+    for pattern in Summed.unknown(width, n_strata):
+        parts.append(numbers[first : first + pattern.size].reshape(pattern.shape))
+        first += pattern.size
+    return Summed(*parts)

@@ -77,7 +77,8 @@ def path_html(path: SelectionPath, size: int | None = None) -> str:
     body = [_facts("SelectionPath", facts), _sentence(path.sentence)]
     if size is not None and size != path.chosen_size:
         which = "first " if path.is_nested else "best set of "
-        body.append(_sentence(f"This model has the {which}{count_features(size)} of the path."))
+        told = f"the {which}{count_features(size)} of the path" if size else "no features"
+        body.append(_sentence(f"This model has {told}."))
     if not len(path):
         return _card(body)
     lines = [svg.Line("the search's own loss", path.losses, svg.BLUE, band=_around_path(path))]
@@ -87,7 +88,7 @@ def path_html(path: SelectionPath, size: int | None = None) -> str:
             svg.Line("held-out loss", held_out[0], svg.BLUE, band=_around(*held_out)),
             svg.Line("the search's own loss", path.losses, svg.TEXT, "5 4"),
         ]
-    mark = chosen if is_marked else None
+    mark = chosen if is_marked and chosen else None
     body.append(_picture(lines, f"Loss by number of features, 1 to {len(path)}", mark))
     body.append(_table(_path_columns(path, mark), mark, "path.to_frame()"))
     return _card(body)

@@ -12,16 +12,19 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._class_weight import ClassWeights
+from ._estimator_base import nothing_predicts
 from ._feature_names import feature_names_of, with_names
 from ._file_memory import check_limit
 from ._kernel_functions import USE_ANOTHER, Kernel, check_gamma, make_kernel
 from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
+from ._labels import constant_scores
+from ._margins import Selected, make_selected
 from ._outer import criterion_groups
 from ._own_warnings import GreedyRLSWarning
 from ._path import SelectionPath
@@ -114,7 +117,7 @@ class GreedyKernelBase(BaseEstimator):
         candidates = self._candidates(X, sample_weight)
         widths = self._gammas(X)
         shuffle = make_shuffle(self.random_state)  # the same folds for every width
-        best: tuple[float, SelectionPath, Kernel] | None = None
+        best: tuple[float, Selected, Kernel] | None = None
         losses = []
         self.n_kernel_evaluations_ = 0
         for gamma in widths:
@@ -127,15 +130,16 @@ class GreedyKernelBase(BaseEstimator):
                 check_limit(self.memory_limit),
                 candidates.rows,
             )
-            path = self._search(matrix, Y, sample_weight, groups, labels, shuffle, class_weights)
+            found = self._search(matrix, Y, sample_weight, groups, labels, shuffle, class_weights)
             self.n_kernel_evaluations_ += matrix.evaluations
-            losses.append(_loss_of(path))
+            losses.append(_loss_of(found.path))
             if best is None or losses[-1] < best[0]:
-                best = losses[-1], path, kernel
-            if path.interrupted:
+                best = losses[-1], found, kernel
+            if found.path.interrupted:
                 break
         assert best is not None
-        _, self.path_, self._kernel = best
+        selected, self._kernel = best[1:]
+        self.path_ = selected.path
         self._warn(self.path_)
         _check_definite(self.path_)
         self.gamma_ = self._kernel.gamma if self._kernel.function is None else None
@@ -148,6 +152,25 @@ class GreedyKernelBase(BaseEstimator):
         self._path_centers = chosen
         self._origin = _origin(self._kernel, X, candidates.points)
         self._use(self.path_.chosen_size)
+        if self._wants_probabilities:
+            assert isinstance(selected.problem.X, KernelMatrix)
+            before = selected.problem.X.evaluations
+            self._calibrate(selected, self.verbose)
+            self.n_kernel_evaluations_ += selected.problem.X.evaluations - before
+
+    @property
+    def _wants_probabilities(self) -> bool:
+        """Whether to call `_calibrate`; regressors have no probabilities."""
+        return False
+
+    def _calibrate(self, selected: Selected, verbose: int) -> None:
+        """Fit what makes probabilities of the values of the model."""
+        raise NotImplementedError
+
+    @property
+    def _model_size(self) -> int:
+        """How many centres the model has."""
+        return self.n_centers_
 
     def _search(
         self,
@@ -158,7 +181,7 @@ class GreedyKernelBase(BaseEstimator):
         labels: NDArray[Any] | None,
         shuffle: Shuffle,
         class_weights: ClassWeights | None,
-    ) -> SelectionPath:
+    ) -> Selected:
         """The path with one kernel."""
         if self.alpha_rule == "all_features":
             raise ValueError(
@@ -203,7 +226,8 @@ class GreedyKernelBase(BaseEstimator):
             labels=labels,
             shuffle=shuffle,
         )
-        return select(problem, plan, request)
+        path = select(problem, plan, request)
+        return make_selected(path, problem, plan, request, None)
 
     def _gammas(self, X: Any) -> list[float]:
         """One, or several of which the best is taken."""
@@ -274,12 +298,19 @@ class GreedyKernelBase(BaseEstimator):
                     "in the same order."
                 )
 
-    @staticmethod
-    def _warn(path: SelectionPath) -> None:
+    def _warn(self, path: SelectionPath) -> None:
         if path.interrupted:
             warnings.warn(
                 f"The search was interrupted; the model has {path.chosen_size} of the "
                 f"{len(path)} centres found so far.",
+                GreedyRLSWarning,
+                stacklevel=4,
+            )
+        elif path.chosen_size == 0:
+            warnings.warn(
+                f"No centres were chosen: {nothing_predicts(self, self.fit_intercept)}. "
+                "with_n_centers(k) has the model with k centres of the path, and n_centers=k asks "
+                "for k of them.",
                 GreedyRLSWarning,
                 stacklevel=4,
             )
@@ -292,6 +323,8 @@ class GreedyKernelBase(BaseEstimator):
         self.center_indices_ = self.candidate_indices_[path.features(k)]
         self.dual_coef_: Float = np.atleast_2d(path.coef(k))
         self.intercept_: Any = np.atleast_1d(path.intercept(k))
+        if not k and is_classifier(self):
+            self.intercept_ = constant_scores(self.intercept_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "path_")
@@ -318,6 +351,8 @@ class GreedyKernelBase(BaseEstimator):
         coef = np.atleast_2d(self.dual_coef_).T
         centers = _moved(self.centers_, self._origin)
         values = np.empty((points.shape[0], coef.shape[1]))
+        if not len(coef):
+            return np.tile(np.atleast_1d(self.intercept_), (len(values), 1))
         height = max(1, _PREDICTED_ELEMENTS // len(coef))
         for top in range(0, len(values), height):
             some = slice(top, min(len(values), top + height))
@@ -334,7 +369,8 @@ class GreedyKernelBase(BaseEstimator):
         Parameters
         ----------
         k : int
-            Number of centres, 1 to the length of ``path_``.
+            Number of centres, 0 to the length of ``path_``. A model with 0 predicts the mean of
+            the targets; `n_centers` is then left as it is.
 
         Returns
         -------
@@ -344,19 +380,22 @@ class GreedyKernelBase(BaseEstimator):
         check_is_fitted(self)
         if not is_whole(k):
             raise TypeError(f"k must be a whole number, got {k!r}.")
-        if not 1 <= int(k) <= len(self.path_):
+        if not 0 <= int(k) <= len(self.path_):
             raise ValueError(
-                f"k={k} is not on the path, which has 1 to {len(self.path_)} centres; fit with a "
+                f"k={k} is not on the path, which has 0 to {len(self.path_)} centres; fit with a "
                 "larger n_centers to go further."
             )
         other = copy.copy(self)
-        other.n_centers = int(k)
+        if k:  # nobody can ask for 0
+            other.n_centers = int(k)
         other._use(int(k))
         return other
 
 
 def _loss_of(path: SelectionPath) -> float:
     """What kernels are compared by: held out by outer folds, if there are, else the criterion's."""
+    if not path.chosen_size:
+        return path.initial_loss
     place = path.chosen_size - 1
     if path.held_out is not None and math.isfinite(path.held_out[0][place]):
         return float(path.held_out[0][place])

@@ -6,9 +6,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from ._class_weight import ClassWeight, make_class_weights
+from ._classifier import ProbabilityMixin
 from ._kernel_base import GreedyKernelBase
 from ._kernels import Float
 from ._labels import check_weighted_classes, code_classes
@@ -174,7 +175,7 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
         return values[:, 0] if self.path_.settings.single_target else values
 
 
-class GreedyKernelRLSClassifier(ClassifierMixin, GreedyKernelBase):
+class GreedyKernelRLSClassifier(ProbabilityMixin, GreedyKernelBase):
     """Kernel ridge (LS-SVM) classification on few centres, found one by one.
 
     Two classes are coded as −1 and +1; more than two as one target each (one against the rest),
@@ -189,6 +190,9 @@ class GreedyKernelRLSClassifier(ClassifierMixin, GreedyKernelBase):
         and size: a dict of weights by label (others count 1), or "balanced": all classes count the
         same. Multiplies `sample_weight`; `score` goes without. In outer folds balanced weights are
         those of the training rows.
+    probability : bool, default=True
+        Whether to fit what `predict_proba` needs. Where outer folds choose the penalty, these are
+        as many searches to the chosen size as there are outer folds.
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
         What the search goes by; a number is stratified K-fold.
     loss : str or callable, default="squared"
@@ -203,6 +207,8 @@ n_runners_up, memory_limit, verbose
     ----------
     classes_ : ndarray of shape (c,)
         The labels.
+    calibration_ : Calibration or None
+        The sigmoids of `predict_proba`; ``calibration_.sentence`` says what they were fitted to.
     dual_coef_ : ndarray of shape (1, k) or (c, k)
     intercept_ : ndarray of shape (1,) or (c,)
     centers_, center_indices_, n_centers_, alpha_, gamma_, gamma_losses_, path_, \
@@ -232,6 +238,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
         alpha: float | ArrayLike | Literal["auto"] = "auto",
         fit_intercept: bool = True,
         class_weight: ClassWeight | None = None,
+        probability: bool = True,
         centers: Any = None,
         max_candidates: int | None = None,
         random_state: Any = 0,
@@ -273,6 +280,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
             verbose=verbose,
         )
         self.class_weight = class_weight
+        self.probability = probability
 
     def fit(
         self,

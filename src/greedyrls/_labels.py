@@ -19,6 +19,8 @@ Task = Literal["auto", "regression", "classification"]
 
 # So few different whole numbers may well be classes.
 _FEW = 20
+# Of means of codes −1 and +1 that are more than rounding.
+_DIGITS = 12
 
 
 class Targets(NamedTuple):
@@ -41,6 +43,16 @@ def code_classes(y: NDArray[Any]) -> Targets:
             f"{classes.tolist()[0]!r}. Pass data of at least 2 classes."
         )
     return Targets(codes[:, 0] if codes.shape[1] == 1 else codes, y, classes)
+
+
+def constant_scores(means: Float) -> Float:
+    """Scores (t) of a model without features: the mean codes of classes, without their rounding.
+
+    Which class is predicted where all count the same, as with balanced weights, must not depend on
+    the order in which samples were added up: it is the first.
+    """
+    scores: Float = np.round(means, _DIGITS) + 0.0
+    return scores
 
 
 def make_targets(y: Any, task: Any) -> Targets:

@@ -48,6 +48,17 @@ class LaneSpace:
         self._overlap = np.zeros((lanes, capacity, capacity))
         self._weights = np.zeros((lanes, capacity, t))
 
+    def grow(self, capacity: int) -> None:
+        """Make room for more features."""
+        more = capacity - self.selected.shape[1]
+        if more <= 0:
+            return
+        self.selected = np.pad(self.selected, ((0, 0), (0, more)))
+        self._L = np.pad(self._L, ((0, 0), (0, more), (0, 0)))
+        self._weights = np.pad(self._weights, ((0, 0), (0, more), (0, 0)))
+        for name in ("gram", "_inverse", "_overlap"):
+            setattr(self, name, np.pad(getattr(self, name), ((0, 0), (0, more), (0, more))))
+
     def keep(self, lanes: Places) -> None:
         """Go on with some lanes only."""
         for name, values in vars(self).items():

@@ -105,7 +105,7 @@ class LooLanes:
         self._data = data
         self._size = size
         self._is_stale = is_stale
-        self._space = LaneSpace(data.start.diagonal, data.start.correlation, alphas, size)
+        self._space = LaneSpace(data.start.diagonal, data.start.correlation, alphas, 0)
         self._blocks: list[RowBlock] = [block] * len(alphas)
         self._statistics: list[SampleStatistics] = [data.statistics] * len(alphas)
         self._barred = np.full((len(alphas), data.problem.n_features), -np.inf)
@@ -117,15 +117,22 @@ class LooLanes:
         self._steps: list[list[LaneStep]] = [[] for _ in alphas]
         self.paths: list[LanePath | None] = [None] * len(alphas)
 
-    def run(self) -> None:
-        """All steps, or those before an interrupt; `paths` has None where a single search must go.
+    def run(self, size: int | None = None, lanes: Sequence[int] | None = None) -> None:
+        """All steps, or those up to a size, or before an interrupt; of all lanes, or of some.
 
-        An interrupt before the first step is passed on.
+        `paths` has None where a single search must go. Lanes that are left out have ended. An
+        interrupt before the first step is passed on.
         """
         interrupted = False
+        size = self._size if size is None else min(size, self._size)
+        if lanes is not None:
+            self._keep(np.flatnonzero(np.isin(self._lanes, lanes)))
+        for begun in self._lanes:
+            self.paths[begun] = None  # until it is known how far it has come
+        self._space.grow(size)
         try:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                while self._space.size < self._size and len(self._lanes):
+                while self._space.size < size and len(self._lanes):
                     self._step()
         except KeyboardInterrupt:
             if not any(self._steps):
@@ -142,7 +149,7 @@ class LooLanes:
         if k:
             gram = self._space.gram[lane, :k, :k].copy()
             count = int(self._evaluations[begun])
-            self.paths[begun] = LanePath(steps, gram, count, is_stale, interrupted)
+            self.paths[begun] = LanePath(list(steps), gram, count, is_stale, interrupted)
 
     def _step(self) -> None:
         bounds = self._bounds()

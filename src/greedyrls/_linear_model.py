@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ._json_values import JsonObject, read_classes, read_document, write_document
 from ._kernels import Float
+from ._labels import constant_scores
 from ._path import SelectionPath
 from ._table import Column, InputError, Numbers, Table, Texts, Unusable, make_texts
 
@@ -151,6 +152,9 @@ class LinearModel:
         names = path.names(size)
         if len(set(names)) < len(names):
             raise ValueError("Two features of the path have the same name; rename one of them.")
+        intercepts = np.atleast_1d(path.intercept(size))
+        if not size and labels is not None:
+            intercepts = constant_scores(intercepts)
         return cls(
             task="regression" if labels is None else "classification",
             target=target,
@@ -159,7 +163,7 @@ class LinearModel:
                 Term(name, None, tuple(column.tolist()))
                 for name, column in zip(names, coefficients.T, strict=True)
             ),
-            intercepts=tuple(np.atleast_1d(path.intercept(size)).tolist()),
+            intercepts=tuple(intercepts.tolist()),
             classes=labels,
             made_by=f"greedyrls {__version__}",
         )

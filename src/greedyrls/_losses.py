@@ -113,6 +113,28 @@ def breaks_ties(loss: Loss) -> bool:
     return loss.name == "balanced_zero_one"
 
 
+def guess_without_features(loss: Loss, Y: Float, weights: Float | None, means: Float) -> Float:
+    """What a model without features predicts (t): the means of the targets it was fitted to.
+
+    By losses that count wrong classes, the most frequent one is guessed, also without an intercept:
+    a prediction of 0, between the classes, is wrong for each of them. Y (m × t) and the weights are
+    of the rows it was fitted to; where these are on a cluster Y has no rows, and the means tell.
+    """
+    if loss.name not in ("zero_one", "balanced_zero_one"):
+        return means
+    return most_frequent(Y, weights) if len(Y) else most_frequent(means[None], None)
+
+
+def most_frequent(Y: Float, weights: Float | None) -> Float:
+    """The code (t) of the class of largest weight."""
+    totals = Y.sum(axis=0) if weights is None else weights @ Y
+    if len(totals) == 1:
+        return np.array([1.0 if totals[0] > 0.0 else -1.0])
+    code = np.full(len(totals), -1.0)
+    code[int(np.argmax(totals))] = 1.0
+    return code
+
+
 def is_same_loss(one: Loss, other: Loss) -> bool:
     """Whether two losses are one; functions are told apart by themselves, not by their names."""
     if isinstance(one, _FunctionLoss) and isinstance(other, _FunctionLoss):

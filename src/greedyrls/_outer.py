@@ -14,7 +14,7 @@ from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds, k_folds, merged_folds
 from ._folds import Folds, make_folds, shuffled_ids
 from ._matrix import not_on_device
-from ._nested import training_part
+from ._outer_fold import training_part
 from ._plan import Plan, folds_of, has_splits_within, n_classes
 from ._problem import Problem, is_whole
 from ._shuffle import Shuffle

@@ -53,8 +53,8 @@ class SelectionPath:
         Why the search ended.
     size_choice : SizeChoice or None
         The number of features chosen, by which rule, and why.
-    surface : AlphaSurface or None
-        What the penalty was chosen on, if it was chosen.
+    surface, size_surface : AlphaSurface or None
+        What the penalty was chosen on, and the size where that is something else.
     refit_alphas : tuple of float or None
         Penalty of the model at each size, where it is not that of the search.
 
@@ -80,6 +80,7 @@ class SelectionPath:
     stop_reason: StopReason
     size_choice: SizeChoice | None = None
     surface: AlphaSurface | None = field(default=None, repr=False)
+    size_surface: AlphaSurface | None = field(default=None, repr=False)
     refit_alphas: tuple[float, ...] | None = None
     sets: tuple[FeatureSet, ...] = field(default=(), repr=False)
     start: FeatureSet | None = field(default=None, repr=False)
@@ -112,17 +113,17 @@ class SelectionPath:
     @property
     def indices(self) -> NDArray[np.intp]:
         """Column numbers of the largest set, in the order of selection."""
-        return self.features() if self.sets else np.empty(0, dtype=np.intp)
+        return self.features()
 
     def features(self, k: int | None = None) -> NDArray[np.intp]:
-        """Column numbers of the set of size k, in the order of selection.
+        """Column numbers of the set of size k, in the order of selection; none for size 0.
 
         Parameters
         ----------
         k : int, default: the largest
             Size.
         """
-        return np.array(self.sets[self._size(k) - 1].features, dtype=np.intp)
+        return np.array(self._set(k), dtype=np.intp)
 
     def entries(self, k: int | None = None) -> NDArray[np.intp]:
         """What sizes count, by column numbers: features, and groups by their first columns.
@@ -175,10 +176,10 @@ class SelectionPath:
         """Losses (k,) of the models on the path in the outer folds, and their standard errors.
 
         These are losses of models with the penalty that the path's models have, on samples that
-        took no part in their selection. None unless the penalty was chosen by the nested rule; not
+        took no part in their selection. None unless the penalty or the size was chosen by them; not
         a number for sizes that were not reached there.
         """
-        surface = self.surface
+        surface = self.surface if self.size_surface is None else self.size_surface
         if surface is None or surface.rule != "nested":
             return None
         row, known = surface.row, min(len(self), surface.losses.shape[1])
@@ -189,7 +190,10 @@ class SelectionPath:
 
     @property
     def chosen_size(self) -> int:
-        """The number of features chosen by the size rule; all of the path where none was asked."""
+        """The number of features chosen by the size rule; all of the path where none was asked.
+
+        0 where a rule found that no features do better than the mean of the targets.
+        """
         if self.size_choice is None:
             return len(self)
         return min(self.size_choice.size, len(self))
@@ -201,7 +205,7 @@ class SelectionPath:
         parts = [why]
         if self.surface is not None:
             parts.append(self.surface.sentence_for(self.settings.loss))
-        if self.refit_alphas is not None and self.sets:
+        if self.refit_alphas is not None and self.chosen_size:
             penalty = self.refit_alphas[self.chosen_size - 1]
             parts.append(f"The model on the chosen features has the penalty {penalty:.4g}.")
         return " ".join(parts)
@@ -215,7 +219,7 @@ class SelectionPath:
 
     def names(self, k: int | None = None) -> list[str]:
         """Names of the features of size k; ``x0``, ``x1``, … where the data had none."""
-        return [self._name(index) for index in self.features(k).tolist()] if self.sets else []
+        return [self._name(index) for index in self.features(k).tolist()]
 
     def _name(self, index: int) -> str:
         known = self.settings.feature_names_in
@@ -229,7 +233,7 @@ class SelectionPath:
         k : int, default: the largest
             Size.
         """
-        return self._groups(self.features(k).tolist()) if self.sets else []
+        return self._groups(self.features(k).tolist())
 
     def name_of(self, index: int) -> str:
         """The name of a feature, or of its group."""
@@ -273,16 +277,23 @@ class SelectionPath:
             return len(self)
         if isinstance(k, bool) or not isinstance(k, int | np.integer):
             raise TypeError(f"k must be a whole number, got {k!r}.")
-        if not 1 <= k <= len(self):
-            raise ValueError(f"k={k} is not on the path, which has 1 to {len(self)} features.")
+        if not 0 <= k <= len(self):
+            raise ValueError(f"k={k} is not on the path, which has 0 to {len(self)} features.")
         return int(k)
+
+    def _set(self, k: int | None) -> tuple[int, ...]:
+        """Column numbers of the set of size k."""
+        size = self._size(k)
+        return self.sets[size - 1].features if size else ()
 
     def _solve(self, k: int | None) -> Float:
         """Coefficients (k × t) by a fresh Cholesky factorisation."""
         size = self._size(k)
+        moments = self.moments.of(self._set(size))
+        if not size:
+            return moments.correlation
         penalties = self.refit_alphas
         alpha = self.settings.alpha if penalties is None else penalties[size - 1]
-        moments = self.moments.of(self.sets[size - 1].features)
         A, right = moments.penalised(alpha), moments.correlation
         try:
             solution = linalg.cho_solve(linalg.cho_factor(A, lower=True), right)
@@ -293,7 +304,7 @@ class SelectionPath:
 
     def _offset(self, k: int | None, solution: Float) -> Float:
         """Intercepts (t) that belong to coefficients (k × t)."""
-        moments = self.moments.of(self.sets[self._size(k) - 1].features)
+        moments = self.moments.of(self._set(k))
         return moments.target_means - moments.feature_means @ solution
 
     def coef(self, k: int | None = None) -> Float:
@@ -317,7 +328,7 @@ class SelectionPath:
         Parameters
         ----------
         k : int, default: all
-            Number of features.
+            Number of features. With 0 it is the mean of the targets, as they were weighted.
         """
         values = self._offset(k, self._solve(k))
         return float(values[0]) if self.settings.single_target else values
@@ -330,7 +341,7 @@ class SelectionPath:
         X : array-like of shape (m, n)
             Data with all columns that the path was selected from.
         k : int, default: all
-            Number of features.
+            Number of features; 0 predicts the mean of the targets for all rows.
 
         Returns
         -------
@@ -367,6 +378,7 @@ class SelectionPath:
         columns = check_array(
             selected.toarray() if sparse.issparse(selected) else selected,
             dtype=np.float64,
+            ensure_min_features=0,
             input_name="X (selected columns)",
         )
         predictions = columns @ solution + offset
@@ -378,6 +390,11 @@ class SelectionPath:
         Steps are kept up to that size where features were only added, else all of them.
         """
         size = self._size(k)
+        if not size:
+            raise ValueError(
+                f"A path has at least 1 feature, got k={k}; the model without any is that of "
+                "predict(X, 0)."
+            )
         sets = self.sets[:size]
         is_growing = all(step.action == "add" for step in self.steps)
         union = dict.fromkeys(index for known in sets for index in known.features)

@@ -46,9 +46,9 @@ from ._steps import (
 from ._surface import AlphaRule, AlphaSurface
 
 FORMAT = "greedyrls.path"
-KNOWN_VERSIONS = (1, 2, 3)
+KNOWN_VERSIONS = (1, 2, 3, 4)
 
-# What versions 1 and 2 did not have yet, by the object that has it now, and what is meant there.
+# What earlier versions did not have yet, by the object that has it now, and what is meant there.
 _ADDED: Versions = {
     1: {
         "document": {"size_choice": None, "surface": None, "refit_alphas": None},
@@ -66,6 +66,10 @@ _ADDED: Versions = {
         },
         "a step": {"features": None},
         "moments": {"features": None, "penalty_lower": None},
+    },
+    3: {
+        "document": {"size_surface": None},
+        "surface": {"initial_fold_losses": None},
     },
 }
 
@@ -124,6 +128,7 @@ def path_document(path: SelectionPath) -> dict[str, Any]:
         "stop_reason": path.stop_reason.value,
         "size_choice": _size_choice_object(path.size_choice),
         "surface": _surface_object(path.surface),
+        "size_surface": _surface_object(path.size_surface),
         "refit_alphas": None if path.refit_alphas is None else list(path.refit_alphas),
     }
 
@@ -143,6 +148,7 @@ def _surface_object(surface: AlphaSurface | None) -> dict[str, Any] | None:
     if surface is None:
         return None
     fold_losses, shares = surface.fold_losses, surface.fold_shares
+    initial = surface.initial_fold_losses
     return {
         "rule": surface.rule,
         "alphas": surface.alphas.tolist(),
@@ -153,6 +159,7 @@ def _surface_object(surface: AlphaSurface | None) -> dict[str, Any] | None:
         "folds": surface.folds,
         "alpha": surface.alpha,
         "size": surface.size,
+        "initial_fold_losses": None if initial is None else or_null(initial.tolist()),
     }
 
 
@@ -184,7 +191,11 @@ def _path(document: JsonObject) -> SelectionPath:
     counters = document.part("counters")
     reason = document.one_of("stop_reason", tuple(known.value for known in StopReason))
     choice = document.part("size_choice") if document.has("size_choice") else None
-    surface = document.part("surface") if document.has("surface") else None
+    surfaces = {
+        key: _surface(document.part(key), settings, is_signed)
+        for key in ("surface", "size_surface")
+        if document.has(key)
+    }
     return SelectionPath(
         steps=steps,
         initial_loss=read_loss(document, "initial_loss", is_signed),
@@ -198,7 +209,8 @@ def _path(document: JsonObject) -> SelectionPath:
         ),
         stop_reason=StopReason(reason),
         size_choice=None if choice is None else _size_choice(choice, len(sets)),
-        surface=None if surface is None else _surface(surface, settings, is_signed),
+        surface=surfaces.get("surface"),
+        size_surface=surfaces.get("size_surface"),
         refit_alphas=_refit_alphas(document, settings, len(sets)),
         sets=sets,
         start=start,
@@ -296,7 +308,7 @@ def _union(sets: tuple[FeatureSet, ...]) -> tuple[int, ...]:
 
 def _size_choice(choice: JsonObject, k: int) -> SizeChoice:
     return SizeChoice(
-        size=choice.whole("size", 1, k + 1),
+        size=choice.whole("size", 0, k + 1),
         rule=choice.one_of("rule", ("given", *get_args(SizeRule))),
         sentence=choice.text("sentence"),
     )
@@ -322,16 +334,18 @@ def _surface(surface: JsonObject, settings: Settings, is_signed: bool) -> AlphaS
     width = len(as_entries(rows[0], "losses", 1 if rule == "all_features" else None))
     if not 1 <= width <= settings.n_features_in:
         raise ValueError(f"losses has {width} columns for {settings.n_features_in} features")
-    size = (
-        surface.whole("size", 0, 1)
-        if rule == "all_features"
-        else surface.whole("size", 1, width + 1)
-    )
+    size = surface.whole("size", 0, 1 if rule == "all_features" else width + 1)
     shape = (len(alphas), width)
     losses = surface.cells("losses", shape, is_signed)
-    if np.isnan(losses[alphas == alpha, max(size, 1) - 1]).any():
+    is_known = size > 0 or rule == "all_features"  # no cell is that of no features
+    if is_known and np.isnan(losses[alphas == alpha, max(size, 1) - 1]).any():
         raise ValueError(f"losses has null at alpha {alpha} and size {size}, which were chosen")
     fold_losses, fold_shares = _outer_folds(surface, rule == "nested", shape, is_signed)
+    initial = None
+    if surface.has("initial_fold_losses"):
+        if fold_shares is None:
+            raise ValueError("initial_fold_losses of the surface are for rule 'nested'")
+        initial = surface.cells("initial_fold_losses", (len(fold_shares),), is_signed)
     return AlphaSurface(
         rule=rule,
         alphas=alphas,
@@ -342,6 +356,7 @@ def _surface(surface: JsonObject, settings: Settings, is_signed: bool) -> AlphaS
         folds=surface.text("folds"),
         alpha=alpha,
         size=size,
+        initial_fold_losses=initial,
     )
 
 

@@ -7,12 +7,13 @@ from functools import partial
 import numpy as np
 
 from . import _cautions as cautions
-from ._assessment import PathAssessment
+from ._assessment import PathAssessment, measure_in_words
 from ._kernels import Float
 from ._null import PermutationNull
 from ._path import SelectionPath
 from ._size import fold_covariance
 from ._steps import StopReason
+from ._surface import SAME_ERROR, difference_errors
 
 # A feature that the penalty shrinks by more than this is not looked at for a leak.
 _SHRUNK = 0.3
@@ -33,8 +34,9 @@ def path_warnings(
     ----------
     path : SelectionPath
         A feature that predicts almost exactly alone (a copy of the target, perhaps), many more
-        features than samples, a loss that still falls at the last size, and (with
-        ``n_runners_up=1`` or more) steps at which another feature would have done as well.
+        features than samples, a loss that still falls at the last size, held-out losses by which
+        half of the features or fewer do as well as those chosen, and (with ``n_runners_up=1`` or
+        more) steps at which another feature would have done as well.
     assessment : PathAssessment, optional
         Adds its own: a selection whose own loss is much better than the test loss, selections that
         differ from fold to fold, a model no better than none.
@@ -93,8 +95,9 @@ def path_cautions(path: SelectionPath, losses: Float) -> list[str]:
     is_done = _is_done(path) or _is_next_noise(path)
     clear_drop = partial(_drop_by_noise, path, losses)
     if shown is not losses:
-        clear_drop = partial(_drop_by_folds, path)
+        clear_drop = partial(_difference_error, path)
     found += cautions.still_falling(shown, path.initial_loss, is_done, "loss", clear_drop)
+    found += _fewer(path)
     rivals = [_rival(path, place, shown) for place in range(size)]
     # Runners-up were judged by the search, and only ties within the model matter.
     ties = cautions.near_ties(path.losses[:size], path.initial_loss, path.changes(), rivals)
@@ -114,15 +117,36 @@ def _is_done(path: SelectionPath) -> bool:
     return is_stopped or path.settings.budget is not None
 
 
-def _drop_by_folds(path: SelectionPath, first: int, last: int) -> float:
-    """The standard error of the difference between two sizes in the outer folds."""
-    surface = path.surface
+def _difference_error(path: SelectionPath, first: int, last: int) -> float:
+    """The standard error of the difference between two places of the held-out curve."""
+    surface = path.surface if path.size_surface is None else path.size_surface
     assert surface is not None
     if surface.fold_losses is None or surface.fold_shares is None:
         return np.nan
     pair = surface.fold_losses[:, surface.row, [first, last]]
-    covariance = fold_covariance((pair[:, :1] - pair[:, 1:]).T, surface.fold_shares)
-    return np.nan if covariance is None else float(np.sqrt(max(covariance[0, 0], 0.0)))
+    covariance = fold_covariance(pair.T, surface.fold_shares)
+    return np.nan if covariance is None else float(difference_errors(covariance, 1)[0])
+
+
+def _fewer(path: SelectionPath) -> list[str]:
+    """Where the held-out curve says that far fewer features do as well as those chosen.
+
+    At most half of them, and within one standard error of the difference. None where the chosen
+    size was not reached in outer folds.
+    """
+    size, held_out = path.chosen_size, path.held_out
+    if held_out is None or size < 2 or not np.isfinite(held_out[0][size - 1]):
+        return []
+    losses = held_out[0]
+    least = max(1, sum(known.forced for known in path.sets))
+    for fewer in range(least, size // 2 + 1):
+        error = _difference_error(path, fewer - 1, size - 1)
+        if losses[fewer - 1] - losses[size - 1] <= error * (1.0 + SAME_ERROR):
+            pair = float(losses[fewer - 1]), float(losses[size - 1])
+            unit = "feature" if path.settings.feature_groups is None else "group"
+            words = measure_in_words(path.settings.loss)
+            return cautions.as_good_with_fewer(fewer, size, pair, error, unit, words)
+    return []
 
 
 def _drop_by_noise(path: SelectionPath, losses: Float, first: int, last: int) -> float:

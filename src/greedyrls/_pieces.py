@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import RowBlock
-from ._chosen import Chosen, held_out_errors, pivots
-from ._curves import StratumSums
+from ._chosen import Chosen
+from ._curves import LossMoments
 from ._digests import bytes_of, matrix_digest
 from ._fold_blocks import FoldBlock
+from ._held_out_losses import held_out_moments
 from ._kernels import Float
 from ._losses import Loss
 from ._matrix import Matrix, first_non_finite, part, value
@@ -168,24 +169,17 @@ class Piece:
             np.bincount(classes[self.used()], minlength=max(2, self.Y.shape[1])).astype(float),
         )
 
-    def held_out_sums(
-        self, ids: NDArray[np.intp], fold: int, chosen: Chosen, penalties: Float, loss: Loss
-    ) -> StratumSums:
-        """Losses on the rows of a fold of models of all sizes, each with its own penalty (k)."""
+    def held_out_moments(
+        self,
+        ids: NDArray[np.intp],
+        fold: int,
+        chosen: Chosen,
+        penalties: Float,
+        guess: Float,
+        loss: Loss,
+    ) -> LossMoments:
+        """Losses on the rows of a fold: of `guess` (t), of models with penalties (k), (1 + k)."""
         (rows,) = ((ids == fold) & self.used()).nonzero()
         Y, weights = self.Y[rows], self.filled_weights()[rows]
-        strata, count = loss.strata(Y), loss.n_strata(Y.shape[1])
-        sums = np.full((count, len(penalties)), 0.0)
         columns = part(self.X, rows, np.array(chosen.indices, dtype=np.intp))
-        for penalty in np.unique(penalties):
-            own = penalties == penalty
-            model = pivots(chosen, float(penalty))
-            if model is None:
-                sums[:, own] = np.nan
-                continue
-            errors = held_out_errors(chosen, model, columns, Y)
-            losses = loss.sample_losses(Y, np.subtract(Y.T[:, None, :], errors, out=errors))
-            for stratum in range(count):
-                some = strata == stratum
-                sums[stratum, own] = losses[np.ix_(own, some)] @ weights[some]
-        return StratumSums(sums, np.bincount(strata, weights, minlength=count).astype(float))
+        return held_out_moments(chosen, penalties, guess, columns, Y, weights, loss)

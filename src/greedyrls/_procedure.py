@@ -108,7 +108,9 @@ class Procedure:
                 full[rows] = 1.0 if weights is None else weights
                 problem = replace(problem, weights=full)
                 if isinstance(request.outer, Folds):
-                    request = replace(request, outer=_lifted(request.outer, rows, len(full)))
+                    outer = _lifted(request.outer, rows, len(full))
+                    groups = None if request.outer_groups is None else self.groups
+                    request = replace(request, outer=outer, outer_groups=groups)
             data = LooData(problem, is_shared=True)
             share_columns(whole, data)
         else:
@@ -131,7 +133,7 @@ class Procedure:
             raise KeyboardInterrupt
         if request.rival is not None and path.settings.loss == request.rival.name:
             plan = replace(plan, loss=request.rival)
-        return Trial(path, plan, problem, data, request.refit)
+        return Trial(path, plan, problem, data, request.refit, request.outer)
 
     def permuted(self, order: Rows) -> Procedure:
         """The same with the targets, and their weights, of other rows."""

@@ -21,7 +21,7 @@ from ._kernels import Float
 from ._losses import make_loss
 from ._many_folds import ManyFoldData
 from ._namespace import numpy_of
-from ._nested import chosen_of
+from ._outer_fold import chosen_of
 from ._pairs import Pairs, check_queries_together, make_pairs, rows_in_pairs
 from ._path import SelectionPath
 from ._plan import Data, Plan
@@ -70,9 +70,10 @@ class GreedyRLSRanker(GreedyRLSBase):
     refit_alpha : "same", "cv" or float, optional
         Penalty of the model on the chosen features: that of the search, the one of smallest
         leave-query-out loss for these features (the default with ``alpha="auto"``), or a number.
-    size_rule : {"min", "1se"}, default="min"
-        For "auto": the size of smallest loss, or the smallest size within one standard error of
-        the paired difference from it. With the nested rule the losses are those of the outer folds.
+    size_rule : {"min", "1se"}, default="1se"
+        For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
+        within one standard error of the paired difference from it. 0 features are an answer, too:
+        then nothing predicts y.
     max_features : int, optional
         For "auto": the largest size tried, by default 100 or one less than there are samples.
     patience, tol : int and float, optional
@@ -152,7 +153,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         alpha_rule: Literal["nested", "joint"] = "nested",
         alpha_cv: Any = None,
         refit_alpha: float | Literal["same", "cv"] | None = None,
-        size_rule: SizeRule = "min",
+        size_rule: SizeRule = "1se",
         max_features: int | None = None,
         patience: int | None = None,
         tol: float | None = None,
@@ -337,6 +338,11 @@ class GreedyRLSRanker(GreedyRLSBase):
             relevance, query_of = y[rows].astype(np.float64), np.zeros(len(rows), dtype=np.intp)
         else:
             relevance, query_of = y[pairs.rows].astype(np.float64), pairs.query_of
+        same = np.zeros(len(relevance))  # the scores of a model without features
+        self._unordered = (
+            ndcg_of(relevance, same, query_of),
+            pairwise_error_of(relevance, same, query_of),
+        )
         known = np.isfinite(scores).all(axis=1)
         self.ndcg_path_ = np.full(len(path), np.nan)
         self.pairwise_error_path_ = np.full(len(path), np.nan)
@@ -353,8 +359,14 @@ class GreedyRLSRanker(GreedyRLSBase):
         super()._use(k)
         # A constant changes no order.
         self.coef_, self.intercept_ = self.coef_[0], 0.0
-        self.ndcg_ = float(self.ndcg_path_[k - 1])
-        self.pairwise_error_ = float(self.pairwise_error_path_[k - 1])
+        self.ndcg_, self.pairwise_error_ = self._unordered
+        if k:
+            self.ndcg_ = float(self.ndcg_path_[k - 1])
+            self.pairwise_error_ = float(self.pairwise_error_path_[k - 1])
+
+    @property
+    def _nothing(self) -> str:
+        return "nothing orders the samples better than chance"
 
     def predict(self, X: Any) -> Float:
         """Scores: within a query, the sample with the larger one comes first.

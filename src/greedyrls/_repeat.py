@@ -45,8 +45,15 @@ class FoldResult(NamedTuple):
     selection_losses: Float  # (k)
     random_losses: Float  # (R × k)
     initial_loss: float
+    own_initial_loss: float  # what the selection believes of no features, where it chose none
     part: Part | None
     rates: FoldRates | None = None  # of a classification
+
+    @property
+    def chosen_loss(self) -> float:
+        """On the test rows, at the chosen size."""
+        size = self.chosen_size
+        return float(self.test_losses[size - 1]) if size else self.initial_loss
 
 
 class NullResult(NamedTuple):
@@ -86,6 +93,7 @@ def fold_result(
         trial.selection_losses(measure),
         np.array(drawn).reshape(repeats, len(path)),
         tested.initial_loss,
+        np.nan if path.chosen_size else trial.selection_initial_loss(measure),
         tested.part,
         None if procedure.labels is None else _fold_rates(trial, problem, split.test),
     )
@@ -107,7 +115,8 @@ def _fold_rates(trial: Trial, problem: Problem, rows: Rows) -> FoldRates:
     weights = None if problem.weights is None else problem.weights[rows]
     places = places_of(trial.predictions_on(problem, rows))
     counts = np.bincount(places, weights, max(2, problem.n_targets)).astype(np.float64)
-    return FoldRates(np.array(own), np.array(initial), counts)
+    scores = trial.probability_losses_on(problem, rows)
+    return FoldRates(np.array(own), np.array(initial), counts, scores)
 
 
 def _class_rates_of(
@@ -133,6 +142,7 @@ def make_assessment(
         selection_losses=padded([result.selection_losses for result in found], size),
         random_losses=padded([result.random_losses for result in found], size),
         initial_losses=np.array([result.initial_loss for result in found]),
+        own_initial_losses=np.array([result.own_initial_loss for result in found]),
         features=tuple(result.features for result in found),
         alphas=np.array([result.alpha for result in found]),
         chosen_sizes=np.array([result.chosen_size for result in found]),
@@ -179,7 +189,8 @@ def null_result(
         raise ValueError(f"With permuted targets: {error}") from error
     losses = trial.selection_losses(procedure.measure)
     initial = trial.initial_loss(procedure.measure)
-    return NullResult(losses, float(losses[trial.path.chosen_size - 1]), initial)
+    size = trial.path.chosen_size
+    return NullResult(losses, float(losses[size - 1]) if size else initial, initial)
 
 
 @limits_threads

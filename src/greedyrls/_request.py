@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,10 +23,11 @@ from ._problem import Problem, check_n_features, is_whole
 from ._run import Callback, Limits, Watch
 from ._shuffle import Shuffle
 from ._size import SizeRule, check_size_rule
+from ._stream import StreamedMatrix
 from ._surface import AlphaRule
 
-# With an automatic size, the search ends when the smallest loss is this many steps old, or with
-# this many features unless another number is asked for.
+# With an automatic size, a search that watches its own loss ends when the smallest is so many steps
+# old; all end with this many features unless another number is asked for.
 PATIENCE = 10
 MOST_FEATURES = 100
 
@@ -41,8 +42,10 @@ class Request:
     refit: Refit
     size_rule: SizeRule
     limits: Limits  # with the largest size that may be reached
+    outer_limits: Limits  # the same for outer folds, which watch held-out losses unless told else
     is_capped: bool  # whether the size ends at max_features, rather than for want of samples
-    outer: Folds | ClusterFolds | None  # for alpha_rule "nested"
+    outer: Folds | ClusterFolds | None  # where a penalty or size is chosen by held-out losses
+    outer_groups: NDArray[np.generic] | None  # samples that belong together there
     rival: Loss | None  # another loss to select by, if it is clearly better in the outer folds
     watch: Watch
     checkpoint: Path | None  # where to write what is known, and to go on from
@@ -59,7 +62,7 @@ def make_request(
     alpha_rule: Any = "nested",
     alpha_cv: Any = None,
     refit_alpha: Any = None,
-    size_rule: Any = "min",
+    size_rule: Any = "1se",
     max_features: int | None = None,
     patience: int | None = None,
     tol: float | None = None,
@@ -82,10 +85,13 @@ def make_request(
     refit = _refit_rule(refit_alpha, penalties, rule)
     if refit == "cv":
         check_refit_folds(problem, plan)
-    outer = None
-    if not isinstance(penalties, float) and rule == "nested":
-        outer = outer_folds(problem, plan, alpha_cv, groups, labels, shuffle)
     is_automatic = isinstance(n_features, str)
+    is_nested = rule == "nested" and not isinstance(penalties, float)
+    outer = None
+    # Rows that are streamed to a device cannot be taken apart: there the size is chosen by the
+    # search's own loss.
+    if is_nested or (is_automatic and not isinstance(problem.X, StreamedMatrix)):
+        outer = outer_folds(problem, plan, alpha_cv, groups, labels, shuffle)
     by_budget = n_features is None and problem.budget is not None
     if by_budget:
         n_features = min(problem.n_available, max_features or problem.n_available)
@@ -93,7 +99,6 @@ def make_request(
         if n_features != "auto":
             raise ValueError(f"{name} must be a number or 'auto', got {n_features!r}.")
         size = _largest_size(problem, max_features, _fewest_rows(problem, plan, outer))
-        patience = PATIENCE if patience is None else patience
     else:
         size = check_n_features(n_features, problem, name)
         if max_features is not None and size > max_features:
@@ -102,16 +107,23 @@ def make_request(
         patience = 1
     if plan.direction.name == "backward":
         patience = None
+    limits = Limits(size, patience, tolerance, by_budget=by_budget)
+    outer_limits = limits
+    watches_itself = outer is None or (rule == "joint" and not isinstance(penalties, float))
+    if is_automatic and patience is None and watches_itself and plan.direction.name != "backward":
+        limits = replace(limits, patience=PATIENCE)
     return Request(
         is_automatic=is_automatic,
         alpha=penalties,
         alpha_rule=rule,
         refit=refit,
         size_rule=check_size_rule(size_rule),
-        limits=Limits(size, patience, tolerance, by_budget=by_budget),
+        limits=limits,
+        outer_limits=outer_limits,
         is_capped=is_automatic and size == (max_features or MOST_FEATURES),
         outer=outer,
-        rival=None if rival is None or outer is None else make_loss(rival),
+        outer_groups=None if groups is None or outer is None else np.asarray(groups),
+        rival=make_loss(rival) if rival is not None and is_nested else None,
         watch=Watch(n_runners_up, callback, verbose),
         checkpoint=check_file(checkpoint),
     )

@@ -12,18 +12,12 @@ from typing import Any
 import numpy as np
 
 from ._backward import BackwardState
-from ._checkpoint import Checkpoint, SearchLog
+from ._checkpoint import SearchLog
 from ._choice import NumericalLimit, Spanned
-from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds
-from ._device import DeviceMatrix
 from ._directions import backward, exchanges, retreat
-from ._files import FileMatrix
 from ._group_choice import GroupCriterion
 from ._group_search import any_moves
-from ._kernels import Float
-from ._lanes import LanePath, LooLanes
-from ._loo_data import LooData
 from ._matrix import PassedMatrix
 from ._own_warnings import NumericalWarning
 from ._path import SelectionPath
@@ -32,14 +26,10 @@ from ._problem import Problem
 from ._progress import progress_bar
 from ._search import replay_together
 from ._sets import BestLosses, best_sets
-from ._steps import Counters, Moments, Settings, Step, StopReason
+from ._steps import Counters, Settings, Step, StopReason
 
 Callback = Callable[[Step], Any]
 
-# As many searches take their steps together: their feature spaces must fit beside X.
-_LANES = 12
-# With fewer elements of X a single search, which scores every candidate, is as fast.
-_WORTH_LANES = 20_000
 # Losses recorded and made again may differ by rounding only.
 _SAME_LOSS = 1e-6
 
@@ -85,7 +75,7 @@ class Watch:
     verbose: int = 0
 
 
-_UNWATCHED = Watch()
+UNWATCHED = Watch()
 
 
 class Run:
@@ -106,8 +96,10 @@ class Run:
         self._best, self._n_seen, self._n_forced = BestLosses(), 0, 0
         self.stop_reason = StopReason.REACHED
 
-    def consume(self, steps: Iterator[Step], is_growing: bool = True) -> None:
-        """Run to the end, to an early stop, or to an interrupt.
+    def consume(
+        self, steps: Iterator[Step], is_growing: bool = True, until: int | None = None
+    ) -> None:
+        """Run to the end, to an early stop, or to an interrupt; or until there are so many steps.
 
         A search that does not only add has no known number of steps.
         """
@@ -125,6 +117,8 @@ class Run:
                     self._record()
                     if self.is_stale():
                         self.stop_reason = StopReason.NO_IMPROVEMENT
+                        break
+                    if len(self.steps) == until:
                         break
             except KeyboardInterrupt:
                 if not self.steps:
@@ -196,7 +190,7 @@ def search_path(
     data: Data,
     alpha: float,
     limits: Limits,
-    watch: Watch = _UNWATCHED,
+    watch: Watch = UNWATCHED,
     first_pass: int = 0,
     began: float | None = None,
     log: SearchLog | None = None,
@@ -208,37 +202,86 @@ def search_path(
     began = time.perf_counter() if began is None else began
     if plan.direction.name == "backward":
         return _backward_path(plan, data, alpha, limits.size, watch, first_pass, began)
-    problem = data.problem
-    state, criterion = plan.search(data, alpha, limits.capacity)
-    if plan.direction.name != "forward":
-        state.keep_columns()
-    initial_loss = state.loss
-    known, stopped = ((), False) if log is None else log.known
-    if log is not None and known:
+    return Search(plan, data, alpha, limits, watch, first_pass, began, log).path()
+
+
+class Search:
+    """A search from the empty model that can pause at a size, and go on from there."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        data: Data,
+        alpha: float,
+        limits: Limits,
+        watch: Watch = UNWATCHED,
+        first_pass: int = 0,
+        began: float | None = None,
+        log: SearchLog | None = None,
+        done: tuple[Step, ...] = (),
+    ) -> None:
+        self._plan, self._data, self._alpha, self._limits = plan, data, alpha, limits
+        self._watch = watch
+        self._spent = Counters(passes=first_pass)
+        self._began = time.perf_counter() if began is None else began
+        self._start()
+        self._initial_loss = self._state.loss
+        stopped = False
+        if log is not None:
+            done, stopped = log.known
+        done, stopped = self._replayed(done, stopped, log)
+        self._run = Run(limits, watch, done, log)
+        if stopped:
+            self._run.stop_reason = StopReason.CALLBACK
+        elif self._run.is_stale():
+            self._run.stop_reason = StopReason.NO_IMPROVEMENT
+        self._steps = self._remaining(len(done))
+
+    def _start(self) -> None:
+        self._state, self._criterion = self._plan.search(
+            self._data, self._alpha, self._limits.capacity
+        )
+        if self._plan.direction.name != "forward":
+            self._state.keep_columns()
+
+    def _replayed(
+        self, done: tuple[Step, ...], stopped: bool, log: SearchLog | None
+    ) -> tuple[tuple[Step, ...], bool]:
+        """Make known steps again; those that could be made."""
+        if not done:
+            return done, stopped
         try:
-            different = first_difference(state, known, initial_loss)
+            different = first_difference(self._state, done, self._initial_loss)
         except NumericalLimit:
             # Rounding may decide whether a step can just be made: then all are searched for anew.
-            state, criterion = plan.search(data, alpha, limits.capacity)
-            known, stopped, different = (), False, None
+            self._start()
+            return (), False
         if different is not None:
+            assert log is not None
             raise log.refusal(*different)
+        return done, stopped
 
-    def steps() -> Iterator[Step]:
-        yield from replay_together(state, problem.forced_entries[len(known) :], forced=True)
-        yield from any_moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
+    def _remaining(self, n_done: int) -> Iterator[Step]:
+        plan, state = self._plan, self._state
+        forced = self._data.problem.forced_entries[n_done:]
+        yield from replay_together(state, forced, forced=True)
+        yield from any_moves(
+            plan.direction, state, self._criterion, self._limits.size, self._watch.n_runners_up
+        )
 
-    run = Run(limits, watch, known, log)
-    if stopped:
-        run.stop_reason = StopReason.CALLBACK
-    elif run.is_stale():
-        run.stop_reason = StopReason.NO_IMPROVEMENT
-    else:
-        run.consume(steps(), plan.direction.name in ("forward", "swap"))
-    if plan.direction.name == "swap":
-        assert not isinstance(criterion, GroupCriterion)
-        run.exchange(exchanges(state, criterion, watch.n_runners_up, problem.forced))
-    return make_path(plan, state, alpha, run, initial_loss, began, Counters(passes=first_pass))
+    def path(self, size: int | None = None) -> SelectionPath:
+        """The path to a size, or to the end; only a search that adds can stop on its way."""
+        plan, run = self._plan, self._run
+        is_open = run.stop_reason is StopReason.REACHED
+        if is_open and (size is None or len(run.steps) < size):
+            run.consume(self._steps, plan.direction.name in ("forward", "swap"), size)
+        if plan.direction.name == "swap":
+            assert not isinstance(self._criterion, GroupCriterion)
+            forced = self._data.problem.forced
+            run.exchange(exchanges(self._state, self._criterion, self._watch.n_runners_up, forced))
+        return make_path(
+            plan, self._state, self._alpha, run, self._initial_loss, self._began, self._spent
+        )
 
 
 def _backward_path(
@@ -313,7 +356,8 @@ def exchange_path(
     if len(run.steps) == len(path.steps) + len(path) - size:  # nothing was exchanged
         return replace(path, settings=settings_of(data.problem, plan, alpha), stop_reason=reason)
     longer = make_path(plan, state, alpha, run, path.initial_loss, began, path.counters)
-    return replace(longer, surface=path.surface, stop_reason=reason)
+    longer = replace(longer, surface=path.surface, size_surface=path.size_surface)
+    return replace(longer, stop_reason=reason)
 
 
 def first_difference(
@@ -329,104 +373,6 @@ def first_difference(
         if abs(step.loss - again.loss) > _SAME_LOSS * scale:
             return step, again
     return None
-
-
-def search_paths(
-    plan: Plan,
-    data: Data,
-    alphas: Float,
-    limits: Limits,
-    watch: Watch = _UNWATCHED,
-    checkpoint: Checkpoint | None = None,
-    n_before: int = 0,
-) -> Iterator[SelectionPath]:
-    """The paths of several penalties on the same data, in their order.
-
-    Where the searches can take their steps together they do; the answer is the same. With a
-    checkpoint each goes by itself, since every step is written. `n_before` searches were made on
-    these data already.
-    """
-    first_pass = int(n_before == 0)
-    for first in range(0, len(alphas), _LANES):
-        some = alphas[first : first + _LANES]
-        found: list[LanePath | None] = [None] * len(some)
-        began, before = time.perf_counter(), data.passes
-        if (
-            checkpoint is None
-            and isinstance(data, LooData)
-            and _take_steps_together(plan, data, watch)
-        ):
-            lanes = LooLanes(data, some, limits.size, limits.is_stale)
-            lanes.run()
-            found = lanes.paths
-        interrupted = any(lane is not None and lane.interrupted for lane in found)
-        for place, (alpha, lane) in enumerate(zip(some, found, strict=True), first):
-            if lane is None and interrupted:
-                continue
-            if lane is None:
-                log = None if checkpoint is None else checkpoint.search(n_before + place)
-                path = search_path(plan, data, float(alpha), limits, watch, first_pass, log=log)
-            else:
-                assert isinstance(data, LooData)
-                passes = first_pass + data.passes - before
-                path = _lane_path(plan, data, float(alpha), lane, passes, began)
-                # What the lanes cost together is told once.
-                began, before = time.perf_counter(), data.passes
-            first_pass = 0
-            yield path
-            if path.interrupted and lane is None:
-                return
-        if interrupted:
-            return
-
-
-def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
-    """Whether lanes can make these searches, and are faster."""
-    return (
-        plan.loss.name == "squared"
-        and plan.folds is None
-        and plan.direction.name == "forward"
-        and data.problem.groups is None
-        and data.problem.costs is None
-        and plan.strategy == "auto"
-        and plan.block_rows is None
-        and plan.n_jobs == 1
-        and not data.problem.forced
-        and watch.n_runners_up == 0
-        and watch.callback is None
-        # Lanes take columns as they come, of rows that are here.
-        and not isinstance(data.problem.X, FileMatrix | ClusterMatrix | DeviceMatrix)
-        and data.problem.n_samples * data.problem.n_features > _WORTH_LANES
-    )
-
-
-def _lane_path(
-    plan: Plan, data: LooData, alpha: float, lane: LanePath, passes: int, began: float
-) -> SelectionPath:
-    """A path from the steps of a lane."""
-    problem = data.problem
-    chosen = [step.index for step in lane.steps]
-    reason = StopReason.REACHED
-    if lane.interrupted:
-        reason = StopReason.INTERRUPTED
-    elif lane.is_stale:
-        reason = StopReason.NO_IMPROVEMENT
-    elif len(chosen) == problem.n_available:
-        reason = StopReason.EXHAUSTED
-    return SelectionPath(
-        steps=tuple(Step(step.index, step.loss, step.standard_error) for step in lane.steps),
-        initial_loss=data.loss_and_error(data.statistics)[0],
-        settings=settings_of(problem, plan, alpha),
-        moments=Moments(
-            tuple(chosen),
-            lane.gram,
-            data.start.correlation[:, chosen].T.copy(),
-            data.start.means[chosen],
-            data.start.target_means.copy(),
-        ),
-        counters=Counters(passes, lane.exact_evaluations, 0, time.perf_counter() - began),
-        stop_reason=reason,
-    )
 
 
 def make_path(

@@ -12,6 +12,7 @@ from ._assessment import REPORT_IT, Curve, PathAssessment, measure_in_words
 from ._cautions import in_short, no_better, noise, too_good
 from ._class_rates import BALANCED, BY_AUC, ClassRates
 from ._kernels import Float
+from ._labels import constant_scores
 from ._linear_model import InputColumn, Label, LinearModel, Term
 from ._null import PermutationNull
 from ._path import SelectionPath
@@ -184,6 +185,8 @@ class SelectionResult:
         coefficients = seen / np.array([feature.scale for feature in own])
         means = np.array([feature.mean for feature in own])
         intercepts = np.atleast_1d(self.path.intercept(size)) - coefficients @ means
+        if not size and self.classes is not None:
+            intercepts = constant_scores(intercepts)
         used = {feature.column for feature in own}
         return LinearModel(
             task=self.task,
@@ -234,7 +237,7 @@ class SelectionResult:
         else:
             return None
         losses, errors = curve
-        if k > len(losses) or np.isnan(losses[k - 1]):
+        if not 1 <= k <= len(losses) or np.isnan(losses[k - 1]):
             return None
         return float(losses[k - 1]), float(errors[k - 1])
 
@@ -242,6 +245,8 @@ class SelectionResult:
     def sentence(self) -> str:
         """What was chosen and how good it honestly is."""
         size = self.size
+        if not size:
+            return f"{self._nothing()} {without_functions([self._how_good()])[0]}"
         names = ", ".join(self.path.group_names(size)[:8])
         more = f" and {size - 8} more" if size > 8 else ""
         chosen = (
@@ -257,6 +262,24 @@ class SelectionResult:
             told = f"{self._how_good()}{self._in_units()}{self._rates()}"
         (told,) = without_functions([told])
         return f"{chosen} {told}"
+
+    def _nothing(self) -> str:
+        """That no features were chosen, and what is predicted without any."""
+        model = self.model(0)
+        (constant,) = model.decide(np.array([model.intercepts])).tolist()
+        told = repr(constant) if self.classes is not None else f"its mean, {constant:.4g},"
+        if not self.path.settings.fit_intercept and self.classes is None:
+            told = "0"
+        by = f" by the {measure_in_words(self.path.settings.loss)}" if self._is_rate else ""
+        return (
+            f"Nothing predicts {self.target}{by}: none of {self.n_candidates} {self.unit}s was "
+            f"chosen, so that {told} is predicted for every row."
+        )
+
+    @property
+    def _is_rate(self) -> bool:
+        """Whether features were chosen by how often classes are wrong."""
+        return self.path.settings.loss in ("zero_one", "balanced_zero_one")
 
     @property
     def class_rates(self) -> ClassRates | None:
@@ -282,9 +305,8 @@ class SelectionResult:
 
         AUC of the selection's own models is too good to say that they do.
         """
-        rates = self.own_rates
-        is_rate = self.path.settings.loss in ("zero_one", "balanced_zero_one")
-        return is_rate and rates is not None and rates.predicts and bool(self._by_penalty_folds())
+        does_predict = self.own_rates is not None and self.own_rates.predicts
+        return self._is_rate and does_predict and bool(self._by_penalty_folds())
 
     @property
     def _leaks(self) -> list[str]:
@@ -330,6 +352,8 @@ class SelectionResult:
         words = measure_in_words(self.measure)
         if self.assessment is not None:
             return self.assessment.sentence
+        if not self.size:
+            return self._without_features()
         what = "penalty and size"
         if self.path.size_choice is not None and self.path.size_choice.rule == "given":
             what = "the penalty"
@@ -348,6 +372,19 @@ class SelectionResult:
             "features; features were chosen by it, so it is too good: run with --assess for an "
             "honest estimate."
         )
+
+    def _without_features(self) -> str:
+        """How good a model without features is, what the best one has to say, and what to do."""
+        words, told = measure_in_words(self.path.settings.loss), ""
+        held_out = self.path.held_out
+        if held_out is not None and np.isfinite(held_out[0]).any():
+            best = int(np.nanargmin(held_out[0]))
+            told = f"; with {self.unit}s it is {held_out[0][best]:.4g} at best in the outer folds"
+        other = f", or {BY_AUC}" if len(self.classes or ()) == 2 else ""
+        advice = f"A rare class may be told apart all the same: try {BALANCED}{other}."
+        if not self._is_rate:
+            advice = f"-k 1 takes the best {self.unit} all the same."
+        return f"The {words} without features is {self.path.initial_loss:.4g}{told}. {advice}"
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ._kernels import Float
-from ._surface import SAME_ERROR
+from ._surface import SAME_ERROR, difference_errors
 
 SizeRule = Literal["min", "1se"]
 _RULES: dict[str, SizeRule] = {"min": "min", "1se": "1se"}
@@ -51,14 +51,6 @@ def fold_covariance(fold_losses: Float, shares: Float) -> Float | None:
         return None
     scaled = (fold_losses - (fold_losses @ shares)[:, None]) * shares
     result: Float = scaled @ scaled.T * (count / (count - 1))
-    return result
-
-
-def difference_errors(covariance: Float, best: int) -> Float:
-    """Standard errors (k) of the difference between each loss and that at place `best`."""
-    variances = np.diagonal(covariance)
-    squares = variances + variances[best] - 2.0 * covariance[:, best]
-    result: Float = np.sqrt(np.maximum(squares, 0.0))
     return result
 
 

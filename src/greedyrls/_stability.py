@@ -129,15 +129,16 @@ class Stability(ArrayValue):
         k : int, default: the longest selection
             Number of features. A shorter selection counts with all it has.
         """
-        if not self.sizes:
+        if not self.selections:
             raise ValueError("There are no selections.")
-        if k is None:
-            k = len(self.sizes)
-        if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        longest = len(self.sizes)
+        size = longest if k is None else k
+        if isinstance(size, bool) or not isinstance(size, int | np.integer):
             raise TypeError(f"k must be a whole number, got {k!r}.")
-        if not 1 <= k <= len(self.sizes):
-            raise ValueError(f"k={k} is not among the sizes selected, 1 to {len(self.sizes)}.")
-        return _counts(self.selections, self.n_features_in, int(k)) / len(self.selections)
+        # All selections may be empty: no size was selected then.
+        if k is not None and not 1 <= size <= longest:
+            raise ValueError(f"k={k} is not among the sizes selected, 1 to {longest}.")
+        return _counts(self.selections, self.n_features_in, int(size)) / len(self.selections)
 
     def names(self, indices: Sequence[int] | Order) -> list[str]:
         """Names of features; ``x0``, ``x1``, … where the data had none."""
@@ -174,8 +175,11 @@ class Stability(ArrayValue):
     @property
     def sentence(self) -> str:
         """The index at the largest size, in words."""
-        if len(self.selections) < 2 or not len(self.sizes):
+        count = len(self.selections)
+        if count < 2:
             return "Stability needs at least two selections."
+        if not len(self.sizes):
+            return f"None of {count} selections ({self.source}) has any features."
         k = len(self.sizes)
         value = float(self.index[-1])
         if np.isnan(value):
@@ -188,6 +192,8 @@ class Stability(ArrayValue):
         many = f"first {k} feature{'s' * (k != 1)}"
         if shortest < k:
             many = f"{shortest} to {k} features chosen"
+        empty = sum(not len(order) for order in self.selections)
+        without = f" {empty} of them ha{'s' if empty == 1 else 've'} no features." if empty else ""
         judged = f" ({self.level:.0%} Monte-Carlo interval {low:.2f} to {high:.2f}), {word}"
         caveat = ""
         if self.source.startswith("folds"):
@@ -198,9 +204,9 @@ class Stability(ArrayValue):
                 "fresh samples, even on pure noise."
             )
         return (
-            f"Stability of the {many} over {len(self.selections)} selections ({self.source}): "
+            f"Stability of the {many} over {count} selections ({self.source}): "
             f"{value:.2f}{judged}; {always} feature{'s' * (always != 1)} in every "
-            f"selection{given}.{caveat}"
+            f"selection{given}.{without}{caveat}"
         )
 
 

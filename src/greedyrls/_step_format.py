@@ -12,7 +12,7 @@ from ._sets import best_sets, with_shared_order
 from ._steps import Action, FeatureSet, Step
 
 # The version of the path format whose steps these are.
-VERSION = 3
+VERSION = 4
 _CALLABLE = "callable:"
 
 

@@ -182,6 +182,14 @@ class Counters:
             self.seconds + other.seconds,
         )
 
+    def __sub__(self, other: Counters) -> Counters:
+        return Counters(
+            self.passes - other.passes,
+            self.exact_evaluations - other.exact_evaluations,
+            self.rebuilds - other.rebuilds,
+            self.seconds - other.seconds,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,11 @@ class AlphaSurface(ArrayValue):
     alpha : float
         The penalty chosen.
     size : int
-        The number of features that it was chosen at; 0 for "all_features".
+        The number of features that it was chosen at; 0 for "all_features", and where no features
+        at all did best.
+    initial_fold_losses : ndarray of shape (F,) or None
+        By outer fold, the loss of a model without features, for "nested"; None in files of earlier
+        releases.
     """
 
     rule: AlphaRule
@@ -58,9 +63,17 @@ class AlphaSurface(ArrayValue):
     folds: str
     alpha: float
     size: int
+    initial_fold_losses: Float | None = None
 
     def _arrays(self) -> tuple[Float | None, ...]:
-        return self.alphas, self.losses, self.standard_errors, self.fold_losses, self.fold_shares
+        return (
+            self.alphas,
+            self.losses,
+            self.standard_errors,
+            self.fold_losses,
+            self.fold_shares,
+            self.initial_fold_losses,
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AlphaSurface):
@@ -83,6 +96,13 @@ class AlphaSurface(ArrayValue):
     def row(self) -> int:
         """Which row of the surface belongs to the chosen penalty."""
         return int(np.flatnonzero(self.alphas == self.alpha)[0])
+
+    @property
+    def initial_loss(self) -> float | None:
+        """The held-out loss of a model without features; None where it is not known."""
+        if self.initial_fold_losses is None or self.fold_shares is None:
+            return None
+        return float(self.fold_shares @ self.initial_fold_losses)
 
     @property
     def sentence(self) -> str:
@@ -113,7 +133,7 @@ class AlphaSurface(ArrayValue):
     @property
     def _all_are_equal(self) -> bool:
         """Whether every outer fold has the same loss for all penalties, at the size chosen."""
-        if self.fold_losses is None:
+        if self.fold_losses is None or self.size == 0:
             return False
         losses = self.fold_losses[:, :, self.size - 1]
         return bool((np.abs(losses - losses[:, :1]) <= _TIE * np.abs(losses[:, :1])).all())
@@ -155,28 +175,50 @@ def _middle(rows: NDArray[np.intp], count: int) -> int:
     return low if abs(2 * low - count + 1) < abs(2 * high - count + 1) else high
 
 
-def one_error_pair(
-    losses: Float, fold_losses: Float, shares: Float, least: int
-) -> tuple[int, int, float] | None:
-    """Row and size of the fewest features within one standard error of the smallest loss.
+class Pair(NamedTuple):
+    """A penalty and a number of features, and what they were compared with."""
 
-    The error is that of the difference between the two cells over folds; also returned. Of several
-    penalties at that size the one of smallest loss is taken, among equals the middle one. None for
-    a single fold.
+    row: int
+    size: int
+    best_row: int  # of the smallest loss
+    best_size: int
+    error: float  # standard error of the difference between the two; not a number if they are one
+
+
+def chosen_pair(
+    losses: Float,
+    initial_loss: float,
+    covariance: Callable[[int], Float | None] | None,
+    least: int,
+) -> Pair | None:
+    """The pair of the smallest loss; or the fewest features within one standard error of it.
+
+    `covariance` gives that of the losses of a row, (1 + k × 1 + k): without features, and of all
+    sizes. It is for the second rule, and None for the first; where there is no covariance the
+    answer is None. Only sizes with the penalty of the smallest loss are compared with it. No
+    features at all are a size like another, unless some are forced (`least`).
     """
-    count = len(shares)
-    if count < 2:
+    row, best = best_pair(losses, least)
+    smallest = float(losses[row, best - 1])
+    if least == 0 and initial_loss <= smallest + _TIE * abs(smallest):
+        best = 0
+    if covariance is None or best == 0:
+        return Pair(row, best, row, best, np.nan)
+    known = covariance(row)
+    if known is None:
         return None
-    best_row, best_size = best_pair(losses, least)
-    differences = fold_losses - fold_losses[:, best_row, best_size - 1, None, None]
-    mean = np.einsum("f,fak->ak", shares, differences)
-    squares = np.square(shares[:, None, None] * (differences - mean)).sum(axis=0)
-    errors = np.sqrt(squares * (count / (count - 1)))
-    within = mean <= errors * (1.0 + SAME_ERROR)
-    within[:, : max(1, least) - 1] = False
-    within[best_row, best_size - 1] = True
-    size = int(np.flatnonzero(within.any(axis=0))[0])
-    known = np.where(within[:, size], losses[:, size], np.inf)
-    (rows,) = (known <= known.min() + _TIE * abs(known.min())).nonzero()
-    row = _middle(rows, len(losses))
-    return row, size + 1, float(errors[row, size])
+    curve = np.concatenate([[initial_loss], losses[row]])
+    errors = difference_errors(known, best)
+    within = curve - curve[best] <= errors * (1.0 + SAME_ERROR)
+    within[: max(least, 0)] = False
+    within[best] = True
+    size = int(np.flatnonzero(within)[0])
+    return Pair(row, size, row, best, np.nan if size == best else float(errors[size]))
+
+
+def difference_errors(covariance: Float, best: int) -> Float:
+    """Standard errors (k) of the difference between each loss and that at place `best`."""
+    variances = np.diagonal(covariance)
+    squares = variances + variances[best] - 2.0 * covariance[:, best]
+    result: Float = np.sqrt(np.maximum(squares, 0.0))
+    return result

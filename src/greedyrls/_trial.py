@@ -9,16 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._alphas import Refit, model_penalties
+from ._calibration import brier_and_log_loss, class_shares, constant_probabilities
 from ._chosen import Chosen
-from ._curves import LooCurve, held_out_losses, held_out_predictions
+from ._cluster_folds import ClusterFolds
+from ._curves import LooCurve
 from ._folds import Folds
 from ._held_out_errors import Part, Tests, part_of
+from ._held_out_losses import held_out_losses, held_out_predictions
 from ._kernels import Float
+from ._labels import constant_scores
 from ._loo_data import LooData
-from ._losses import Loss, is_same_loss
+from ._losses import Loss, is_same_loss, most_frequent
+from ._margins import Selected, calibrate
 from ._matrix import part as part_of_matrix
 from ._matrix import take
-from ._nested import chosen_of
+from ._outer_fold import chosen_of
 from ._path import SelectionPath
 from ._plan import Plan, positive_rows, rows_for_refit
 from ._problem import Problem
@@ -26,7 +31,6 @@ from ._random_sets import random_sets
 
 Rows = NDArray[np.intp]
 
-# A prediction of 0, between the classes, is wrong for each of them.
 _CLASS_LOSSES = ("zero_one", "balanced_zero_one")
 
 
@@ -42,7 +46,13 @@ class Trial:
     """The path of a selection, with the rows it was made on."""
 
     def __init__(
-        self, path: SelectionPath, plan: Plan, problem: Problem, data: LooData | None, refit: Refit
+        self,
+        path: SelectionPath,
+        plan: Plan,
+        problem: Problem,
+        data: LooData | None,
+        refit: Refit,
+        outer: Folds | ClusterFolds | None = None,
     ) -> None:
         self.path = path
         self._plan = plan
@@ -53,6 +63,7 @@ class Trial:
             self._reported = replace(problem, weights=problem.class_weights.given)
         self._data = data
         self._refit = refit
+        self._outer = outer  # in which the penalty was chosen
         self._refit_rows: LooData | None = None
 
     @property
@@ -116,6 +127,29 @@ class Trial:
         predictions = self.data.samples.predictions()[:, None, rows]
         return float(measure.values(problem.Y[rows], predictions, weights)[0])
 
+    def selection_initial_loss(self, measure: Loss) -> float:
+        """What the selection believes of the model without features, as of those with some."""
+        problem, reported, folds = self._problem, self._reported, self._plan.folds
+        if not isinstance(folds, Folds):
+            return self.initial_loss(measure)
+        losses, tested = [], []
+        for split in folds.splits:
+            train = positive_rows(problem.weights, split.train)
+            rows = positive_rows(reported.weights, split.test)
+            if not len(rows):
+                continue
+            if measure.name in _CLASS_LOSSES:
+                guess = self._most_frequent(train)
+            else:
+                weights = None if problem.weights is None else problem.weights[train]
+                guess = np.average(problem.Y[train], axis=0, weights=weights)
+                guess = guess if problem.fit_intercept else np.zeros_like(guess)
+            weights = None if reported.weights is None else reported.weights[rows]
+            predictions = np.repeat(guess[:, None, None], len(rows), axis=2)
+            losses.append(float(measure.values(problem.Y[rows], predictions, weights)[0]))
+            tested.append(float(len(rows)) if weights is None else float(weights.sum()))
+        return float(np.average(losses, weights=tested))
+
     def tested_on(self, other: Problem, rows: Rows, measure: Loss, tests: Tests | None) -> Tested:
         """Losses of the models on other rows, and what their standard errors are made of."""
         rows = positive_rows(other.weights, rows)
@@ -128,9 +162,11 @@ class Trial:
         losses = np.full(len(is_known), np.nan)
         losses[is_known] = measure.values(Y, sizes[:, is_known], weights)
         initial_loss = float(measure.values(Y, initial, weights)[0])
-        place = self.path.chosen_size - 1
-        own = np.concatenate([sizes[:, [place]], initial, sizes], axis=1)
-        is_known = np.concatenate([is_known[[place]], [True], is_known])
+        # Of no features, and of all sizes: the chosen one is among them.
+        sizes = np.concatenate([initial, sizes], axis=1)
+        is_known = np.concatenate([[True], is_known])
+        places = np.concatenate([[self.path.chosen_size], np.arange(len(is_known))])
+        own, is_known = sizes[:, places], is_known[places]
         found = measure.components(Y, own[:, is_known], weights)
         if found is None or tests is None:
             return Tested(losses, initial_loss, None)
@@ -143,12 +179,31 @@ class Trial:
         return self._losses(chosen_of(self.path), self.penalties, other, rows, measure)
 
     def predictions_on(self, other: Problem, rows: Rows) -> Float:
-        """Values of the model of the chosen size on other rows, (rows × t)."""
+        """Scores of classes by the model of the chosen size on other rows, (rows × t)."""
         path, size = self.path, self.path.chosen_size
         columns = part_of_matrix(other.here, rows, path.features(size))
         coef, intercept = np.atleast_2d(path.coef(size)), np.atleast_1d(path.intercept(size))
+        if not size:
+            intercept = constant_scores(intercept)
         values: Float = columns @ coef.T + intercept
         return values
+
+    def probability_losses_on(self, other: Problem, rows: Rows) -> Float:
+        """Brier score and log loss on other rows of a classification, (2 × 2).
+
+        Of the model of the chosen size, and of the shares of the classes. All probabilities are
+        fitted to rows of the selection.
+        """
+        rows = positive_rows(other.weights, rows)
+        weights = np.ones(len(rows)) if other.weights is None else other.weights[rows]
+        selected = Selected(
+            self.path, self._problem, self._plan, self._outer, self._refit, self._data
+        )
+        fitted = calibrate(selected).probabilities(self.predictions_on(other, rows))
+        shares = class_shares(self._problem.Y, selected.weights)
+        both = fitted, constant_probabilities(shares, len(rows))
+        losses = [brier_and_log_loss(one, other.Y[rows], weights) for one in both]
+        return np.array(losses).T
 
     def initial_loss_on(self, other: Problem, rows: Rows, measure: Loss) -> float:
         """The loss of the model without features; for classes the most frequent one is guessed."""
@@ -159,21 +214,16 @@ class Trial:
 
     def _initial_predictions(self, count: int, measure: Loss) -> Float:
         """Of the model without features for some rows, (t × 1 × rows)."""
-        is_guess = measure.name in _CLASS_LOSSES
-        guess = self._most_frequent() if is_guess else self.path.moments.target_means
+        guess = self.path.moments.target_means
+        if measure.name in _CLASS_LOSSES:
+            guess = self._most_frequent(np.flatnonzero(self._reported.has_weight))
         return np.repeat(np.asarray(guess)[:, None, None], count, axis=2)
 
-    def _most_frequent(self) -> Float:
-        """The code (t) of the class of largest weight among the rows of the selection."""
+    def _most_frequent(self, rows: Rows) -> Float:
+        """The code (t) of the class of largest weight among some rows of the selection."""
         problem = self._reported
-        counted = problem.has_weight
-        weights = np.ones(counted.sum()) if problem.weights is None else problem.weights[counted]
-        totals = weights @ (problem.Y[counted] > 0.0)
-        if len(totals) == 1:
-            return np.array([1.0 if totals[0] > weights.sum() / 2.0 else -1.0])
-        code = np.full(len(totals), -1.0)
-        code[int(np.argmax(totals))] = 1.0
-        return code
+        weights = None if problem.weights is None else problem.weights[rows]
+        return most_frequent(problem.Y[rows], weights)
 
     def losses_of(self, chosen: Chosen, other: Problem, rows: Rows, measure: Loss) -> Float:
         """Losses on other rows of the models on other features.

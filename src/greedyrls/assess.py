@@ -73,7 +73,7 @@ def cross_validate_path(
     alpha_rule: AlphaRule = "nested",
     alpha_cv: Any = None,
     refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
-    size_rule: SizeRule = "min",
+    size_rule: SizeRule = "1se",
     max_features: int | None = None,
     patience: int | None = None,
     tol: float | None = None,
@@ -207,7 +207,7 @@ def cross_validate_path(
         what="folds",
         n_jobs=n_jobs,
         verbose=verbose,
-        shown=lambda answer: float(answer.test_losses[answer.chosen_size - 1]),
+        shown=lambda answer: answer.chosen_loss,
     )
     return make_assessment(procedure, folds, found, design)
 
@@ -235,7 +235,7 @@ def permutation_null(
     alpha_rule: AlphaRule = "nested",
     alpha_cv: Any = None,
     refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
-    size_rule: SizeRule = "min",
+    size_rule: SizeRule = "1se",
     max_features: int | None = None,
     patience: int | None = None,
     tol: float | None = None,
@@ -371,7 +371,7 @@ def resample_path(
     alpha_rule: AlphaRule = "nested",
     alpha_cv: Any = None,
     refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
-    size_rule: SizeRule = "min",
+    size_rule: SizeRule = "1se",
     max_features: int | None = None,
     patience: int | None = None,
     tol: float | None = None,

@@ -91,6 +91,12 @@ def paths() -> dict[str, Callable[[], SelectionPath]]:
             refit_alpha="loo",
         ),
         "joint": lambda: greedy_path(X, y, 3, alpha=[0.5, 8.0], alpha_rule="joint", cv=3),
+        "joint-size": lambda: greedy_path(
+            X, y, "auto", alpha=[0.5, 8.0], alpha_rule="joint", alpha_cv=3, max_features=3
+        ),
+        "no-features": lambda: greedy_path(
+            X, np.roll(y, 7), "auto", alpha=[0.5, 8.0], alpha_cv=3, max_features=3
+        ),
         "all-features": lambda: greedy_path(
             X, y, 3, alpha=[0.5, 8.0], alpha_rule="all_features", refit_alpha=2.0
         ),
@@ -332,7 +338,7 @@ def documents() -> Iterator[tuple[str, str, Any]]:
     """Names and texts of all files, and the objects that were written, where they are at hand."""
     for name, make in paths().items():
         path = make()
-        yield f"path-v3-{name}", path.to_json(), path
+        yield f"path-v4-{name}", path.to_json(), path
     for name, make in assessments().items():
         assessed = make()
         yield name, assessed.to_json(), assessed
@@ -341,7 +347,7 @@ def documents() -> Iterator[tuple[str, str, Any]]:
         for name, search in CHECKPOINTS.items():
             file = Path(folder) / name
             search(file, interrupt if name.endswith("begun") else None)
-            yield f"checkpoint-v1-{name}", file.read_text(encoding="utf-8"), None
+            yield f"checkpoint-v2-{name}", file.read_text(encoding="utf-8"), None
 
 
 def write(file: Path, text: str) -> None:

@@ -200,9 +200,9 @@ QUESTION = _stacked(
     click.option(
         "--size-rule",
         type=click.Choice(["min", "1se"]),
-        default="min",
+        default="1se",
         show_default=True,
-        help="With -k auto: smallest loss, or the fewest within one standard error of it.",
+        help="With -k auto: smallest held-out loss, or the fewest within one standard error of it.",
     ),
     click.option(
         "--max-features",

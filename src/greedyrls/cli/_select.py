@@ -171,7 +171,7 @@ def check_question(job: Job, loaded: Loaded) -> None:
     if question.n_jobs == 0:
         raise InputError("--jobs 0 does nothing; use 1 or more, or -1 for all cores.")
     if isinstance(question.n_features, int) and (
-        question.max_features is not None or question.size_rule != "min"
+        question.max_features is not None or question.size_rule != "1se"
     ):
         raise InputError("--max-features and --size-rule are for -k auto; leave them out.")
     if len(prepared.y) < 3:

@@ -146,7 +146,7 @@ def picture(result: SelectionResult) -> bytes:
         curve = np.full((2, len(path)), np.nan)
         known = min(len(path), len(honest[0][0]))
         curve[:, :known] = np.array(honest[0])[:, :known]
-        if np.isfinite(curve[0, result.size - 1]):
+        if np.isfinite(curve[0, max(result.size, 1) - 1]):
             main, own = Line(honest[1], curve[0], curve[1]), main
     measure = loss_name(path.settings.loss)
     return as_png(

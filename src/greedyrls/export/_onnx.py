@@ -76,7 +76,11 @@ def to_onnx(model: LinearModel, *, name: str = "predict") -> bytes:
 def _check(model: LinearModel) -> None:
     """Whether ONNX can hold the model at all."""
     if not model.terms:
-        raise ValueError("A model without terms has no inputs, and so no graph.")
+        raise ValueError(
+            "A model without features has no inputs, so that an ONNX graph of it could not tell "
+            "how many rows to predict. It predicts the same for every row: export it to C, Python "
+            "or SQL, or take a model with features."
+        )
     check_whole_labels(model, "ONNX")
     for column in model.columns:
         if not column.name:

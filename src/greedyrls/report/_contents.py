@@ -115,7 +115,8 @@ def make_contents(result: SelectionResult) -> tuple[dict[str, Any], dict[str, An
         "hasScales": has_scales(result),
         "models": {str(k): packed(make_model(result, names, k)) for k in sizes},
         "sources": {
-            source: source_in_words(result, source) for source in ("test", "held_out", "own")
+            source: source_in_words(result, source)
+            for source in ("test", "held_out", "own", "initial")
         },
         "panels": [_panel_data(panel) for panel in panels],
         "surface": None if heat_map is None else _surface_data(heat_map),
@@ -140,7 +141,8 @@ def _figures(result: SelectionResult, stability: tables.StabilityView | None) ->
             label = f"held-out {words}, a little too good"
         else:
             label = f"{words} by the selection's own estimate, too good"
-        figures.append(Figure(score.text, label, score.source.replace("_", "-")))
+        if score.source != "initial":
+            figures.append(Figure(score.text, label, score.source.replace("_", "-")))
         without = result.path.initial_loss
     figures.append(Figure(number(without), f"{words} without features", ""))
     if result.class_rates is not None:
@@ -148,6 +150,10 @@ def _figures(result: SelectionResult, stability: tables.StabilityView | None) ->
         scores = {
             "AUC (1: all in order, 0.5: as by chance)": result.class_rates.auc,
             "balanced accuracy": result.class_rates.balanced_accuracy,
+            "Brier score of the probabilities (0: all certain and right)": (
+                result.class_rates.brier_score
+            ),
+            "log loss of the probabilities": result.class_rates.log_loss,
         }
         figures += [
             Figure(number(score), f"{label}{where}", "")

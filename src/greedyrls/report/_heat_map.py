@@ -38,7 +38,7 @@ class HeatMap(NamedTuple):
     scale: tuple[str, str]  # the losses of the first shade and of the last
     is_cut: bool  # whether the last shade is for larger losses, too
     note: str  # what is left out
-    marked: tuple[int, int]  # row and column of the chosen cell
+    marked: tuple[int, int]  # row and column of the chosen cell; −1 for no features
 
 
 class PenaltyRow(NamedTuple):
@@ -58,7 +58,7 @@ def penalty_rows(surface: AlphaSurface, chosen: int) -> list[PenaltyRow]:
         losses, errors = surface.losses[place], surface.standard_errors[place]
         is_known = bool(np.isfinite(losses).any())
         best = int(np.nanargmin(losses)) if is_known else 0
-        at = min(chosen, len(losses)) - 1
+        at = max(1, min(chosen, len(losses))) - 1
         rows.append(
             PenaltyRow(
                 number(float(surface.alphas[place])),
@@ -97,7 +97,7 @@ def draw_surface(path: SelectionPath, chosen: int) -> HeatMap | None:
     part, errors = surface.losses[cells], surface.standard_errors[cells]
     low, high = float(np.nanmin(part)), _top_of_shades(surface, part)
     shades = _shades(part, low, high)
-    marked = rows.index(surface.row), sizes.index(column_of)
+    marked = rows.index(surface.row), sizes.index(column_of) if column_of else -1
     penalties = [number(float(surface.alphas[row])) for row in rows]
     frames = [(frame, *_frame(frame, penalties)) for frame in (WIDE, NARROW)]
     description = (
@@ -232,7 +232,7 @@ def _drawing(
         tag("desc", words(description), id=f"{identity}-description"),
         tag("g", *drawn, class_="scale"),
         tag("use", href="#heat-cells", transform=scale),
-        _mark(left, top, cell, marked, "heat-mark"),
+        _mark(left, top, cell, marked, "heat-mark") if marked[1] >= 0 else "",
         tag("rect", class_="heat-cursor", visibility="hidden", width=cell[0], height=cell[1]),
         viewBox=f"0 0 {frame.width:g} {height:.1f}",
         role="img",

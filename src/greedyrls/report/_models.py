@@ -11,7 +11,7 @@ from .._selection_result import SelectionResult
 from ._names import Name, Names, together
 from ._scores import best_known_score, source_in_words
 from ._thin import thinned_models
-from ._words import exactly, number, plain_name
+from ._words import NONE, exactly, number, plain_name
 
 # Coefficients in the file, over all sizes and outputs; each takes some twenty bytes.
 _MOST_COEFFICIENTS = 35_000
@@ -46,7 +46,7 @@ def make_model(result: SelectionResult, names: Names, k: int) -> Model:
     """The model on the first k features."""
     model = result.model(k)
     standard = result.standardised_coefficients(k).T  # (k × outputs)
-    largest = float(np.abs(standard).max())
+    largest = float(np.abs(standard).max(initial=0.0))
     is_single = standard.shape[1] == 1
     columns = [feature.column for feature in result.features_of(k)]
     rows: list[Row] = []
@@ -67,12 +67,15 @@ def make_model(result: SelectionResult, names: Names, k: int) -> Model:
         before = columns[place]
     score = best_known_score(result, k)
     penalties = result.path.refit_alphas
+    penalty = number(result.path.settings.alpha if penalties is None else penalties[k - 1])
+    if not k:
+        penalty = NONE  # the intercept has no penalty
     return Model(
         k,
         rows,
         [exactly(value) for value in model.intercepts],
         [exactly(float(value)) for value in np.atleast_1d(result.path.intercept(k))],
-        number(result.path.settings.alpha if penalties is None else penalties[k - 1]),
+        penalty,
         score.text,
         score.measure,
         score.source,
@@ -86,9 +89,13 @@ def has_scales(result: SelectionResult) -> bool:
 
 
 def offered_sizes(result: SelectionResult) -> list[int]:
-    """Sizes whose model is in the report: all, unless they would be too many for one file."""
+    """Sizes whose model is in the report: all, unless they would be too many for one file.
+
+    0 only where no features were chosen.
+    """
     outputs = len(np.atleast_1d(result.path.intercept(1)))
-    return thinned_models(len(result.path), [result.size], outputs, _MOST_COEFFICIENTS)
+    sizes = thinned_models(len(result.path), [result.size], outputs, _MOST_COEFFICIENTS)
+    return sizes if result.size else [0, *sizes]
 
 
 def output_names(result: SelectionResult) -> list[str]:

@@ -249,15 +249,18 @@ def _without_label(panel: Panel, chosen: int, across: Axis, up: Axis) -> str:
     if not np.isfinite(panel.without):
         return ""
     is_in_sight = _is_in_sight(panel, up)
-    text = f"without features: {number(panel.without)}"
+    text = f"{'' if chosen else 'chosen: '}without features: {number(panel.without)}"
     y = up.place(panel.without) - 5.0 if is_in_sight else up.end - 4.0
     arrow = "" if is_in_sight else " ↑" if panel.without > up.high else " ↓"
-    is_left = across.place(chosen) > (across.start + across.end) / 2.0
+    is_left = across.place(max(chosen, 1)) > (across.start + across.end) / 2.0
     x = across.start - 10.0 if is_left else across.end + 14.0
     return tag("text", words(text + arrow), x=x, y=y, class_="remark" if is_left else "end remark")
 
 
 def _chosen_line(chosen: int, across: Axis, up: Axis) -> str:
+    """A line at the chosen size; that of no features has a line already."""
+    if not chosen:
+        return ""
     x = across.place(chosen)
     anchor = "middle"
     if x - across.start < 60.0 and across.end - x > 60.0:
@@ -271,6 +274,8 @@ def _chosen_line(chosen: int, across: Axis, up: Axis) -> str:
 
 def _chosen_ring(panel: Panel, chosen: int, across: Axis, up: Axis) -> str:
     """A ring on the most honest curve that is known at the chosen size."""
+    if not chosen:
+        return ""
     for curve in panel.curves:
         loss = curve.mean[chosen - 1]
         if curve.kind != "random" and np.isfinite(loss):

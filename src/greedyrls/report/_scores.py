@@ -11,7 +11,7 @@ from .._kernels import Float
 from .._selection_result import SelectionResult
 from ._words import with_error
 
-Source = Literal["test", "held_out", "own"]
+Source = Literal["test", "held_out", "own", "initial"]
 
 
 class Score(NamedTuple):
@@ -63,7 +63,15 @@ def tested_estimate(result: SelectionResult) -> Estimate | None:
 
 
 def best_known_score(result: SelectionResult, k: int) -> Score:
-    """Of k features: by the test folds, else by the folds that chose, else by the selection."""
+    """Of k features: by the test folds, else by the folds that chose, else by the selection.
+
+    Of none: that of the model without features.
+    """
+    if not k:
+        without, measure = result.path.initial_loss, result.path.settings.loss
+        if result.assessment is not None:
+            without, measure = result.assessment.initial_loss, result.assessment.measure
+        return Score(without, np.nan, measure_in_words(measure), "initial")
     known: list[tuple[Source, Estimate | None]] = [
         ("test", tested_estimate(result)),
         ("held_out", held_out_estimate(result)),
@@ -76,6 +84,9 @@ def best_known_score(result: SelectionResult, k: int) -> Score:
 
 def source_in_words(result: SelectionResult, source: Source) -> str:
     """Where a loss comes from, and what is to be thought of it."""
+    if source == "initial":
+        how = criterion_in_words(result) if result.assessment is None else "on test folds"
+        return f"without features, {how}"
     if source == "test" and result.assessment is not None:
         folds = result.assessment.folds
         return f"on test folds, whose samples took no part in the selection ({folds})"

@@ -166,7 +166,8 @@ def stability_view(result: SelectionResult, names: Names) -> StabilityView | Non
         stability = result.assessment.stability
     if stability is None or len(stability.selections) < 2 or not len(stability.sizes):
         return None
-    size = min(result.size, len(stability.sizes))
+    # Where no features were chosen, as many as the other selections have.
+    size = min(result.size or len(stability.sizes), len(stability.sizes))
     # With selections cut to this size the sentence is on this size.
     cut = replace(stability, selections=tuple(one[:size] for one in stability.selections))
     shares = cut.frequencies(size)

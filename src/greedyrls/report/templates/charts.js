@@ -74,6 +74,8 @@ function addProbe(drawing, panel) {
 
   function moveTo(size) {
     move(closest(panel.sizes, size));
+    // A model without features has no place on the chart.
+    if (size === 0) cursor.setAttribute("visibility", "hidden");
   }
 
   function leave() {
