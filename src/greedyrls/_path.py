@@ -179,14 +179,14 @@ class SelectionPath:
         took no part in their selection. None unless the penalty or the size was chosen by them; not
         a number for sizes that were not reached there.
         """
+        surface = self.outer_surface
+        return None if surface is None else surface.curve(len(self))
+
+    @property
+    def outer_surface(self) -> AlphaSurface | None:
+        """What outer folds say of the path's penalty and sizes; None where there were none."""
         surface = self.surface if self.size_surface is None else self.size_surface
-        if surface is None or surface.rule != "nested":
-            return None
-        row, known = surface.row, min(len(self), surface.losses.shape[1])
-        values = np.full((2, len(self)), np.nan)
-        values[0, :known] = surface.losses[row, :known]
-        values[1, :known] = surface.standard_errors[row, :known]
-        return values[0], values[1]
+        return None if surface is None or surface.rule != "nested" else surface
 
     @property
     def chosen_size(self) -> int:

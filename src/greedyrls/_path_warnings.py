@@ -119,7 +119,7 @@ def _is_done(path: SelectionPath) -> bool:
 
 def _difference_error(path: SelectionPath, first: int, last: int) -> float:
     """The standard error of the difference between two places of the held-out curve."""
-    surface = path.surface if path.size_surface is None else path.size_surface
+    surface = path.outer_surface
     assert surface is not None
     if surface.fold_losses is None or surface.fold_shares is None:
         return np.nan

@@ -18,6 +18,7 @@ from ._null import PermutationNull
 from ._path import SelectionPath
 from ._path_warnings import assessment_cautions, known_leaks, path_cautions
 from ._stability import Stability
+from ._surface import initial_loss_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,14 +329,14 @@ class SelectionResult:
         found = self.honest(self.size)
         if found is None:
             return []
-        initial = self.path.initial_loss
+        initial = initial_loss_in(self.path.outer_surface, self.path.initial_loss)
         where = "the rows held out in outer folds"
         return no_better(found[0], initial, initial - found[0], found[1], words, where)
 
     def _in_units(self) -> str:
         """A mean squared error as people know it, for a regression."""
         found = self.honest(self.size)
-        initial = self.path.initial_loss
+        initial = initial_loss_in(self.path.outer_surface, self.path.initial_loss)
         if self.assessment is not None:
             found, initial = self.assessment.estimate, self.assessment.initial_loss
         is_known = found is not None and found[0] > 0.0 and initial > 0.0
@@ -354,17 +355,17 @@ class SelectionResult:
             return self.assessment.sentence
         if not self.size:
             return self._without_features()
-        what = "penalty and size"
-        if self.path.size_choice is not None and self.path.size_choice.rule == "given":
-            what = "the penalty"
+        is_given = self.path.size_choice is not None and self.path.size_choice.rule == "given"
+        what = "the penalty" if is_given else "penalty and size"
         found = self.honest(self.size)
         if found is not None:
             loss, error = found
+            initial = initial_loss_in(self.path.outer_surface, self.path.initial_loss)
             spread = "" if np.isnan(error) else f" ± {in_short(error)}"
             return (
                 f"In the outer folds that chose {what} the {words} is {loss:.4g}{spread}, "
-                f"against {self.path.initial_loss:.4g} without features; as they chose, it is a "
-                "little too good: run with --assess for an honest estimate."
+                f"against {initial:.4g} without features; as they chose, it is a little too good: "
+                "run with --assess for an honest estimate."
             )
         loss = float(self.own_curve.mean[self.size - 1])
         return (
@@ -376,15 +377,15 @@ class SelectionResult:
     def _without_features(self) -> str:
         """How good a model without features is, what the best one has to say, and what to do."""
         words, told = measure_in_words(self.path.settings.loss), ""
-        held_out = self.path.held_out
+        without, held_out = self.path.initial_loss, self.path.held_out
         if held_out is not None and np.isfinite(held_out[0]).any():
-            best = int(np.nanargmin(held_out[0]))
-            told = f"; with {self.unit}s it is {held_out[0][best]:.4g} at best in the outer folds"
+            without = initial_loss_in(self.path.outer_surface, without)
+            told = f"; with {self.unit}s it is {np.nanmin(held_out[0]):.4g} at best in the outer folds"
         other = f", or {BY_AUC}" if len(self.classes or ()) == 2 else ""
         advice = f"A rare class may be told apart all the same: try {BALANCED}{other}."
         if not self._is_rate:
             advice = f"-k 1 takes the best {self.unit} all the same."
-        return f"The {words} without features is {self.path.initial_loss:.4g}{told}. {advice}"
+        return f"The {words} without features is {without:.4g}{told}. {advice}"
 
     @property
     def warnings(self) -> tuple[str, ...]:

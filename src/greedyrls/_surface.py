@@ -97,6 +97,13 @@ class AlphaSurface(ArrayValue):
         """Which row of the surface belongs to the chosen penalty."""
         return int(np.flatnonzero(self.alphas == self.alpha)[0])
 
+    def curve(self, length: int) -> tuple[Float, Float]:
+        """Losses of the chosen penalty by size, to a length, and their standard errors."""
+        values, known = np.full((2, length), np.nan), min(length, self.losses.shape[1])
+        values[0, :known] = self.losses[self.row, :known]
+        values[1, :known] = self.standard_errors[self.row, :known]
+        return values[0], values[1]
+
     @property
     def initial_loss(self) -> float | None:
         """The held-out loss of a model without features; None where it is not known."""
@@ -222,3 +229,9 @@ def difference_errors(covariance: Float, best: int) -> Float:
     squares = variances + variances[best] - 2.0 * covariance[:, best]
     result: Float = np.sqrt(np.maximum(squares, 0.0))
     return result
+
+
+def initial_loss_in(surface: AlphaSurface | None, otherwise: float) -> float:
+    """The held-out loss of a model without features, or another where it is not known."""
+    known = None if surface is None else surface.initial_loss
+    return otherwise if known is None else known
