@@ -380,7 +380,7 @@ class SelectionResult:
         without, held_out = self.path.initial_loss, self.path.held_out
         if held_out is not None and np.isfinite(held_out[0]).any():
             without = initial_loss_in(self.path.outer_surface, without)
-            told = f"; with {self.unit}s it is {np.nanmin(held_out[0]):.4g} at best in the outer folds"
+            told = f"; with {self.unit}s it is {np.nanmin(held_out[0]):.4g} at best in outer folds"
         other = f", or {BY_AUC}" if len(self.classes or ()) == 2 else ""
         advice = f"A rare class may be told apart all the same: try {BALANCED}{other}."
         if not self._is_rate:
