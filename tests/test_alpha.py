@@ -102,7 +102,8 @@ def test_nested_surface_is_the_literal_one(
 @pytest.mark.parametrize("seed", range(3))
 def test_a_pair_of_penalty_and_size_is_chosen(seed: int) -> None:
     X, y = numbers(27, 5, seed)
-    path = greedy_path(X, y, "auto", alpha=ALPHAS, refit_alpha="same", alpha_cv=OUTER, patience=99)
+    options: dict[str, Any] = {"refit_alpha": "same", "alpha_cv": OUTER, "size_rule": "min"}
+    path = greedy_path(X, y, "auto", alpha=ALPHAS, **options)
     losses, *_ = literal_nested(X, y, list(OUTER.split(X)), 5, "same")
     row, column = np.unravel_index(np.argmin(losses), losses.shape)
     assert path.surface is not None

@@ -270,8 +270,8 @@ def test_wrong_values_under_a_right_checksum(name: str, file: Path) -> None:
 def test_newer_or_foreign_documents(file: Path) -> None:
     path = BASE.run(file)
     document = json.loads(file.read_bytes())
-    file.write_bytes(resealed(document | {"version": 2}))
-    refused(BASE, file, "is in version 2 of the format, and this release reads only version 1")
+    file.write_bytes(resealed(document | {"version": 3}))
+    refused(BASE, file, "is in version 3 of the format, and this release reads only version 2")
     file.write_text(path.to_json())
     refused(BASE, file, "its format is 'greedyrls.path'")
     for text in ("", "null", "[]", "{}", "12", "nothing", "[" * 100_000, "\x00\xff"):

@@ -252,7 +252,7 @@ def test_the_progress_bar_is_closed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("n_features", [SIZE, 0.6, "auto"])
+@pytest.mark.parametrize("n_features", [SIZE, 0.6])
 def test_an_interrupted_fit_warns_and_is_a_model(n_features: Any) -> None:
     X, y = data()
     full = greedy_path(X, y, SIZE, alpha=ALPHA)
@@ -274,15 +274,23 @@ def test_an_interrupted_fit_warns_and_is_a_model(n_features: Any) -> None:
     assert not model.path_.interrupted
 
 
-@pytest.mark.parametrize("n_features", [SIZE, "auto"])
-def test_a_fit_interrupted_among_forced_features(n_features: Any, traps: Traps) -> None:
+def test_a_fit_interrupted_among_forced_features(traps: Traps) -> None:
     X, y = data()
     traps.interrupt("advance rows", 3, after=True)
-    model = GreedyRLSClassifier(n_features, alpha=1.0, forced_features=[14, 13, 12, 11])
+    model = GreedyRLSClassifier(SIZE, alpha=1.0, forced_features=[14, 13, 12, 11])
     with pytest.warns(UserWarning, match="interrupted; the model has 2 of the 2 features"):
         model.fit(X, y > 0)
     assert model.selected_.tolist() == [14, 13]
     assert model.predict(X).dtype == bool
+
+
+def test_without_a_size_there_is_no_model_to_keep() -> None:
+    """Where outer folds are interrupted, nothing was chosen yet."""
+    X, y = data()
+    model = GreedyRLSRegressor(alpha=ALPHA)
+    with interrupted_at("advance rows", 4, after=True), pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert not hasattr(model, "coef_")
 
 
 def test_a_fit_interrupted_before_the_first_step(traps: Traps) -> None:

@@ -352,7 +352,7 @@ class FoldLog:
         if place >= len(self._folds):
             return None
         fold = self._folds[place]
-        shape = fold.losses.shape
+        shape = fold.losses.shape if fold.losses.ndim == 2 else (0, 0)
         width = 1 + shape[1]
         n_parts = width * width + n_strata * (2 * width + n_strata + 1)
         fits = shape[0] == n_alphas and (fold.measured is None) != is_measured
@@ -416,7 +416,7 @@ def _read_fold(fold: JsonObject) -> FoldRecord:
     return FoldRecord(
         _cells(fold, "losses"),
         _cells(fold, "measured") if fold.has("measured") else None,
-        float(_cells(fold, "initial_loss", is_table=False)[0]),
+        float(fold.cells("initial_loss", (1,), is_signed=True)[0]),
         _cells(fold, "parts") if fold.has("parts") else None,
     )
 
