@@ -45,7 +45,7 @@ def assert_pictures(folder: Path, *names: str) -> None:
 def test_regression(tmp_path: Path) -> None:
     said = tell("regression", tmp_path)
     assert "442 patients" in said
-    assert "8 features chosen by rule 'min'" in said
+    assert "8 features chosen by rule '1se'" in said
     assert "body mass index" in said
     # Two ways to the same estimate.
     scored = float(said.split("cross_val_score of the pipeline: mean squared error ")[1].split()[0])

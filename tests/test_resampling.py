@@ -58,7 +58,7 @@ def assert_is_literal(question: Question, count: int = 3) -> PermutationNull:
         path = question.select(everything, order=order)
         own = question.own_losses(path, rows, order)
         assert_allclose(found.null_losses[place], own[: len(expected)], rtol=SAME)
-        chosen = own[path.chosen_size - 1]
+        chosen = own[path.chosen_size - 1] if path.chosen_size else path.initial_loss
         assert found.null_chosen_losses[place] == pytest.approx(chosen, rel=SAME)
     return found
 

@@ -149,7 +149,10 @@ def _bar(total: float) -> Any:
 
     # The costs are guesses: a share, and no promise of seconds.
     form = "{percentage:3.0f}% |{bar}| {elapsed}, last: {desc}"
-    return tqdm(total=total, bar_format=form, desc="-", dynamic_ncols=True, mininterval=0.5)
+    # A sum in another order may be larger in its last digit, and no share is above one.
+    return tqdm(
+        total=total * (1.0 + 1e-9), bar_format=form, desc="-", dynamic_ncols=True, mininterval=0.5
+    )
 
 
 def _scaling_tasks(session: Session) -> list[Task]:

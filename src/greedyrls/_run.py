@@ -21,7 +21,7 @@ from ._group_search import any_moves
 from ._matrix import PassedMatrix
 from ._own_warnings import NumericalWarning
 from ._path import SelectionPath
-from ._plan import AnyState, Data, Plan
+from ._plan import AnyCriterion, AnyState, Data, Plan
 from ._problem import Problem
 from ._progress import progress_bar
 from ._search import replay_together
@@ -235,7 +235,7 @@ class Search:
             self._run.stop_reason = StopReason.CALLBACK
         elif self._run.is_stale():
             self._run.stop_reason = StopReason.NO_IMPROVEMENT
-        self._steps = self._remaining(len(done))
+        self._steps = _remaining(plan, data, self._state, self._criterion, limits, watch, len(done))
 
     def _start(self) -> None:
         self._state, self._criterion = self._plan.search(
@@ -261,14 +261,6 @@ class Search:
             raise log.refusal(*different)
         return done, stopped
 
-    def _remaining(self, n_done: int) -> Iterator[Step]:
-        plan, state = self._plan, self._state
-        forced = self._data.problem.forced_entries[n_done:]
-        yield from replay_together(state, forced, forced=True)
-        yield from any_moves(
-            plan.direction, state, self._criterion, self._limits.size, self._watch.n_runners_up
-        )
-
     def path(self, size: int | None = None) -> SelectionPath:
         """The path to a size, or to the end; only a search that adds can stop on its way."""
         plan, run = self._plan, self._run
@@ -282,6 +274,23 @@ class Search:
         return make_path(
             plan, self._state, self._alpha, run, self._initial_loss, self._began, self._spent
         )
+
+
+def _remaining(
+    plan: Plan,
+    data: Data,
+    state: AnyState,
+    criterion: AnyCriterion,
+    limits: Limits,
+    watch: Watch,
+    n_done: int,
+) -> Iterator[Step]:
+    """The steps after those made already.
+
+    Not a method: a search that holds an iterator that holds the search is freed late.
+    """
+    yield from replay_together(state, data.problem.forced_entries[n_done:], forced=True)
+    yield from any_moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
 
 
 def _backward_path(

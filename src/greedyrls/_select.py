@@ -241,6 +241,10 @@ def _compare(first: Nested, second: Nested, name: str, n_samples: int) -> tuple[
     covariance = fold_covariance((one - other)[None], shares)
     error = np.inf if covariance is None else float(np.sqrt(max(0.0, covariance[0, 0])))
     is_better = gain > _CLEARLY * error and gain * n_samples > _SAMPLES
+    # Always saying the most frequent class may be wrong less often, and predicts nothing.
+    guessing = second.surface.initial_loss
+    if guessing is not None:
+        is_better = is_better and (guessing - float(shares @ other)) * n_samples > _SAMPLES
     which = f"loss {name!r} rather than the squared one" if is_better else "squared loss"
     return is_better, (
         f"Selected by {which}: in the outer folds the error rate with {size} "
