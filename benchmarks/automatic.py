@@ -195,8 +195,8 @@ def _run(label: str) -> Run:
 
 
 def _commit() -> str:
-    """Short name of the commit that is checked out; "-" where there is none."""
-    command = ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"]
+    """Short name of the last commit that changed the package; "-" where there is none."""
+    command = ["git", "-C", str(HERE.parent), "log", "-1", "--format=%h", "--", "src"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-import tables
 from automatic_methods import OURS, PEERS
 from automatic_problems import PROBLEMS, Problem
 from automatic_store import Series, Store
+from text_tables import markdown, plain_text
 
 BEGIN = "<!-- made by benchmarks/automatic.py --table: begin -->"
 END = "<!-- made by benchmarks/automatic.py --table: end -->"
@@ -20,7 +20,7 @@ HEAD = (
     "problem",
     "method",
     "score",
-    "less ours",
+    "minus ours",
     "features: median",
     "mean",
     "false",
@@ -64,18 +64,28 @@ def write(store: Store, label: str, page: Path) -> None:
 
 
 def section(store: Store, label: str) -> str:
-    """The generated part of the page: circumstances, findings, table."""
+    """The generated part of the page: circumstances, findings, table, problems."""
     run = store.runs[label]
-    environment, versions = run.environment, run.versions
+    measured = [one for one in store.series if one.label == label and one.scores]
+    splits = {len(one.scores) for one in measured}
+    by_clock = sum(sum(one.seconds) for one in measured)
+    by_processor = sum(sum(one.cpu) for one in measured)
     circumstances = (
-        f'Run "{label}" of commit {run.commit}, Python {environment["python"]}, NumPy '
-        f"{environment['numpy']}, scikit-learn {versions['scikit-learn']}, abess "
-        f"{versions['abess']}, one thread. The default rule of size was "
-        f'`size_rule="{run.default_rule}"`.'
+        f'Run "{label}" of commit {run.commit}: {_spread(splits)} splits, Python '
+        f"{run.environment['python']}, NumPy {run.environment['numpy']}, scikit-learn "
+        f"{run.versions['scikit-learn']}, abess {run.versions['abess']}, one thread. The default "
+        f'was `size_rule="{run.default_rule}"`. All fits together took {by_clock / 60:.0f} minutes '
+        f"by the clock and {by_processor / 60:.0f} of the processor, which had other work to do."
     )
-    return "\n\n".join(
-        [circumstances, *_findings(store, label), tables.markdown(_cells(store, label))]
-    )
+    about = [("problem", "what it is")]
+    about += [(name, problem.about) for name, problem in PROBLEMS.items()]
+    parts = [circumstances, *_findings(store, label), markdown(_cells(store, label))]
+    return "\n\n".join([*parts, "The problems:", markdown(about)])
+
+
+def _spread(counts: set[int]) -> str:
+    low, high = min(counts), max(counts)
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def rows(store: Store, label: str, problem: str) -> list[Series]:
@@ -111,7 +121,7 @@ def comparison(store: Store, labels: Sequence[str]) -> str:
             for one in found
             if one.shape == found[0].shape
         ]
-    return tables.plain_text(cells)
+    return plain_text(cells)
 
 
 def _cells(store: Store, label: str) -> list[Sequence[str]]:
@@ -161,57 +171,63 @@ def _truth(series: Series) -> str:
 
 def _findings(store: Store, label: str) -> list[str]:
     """Sentences on ours as it comes: what a reader would otherwise count in the table."""
-    behind, ahead, slower = [], [], []
-    for problem in PROBLEMS.values():
-        found = rows(store, label, problem.name)
-        measured = [one for one in found if one.scores]
+    behind: list[str] = []
+    ahead: list[str] = []
+    slower: list[str] = []
+    count = 0
+    variants: dict[str, tuple[list[str], list[str]]] = {}
+    for name in PROBLEMS:
+        measured = [one for one in rows(store, label, name) if one.scores]
         if not measured:
             continue
-        ours, peers = measured[0], [one for one in measured if one.method in PEERS]
-        for peer in peers:
-            versus = difference(peer, ours)
+        count += 1
+        ours, *others = measured
+        for one in others:
+            versus = difference(one, ours)
             if versus is None or not versus.is_clear:
                 continue
-            (behind if versus.mean > 0 else ahead).append(
-                f"{problem.name} ({_title(peer)}, {abs(versus.mean):.3f})"
-            )
-        if peers:
-            ratio = np.median(ours.seconds) / max(np.median(one.seconds) for one in peers)
-            if ratio > 1.0:
-                slower.append(f"{problem.name} ({ratio:.2g} ×)")
-    count = len([name for name in PROBLEMS if rows(store, label, name)])
-    return [
-        _listed("Worse than a peer by more than two standard errors", behind, "; "),
-        _listed("Better than a peer by more than two standard errors", ahead, "; "),
-        _listed(f"Slower than the slowest of the peers in {len(slower)} of {count}", slower, ", "),
-        *_sizes(store, label),
+            by = f"{abs(versus.mean):.3f}"
+            if one.method in PEERS:
+                (behind if versus.mean > 0 else ahead).append(f"{name} ({_title(one)}, {by})")
+            else:
+                lists = variants.setdefault(one.method, ([], []))
+                lists[0 if versus.mean > 0 else 1].append(f"{name} ({by})")
+        peers = [float(np.median(one.seconds)) for one in others if one.method in PEERS]
+        if peers and (ratio := float(np.median(ours.seconds)) / max(peers)) > 1.0:
+            slower.append(f"{name} ({ratio:.2g} ×)")
+    default = f"{OURS}, {store.runs[label].default_rule}"
+    sentences = [
+        _listed(f"*{default}* scores worse than a peer by more than two standard errors", behind),
+        _listed("It scores better than a peer by more than two standard errors", ahead),
+        _listed(f"It takes longer than every peer on {len(slower)} of {count} problems", slower),
     ]
+    for method, (better, worse) in variants.items():
+        sentences.append(
+            _listed(f"*{method}* scores better than *{default}* by as much", better)
+            + " "
+            + _listed("Worse", worse)
+        )
+    return ["\n".join(f"- {sentence}" for sentence in sentences), *_sizes(store, label)]
 
 
-def _listed(what: str, items: list[str], separator: str) -> str:
-    return f"{what}: {separator.join(items) if items else 'nowhere'}."
+def _listed(what: str, items: list[str]) -> str:
+    return f"{what}: {'; '.join(items) if items else 'nowhere'}."
 
 
 def _sizes(store: Store, label: str) -> list[str]:
-    """A small table: false and missed features over all problems of which the truth is known."""
-    known: dict[str, list[tuple[float, float, float]]] = {}
-    names: list[str] = []
-    for name in PROBLEMS:
-        found = [one for one in rows(store, label, name) if one.missed]
-        if found:
-            names.append(name)
-        for one in found:
-            means = (np.mean(one.sizes), np.mean(one.false), np.mean(one.missed))
-            known.setdefault(_title(one), []).append(means)  # type: ignore[arg-type]
+    """A small table: false and missed features over all problems with known true features."""
+    known: dict[tuple[str, str], list[list[float]]] = {}
+    for name, problem in PROBLEMS.items():
+        kind = "regression" if problem.score == "R²" else "classes"
+        for one in rows(store, label, name):
+            if one.missed:
+                counts = (one.sizes, one.false, one.missed)
+                means = [float(np.mean(count)) for count in counts]
+                known.setdefault((kind, _title(one)), []).append(means)
     if not known:
         return []
-    head = ("method", "problems", "features", "false", "missed")
-    cells = [head] + [
-        (title, str(len(values)), *(f"{mean:.1f}" for mean in np.mean(values, axis=0)))
-        for title, values in known.items()
-    ]
-    sentence = (
-        f"Means over the {len(names)} problems of which the true features are known "
-        "(a peer has those of its kind only):"
-    )
-    return [sentence, tables.markdown(cells)]
+    cells = [("kind", "method", "problems", "features", "false", "missed")]
+    for (kind, title), values in sorted(known.items(), key=lambda item: item[0][0] == "classes"):
+        means_of_all = (f"{mean:.1f}" for mean in np.mean(values, axis=0))
+        cells.append((kind, title, str(len(values)), *means_of_all))  # type: ignore[arg-type]
+    return ["Means over the problems with known true features:", markdown(cells)]
