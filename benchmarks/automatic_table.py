@@ -142,7 +142,7 @@ def _row(problem: Problem, one: Series, ours: Series) -> Sequence[str]:
     versus = None if one is ours else difference(one, ours)
     return (
         *head,
-        f"{np.mean(one.scores):.3f}",
+        f"{np.mean(one.scores):.3f}".replace("-", "−"),
         "" if versus is None else _signed(versus),
         f"{np.median(one.sizes):g}",
         f"{np.mean(one.sizes):.1f}",
@@ -175,6 +175,7 @@ def _findings(store: Store, label: str) -> list[str]:
     ahead: list[str] = []
     slower: list[str] = []
     count = 0
+    ratios: dict[str, list[float]] = {}
     variants: dict[str, tuple[list[str], list[str]]] = {}
     for name in PROBLEMS:
         measured = [one for one in rows(store, label, name) if one.scores]
@@ -192,14 +193,23 @@ def _findings(store: Store, label: str) -> list[str]:
             else:
                 lists = variants.setdefault(one.method, ([], []))
                 lists[0 if versus.mean > 0 else 1].append(f"{name} ({by})")
-        peers = [float(np.median(one.seconds)) for one in others if one.method in PEERS]
-        if peers and (ratio := float(np.median(ours.seconds)) / max(peers)) > 1.0:
-            slower.append(f"{name} ({ratio:.2g} ×)")
+        peers = [one for one in others if one.method in PEERS]
+        for one in peers:
+            ratio = float(np.median(ours.seconds) / np.median(one.seconds))
+            ratios.setdefault(_title(one), []).append(ratio)
+        if peers and all(ratios[_title(one)][-1] > 1.0 for one in peers):
+            slower.append(f"{name} ({min(ratios[_title(one)][-1] for one in peers):.1f} ×)")
     default = f"{OURS}, {store.runs[label].default_rule}"
     sentences = [
         _listed(f"*{default}* scores worse than a peer by more than two standard errors", behind),
         _listed("It scores better than a peer by more than two standard errors", ahead),
         _listed(f"It takes longer than every peer on {len(slower)} of {count} problems", slower),
+        "Its seconds over those of a peer, median and largest of the problems: "
+        + "; ".join(
+            f"{title} {np.median(values):.1f}, {max(values):.0f}"
+            for title, values in ratios.items()
+        )
+        + ".",
     ]
     for method, (better, worse) in variants.items():
         sentences.append(
