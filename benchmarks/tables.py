@@ -8,8 +8,10 @@ from typing import Any
 from problems import PROBLEMS, Problem
 from rows import Row
 from targets import Growth, Target
+from text_tables import Cells
+from text_tables import markdown as markdown
+from text_tables import plain_text as plain_text
 
-Cells = Sequence[Sequence[str]]
 Renderer = Callable[[Cells], str]
 
 COLUMNS = (
@@ -42,22 +44,6 @@ def report(
         ("Environment", [("what", "value"), *_environment(environment, rows)]),
     ]
     return "\n\n".join(f"## {title}\n\n{table(cells)}" for title, cells in sections) + "\n"
-
-
-def plain_text(cells: Cells) -> str:
-    """Columns aligned by spaces."""
-    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in cells
-    ]
-    return "\n".join(line.rstrip() for line in (lines[0], "-" * len(lines[0]), *lines[1:]))
-
-
-def markdown(cells: Cells) -> str:
-    """A Markdown table."""
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells]
-    return "\n".join([lines[0], "|" + " --- |" * len(cells[0]), *lines[1:]])
 
 
 def one_line(row: Row) -> str:

@@ -1,0 +1,106 @@
+"""The benchmark without settings: it runs, counts false features, and makes its table."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+# After everything else: the folder has modules of common names.
+sys.path.append(str(BENCHMARKS))
+
+import automatic  # noqa: E402
+import automatic_table  # noqa: E402
+from automatic_methods import default_rule, size_rules  # noqa: E402
+from automatic_problems import PROBLEMS, Draw, Problem  # noqa: E402
+from automatic_store import Run, Series, Store, read  # noqa: E402
+
+SHAPE = (40, 50, 6)
+DEFAULT = f"ours, {default_rule()}"
+
+
+def two_of_six(problem: Problem, split: int, data_dir: Path | None) -> Draw:
+    """Two true features, and the last column is constant."""
+    rng = np.random.default_rng(split)
+    X = rng.standard_normal((90, 6))
+    X[:, 5] = 1.0
+    y = X[:, 1] - X[:, 4] + 0.1 * rng.standard_normal(90)
+    return Draw(X[:40], y[:40], X[40:], y[40:], frozenset((1, 4)))
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> Problem:
+    """The only problem, made up for these tests."""
+    problem = replace(PROBLEMS["noise"], name="tiny", make=two_of_six)
+    problem = replace(problem, n_train=40, n_test=50, n_features=6)
+    for name in list(PROBLEMS):
+        monkeypatch.delitem(PROBLEMS, name)
+    monkeypatch.setitem(PROBLEMS, "tiny", problem)
+    return problem
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_run_and_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, page = tmp_path / "results.json", tmp_path / "page.md"
+    arguments = ["--out", str(out), "--splits", "2"]
+    run = [*arguments, "--label", "before", "--methods", "ours", "lasso", "omp", "rfecv"]
+    assert automatic.main([*run, "--ours-rules", "all"]) == 0
+    store = read(out)
+    names = [one.method for one in store.series]
+    assert names == [*(f"ours, {rule}" for rule in size_rules()), "lasso", "omp", "rfecv"]
+    for one in store.series:
+        assert one.shape == SHAPE
+        assert one.missed == [0, 0]
+        assert one.sizes == [2 + false for false in one.false]
+        assert min(one.scores) > 0.9
+        assert len(one.seconds) == len(one.cpu) == 2
+
+    # What is there is kept; the peers of an earlier run stand beside a later one of ours.
+    assert automatic.main(run) == 0
+    assert read(out).series == store.series
+    assert automatic.main([*arguments, "--label", "after", "--methods", "ours"]) == 0
+    page.write_text(f"Above.\n{automatic_table.BEGIN}\nold\n{automatic_table.END}\nBelow.\n")
+    assert automatic.main([*arguments, "--table", "--page", str(page)]) == 0
+    text = page.read_text()
+    assert text.startswith("Above.")
+    assert text.endswith("Below.\n")
+    assert "old" not in text
+    (head, first, *others) = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in text.splitlines()
+        if line.count("|") == len(automatic_table.HEAD) + 1 and "---" not in line
+    ]
+    assert tuple(head) == automatic_table.HEAD
+    assert first[:2] == ["**tiny** 40 × 6, 2 true (R²)", DEFAULT]
+    assert [row[1] for row in others] == ["LassoCV", "OMP", "RFECV"]
+    assert automatic.main([*arguments, "--compare", "before", "after"]) == 0
+    assert capsys.readouterr().out.count("after") == 1
+
+
+def test_differences_are_paired() -> None:
+    run = Run("now", "-", default_rule(), {"python": "-", "numpy": "-"}, {})
+    ours = Series("now", "noise", DEFAULT, SHAPE, None, [0.1, 0.9, 0.5], [1, 1, 1])
+    peer = replace(ours, method="lasso", scores=[0.2, 1.0, 0.63])
+    found = automatic_table.difference(peer, ours)
+    assert found is not None
+    assert found.mean == pytest.approx(0.11)
+    assert found.error == pytest.approx(0.01)
+    assert found.is_clear
+    store = Store(Path("results.json"), [run], [ours, peer])
+    assert automatic_table.rows(store, "now", "noise") == [ours, peer]
+    assert automatic_table.rows(store, "now", "wide") == []
+
+
+@pytest.mark.parametrize("name", [name for name, one in PROBLEMS.items() if not one.is_from_folder])
+def test_draws_are_of_the_stated_shape(name: str) -> None:
+    problem = PROBLEMS[name]
+    draw = problem.draw(3, None)
+    assert draw.X.shape == (problem.n_train, problem.n_features)
+    assert draw.test_X.shape == (problem.n_test, problem.n_features)
+    assert np.array_equal(draw.y, problem.draw(3, None).y)
+    assert not np.array_equal(draw.X, problem.draw(4, None).X)
+    assert all(0 <= feature < problem.n_features for feature in draw.truth or ())
