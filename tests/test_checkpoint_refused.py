@@ -242,7 +242,9 @@ def _places(name: str) -> list[Any]:
         file = Path(folder) / "file"
         begun(SEARCHES[name], file)
         document = json.loads(file.read_bytes())
-    return [place for place in places(document) if place[0] not in ("checksum", "made_by")]
+    found = [place for place in places(document) if place[0] not in ("checksum", "made_by")]
+    # Of the many numbers for standard errors the first few will do.
+    return [place for place in found if "parts" not in place or place[-1] in ("parts", 0, 1)]
 
 
 @pytest.mark.slow
