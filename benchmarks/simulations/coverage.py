@@ -80,10 +80,15 @@ def cells() -> Iterator[Cell]:
                     yield Cell(kind, samples, features, signal)
 
 
-def true_losses(X: Any, y: Any, found: PathAssessment, Z: Any, target: Any) -> list[float]:
+def folds_of(cell: Cell) -> KFold | StratifiedKFold:
+    return KFold(FOLDS) if cell.kind == "regression" else StratifiedKFold(FOLDS)
+
+
+def true_losses(
+    X: Any, y: Any, splitter: Any, found: PathAssessment, Z: Any, target: Any
+) -> list[float]:
     """Of the model of each fold on other samples; Z is (features × samples)."""
     is_regression = found.measure == "squared"
-    splitter = KFold(FOLDS) if is_regression else StratifiedKFold(FOLDS)
 
     def loss(predictions: Any, known: Any) -> float:
         wrong = (predictions - known) ** 2 if is_regression else predictions * known <= 1e-10
@@ -104,10 +109,10 @@ def true_losses(X: Any, y: Any, found: PathAssessment, Z: Any, target: Any) -> l
     return losses
 
 
-def run(cell: Cell, replications: int) -> dict[str, Any]:
+def run(cell: Cell, replications: int, seed: int) -> dict[str, Any]:
     """Estimates, errors and truth of all replications."""
-    seed = [ord(letter) for letter in cell.name]
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng([seed, *map(ord, cell.name)])
+    splitter = folds_of(cell)
     Z, target = cell.draw(generator, TEST_ROWS)
     Z = np.ascontiguousarray(Z.T)
     rows = []
@@ -121,11 +126,11 @@ def run(cell: Cell, replications: int) -> dict[str, Any]:
             found = cross_validate_path(
                 *(X, y, SIZE),
                 alpha=ALPHA,
-                cv=FOLDS,
+                cv=splitter,
                 n_random=0,
                 task="regression" if cell.kind == "regression" else "classification",
             )
-            truth = true_losses(X, y, found, Z, target)
+            truth = true_losses(X, y, splitter, found, Z, target)
         rows.append([*parts(found), float(np.mean(truth))])
     seconds = round(time.perf_counter() - began, 1)
     return {"replications": rows, "columns": COLUMNS, "seconds": seconds}
@@ -256,6 +261,7 @@ def report(cache: Path, results: Path) -> None:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--replications", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0, help="of all draws")
     parser.add_argument("--only", action="append", help="the beginning of names of cells")
     parser.add_argument("--fresh", action="store_true", help="run cells that are kept as well")
     parser.add_argument("--report", action="store_true", help="run nothing")
@@ -268,7 +274,7 @@ def main(arguments: list[str] | None = None) -> None:
         is_asked = not given.only or cell.name.startswith(tuple(given.only))
         if given.report or not is_asked or (file.exists() and not given.fresh):
             continue
-        kept = run(cell, given.replications)
+        kept = run(cell, given.replications, given.seed)
         file.write_text(json.dumps(kept))
         found = summary(kept)
         shown = {name: round(found[name], 2) for name in ("error / sd", "ours", "before")}
