@@ -225,7 +225,7 @@ def test_notes_are_shown_and_written(
     assert "--keep customer_id" in (out / "report.html").read_text(encoding="utf-8")
     shown = cli.fine("assess", shop, "-t", "y", "--alpha", "1")
     assert "--keep customer_id" in " ".join(shown.split())
-    result = cli.result(shop, "-t", "y", "--alpha", "1")
+    result = cli.result(shop, "-t", "y", "--alpha", "1", "-k", "2")
     assert "customer_id" not in (result.path.settings.feature_names_in or ())
     assert any("--keep customer_id" in note for note in result.data.notes)
 
@@ -237,6 +237,6 @@ def test_columns_that_are_asked_for_are_kept(
     options: tuple[str, str], shop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cli = CommandLine(capsys)
-    result = cli.result(shop, "-t", "y", "--alpha", "1", *options)
+    result = cli.result(shop, "-t", "y", "--alpha", "1", "-k", "2", *options)
     assert "customer_id" in (result.path.settings.feature_names_in or ())
     assert not any("customer_id" in note for note in result.data.notes)

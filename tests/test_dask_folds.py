@@ -166,7 +166,7 @@ def test_shuffled_folds_are_those_of_rows_in_memory(kind: str) -> None:
     own = weights if kind == "weights" else None
     expected = make(1, **options).fit(X, target, own)
     assert "shuffled with seed 0" in expected.path_.surface.folds
-    for rows in ((19, 27), 12):
+    for rows in ((19, 27), 12) if kind == "numbers" else ((19, 27),):
         model = make(1, **options)
         model.fit(cut(X, rows), cut(target, rows), None if own is None else cut(own, rows))
         found, same = model.path_.surface, expected.path_.surface

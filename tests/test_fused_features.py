@@ -174,11 +174,11 @@ def test_doubt_is_left_to_the_plain_step() -> None:
     X[:, 8] = 1.0
     X[:, 9] = X[:, 1] + X[:, 2] + 1e-7 * X[:, 4]
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 120)
-    for options in ({}, {"sample_weight": weights, "alpha": 1e-6}):
-        path = greedy_path(tensor(X), y, 18, search="bounded", **options)
-        other = greedy_path(X, y, 18, search="bounded", **options)
-        np.testing.assert_array_equal(path.indices, other.indices)
-        np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
+    options: dict[str, Any] = {"sample_weight": weights, "alpha": 1e-6, "search": "bounded"}
+    path = greedy_path(tensor(X), y, 18, **options)
+    other = greedy_path(X, y, 18, **options)
+    np.testing.assert_array_equal(path.indices, other.indices)
+    np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
 
 
 @pytest.mark.usefixtures("kernels")
