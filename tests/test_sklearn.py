@@ -57,7 +57,6 @@ def test_estimator_checks(estimator: Any, check: Any) -> None:
     [
         GreedyRLSRegressor(),
         GreedyRLSClassifier(),
-        GreedyKernelRLSClassifier(max_centers=3, alpha=[0.1, 10.0]),
     ],
     expected_failed_checks=expected_failures,
 )
