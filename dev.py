@@ -170,11 +170,28 @@ def environment(task: str, version: str | None = None, is_lowest: bool = False) 
     stamp = folder / "installed"
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != state.hexdigest():
         print("Installing what is needed (a minute the first time) …", flush=True)
-        # Modules are compiled when they are imported: most never are.
         quiet = ["--quiet", "--disable-pip-version-check", "--no-compile"]
         run([python, "-m", "pip", "install", *quiet, *wanted])
+        compiled(python)
         stamp.write_text(state.hexdigest(), encoding="utf-8")
     return python
+
+
+def compiled(python: Path) -> None:
+    """Compile what was installed, on all cores: pip would use one.
+
+    Where processes may not write what they have compiled, each would do so again.
+    """
+    found = subprocess.run(
+        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    folders = [found.stdout.strip(), str(ROOT / "src")]
+    unused = r"[/\\]tests?[/\\]|torch[/\\]testing"
+    # Some modules are for other versions of Python, and cannot be compiled.
+    subprocess.run([python, "-m", "compileall", "-qq", "-j", "0", "-x", unused, *folders])
 
 
 def interpreter(version: str) -> str | None:

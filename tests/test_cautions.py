@@ -143,11 +143,13 @@ def test_no_better_than_without_features() -> None:
 
 
 def test_selections_that_differ() -> None:
-    assert cautions.unstable(0.4, 5) == []
-    assert cautions.unstable(np.nan, 5) == []
-    (words,) = cautions.unstable(0.394, 5)
+    assert cautions.unstable(0.4, 5, 3) == []
+    assert cautions.unstable(np.nan, 5, 10) == []
+    assert cautions.unstable(0.5, 5, 10) != []  # that is what noise has in ten folds
+    assert cautions.unstable(0.7, 5, 10) == []
+    (words,) = cautions.unstable(0.394, 5, 2)
     assert "(stability 0.39 at 5 features)" in words
-    assert "at 1 feature)" in cautions.unstable(0.1, 1)[0]
+    assert "at 1 feature)" in cautions.unstable(0.1, 1, 10)[0]
 
 
 def test_searches_that_ended_early() -> None:

@@ -389,7 +389,8 @@ class PathAssessment(ArrayValue):
         found += self._still_falling()
         index = self.stability.index
         if len(self.shares) > 1 and typical and len(index):
-            found += cautions.unstable(float(index[min(typical, len(index)) - 1]), typical)
+            at_size = float(index[min(typical, len(index)) - 1])
+            found += cautions.unstable(at_size, typical, len(self.shares))
         return tuple(found)
 
     def _still_falling(self) -> list[str]:

@@ -43,7 +43,8 @@ _RIVAL_PENALTY = 1e-2
 # refused where it is truly better (tried on 23 problems).
 _CLEARLY = 0.5
 _SAMPLES = 4
-# By 2 to 4 % with 200 samples, by 11 to 20 % with 60 of 300 features.
+# By 2 to 4 % with 200 samples of 100 features, by up to 9 % with 60 of 300
+# (benchmarks/simulations/claims.py).
 _OPTIMISTIC = "As the best of many losses it is somewhat optimistic; assess gives one that is not."
 
 

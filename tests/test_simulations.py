@@ -1,0 +1,44 @@
+"""The simulations that claims are checked by run, and say what they should."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "simulations"
+
+
+def script(name: str) -> ModuleType:
+    found = importlib.util.spec_from_file_location(f"simulation_{name}", FOLDER / f"{name}.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def test_coverage(tmp_path: Path) -> None:
+    """It checks itself that its folds and errors are those of the assessment."""
+    arguments = ["--replications", "2", "--cache", str(tmp_path), "--output", str(tmp_path)]
+    script("coverage").main([*arguments, "--only", "regression-60x20", "--only", "half-60x20-weak"])
+    found = json.loads((tmp_path / "coverage.json").read_text())["cells"]
+    assert len(found) == 4
+    assert all(0.0 <= cell["ours"] <= 1.0 for cell in found.values())
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sizes, 1se, noise", "optimism, 60 × 300, signal 4", "warnings, near copies"],
+)
+def test_claims(name: str, tmp_path: Path) -> None:
+    arguments = ["--replications", "2", "--cache", str(tmp_path), "--output", str(tmp_path)]
+    script("claims").main([*arguments, "--only", name])
+    found = json.loads((tmp_path / "claims.json").read_text())["cells"][name]
+    assert found["replications"] == 2
+    if name == "warnings, near copies":
+        assert found["means"]["near ties, 5 asked for"] == 1.0
+    assert f"| {name.split(', ', 1)[1]} | 2 |" in (tmp_path / "claims.md").read_text("utf-8")
