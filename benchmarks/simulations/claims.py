@@ -170,11 +170,10 @@ def cells() -> dict[str, Callable[[Generator], Numbers]]:
 def run(name: str, replications: int, seed: int) -> dict[str, Any]:
     """The means of all replications, and their standard errors."""
     generator = np.random.default_rng([seed, *map(ord, name)])
-    began, rows = time.perf_counter(), []
+    began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of models without features
-        for _ in range(replications):
-            rows.append(cells()[name](generator))
+        rows = [cells()[name](generator) for _ in range(replications)]
     values = np.array([list(row.values()) for row in rows], dtype=float)
     errors = values.std(axis=0, ddof=1) / np.sqrt(len(values))
     return {
