@@ -207,7 +207,7 @@ def shop(tmp_path: Path) -> Path:
     a = rng.standard_normal(M)
     columns = {
         "customer_id": list(range(100_001, 100_001 + M)),
-        "phone": (4_500_000_000 + rng.permutation(10**8)[:M]).tolist(),
+        "phone": (4_500_000_000 + rng.choice(10**8, M, replace=False)).tolist(),
         "a": a.tolist(),
         "y": (a + 0.05 * np.arange(M) + 0.3 * rng.standard_normal(M)).tolist(),
     }
