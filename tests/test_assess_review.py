@@ -28,6 +28,7 @@ def noise(m: int = 30, n: int = 12, seed: int = 1) -> tuple[Any, Any]:
     return generator.standard_normal((m, n)), generator.standard_normal(m)
 
 
+@pytest.mark.slow
 def test_processes_measure_inner_folds_as_well() -> None:
     X, y = noise()
     one = permutation_null(X, y, 3, alpha=1.0, inner_cv=3, n_permutations=4)

@@ -152,7 +152,10 @@ SHUFFLED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", SHUFFLED)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=pytest.mark.slow if kind != "classes" else ()) for kind in SHUFFLED],
+)
 def test_shuffled_folds_are_those_of_rows_in_memory(kind: str) -> None:
     """However the rows are cut: each computes its fold from its number."""
     X, y, weights = problem(n=3)
@@ -175,6 +178,7 @@ def test_shuffled_folds_are_those_of_rows_in_memory(kind: str) -> None:
         assert_same_path(model.path_, expected.path_)
 
 
+@pytest.mark.slow
 def test_a_rare_class_keeps_the_folds_of_the_search() -> None:
     X = problem()[0]
     y = np.where(np.arange(46) % 11 == 0, "rare", "usual")
@@ -185,12 +189,14 @@ def test_a_rare_class_keeps_the_folds_of_the_search() -> None:
     assert_same_path(model.path_, expected.path_)
 
 
+@pytest.mark.slow
 def test_many_folds_are_merged_for_the_penalty() -> None:
     X, y, _ = problem(n=3)
     found = greedy_path(cut(X, 23), cut(y, 23), 1, cv=11, alpha=[0.5, 50.0])
     assert_same_path(found, greedy_path(X, y, 1, cv=11, alpha=[0.5, 50.0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("m", "cv"), [(8, "loo"), (30, 2), (30, "ids")], ids=["few rows", "two folds", "ids with -1"]
 )

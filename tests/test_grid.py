@@ -71,6 +71,7 @@ def test_it_stops_growing(rule: Any) -> None:
     assert_allclose(path.losses, single.losses, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_what_grows_is_the_literal_surface(tune: Tune) -> None:
     """One penalty at a time, while the best is the last."""
     tune(auto_exponents=np.array([-4.0, -3.5, -3.0]))

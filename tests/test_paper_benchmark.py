@@ -190,6 +190,7 @@ def australian(folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_a_second_run_does_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     australian(tmp_path / "data")
     home = tmp_path / "benchmarks" / "paper"

@@ -76,7 +76,7 @@ DROPPED = ("few", "ten")
 
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("lanes", ["always", "never"])
-@pytest.mark.parametrize("is_live", [True, False])
+@pytest.mark.parametrize("is_live", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_rounds_are_the_whole_cut_by_the_rule(
     name: str, lanes: str, is_live: bool, tune: Tune
 ) -> None:

@@ -30,6 +30,7 @@ def test_coverage(tmp_path: Path) -> None:
     assert all(0.0 <= cell["ours"] <= 1.0 for cell in found.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["sizes, 1se, noise", "optimism, 60 × 300, signal 4", "warnings, near copies"],
