@@ -137,13 +137,10 @@ TASKS = {
 
 
 def workers(arguments: list[str]) -> list[str]:
-    """One test process for each core and one more, unless the arguments say how many.
-
-    Some tests wait, for a browser or for workers of a cluster.
-    """
+    """One test process for each core, unless the arguments say how many."""
     if any(argument.startswith(("-n", "--numprocesses")) for argument in arguments):
         return []
-    return ["-n", str(min((os.cpu_count() or 1) + 1, 8))]
+    return ["-n", str(min(os.cpu_count() or 1, 8))]
 
 
 def environment(task: str, version: str | None = None, is_lowest: bool = False) -> Path:
