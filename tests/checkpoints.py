@@ -70,7 +70,9 @@ def _searches() -> dict[str, Search]:
         "joint size": Search(X, y, "auto", {**auto, "alpha_rule": "joint"}),
         "all features": Search(X, y, 5, {"alpha": "auto", "alpha_rule": "all_features"}),
         "regressor": Search(X, y, 0.4, {"alpha": 0.5}, GreedyRLSRegressor),
-        "classifier": Search(X, signs > 0, "auto", {"max_features": 6}, GreedyRLSClassifier),
+        "classifier": Search(
+            X, signs > 0, "auto", {"max_features": 6, "probability": False}, GreedyRLSClassifier
+        ),
     }
 
 

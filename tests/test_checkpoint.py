@@ -84,11 +84,11 @@ def test_interrupted_in_every_outer_fold(name: str, file: Path, traps: Traps) ->
     whole = search.run()
     begun: list[int] = []
 
-    def cut_off(begin: Any, *args: Any) -> None:
+    def cut_off(begin: Any, *args: Any, **options: Any) -> None:
         begun.append(len(begun))
         if len(begun) % 2 == 0:  # one fold is made, then the next is cut off
             raise KeyboardInterrupt
-        begin(*args)
+        begin(*args, **options)
 
     traps.around("begin outer fold", cut_off)
     path = None

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from urllib.error import URLError
 
@@ -15,6 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import dump_svmlight_file
+
+from scripts import load
 
 pytest.importorskip("matplotlib")
 pytestmark = pytest.mark.slow
@@ -92,20 +92,11 @@ def test_text(tmp_path: Path) -> None:
 # The data of the gene story ----------------------------------------------------------------------
 
 
-def module_of(story: str) -> ModuleType:
-    specification = importlib.util.spec_from_file_location(story, EXAMPLES / f"{story}.py")
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
 def test_genes_of_a_table(tmp_path: Path) -> None:
     file = tmp_path / "genes.csv.gz"
     table = pd.DataFrame({"HBB": [1.0, 2.0], "MYC": [3.0, 4.0], "tissue": ["normal", "tumour"]})
     table.to_csv(file, index=False)
-    X, y = module_of("gene_expression").read(file)
+    X, y = load(EXAMPLES / "gene_expression.py").read(file)
     assert X.columns.tolist() == ["HBB", "MYC"]
     assert y.tolist() == ["normal", "tumour"]
 
@@ -114,7 +105,7 @@ def test_genes_that_cannot_be_downloaded(monkeypatch: pytest.MonkeyPatch) -> Non
     def unreachable(**options: Any) -> None:
         raise URLError("no network")
 
-    story = module_of("gene_expression")
+    story = load(EXAMPLES / "gene_expression.py")
     monkeypatch.setattr(story, "fetch_openml", unreachable)
     with pytest.raises(SystemExit, match=r"openml\.org.*no network.*\n.*--data FILE"):
         story.read(None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import sys
@@ -11,16 +10,13 @@ from typing import Any
 
 import pytest
 
+from scripts import load
+
 TOOL = Path(__file__).parent.parent / "tools" / "lowest.py"
 
 
 def lowest_pins(project: dict[str, Any], extras: list[str]) -> list[str]:
-    spec = importlib.util.spec_from_file_location("lowest", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    pins: list[str] = module.lowest_pins(project, extras)
+    pins: list[str] = load(TOOL).lowest_pins(project, extras)
     return pins
 
 

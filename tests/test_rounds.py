@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
 from literal import best_pair, nested_surface
 from problems import two_classes
 from shuffled import shuffled_splits
+from traps import interrupted_at
 from tuning import Tune
 
 ALPHAS = [0.01, 1.0, 100.0, 1e4]
@@ -209,14 +212,28 @@ def test_samples_of_a_group_are_one_in_standard_errors() -> None:
     assert_allclose(errors, one.size_surface.standard_errors / np.sqrt(3.0), rtol=0.1)
 
 
-def test_a_file_of_rounds_is_continued(tmp_path: Path) -> None:
-    """What is there of a shorter round serves a longer one."""
-    X, y = numbers(90, 30, 2, 10, 0.3)
-    whole = greedy_path(X, y, "auto", alpha=ALPHAS)
-    file = tmp_path / "rounds.json"
-    assert greedy_path(X, y, "auto", alpha=ALPHAS, checkpoint=file) == greedy_path(
-        X, y, "auto", alpha=ALPHAS, checkpoint=file
-    )
-    again = greedy_path(X, y, "auto", alpha=ALPHAS, checkpoint=file)
-    assert_array_equal(again.surface.fold_losses, whole.surface.fold_losses)
-    assert again.chosen_size == whole.chosen_size
+@pytest.mark.parametrize("is_after", [False, True])
+def test_rounds_go_on_from_every_fold(is_after: bool, tmp_path: Path) -> None:
+    """Interrupted in one round or the next, before a fold is written or after."""
+    X, y = numbers(120, 30, 2, 10, 0.3)
+    select = partial(greedy_path, X, y, "auto", alpha=ALPHAS, refit_alpha="same")
+    whole = select(checkpoint=tmp_path / "whole.json")
+    widths = set()
+    for number in (1, 4, 6, 9):
+        file = tmp_path / f"{number}.json"
+        with (
+            interrupted_at("keep outer fold", number, after=is_after),
+            pytest.raises(KeyboardInterrupt),
+        ):
+            select(checkpoint=file)
+        of_stages = json.loads(file.read_bytes())["outer_folds"]
+        folds = of_stages[0] if of_stages else []
+        assert len(folds) == min(5, number - (not is_after))
+        widths |= {len(fold["losses"][0]) for fold in folds}
+        again = select(checkpoint=file)
+        assert_allclose(again.surface.fold_losses, whole.surface.fold_losses, rtol=1e-10)
+        assert_allclose(again.surface.standard_errors, whole.surface.standard_errors, rtol=1e-8)
+        assert again.chosen_size == whole.chosen_size
+        assert_array_equal(again.indices, whole.indices)
+    assert widths == {10, len(whole)}
+    assert np.isnan(whole.surface.losses).any()  # a penalty was dropped on the way

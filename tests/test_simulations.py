@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from scripts import load
+
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "simulations"
-
-
-def script(name: str) -> ModuleType:
-    found = importlib.util.spec_from_file_location(f"simulation_{name}", FOLDER / f"{name}.py")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
 
 
 def test_coverage(tmp_path: Path) -> None:
     """It checks itself that its folds and errors are those of the assessment."""
     arguments = ["--replications", "2", "--cache", str(tmp_path), "--output", str(tmp_path)]
-    script("coverage").main([*arguments, "--only", "regression-60x20", "--only", "half-60x20-weak"])
+    load(FOLDER / "coverage.py").main(
+        [*arguments, "--only", "regression-60x20", "--only", "half-60x20-weak"]
+    )
     found = json.loads((tmp_path / "coverage.json").read_text())["cells"]
     assert len(found) == 4
     assert all(0.0 <= cell["ours"] <= 1.0 for cell in found.values())
@@ -37,7 +30,7 @@ def test_coverage(tmp_path: Path) -> None:
 )
 def test_claims(name: str, tmp_path: Path) -> None:
     arguments = ["--replications", "2", "--cache", str(tmp_path), "--output", str(tmp_path)]
-    script("claims").main([*arguments, "--only", name])
+    load(FOLDER / "claims.py").main([*arguments, "--only", name])
     found = json.loads((tmp_path / "claims.json").read_text())["cells"][name]
     assert found["replications"] == 2
     if name == "warnings, near copies":

@@ -43,6 +43,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "select in a fold": ("_procedure.select",),
     "fit probabilities": ("_classifier.calibrate",),
     "finish checkpoint": ("_checkpoint.Checkpoint.finish",),
+    "keep outer fold": ("_checkpoint.FoldLog.keep",),
     # Reading.
     "read rows of a file": ("_file_sources.ArraySource.fill",),
     "parse CSV": ("_read._csv._table",),

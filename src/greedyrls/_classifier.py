@@ -45,6 +45,18 @@ def _has_probabilities(estimator: Any) -> bool:
     return True
 
 
+class NoProbabilities:
+    """What stands for them in an estimator that is no classifier."""
+
+    @property
+    def _wants_probabilities(self) -> bool:
+        """Whether to call `_calibrate`."""
+        return False
+
+    def _calibrate(self, selected: Selected, verbose: int) -> None:
+        """There is nothing to fit."""
+
+
 class ProbabilityMixin(ClassifierMixin):
     """Probabilities, from a sigmoid of the model's values."""
 
@@ -75,7 +87,7 @@ class ProbabilityMixin(ClassifierMixin):
                     stacklevel=5,
                 )
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: Any) -> Float:
         """Probabilities of the classes.
 
@@ -110,7 +122,7 @@ class ProbabilityMixin(ClassifierMixin):
             return there
         return calibration.probabilities(values)
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_log_proba(self, X: Any) -> Float:
         """Logarithms of the probabilities of the classes.
 

@@ -16,6 +16,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._class_weight import ClassWeights
+from ._classifier import NoProbabilities
 from ._cluster import ClusterMatrix, is_dask
 from ._dask import linear, on_cluster
 from ._device import DeviceMatrix, as_device_matrix
@@ -27,7 +28,7 @@ from ._files import DataFile, FileMatrix
 from ._grouping import FeatureCosts, FeatureGroups
 from ._kernels import Float
 from ._labels import constant_scores
-from ._margins import Selected, make_selected
+from ._margins import make_selected
 from ._matrix import NotOnDevice, PassedMatrix
 from ._namespace import is_foreign, numbers_on, numpy_of, place_of, take
 from ._outer import criterion_groups
@@ -47,7 +48,7 @@ from ._surface import AlphaRule
 SPARSE = ("csc", "csr")
 
 
-class GreedyRLSBase(SelectorMixin, BaseEstimator):
+class GreedyRLSBase(NoProbabilities, SelectorMixin, BaseEstimator):
     """What the regressor and the classifier share: parameters, selection, model of a size."""
 
     path_: SelectionPath
@@ -212,19 +213,10 @@ class GreedyRLSBase(SelectorMixin, BaseEstimator):
             return select(problem, plan, request)
         data = None
         if not isinstance(problem.X, PassedMatrix):
-            data = plan.data(problem, is_shared=not isinstance(request.alpha, float))
+            data = plan.data(problem, is_shared=request.searches_often)
         path = select(problem, plan, request, data)
         self._calibrate(make_selected(path, problem, plan, request, data), self.verbose)
         return path
-
-    @property
-    def _wants_probabilities(self) -> bool:
-        """Whether to call `_calibrate`; regressors have no probabilities."""
-        return False
-
-    def _calibrate(self, selected: Selected, verbose: int) -> None:
-        """Fit what makes probabilities of the values of the model."""
-        raise NotImplementedError
 
     def _may_be_numpy(self, X: Any) -> bool:
         """Whether X is a device array that NumPy can read, and no device was asked for."""

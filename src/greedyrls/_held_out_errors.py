@@ -149,7 +149,7 @@ def make_tests(
     tested = np.unique(np.concatenate(tests))
     pairs = np.unique(np.stack([strata[tested], clusters[tested]]), axis=1)
     counts = np.bincount(pairs[0]).astype(np.float64)
-    scales = np.where(counts > 1.0, np.sqrt(counts / np.maximum(counts - 1.0, 1.0)), 0.0)
+    scales = stratum_scales(counts)
     found = [np.unique(clusters[test]) for test in tests]
     is_closed = sum(map(len, found)) == len(np.unique(np.concatenate(found)))
     of_folds = [
@@ -157,6 +157,11 @@ def make_tests(
         for test, total in zip(tests, totals, strict=True)
     ]
     return Design(of_folds, len(np.unique(clusters[tested])))
+
+
+def stratum_scales(counts: Float) -> Float:
+    """√(G / (G − 1)) of strata with so many clusters; 0 where one cluster says nothing."""
+    return np.where(counts > 1.0, np.sqrt(counts / np.maximum(counts - 1.0, 1.0)), 0.0)
 
 
 def test_ratio(splits: Sequence[Split], has_weight: NDArray[np.bool_]) -> float:

@@ -17,6 +17,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._class_weight import ClassWeights
+from ._classifier import NoProbabilities
 from ._estimator_base import nothing_predicts
 from ._feature_names import feature_names_of, with_names
 from ._file_memory import check_limit
@@ -50,7 +51,7 @@ class Candidates:
     rows: NDArray[np.intp] | None  # which rows of X they are, if they are
 
 
-class GreedyKernelBase(BaseEstimator):
+class GreedyKernelBase(NoProbabilities, BaseEstimator):
     """What the regressor and the classifier share."""
 
     path_: SelectionPath
@@ -157,15 +158,6 @@ class GreedyKernelBase(BaseEstimator):
             before = selected.problem.X.evaluations
             self._calibrate(selected, self.verbose)
             self.n_kernel_evaluations_ += selected.problem.X.evaluations - before
-
-    @property
-    def _wants_probabilities(self) -> bool:
-        """Whether to call `_calibrate`; regressors have no probabilities."""
-        return False
-
-    def _calibrate(self, selected: Selected, verbose: int) -> None:
-        """Fit what makes probabilities of the values of the model."""
-        raise NotImplementedError
 
     @property
     def _model_size(self) -> int:

@@ -8,7 +8,6 @@ criterion, or without each row in turn, predict what was left out.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from ._alphas import Refit, model_penalties
+from ._alphas import Refit
 from ._blas import limits_threads
 from ._blocks import RowBlock
 from ._calibration import Calibration, Margins, Source, class_shares, make_calibration
@@ -33,15 +32,14 @@ from ._kernels import Float
 from ._loo_data import LooData
 from ._matrix import part, place_of
 from ._namespace import numbers_on, take, to_host
-from ._outer_fold import training_part
+from ._outer_fold import OuterFold
 from ._path import SelectionPath
-from ._plan import Data, Plan, positive_rows, rows_for_refit
+from ._plan import Data, Plan, positive_rows
 from ._problem import Problem
 from ._progress import progress_bar
 from ._request import Request
 from ._row_order import Split
-from ._run import Limits, search_path
-from ._shared_gram import share_columns
+from ._run import Limits
 
 Rows = NDArray[np.intp]
 
@@ -129,30 +127,14 @@ def _outer_margins(selected: Selected, outer: Folds, verbose: int) -> Iterator[t
     limits = Limits(path.chosen_size)
     with closing(progress_bar(verbose, outer.n_splits, what="probabilities")) as bar:
         for place, split in enumerate(outer.splits):
-            training = training_part(problem, outer, place)
-            plan = selected.plan.within(training)
-            data = plan.data(training, is_shared=True)
-            if isinstance(selected.data, LooData) and isinstance(data, LooData):
-                share_columns(selected.data, data)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # of searches that end early
-                found = search_path(plan, data, path.settings.alpha, limits)
-            if found.interrupted:
-                raise KeyboardInterrupt
-            rows = positive_rows(problem.host_weights, split.test)
-            if not len(found):
-                yield rows, np.tile(found.moments.target_means, (len(rows), 1))
-                continue
-            model = _model(found, len(found))
-            (penalty,) = model_penalties(
-                selected.refit,
-                path.settings.alpha,
-                rows_for_refit(selected.refit, plan, data),
-                model,
-                plan.loss,
-                is_fine=True,
+            fold = OuterFold(
+                problem, selected.plan, selected.data, outer, place, selected.refit, tests=None
             )
-            del data  # before the next one takes its memory
+            ((found, _),) = fold.paths(np.array([path.settings.alpha]), [0], limits)
+            rows = positive_rows(problem.host_weights, split.test)
+            model = _model(found, len(found))
+            (penalty,) = fold.penalties(model, path.settings.alpha, is_fine=True)
+            del fold  # before the next one takes its memory
             columns = _columns(problem, rows, np.array(model.indices)) - model.means
             coef = _solved(model, model.gram, model.correlation, float(penalty))
             bar.update(None)

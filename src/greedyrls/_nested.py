@@ -24,7 +24,15 @@ from ._cluster_folds import ClusterFolds
 from ._crew import ask
 from ._files import FileMatrix
 from ._folds import Folds
-from ._held_out_errors import Summed, Tests, covariance_of, flat, make_tests, unflat
+from ._held_out_errors import (
+    Summed,
+    Tests,
+    covariance_of,
+    flat,
+    make_tests,
+    stratum_scales,
+    unflat,
+)
 from ._kernels import Float
 from ._losses import Loss
 from ._namespace import to_host
@@ -261,7 +269,7 @@ def _tests(task: Task, shares: Float) -> list[Tests] | None:
             assert isinstance(problem.X, ClusterMatrix)
             sums: LabelSums = problem.X.crew.total(ask("label_sums"), problem.X.pieces)
             counts = sums.classes
-        scales = np.where(counts > 1.0, np.sqrt(counts / np.maximum(counts - 1.0, 1.0)), 0.0)
+        scales = stratum_scales(counts)
         nobody = np.empty(0, dtype=np.intp)
         return [Tests(float(share), nobody, scales, True) for share in shares]
     (Y,) = to_host(problem.Y)
@@ -364,7 +372,7 @@ class _Found:
                 )
         else:
             row, size = pair_at(losses, task.size, self._n_forced)
-            pair = Pair(row, size, row, size, np.nan)
+            pair = Pair(row, size, size, np.nan)
         errors = np.full_like(losses, np.nan)
         for row in range(len(losses)):
             covariance = self.covariance(row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -65,7 +65,7 @@ class OuterFold:
         self,
         problem: Problem,
         plan: Plan,
-        whole: Data,
+        whole: Data | None,
         outer: Folds | ClusterFolds,
         place: int,
         refit: Refit,
@@ -91,8 +91,8 @@ class OuterFold:
         alphas: Float,
         rows: Sequence[int],
         limits: Limits,
-        size: int | None,
-        done: dict[int, tuple[Step, ...]],
+        size: int | None = None,
+        done: Mapping[int, tuple[Step, ...]] | None = None,
     ) -> Iterator[tuple[SelectionPath, Counters]]:
         """The paths of some of the penalties to a size, and what each has cost since the last.
 
@@ -121,17 +121,15 @@ class OuterFold:
         key = (sets, tuple(one.count for one in path.sets), same, measure is None)
         if key not in self._known:
             if (known := key[:3]) not in self._penalties:
-                self._penalties[known] = model_penalties(
-                    self._refit,
-                    path.settings.alpha,
-                    self._rows,
-                    chosen,
-                    self._plan.loss,
-                    is_fine=False,
-                )
+                self._penalties[known] = self.penalties(chosen, path.settings.alpha, is_fine=False)
             penalties = self._penalties[known]
             self._known[key] = self._tested(chosen, penalties, loss)
         return self._known[key]
+
+    def penalties(self, chosen: Chosen, alpha: float, is_fine: bool) -> Float:
+        """Of models on features that were selected with a penalty, (k)."""
+        loss = self._plan.loss
+        return model_penalties(self._refit, alpha, self._rows, chosen, loss, is_fine)
 
     def forget(self) -> None:
         """Shorter paths will not be asked for again."""

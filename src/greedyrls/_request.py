@@ -50,6 +50,11 @@ class Request:
     watch: Watch
     checkpoint: Path | None  # where to write what is known, and to go on from
 
+    @property
+    def searches_often(self) -> bool:
+        """Whether there are several searches on the same data, which can share what they read."""
+        return self.outer is not None or not isinstance(self.alpha, float)
+
 
 def make_request(
     problem: Problem,

@@ -256,10 +256,13 @@ class Search:
             # Rounding may decide whether a step can just be made: then all are searched for anew.
             self._start()
             return (), False
-        if different is not None:
-            assert log is not None
+        if different is None:
+            return done, stopped
+        if log is not None:
             raise log.refusal(*different)
-        return done, stopped
+        # A function that is the loss may not say the same twice.
+        self._start()
+        return (), False
 
     def path(self, size: int | None = None) -> SelectionPath:
         """The path to a size, or to the end; only a search that adds can stop on its way."""

@@ -68,9 +68,8 @@ def select(
     if plan.direction.name == "swap" and request.is_automatic:
         # The size is chosen on the forward path; then the set of that size is exchanged.
         plan = replace(plan, direction=FORWARD)
-    is_shared = request.outer is not None or not isinstance(request.alpha, float)
-    data = plan.data(problem, is_shared=is_shared) if data is None else data
-    found = _found(problem, plan, data, request, began, checkpoint)
+    data = plan.data(problem, is_shared=request.searches_often) if data is None else data
+    found = _search(problem, plan, data, request, began, checkpoint)
     path, plan, told = found.path, found.plan, found.told
     path = with_refit(path, plan, data, request.refit)
     path = _with_size(path, found.pair, plan, data, request)
@@ -98,7 +97,7 @@ def _check_device(request: Request) -> None:
         raise not_on_device("A checkpoint")
 
 
-class _Found(NamedTuple):
+class _Outcome(NamedTuple):
     """A path with what its penalty and size were chosen on."""
 
     path: SelectionPath
@@ -107,14 +106,14 @@ class _Found(NamedTuple):
     told: str = ""  # where there was another plan
 
 
-def _found(
+def _search(
     problem: Problem,
     plan: Plan,
     data: Data,
     request: Request,
     began: float,
     checkpoint: Checkpoint | None,
-) -> _Found:
+) -> _Outcome:
     """Choose the penalty by the rule, and the size by held-out losses; the path of that penalty."""
 
     def search(plan: Plan, alpha: float, limits: Limits, number: int = 0) -> SelectionPath:
@@ -132,11 +131,11 @@ def _found(
             path = search(choice.plan, surface.alpha, limits)
             path = replace(path, surface=surface, counters=path.counters + choice.counters)
             pair = choice.nested.pair if request.is_automatic else None
-            return _Found(path, choice.plan, pair, choice.told)
+            return _Outcome(path, choice.plan, pair, choice.told)
         if request.alpha_rule == "joint":
             joint = _joint(plan, data, alphas, request, checkpoint)
             if not request.is_automatic or request.outer is None or joint.interrupted:
-                return _Found(joint, plan)
+                return _Outcome(joint, plan)
             assert joint.surface is not None
             surface, counters = joint.surface, joint.counters
             number = len(surface.alphas)  # of a search of its own, after those of all penalties
@@ -146,13 +145,13 @@ def _found(
         alpha = surface.alpha
     pair, own, limits = None, None, request.limits
     if request.is_automatic and request.outer is not None:
-        log = None if checkpoint is None else lambda turn: checkpoint.stage(turn)
+        log = None if checkpoint is None else checkpoint.stage
         nested = nested_surface(_task(plan, data, request), np.array([alpha]), log)
         own, pair, counters = nested.surface, nested.pair, counters + nested.counters
         limits = _limits_after(request, own)
     path = search(plan, alpha, limits, number)
     counters = path.counters + counters
-    return _Found(replace(path, surface=surface, size_surface=own, counters=counters), plan, pair)
+    return _Outcome(replace(path, surface=surface, size_surface=own, counters=counters), plan, pair)
 
 
 def _task(plan: Plan, data: Data, request: Request, least: int = 0) -> Task:
@@ -428,11 +427,11 @@ def _nested_size(
     def counted(count: int) -> str:
         return f"{count or 'no'} {unit}{'' if count == 1 else 's'}"
 
-    def loss(row: int, size: int) -> str:
-        value = surface.initial_loss if size == 0 else surface.losses[row, size - 1]
+    def loss(size: int) -> str:
+        value = surface.initial_loss if size == 0 else surface.losses[pair.row, size - 1]
         return f"{value:.6g}"
 
-    measure = f"held-out loss of the outer folds, {loss(pair.row, size)}"
+    measure = f"held-out loss of the outer folds, {loss(size)}"
     if request.size_rule == "min" or pair.size == pair.best_size:
         why = f"the smallest {measure}"
         if request.size_rule == "1se" and pair.size > 0:
@@ -440,7 +439,7 @@ def _nested_size(
     else:
         why = (
             f"the fewest whose {measure}, is within one standard error of the difference "
-            f"({pair.error:.6g}) of the smallest, {loss(pair.best_row, pair.best_size)} at "
+            f"({pair.error:.6g}) of the smallest, {loss(pair.best_size)} at "
             f"{counted(pair.best_size)}"
         )
     found = f"{counted(size)} chosen by rule '{request.size_rule}': {why}. {_OPTIMISTIC} {stopped}"

@@ -187,8 +187,7 @@ class Pair(NamedTuple):
 
     row: int
     size: int
-    best_row: int  # of the smallest loss
-    best_size: int
+    best_size: int  # of the smallest loss, with the same penalty
     error: float  # standard error of the difference between the two; not a number if they are one
 
 
@@ -210,17 +209,17 @@ def chosen_pair(
     if least == 0 and initial_loss <= smallest + _TIE * abs(smallest):
         best = 0
     if covariance is None or best == 0:
-        return Pair(row, best, row, best, np.nan)
+        return Pair(row, best, best, np.nan)
     known = covariance(row)
     if known is None:
         return None
     curve = np.concatenate([[initial_loss], losses[row]])
     errors = difference_errors(known, best)
     within = curve - curve[best] <= errors * (1.0 + SAME_ERROR)
-    within[: max(least, 0)] = False
+    within[:least] = False
     within[best] = True
     size = int(np.flatnonzero(within)[0])
-    return Pair(row, size, row, best, np.nan if size == best else float(errors[size]))
+    return Pair(row, size, best, np.nan if size == best else float(errors[size]))
 
 
 def difference_errors(covariance: Float, best: int) -> Float:
