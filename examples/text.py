@@ -69,7 +69,7 @@ def main() -> None:
     # How often whole words occur, on a logarithmic scale; rare ones are left out. This looks at no
     # label, so that it may be done once for all folds.
     count = TfidfVectorizer(
-        max_features=500, min_df=5, sublinear_tf=True, token_pattern=r"\b[a-z]{3,}\b"
+        max_features=300, min_df=5, sublinear_tf=True, token_pattern=r"\b[a-z]{3,}\b"
     )
     X = pd.DataFrame(count.fit_transform(texts).toarray(), columns=count.get_feature_names_out())
     counts = ", ".join(f"{number} of {label}" for label, number in y.value_counts().items())

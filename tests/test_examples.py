@@ -57,11 +57,11 @@ def test_regression(tmp_path: Path) -> None:
 
 def test_gene_expression(tmp_path: Path) -> None:
     generator = np.random.default_rng(3)
-    X, y = np.exp(generator.standard_normal((40, 200)) + 5.0), np.repeat([-1, 1], 20)
+    X, y = np.exp(generator.standard_normal((40, 60)) + 5.0), np.repeat([-1, 1], 20)
     X[y > 0, 6] *= 20.0
     dump_svmlight_file(X, y, str(tmp_path / "small.svm"), zero_based=False)
     said = tell("gene_expression", tmp_path, "--data", "small.svm", "--floor", "100")
-    assert "40 samples (-1.0 20, 1.0 20), 200 genes" in said
+    assert "40 samples (-1.0 20, 1.0 20), 60 genes" in said
     assert "The penalty chosen in outer folds" in said
     (first,) = [line for line in said.splitlines() if line.startswith("1   ")]
     assert "gene 7 " in first
