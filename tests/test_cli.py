@@ -271,6 +271,7 @@ def test_how_good_it_is(cli: CommandLine, data: Path) -> None:
     assert "--assess" in plain.sentence
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_answer(cli: CommandLine, data: Path) -> None:
     arguments = ["assess", *select_arguments(data, "y", *QUICK, "--folds", "2", "--json")]
     alone, together = (json.loads(cli.fine(*arguments, "--jobs", jobs)) for jobs in ("1", "2"))

@@ -67,7 +67,7 @@ def test_number_or_share_of_features(estimator: type, size: Any, expected: int) 
 @pytest.mark.parametrize(("share", "expected"), [(0.29, 29), (0.57, 57), (0.07, 7)])
 def test_a_share_does_not_lose_a_feature_to_rounding(share: float, expected: int) -> None:
     X, y = data(30, 100)
-    assert GreedyRLSRegressor(share).fit(X, y).n_features_ == expected
+    assert GreedyRLSRegressor(share, alpha=1.0).fit(X, y).n_features_ == expected
 
 
 def test_a_share_counts_forced_and_heeds_excluded_features() -> None:

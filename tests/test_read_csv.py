@@ -382,7 +382,7 @@ cells = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     st.dictionaries(names.map(lambda name: f"n{name}"), cells, min_size=2, max_size=4),
     st.sampled_from([",", ";", "\t", "|"]),
