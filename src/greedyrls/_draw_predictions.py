@@ -65,7 +65,7 @@ def plot_predictions(
     else:
         raise TypeError(
             "plot_predictions takes a PathAssessment or its predictions, got "
-            f"{type(assessment).__name__}."
+            f"{parts.shown(assessment)}."
         )
     if predictions is None:
         raise ValueError("This assessment was read from a file of a release without predictions.")

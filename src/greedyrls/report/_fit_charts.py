@@ -233,6 +233,7 @@ class _Frame:
 
     def drawn(self, *inside: str, title: str, description: str) -> str:
         """The chart with its axes."""
+        identity = f"fit-{title.split()[0].lower()}"
         across, up = self._across, self._up
         scale = []
         for tick in up.ticks(_TICKS):
@@ -257,13 +258,13 @@ class _Frame:
         scale.append(tag("text", words(self._beside), x=0.0, y=16.0, class_="measure"))
         return tag(
             "svg",
-            tag("title", words(title)),
-            tag("desc", words(description)),
+            tag("title", words(title), id=f"{identity}-title"),
+            tag("desc", words(description), id=f"{identity}-description"),
             tag("g", *scale, class_="scale"),
             *inside,
             viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}",
             role="img",
-            aria_label=f"{title}. {description}",
+            aria_labelledby=f"{identity}-title {identity}-description",
             class_="chart",
         )
 
