@@ -36,6 +36,7 @@ from greedyrls._backward import BackwardState
 from greedyrls._blocks import RowBlock
 from greedyrls._choice import tie_tolerances
 from greedyrls._cluster_folds import ClusterFolds
+from greedyrls._coefficient_errors import jackknife_errors
 from greedyrls._crew import Alone
 from greedyrls._criterion import (
     LeaveOneOut,
@@ -80,8 +81,10 @@ from greedyrls._losses import UNDECIDED, make_loss
 from greedyrls._many_folds import ManyFoldData, ManyFoldState
 from greedyrls._namespace import Float, Place, Transfers, numpy_of, place_of
 from greedyrls._outer_fold import chosen_of
+from greedyrls._own_fit import coefficient_errors, own_predictions
 from greedyrls._own_warnings import GreedyRLSWarning, NumericalWarning
 from greedyrls._plan import Plan, make_plan
+from greedyrls._predictions import part_of_classes, united
 from greedyrls._preparation import Prepared, Roles, prepare
 from greedyrls._problem import Problem, make_problem
 from greedyrls._procedure import Options, make_procedure
@@ -89,13 +92,13 @@ from greedyrls._random_sets import random_orders
 from greedyrls._read import read_table
 from greedyrls._read._arrow import column_of
 from greedyrls._removals import choose_removal
+from greedyrls._result_parts import ColumnSummary, DataSummary, Feature, Origin
 from greedyrls._rounds import _state_of, _Terms, find_plainly
 from greedyrls._row_order import RowOrder, Split, numbers_on_device
 from greedyrls._run import Limits, Watch, search_path
 from greedyrls._samples import SampleSpace
 from greedyrls._search import forward, replay
 from greedyrls._searches import search_paths
-from greedyrls._selection_result import ColumnSummary, DataSummary, Feature, Origin
 from greedyrls._sets import BestLosses, best_sets
 from greedyrls._shared_gram import TrainingColumns, share_columns
 from greedyrls._shuffle import Shuffle, make_shuffle

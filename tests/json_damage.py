@@ -13,7 +13,17 @@ import pytest
 
 from greedyrls import SelectionResult
 from greedyrls.assess import cross_validate_path
-from internals import Question, assess, choose, model_curve, own_rates, permute, resample
+from internals import (
+    Question,
+    assess,
+    choose,
+    coefficient_errors,
+    model_curve,
+    own_predictions,
+    own_rates,
+    permute,
+    resample,
+)
 from small_tables import plain_table, prepared_of, result_of, texts
 
 Place = tuple[str | int, ...]
@@ -43,7 +53,14 @@ def _classified() -> SelectionResult:
     columns["y"] = texts(["yes" if row % 4 == 0 else "no" for row in range(24)])
     prepared = prepared_of(columns)
     path = choose(prepared, Question(2, 1.0))
-    return result_of(prepared, path, own_rates=own_rates(prepared, path))
+    question = Question(2, 1.0)
+    return result_of(
+        prepared,
+        path,
+        own_rates=own_rates(prepared, path),
+        own_predictions=own_predictions(prepared, question, path),
+        coefficient_errors=coefficient_errors(prepared, question, path),
+    )
 
 
 RESULT = _result()

@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from greedyrls import greedy_path
-from greedyrls.assess import PathAssessment, PermutationNull, Stability
+from greedyrls.assess import PathAssessment, PermutationNull, Predictions, Stability
 
 COLUMN = (3.4, 2.6)  # of a paper, in inches
 HOSTILE = (
@@ -76,6 +76,9 @@ def make_assessment(folds: int = 4, k: int = 6, n_random: int = 3, **options: An
         "n_features_in": 20,
         "n_available": 20,
         "n_asked": k,
+        "predictions": Predictions(
+            "test folds", 40, rng.standard_normal(40), rng.standard_normal(40)
+        ),
     }
     return PathAssessment(**given | options)
 

@@ -111,7 +111,7 @@ def test_several_classes_have_a_column_each() -> None:
 
 def test_charts_can_be_read_aloud(page: Page) -> None:
     charts = page.all("svg", role="img")
-    assert len(charts) == 4  # path and surface, wide and narrow
+    assert len(charts) == 6  # two of predictions; path and surface, wide and narrow
     known = {attributes.get("id"): text for _, attributes, text in page.elements}
     for attributes, _ in charts:
         names = str(attributes["aria-labelledby"]).split()

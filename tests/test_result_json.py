@@ -14,6 +14,7 @@ from greedyrls import SelectionResult
 from greedyrls.assess import (
     PathAssessment,
     PermutationNull,
+    Predictions,
     Stability,
     cross_validate_path,
     permutation_null,
@@ -52,6 +53,9 @@ def assert_equal(own: Any, other: Any) -> None:
             assert_array_equal(one, its)
     elif hasattr(own, "to_json"):
         assert own.to_json() == other.to_json()
+    elif isinstance(own, Predictions):
+        for field in fields(own):
+            assert_equal(getattr(own, field.name), getattr(other, field.name))
     else:
         assert own == other
 

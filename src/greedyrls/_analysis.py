@@ -160,7 +160,7 @@ def model_curve(prepared: Prepared, question: Question, path: SelectionPath) -> 
     if path.refit_alphas is None:
         return None
     targets = make_targets(prepared.y, prepared.task)
-    problem = _problem(prepared, path, question)
+    problem = make_selected_problem(prepared, path, question)
     plan = make_plan(
         problem,
         cv=plan_folds(prepared, question, None).criterion,
@@ -194,7 +194,7 @@ def own_rates(
     """
     if prepared.task == "regression" or path.settings.cv != "loo":
         return None
-    problem = _problem(prepared, path, question or Question())
+    problem = make_selected_problem(prepared, path, question or Question())
     data = LooData(problem)
     trial = Trial(path, Plan(make_loss(path.settings.loss), None), problem, data, "same")
     measures = [make_loss(name) for name in measures_for(problem.n_targets)]
@@ -215,7 +215,7 @@ def own_rates(
     return rates_of_folds(prepared.y, [rates], sizes, np.ones(1), is_weighted)
 
 
-def _problem(prepared: Prepared, path: SelectionPath, question: Question) -> Problem:
+def make_selected_problem(prepared: Prepared, path: SelectionPath, question: Question) -> Problem:
     """What the path was searched on."""
     targets = make_targets(prepared.y, prepared.task)
     weights: ClassWeights | None = None

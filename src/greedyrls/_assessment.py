@@ -14,6 +14,7 @@ from ._class_rates import ClassRates, at_sizes
 from ._held_out_errors import CHOSEN as AT_CHOSEN
 from ._held_out_errors import LOSSES_BEFORE_SIZES, corrected, t_quantile, variances_of
 from ._kernels import Float
+from ._predictions import Predictions
 from ._size import fold_covariance
 from ._stability import Order, Stability, index_by_size
 from ._values import ArrayValue
@@ -112,6 +113,9 @@ class PathAssessment(ArrayValue):
     own_initial_losses : ndarray of shape (F,) or None
         What the selection believes of the model without features, as `selection_losses`, in folds
         that chose it; not a number in others. None in files of older releases.
+    predictions : Predictions or None
+        Of the rows held out, at the size chosen in each fold, in short: for pictures. None in files
+        of older releases.
     """
 
     measure: str
@@ -137,6 +141,7 @@ class PathAssessment(ArrayValue):
     test_ratio: float = 0.0
     class_rates: ClassRates | None = None
     own_initial_losses: Float | None = None
+    predictions: Predictions | None = None
 
     def __repr__(self) -> str:
         count = len(self.shares)

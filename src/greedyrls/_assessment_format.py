@@ -21,6 +21,7 @@ from ._json_values import (
 from ._kernels import Float
 from ._losses import LossName
 from ._null import PermutationNull
+from ._predictions_format import predictions_document, read_predictions
 from ._stability import Order, Stability
 
 # Losses of probabilities, with features and without.
@@ -77,6 +78,7 @@ def assessment_document(assessment: PathAssessment) -> dict[str, Any]:
         "n_independent": assessment.n_independent,
         "test_ratio": assessment.test_ratio or None,
         "class_rates": rates_document(assessment.class_rates),
+        "predictions": predictions_document(assessment.predictions),
     }
 
 
@@ -164,6 +166,7 @@ def read_assessment(document: JsonObject) -> PathAssessment:
     )
     initial = read_losses(document, "initial_losses", folds, measure)
     own_initial = None
+    rates = read_rates(document, chosen, shares, width)
     if document.has_optional("own_initial_losses"):
         own_initial = document.cells("own_initial_losses", (folds,), is_signed)
     pairs = ((tested, initial), (believed, own_initial))
@@ -195,7 +198,8 @@ def read_assessment(document: JsonObject) -> PathAssessment:
         test_ratio=document.positive("test_ratio", zero_too=False)
         if covariance is not None or document.has_optional("test_ratio")
         else 0.0,
-        class_rates=read_rates(document, chosen, shares, width),
+        class_rates=rates,
+        predictions=read_predictions(document, None if rates is None else len(rates.classes)),
     )
 
 

@@ -86,7 +86,7 @@ def calibrate(selected: Selected, verbose: int = 0) -> Calibration:
     codes, weights = to_host(selected.problem.Y)[0], selected.weights
     values: list[Float] = []
     rows: list[Rows] = []
-    source, parts = _margins(selected, codes, verbose)
+    source, parts = held_out_margins(selected, codes, verbose)
     for tested, margins in parts:
         # Without a row that alone decides a coefficient there is no model of it.
         is_known = np.isfinite(margins).all(axis=1)
@@ -104,10 +104,13 @@ def calibrate(selected: Selected, verbose: int = 0) -> Calibration:
     return make_calibration(found, class_shares(codes, weights), selected.path.chosen_size)
 
 
-def _margins(
-    selected: Selected, codes: Float, verbose: int
+def held_out_margins(
+    selected: Selected, codes: Float, verbose: int = 0
 ) -> tuple[Source, Iterator[tuple[Rows, Float]]]:
-    """Where margins come from, and rows with their margins (rows × t)."""
+    """Where margins come from, and rows with their margins (rows × t).
+
+    Of a regression, whose codes are its targets (m × t), they are predictions.
+    """
     if selected.path.chosen_size == 0:
         # Without features all margins are the same, and say no more than the shares of classes.
         source: Source = "outer folds" if isinstance(selected.outer, Folds) else "leave-one-out"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ._assessment import PathAssessment
 from ._blas import limits_threads
+from ._calibration import brier_and_log_loss
 from ._class_rates import ClassRates, FoldRates, measures_for, places_of, rates_of_folds
 from ._folds import Folds
 from ._held_out_errors import Design, Part, Tests, test_ratio
@@ -22,6 +23,8 @@ from ._kernels import Float
 from ._loo_data import LooData
 from ._losses import make_loss
 from ._plan import positive_rows
+from ._predictions import Part as Predicted
+from ._predictions import part_of_classes, part_of_numbers, shown_rows, united
 from ._problem import Problem, is_whole
 from ._procedure import Procedure, shares_of
 from ._progress import progress_bar
@@ -47,6 +50,7 @@ class FoldResult(NamedTuple):
     initial_loss: float
     own_initial_loss: float  # what the selection believes of no features, where it chose none
     part: Part | None
+    predictions: Predicted
     rates: FoldRates | None = None  # of a classification
 
     @property
@@ -95,13 +99,36 @@ def fold_result(
         tested.initial_loss,
         np.nan if path.chosen_size else trial.selection_initial_loss(measure),
         tested.part,
-        None if procedure.labels is None else _fold_rates(trial, problem, split.test),
+        *_predicted(trial, procedure, split.test),
     )
 
 
-def _fold_rates(trial: Trial, problem: Problem, rows: Rows) -> FoldRates:
-    """What is known of a classification beside its measure."""
+def _predicted(
+    trial: Trial, procedure: Procedure, rows: Rows
+) -> tuple[Predicted, FoldRates | None]:
+    """Predictions of the test rows in short, and how good they are if they are classes."""
+    problem = procedure.problem
     rows = positive_rows(problem.weights, rows)
+    scores = trial.predictions_on(problem, rows)
+    if procedure.labels is None:
+        # Of several targets the first is shown.
+        is_shown = shown_rows(problem.n_samples)[rows]
+        return part_of_numbers(problem.Y[rows, 0], scores[:, 0], is_shown), None
+    weights = None if problem.weights is None else problem.weights[rows]
+    probabilities, shares = trial.probabilities_on(problem, rows)
+    ones = np.ones(len(rows)) if weights is None else weights
+    both = [brier_and_log_loss(one, problem.Y[rows], ones) for one in (probabilities, shares)]
+    places = places_of(scores)
+    counts = np.bincount(places, weights, max(2, problem.n_targets)).astype(np.float64)
+    rates = _fold_rates(trial, problem, rows, counts, np.array(both).T)
+    classes = places_of(problem.Y[rows])
+    return part_of_classes(classes, scores, places, weights, probabilities), rates
+
+
+def _fold_rates(
+    trial: Trial, problem: Problem, rows: Rows, counts: Float, probability_losses: Float
+) -> FoldRates:
+    """What is known of a classification beside its measure."""
     own, initial = [], []
     for name in measures_for(problem.n_targets):
         # One class has no order; the fold is left out of the mean.
@@ -112,11 +139,7 @@ def _fold_rates(trial: Trial, problem: Problem, rows: Rows) -> FoldRates:
         else:
             own.append(np.full(len(trial.path), np.nan))
             initial.append(np.nan)
-    weights = None if problem.weights is None else problem.weights[rows]
-    places = places_of(trial.predictions_on(problem, rows))
-    counts = np.bincount(places, weights, max(2, problem.n_targets)).astype(np.float64)
-    scores = trial.probability_losses_on(problem, rows)
-    return FoldRates(np.array(own), np.array(initial), counts, scores)
+    return FoldRates(np.array(own), np.array(initial), counts, probability_losses)
 
 
 def _class_rates_of(
@@ -162,6 +185,12 @@ def make_assessment(
         n_independent=None if design is None else design.n_clusters,
         test_ratio=test_ratio(folds.splits, problem.has_weight),
         class_rates=_class_rates_of(procedure, found, shares),
+        predictions=united(
+            [result.predictions for result in found],
+            shares,
+            "test folds",
+            is_classes=procedure.labels is not None,
+        ),
     )
 
 

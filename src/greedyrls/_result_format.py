@@ -30,10 +30,13 @@ from ._json_values import (
     read_document,
     write_document,
 )
+from ._kernels import Float
 from ._linear_model import InputColumn, column_document, read_column
 from ._path import SelectionPath
 from ._path_format import decode_part, path_document
-from ._selection_result import ColumnSummary, DataSummary, Feature, Origin, SelectionResult
+from ._predictions_format import predictions_document, read_predictions
+from ._result_parts import ColumnSummary, DataSummary, Feature, Origin
+from ._selection_result import SelectionResult
 
 FORMAT = "greedyrls.result"
 VERSION = 1
@@ -63,6 +66,8 @@ def encode(result: SelectionResult, indent: int | None = None) -> str:
         "null": None,
         "model_curve": _curve_document(result.model_curve),
         "class_rates": rates_document(result.own_rates),
+        "predictions": predictions_document(result.own_predictions),
+        "coefficient_errors": _errors_document(result.coefficient_errors),
         "leaks": None if result.leaks is None else list(result.leaks),
         "missing": result.missing,
     }
@@ -124,6 +129,8 @@ def _read(document: JsonObject) -> SelectionResult:
         null=_optional(document, "null", read_null),
         model_curve=_curve(document, path),
         own_rates=_rates(document, path),
+        own_predictions=read_predictions(document, None if classes is None else len(classes)),
+        coefficient_errors=_errors(document, path),
         leaks=_leaks(document),
         missing=document.text("missing") if document.has("missing") else None,
     )
@@ -141,6 +148,18 @@ def _curve(document: JsonObject, path: SelectionPath) -> Curve | None:
     curve, k = document.part("model_curve"), len(path)
     losses = read_losses(curve, "losses", k, path.settings.loss)
     return Curve(losses, curve.cells("standard_errors", (k,)))
+
+
+def _errors_document(errors: Float | None) -> Any:
+    return None if errors is None else or_null(errors.tolist())
+
+
+def _errors(document: JsonObject, path: SelectionPath) -> Float | None:
+    """Files of earlier releases have none."""
+    if not document.has_optional("coefficient_errors"):
+        return None
+    shape = (len(path.moments.target_means), 1 + len(path.features(path.chosen_size)))
+    return document.cells("coefficient_errors", shape)
 
 
 def _rates(document: JsonObject, path: SelectionPath) -> ClassRates | None:

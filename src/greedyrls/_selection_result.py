@@ -17,69 +17,10 @@ from ._linear_model import InputColumn, Label, LinearModel, Term
 from ._null import PermutationNull
 from ._path import SelectionPath
 from ._path_warnings import assessment_cautions, known_leaks, path_cautions
+from ._predictions import Predictions
+from ._result_parts import DataSummary, Feature, Origin
 from ._stability import Stability
 from ._surface import initial_loss_in
-
-
-@dataclass(frozen=True, slots=True)
-class Feature:
-    """A feature as the search saw it: a column, or whether it has a certain text, put in scale.
-
-    The search saw (value − mean)/scale.
-    """
-
-    column: str
-    level: str | None
-    mean: float
-    scale: float
-
-    @property
-    def name(self) -> str:
-        """The column, and the text it must have."""
-        return self.column if self.level is None else f"{self.column}={self.level}"
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnSummary:
-    """A column of the data in short."""
-
-    name: str
-    kind: Literal["number", "flag", "text"]
-    n_missing: int
-    # Of numbers: smallest, mean, largest, standard deviation; None for text.
-    low: float | None = None
-    mean: float | None = None
-    high: float | None = None
-    deviation: float | None = None
-    # Of text and classes: the most frequent values and how often each is there.
-    n_levels: int | None = None
-    levels: tuple[tuple[str, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class DataSummary:
-    """The data that the selection was made from, without the data."""
-
-    file: str
-    n_bytes: int
-    sha256: str
-    n_rows: int
-    n_columns: int
-    n_features: int  # columns to choose from, once text is coded
-    target: ColumnSummary
-    columns: tuple[ColumnSummary, ...] = ()  # those on the path
-    notes: tuple[str, ...] = ()  # what was done to the data before the search, in sentences
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """How a result was made."""
-
-    command: str
-    parameters: dict[str, str | int | float | bool | None]
-    versions: dict[str, str]
-    date: str
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +59,12 @@ class SelectionResult:
     own_rates : ClassRates or None
         Error rate, balanced accuracy and AUC of the chosen model of a classification, each row left
         out in turn; too good, since all rows took part in the selection.
+    own_predictions : Predictions or None
+        How predictions of the chosen model compare with what was observed, each row (or fold of the
+        criterion) left out in turn; too good for the same reason.
+    coefficient_errors : ndarray of shape (outputs, 1 + k) or None
+        Standard errors of intercept and standardised coefficients of the chosen model, by the
+        jackknife, as if its features had been given in advance.
     missing : str or None
         What an interrupt cut short, in a sentence.
     """
@@ -137,6 +84,8 @@ class SelectionResult:
     leaks: tuple[str, ...] | None = None
     missing: str | None = None
     own_rates: ClassRates | None = None
+    own_predictions: Predictions | None = None
+    coefficient_errors: Float | None = None
 
     def __repr__(self) -> str:
         return f"<SelectionResult of {self.target!r} from {self.data.file}: {self.path!r}>"
@@ -286,6 +235,12 @@ class SelectionResult:
     def class_rates(self) -> ClassRates | None:
         """Those of the assessment, else of the chosen model itself."""
         return self.own_rates if self.assessment is None else self.assessment.class_rates
+
+    @property
+    def predictions(self) -> Predictions | None:
+        """Those of the assessment, else of the chosen model itself."""
+        found = None if self.assessment is None else self.assessment.predictions
+        return self.own_predictions if found is None else found
 
     def _rates(self) -> str:
         """Further measures without an assessment, whose sentence has its own."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._alphas import Refit, model_penalties
-from ._calibration import brier_and_log_loss, class_shares, constant_probabilities
+from ._calibration import class_shares, constant_probabilities
 from ._chosen import Chosen
 from ._cluster_folds import ClusterFolds
 from ._curves import LooCurve
@@ -188,22 +188,17 @@ class Trial:
         values: Float = columns @ coef.T + intercept
         return values
 
-    def probability_losses_on(self, other: Problem, rows: Rows) -> Float:
-        """Brier score and log loss on other rows of a classification, (2 × 2).
+    def probabilities_on(self, other: Problem, rows: Rows) -> tuple[Float, Float]:
+        """Probabilities of classes for other rows, (rows × c): by the model of the chosen size.
 
-        Of the model of the chosen size, and of the shares of the classes. All probabilities are
-        fitted to rows of the selection.
+        And by the shares of the classes alone. All are fitted to rows of the selection.
         """
-        rows = positive_rows(other.weights, rows)
-        weights = np.ones(len(rows)) if other.weights is None else other.weights[rows]
         selected = Selected(
             self.path, self._problem, self._plan, self._outer, self._refit, self._data
         )
         fitted = calibrate(selected).probabilities(self.predictions_on(other, rows))
         shares = class_shares(self._problem.Y, selected.weights)
-        both = fitted, constant_probabilities(shares, len(rows))
-        losses = [brier_and_log_loss(one, other.Y[rows], weights) for one in both]
-        return np.array(losses).T
+        return fitted, constant_probabilities(shares, len(rows))
 
     def initial_loss_on(self, other: Problem, rows: Rows, measure: Loss) -> float:
         """The loss of the model without features; for classes the most frequent one is guessed."""

@@ -21,6 +21,7 @@ from ._held_out_errors import make_tests
 from ._labels import Task
 from ._null import PermutationNull
 from ._path_warnings import path_warnings
+from ._predictions import Predictions
 from ._procedure import Options, check_measure, make_outer_folds, make_procedure
 from ._repeat import (
     FoldResult,
@@ -42,6 +43,7 @@ from ._surface import AlphaRule
 __all__ = [
     "PathAssessment",
     "PermutationNull",
+    "Predictions",
     "Stability",
     "cross_validate_path",
     "path_warnings",

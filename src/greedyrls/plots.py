@@ -9,6 +9,7 @@ from __future__ import annotations
 from ._draw_assessment import plot_assessment
 from ._draw_coefficients import plot_coefficients
 from ._draw_path import plot_path
+from ._draw_predictions import plot_predictions
 from ._draw_stability import plot_stability, plot_stability_index
 from ._draw_surface import plot_surface
 
@@ -16,6 +17,7 @@ __all__ = [
     "plot_assessment",
     "plot_coefficients",
     "plot_path",
+    "plot_predictions",
     "plot_stability",
     "plot_stability_index",
     "plot_surface",

@@ -20,7 +20,8 @@ from .._linear_model import InputColumn
 from .._path import SelectionPath
 from .._preparation import Prepared, Roles, prepare
 from .._read import read_table
-from .._selection_result import DataSummary, Origin, SelectionResult
+from .._result_parts import DataSummary, Origin
+from .._selection_result import SelectionResult
 from .._table import InputError, Table
 from ._options import Reading, Telling
 

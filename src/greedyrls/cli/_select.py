@@ -22,6 +22,7 @@ from .._analysis import (
     provisional,
     resample,
 )
+from .._own_fit import coefficient_errors, own_predictions
 from .._path import SelectionPath
 from .._selection_result import SelectionResult
 from .._table import InputError
@@ -140,6 +141,8 @@ def _find_out(
     prepared, question = loaded.prepared, job.ask()
     parts["model_curve"] = model_curve(prepared, question, path)
     parts["own_rates"] = own_rates(prepared, path, question)
+    parts["own_predictions"] = own_predictions(prepared, question, path)
+    parts["coefficient_errors"] = coefficient_errors(prepared, question, path)
     if extras.folds:
         parts["assessment"] = assess(prepared, question, extras.folds)
     if extras.resamples:

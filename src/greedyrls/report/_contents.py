@@ -9,6 +9,7 @@ import numpy as np
 from .._assessment import measure_in_words
 from .._selection_result import SelectionResult
 from . import _tables as tables
+from ._fit_charts import coefficient_intervals, confusion_table, draw_fit, fit_note
 from ._heat_map import SHADES, HeatMap, draw_surface, penalty_rows, surface_measure
 from ._models import (
     has_scales,
@@ -103,6 +104,10 @@ def make_contents(result: SelectionResult) -> tuple[dict[str, Any], dict[str, An
         "parameter_facts": _parameter_facts(result),
         "search_facts": _search_facts(result),
         "folds": _folds(result),
+        "fit": draw_fit(result),
+        "fit_note": fit_note(result),
+        "confusion": confusion_table(result),
+        "intervals": coefficient_intervals(result, names),
         "to_report": _to_report(result),
         "own_measure": measure_in_words(result.path.settings.loss),
         "measure": measure_in_words(result.measure),
