@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,21 +11,27 @@ from numpy.typing import NDArray
 from .._kernels import Float
 from .._table import Column, Numbers, Table, Texts, Unusable
 from ._columns import levelled, make_numbers, missing_numbers
-from ._files import Source, checked_names, guarded, shown
+from ._files import Source, guarded, shown
+from ._names import tidy
 
 # The allocator of Arrow keeps what is freed for later unless it is asked, which takes a moment.
 _RELEASE_TURNS = 16
 
 
 def converted(
-    source: Source, table: Any, as_text: frozenset[str], convert: Callable[[str, Any], Column]
+    source: Source,
+    table: Any,
+    as_text: frozenset[str],
+    convert: Callable[[str, Any], Column],
+    names: Sequence[str] | None = None,
 ) -> Table:
     """A table of Arrow, its columns converted and let go of as we go.
 
-    The caller must not hold on to the table, so that both never lie in memory whole.
+    The caller must not hold on to the table, so that both never lie in memory whole. `names` are
+    those of its columns, where they differ from those that Arrow knows.
     """
     n_rows = table.num_rows
-    names = checked_names(source, table.column_names)
+    names = tidy(table.column_names).names if names is None else names
     arrow = dict(zip(names, table.itercolumns(), strict=True))
     del table
     columns: dict[str, Column] = {}
