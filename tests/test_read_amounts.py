@@ -56,7 +56,11 @@ MAY_BE = (
         (["inf", "1,337.5"], (np.inf, 1337.5), THOUSANDS),
         (["<0.5", "0.7", "1.2", ">100"], None, None),
         (["<0.5", "0.7", "1.2", "<0.5"], (0.5, 0.7, 1.2, 0.5), "limits such as '<0.5', in 2 rows"),
-        (["≤ 5", "7", "8.5", ">= 100", "9"], (5, 7, 8.5, 100, 9), "limits such as '≤ 5', in 2 rows"),
+        (
+            ["≤ 5", "7", "8.5", ">= 100", "9"],
+            (5, 7, 8.5, 100, 9),
+            "limits such as '≤ 5', in 2 rows",
+        ),
     ],
 )
 def test_amounts(cells: list[str], values: Any, note: str | None, tmp_path: Path) -> None:

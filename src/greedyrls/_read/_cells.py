@@ -181,9 +181,9 @@ class _Different:
         ]
         is_amount = is_number.copy()
         is_amount[list(cells)] = True
-        if not is_amount.any():
-            return self._categories(is_missing)
         words = {index: text for index, text in rest if text.casefold() in _NO_NUMBER}
+        if not is_amount.any() and not (self.as_number and len(words) == len(rest)):
+            return self._categories(is_missing)
         is_text = is_other & ~is_amount
         is_text[list(words)] = False
         if not is_text.any():
