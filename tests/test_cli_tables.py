@@ -344,7 +344,7 @@ def test_all_problems_in_one_message(
             "'temp' has numbers in 98% of its cells, but '3o' in line 11",
             "'mixed' has '2,337' in line 4 beside '0,337' in line 2: ',' may be the decimal mark",
             "'sold at' (dates)",
-            '"it\'s" (55)',
+            '"it\'s" (54)',
             "'ratio' has an infinite value in line 32",
             "missing values in 1 column: 'usage' (3)",
         ),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ._labels import Task, make_targets
 from ._linear_model import Label
-from ._table import Column, Numbers, Table, Texts, Unusable, listed, reading_advice
+from ._table import Column, Numbers, Table, Texts, Unusable, listed, options_for, reading_advice
 
 MOST_CLASSES = 100
 # Of numbers whose fourth powers are numbers, too.
@@ -50,8 +50,13 @@ def make_target(table: Table, name: str, task: Task, notes: list[str]) -> Target
             raise table.problem(f"{text} Name another target.")
         raise table.problem(f"{text} Use --task classification.", "--task", "classification")
     if isinstance(values, Numbers) and np.isinf(values.values).any():
-        place = table.place(int(np.argmax(np.isinf(values.values))))
-        raise table.problem(f"{_where(name)} has an infinite value in {place}; mend or remove it.")
+        is_infinite = np.isinf(values.values)
+        words = sorted({f"{value:g}" for value in values.values[is_infinite].tolist()})
+        raise table.problem(
+            f"{_where(name)} has an infinite value in {table.place(int(np.argmax(is_infinite)))}; "
+            f"mend it, or pass {options_for('--missing', words)} to take it as missing.",
+            *(part for word in words for part in ("--missing", word)),
+        )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

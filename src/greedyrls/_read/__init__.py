@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from .._table import InputError, Table
+from ._cells import MISSING
 from ._columns import without_marked
 from ._csv import read_csv
 from ._files import locate
@@ -15,7 +16,7 @@ from ._matrices import read_npz, read_svmlight
 from ._stores import read_arrow, read_parquet
 from ._wanted import Wanted
 
-__all__ = ["read_table"]
+__all__ = ["MISSING", "read_table"]
 
 
 def read_table(

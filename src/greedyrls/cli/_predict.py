@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._kernels import Float
 from .._linear_model import LinearModel
-from .._read import read_table
+from .._read import MISSING, read_table
 from .._table import InputError, Numbers, Table, Texts, Unusable, make_texts
 from ._options import Reading, Telling
 from ._run import FINE
@@ -82,15 +82,21 @@ def _read(model: LinearModel, data: Path, ids: tuple[str, ...], reading: Reading
 
 
 def _as_known(column: Texts, levels: tuple[str, ...]) -> Texts:
-    """Texts as the model knows them: without blanks around them unless it knows them with these.
+    """Texts as the model knows them, which may have been read in one of two ways.
 
-    Columns that the model was made from were read as text because they hold nothing else, and
-    such cells lose their blanks; or because the user asked for it, and then they keep them.
+    A column that holds nothing but text loses blanks around cells, and "NA" is missing, also in
+    quotation marks; one that is read as text because the user asked for it keeps both.
     """
-    meant = [level if level in levels else level.strip() for level in column.levels]
-    if meant == list(column.levels):
+
+    def meant(text: str) -> str | None:
+        if text in levels:
+            return text
+        return None if text.strip() in MISSING else text.strip()
+
+    known = [meant(text) for text in column.levels]
+    if known == list(column.levels):
         return column
-    return make_texts([None if code < 0 else meant[code] or None for code in column.codes.tolist()])
+    return make_texts([None if code < 0 else known[code] for code in column.codes.tolist()])
 
 
 def read_json(file: Path, read: Callable[[bytes], Document]) -> Document:
