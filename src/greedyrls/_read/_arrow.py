@@ -121,6 +121,21 @@ def texts_of(column: Any) -> Texts:
     return levelled(texts, np.concatenate(codes))
 
 
+def has_text(column: Any) -> bool:
+    """Whether a column of Arrow has strings, plain or as a dictionary."""
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    return _is_text(kind)
+
+
+def as_strings(column: Any) -> Any:
+    """A column of text as plain strings."""
+    import pyarrow as pa
+
+    return column.cast(pa.string())
+
+
 def _is_text(kind: Any) -> bool:
     from pyarrow import types
 

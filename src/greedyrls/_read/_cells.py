@@ -235,10 +235,10 @@ class _Different:
             self.remarks.comma_columns.add(self.name)
         else:
             self.remarks.comma_columns.discard(self.name)
-        if style.is_doubtful:
+        if style.otherwise:
             self.remarks.did(
                 f"{style.thousands!r} taken as a thousands separator, since three digits follow "
-                f"each; if it is the decimal mark, pass --decimal {style.thousands}",
+                f"each; if it is the decimal mark, {style.otherwise}",
                 self.name,
             )
         elif style.thousands is not None:

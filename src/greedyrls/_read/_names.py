@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -53,14 +54,15 @@ def tidy(given: Sequence[str]) -> Names:
     stripped = [name.strip() for name in given]
     taken = set(stripped)
     seen: set[str] = set()
+    counts: Counter[str] = Counter()
     names: list[str] = []
     numbered, repeated, trimmed = [], [], []
     for number, (name, original) in enumerate(zip(stripped, given, strict=True), 1):
         if not name:
-            name = _free(f"column {number}", taken)
+            name = _free(f"column {number}", taken, counts)
             numbered.append(name)
         elif name in seen:
-            name = _free(name, taken)
+            name = _free(name, taken, counts)
             repeated.append(name)
         elif name != original:
             trimmed.append(name)
@@ -73,10 +75,10 @@ def tidy(given: Sequence[str]) -> Names:
     return Names(names, row_names, tuple(numbered), tuple(repeated), tuple(trimmed))
 
 
-def _free(name: str, taken: Collection[str]) -> str:
+def _free(name: str, taken: Collection[str], counts: Counter[str]) -> str:
     """The name, or with the first number that makes it differ from those there are."""
-    free, number = name, 1
+    free = name
     while free in taken:
-        number += 1
-        free = f"{name} ({number})"
+        counts[name] += 1
+        free = f"{name} ({counts[name] + 1})"
     return free

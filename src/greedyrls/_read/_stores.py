@@ -7,10 +7,12 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from .._table import Table
-from ._arrow import column_of, converted
+from .._table import Column, Table
+from ._arrow import as_strings, column_of, converted, has_text
+from ._cells import column_of_cells
 from ._files import Source, guarded, need_pyarrow
 from ._names import Names, tidy
+from ._remarks import Remarks
 from ._wanted import Wanted
 
 # The names under which pandas stores the row names of a data frame that has none.
@@ -33,17 +35,27 @@ def _converted(
     source: Source, names: Names, places: list[int], table: Any, wanted: Wanted
 ) -> Table:
     """Our table, of a table of Arrow that has the columns at some places of a file."""
-    used = [names.names[place] for place in places]
+    remarks = Remarks()
     own = converted(
         source,
         table,
         wanted.as_text,
-        lambda name, column: column_of(column, name in wanted.as_text),
-        used,
+        lambda name, column: _column(source, column, name, wanted, remarks),
+        [names.names[place] for place in places],
     )
     columns = {name: own.columns[name] for name in wanted.used(names)}
-    notes = tuple(wanted.name_notes(names))
+    notes = (*wanted.name_notes(names), *remarks.sentences())
     return replace(own, columns=columns, names=tuple(names.names), notes=notes)
+
+
+def _column(source: Source, column: Any, name: str, wanted: Wanted, remarks: Remarks) -> Column:
+    """A column; text in one that must have numbers is read as that of a CSV file."""
+    if name not in wanted.as_numbers or not has_text(column):
+        return column_of(column, name in wanted.as_text)
+    cells = as_strings(column)
+    return column_of_cells(
+        source, name, cells, ".", False, as_number=True, missing=wanted.missing, remarks=remarks
+    )
 
 
 def _places(schema: Any, wanted: Wanted) -> tuple[Names, list[int]]:

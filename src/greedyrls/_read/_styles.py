@@ -49,8 +49,8 @@ class Style:
 
     decimal: str
     thousands: str | None = None
-    # Whether the mark that separates thousands might as well be the decimal mark.
-    is_doubtful: bool = False
+    # Of a mark that separates thousands, what to do if it does not: nothing proves that it does.
+    otherwise: str = ""
 
     def fits(self, body: str) -> bool:
         """Whether a number can be written so."""
@@ -163,7 +163,8 @@ def _with_other_mark(
     fractions = [i for i, body in enumerate(bodies) if other in body and not thousands.fits(body)]
     long = _first_long(bodies)
     if may_group and long is None and not (may_swap and has_decimal):
-        return Style(decimal, other, is_doubtful=may_swap)
+        # With points elsewhere in the column, no option makes a decimal mark of the comma.
+        return Style(decimal, other, f"pass --decimal {other}" if may_swap else "mend the cells")
     if may_swap and not has_decimal and not groupable:
         return swapped
     rivals = [*groupable[:1], *fractions[:1]]

@@ -76,7 +76,8 @@ def load(job: Job) -> Loaded:
         except InputProblems as error:
             from ._remedies import working_command
 
-            error.command = working_command(job, table, error)
+            if len(error.problems) > 1:  # one says itself what to do
+                error.command = working_command(job, table, error)
             raise
         notes = (*prepared.notes, *rare_notes(prepared, job.ask()))
         prepared = replace(prepared, notes=notes)
@@ -101,7 +102,12 @@ def read_job(job: Job) -> Table:
         as_text=known.as_text,
         as_numbers=numbers,
         leave_out={*known.ids, *known.dropped} - {known.target, known.weights, known.groups},
-        named=(known.target, *known.kept, *known.forced),
+        named=(
+            known.target,
+            *known.kept,
+            *known.forced,
+            *(one for one, _ in job.question["costs"]),
+        ),
         **job.reading.options(),
     )
 
