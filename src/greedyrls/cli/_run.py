@@ -12,7 +12,6 @@ from typing import TextIO
 import click
 
 from .._own_warnings import GreedyRLSWarning
-from .._table import InputProblems
 from .._text import printable
 from ._shown import one_line, show_what_can_be_shown
 
@@ -94,8 +93,12 @@ def _refuse(message: str, *more: str) -> int:
     return BAD_INPUT
 
 
-def _lines(error: InputProblems) -> list[str]:
-    """All problems of a table, and what to type."""
+def _lines(error: Exception) -> list[str]:
+    """The message of an error: of a table all its problems, and what to type."""
+    from .._table import InputProblems  # loads NumPy, which --help does without
+
+    if not isinstance(error, InputProblems):
+        return [str(error)]
     lines = [one_line(line) for line in error.lines()]
     if len(lines) > 1 and error.command is not None:
         lines += ["This command would work:", f"  {error.command}"]
@@ -123,11 +126,9 @@ def refusals() -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
-    except InputProblems as error:
-        raise Refused(*_lines(error)) from error
     except (ValueError, TypeError) as error:
         # The engine checks what it is given with these two, and says what is allowed.
-        raise Refused(str(error)) from error
+        raise Refused(*_lines(error)) from error
     except ImportError as error:
         told = str(error)
         if "pip install" not in told:
