@@ -63,6 +63,16 @@ class CommandLine:
         assert_one_line(ended.err)
         return ended.err.removeprefix("greedyrls: ").removesuffix("\n")
 
+    def problems(self, *arguments: object) -> list[str]:
+        """The lines on stderr where a table has several problems; exit code 2, nothing else."""
+        ended = self(*arguments)
+        assert ended.code == 2, ended
+        assert ended.out == ""
+        lines = ended.err.splitlines()
+        assert lines[0].startswith("greedyrls: ")
+        assert all(line.startswith("  ") and line.isprintable() for line in lines[1:])
+        return [line.strip() for line in lines]
+
 
 def assert_one_line(text: str) -> None:
     """A message in one line without anything that could steer a terminal."""

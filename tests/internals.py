@@ -91,6 +91,7 @@ from greedyrls._procedure import Options, make_procedure
 from greedyrls._random_sets import random_orders
 from greedyrls._read import read_table
 from greedyrls._read._arrow import column_of
+from greedyrls._read._names import tidy
 from greedyrls._removals import choose_removal
 from greedyrls._result_parts import ColumnSummary, DataSummary, Feature, Origin
 from greedyrls._rounds import _state_of, _Terms, find_plainly

@@ -236,7 +236,9 @@ def test_gaps(cli: CommandLine, tmp_path: Path) -> None:
     columns["y"][5] = None
     file = write_csv(tmp_path / "gaps.csv", columns)
     arguments = select_arguments(file, "y", "-k", "9", "--alpha", "1")
-    assert "--drop-missing-target" in cli.refusal("select", *arguments)
+    both = cli.problems("select", *arguments)
+    assert "--drop-missing-target" in both[1]
+    assert "--impute median" in both[2]
     message = cli.refusal("select", *arguments, "--drop-missing-target")
     assert "'x1' (2), 'colour' (1)" in message
     assert "--impute median" in message

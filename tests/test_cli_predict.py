@@ -196,7 +196,7 @@ def test_gaps_that_the_model_does_not_fill(cli: CommandLine, data: Path, tmp_pat
     gaps = write_csv(tmp_path / "gaps.csv", columns)
     message = cli.refusal("predict", out / "model.json", gaps)
     assert "Column 'x0'" in message
-    assert "row 7" in message
+    assert "line 8" in message
 
 
 def test_flags_written_as_numbers_are_the_same_labels(cli: CommandLine, tmp_path: Path) -> None:

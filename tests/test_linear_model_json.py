@@ -6,6 +6,7 @@ import copy
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -212,3 +213,15 @@ def test_what_is_no_model(text: Any) -> None:
 def test_only_text_is_read(thing: Any) -> None:
     with pytest.raises(TypeError, match=r"takes the text .* got .*read_text"):
         LinearModel.from_json(thing)
+
+
+def test_the_decimal_mark_of_a_column() -> None:
+    """Written where it is a comma only: earlier files have none."""
+    model = LinearModel("regression", "y", (InputColumn("a"),), (Term("a", None, (2.0,)),), (0.5,))
+    text = model.to_json()
+    assert "decimal" not in text
+    commas = replace(model, columns=(InputColumn("a", decimal=","),))
+    assert LinearModel.from_json(commas.to_json()) == commas
+    damaged = commas.to_json().replace('"decimal": ","', '"decimal": ";"')
+    with pytest.raises(ValueError, match="the decimal mark ';' is neither"):
+        LinearModel.from_json(damaged)

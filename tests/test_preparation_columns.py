@@ -63,11 +63,11 @@ def test_columns_that_are_neither_numbers_nor_text() -> None:
     assert len(prepared_of(columns, dropped=("when", "lists")).features) == 5
     assert len(prepared_of(columns, ids=("when", "lists")).features) == 5
     message = refusal(columns, target="when", dropped=("lists",))
-    assert "'when' (the target) of data.csv has dates" in message
+    assert "'when' (the target) has dates" in message
     message = refusal(columns, weights="when", dropped=("lists",))
-    assert "'when' (weights) of data.csv must have numbers" in message
+    assert "'when' (weights) must have numbers" in message
     message = refusal(columns, groups="when", dropped=("lists",))
-    assert "'when' (groups) of data.csv has dates" in message
+    assert "'when' (groups) has dates" in message
 
 
 # Missing values.
@@ -80,7 +80,9 @@ def test_missing_values_are_named() -> None:
         assert isinstance(column, Numbers)
         column.values[5 : 7 + place] = np.nan
     message = refusal(columns)
-    assert "data.csv has missing values in 3 columns: 'x2' (4), 'x1' (3), 'x0' (2)" in message
+    assert (
+        "data.csv: there are missing values in 3 columns: 'x2' (4), 'x1' (3), 'x0' (2)" in message
+    )
     assert "'x2' first in row 6" in message
     assert "--impute median" in message
     assert "--drop x2" in message
@@ -122,7 +124,7 @@ def test_missing_targets() -> None:
     y.values[[3, 10]] = np.nan
     others = ("third", "gaps", "flag gaps", "colour gaps")
     message = refusal(columns, dropped=(*others, "sign"))
-    assert "'y' (the target) of data.csv is missing in 2 of 90 rows, first in row 4" in message
+    assert "'y' (the target) is missing in 2 of 90 rows, first in row 4" in message
     assert "--drop-missing-target" in message
     prepared = prepared_of(columns, dropped=(*others, "sign"), drops_missing_target=True)
     assert len(prepared.y) == len(prepared.X) == 88
@@ -134,7 +136,7 @@ def test_missing_targets() -> None:
     assert prepared.y.tolist() == strings[1:]
     assert prepared.notes[0] == "1 row without a target left out."
     columns["y"] = numbers([None] * 90)
-    assert "(the target) of data.csv is empty" in refusal(
+    assert "(the target) is empty" in refusal(
         columns, dropped=(*others, "sign"), drops_missing_target=True
     )
 

@@ -14,7 +14,16 @@ from ._json_values import JsonObject, read_classes, read_document, write_documen
 from ._kernels import Float
 from ._labels import constant_scores
 from ._path import SelectionPath
-from ._table import Column, InputError, Numbers, Table, Texts, Unusable, make_texts
+from ._table import (
+    Column,
+    InputError,
+    Numbers,
+    Table,
+    Texts,
+    Unusable,
+    make_texts,
+    reading_advice,
+)
 
 FORMAT = "greedyrls.model"
 VERSION = 1
@@ -33,11 +42,15 @@ class InputColumn:
         The texts seen when the model was fitted; None for a column of numbers.
     fill : float, str or None
         What stands for a missing value; None where none may be missing.
+    decimal : "." or ","
+        The decimal mark of the text file from which the model was made: says how to read a comma
+        in another one where that might also separate thousands.
     """
 
     name: str
     levels: tuple[str, ...] | None = None
     fill: float | str | None = None
+    decimal: str = "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +252,8 @@ class LinearModel:
         """A column as the model takes it, without missing values."""
         values = table.column(column.name)
         where = f"Column {column.name!r} of {table.source}"
+        if isinstance(values, Unusable) and values.why:
+            raise InputError(f"{where} {values.why}; {reading_advice(values)}.")
         if isinstance(values, Unusable):
             raise InputError(f"{where} has {values.what}; the model takes numbers or text.")
         if column.levels is None and isinstance(values, Texts):
@@ -247,14 +262,17 @@ class LinearModel:
             values = texts_of_numbers(values)
         is_missing = values.is_missing
         if isinstance(values, Numbers) and np.isinf(values.values).any():
-            row = int(np.argmax(np.isinf(values.values))) + 1
-            raise InputError(f"{where} has an infinite value in row {row}; mend or remove it.")
+            place = table.place(int(np.argmax(np.isinf(values.values))))
+            raise InputError(
+                f"{where} has an infinite value in {place}; mend it, or take it as missing"
+                f"{' (--missing inf)' if table.names else ''}."
+            )
         if not is_missing.any():
             return values
         if column.fill is None:
-            row = int(np.argmax(is_missing)) + 1
+            place = table.place(int(np.argmax(is_missing)))
             raise InputError(
-                f"{where} has {int(is_missing.sum())} missing values, the first in row {row}, and "
+                f"{where} has {int(is_missing.sum())} missing values, the first in {place}, and "
                 "the model was fitted without any: fill them, or fit it with --impute median."
             )
         if isinstance(values, Numbers):
@@ -437,7 +455,9 @@ def _read(document: JsonObject) -> LinearModel:
 def column_document(column: InputColumn) -> dict[str, Any]:
     """A column as plain strings, numbers and lists."""
     levels = None if column.levels is None else list(column.levels)
-    return {"name": column.name, "levels": levels, "fill": column.fill}
+    document = {"name": column.name, "levels": levels, "fill": column.fill}
+    # Only where it says something: most models are made from files with points.
+    return document if column.decimal == "." else {**document, "decimal": column.decimal}
 
 
 def read_column(column: JsonObject) -> InputColumn:
@@ -446,7 +466,10 @@ def read_column(column: JsonObject) -> InputColumn:
     fill: Any = None
     if column.has("fill"):
         fill = column.number("fill") if levels is None else column.text("fill")
-    return InputColumn(column.text("name"), levels, fill)
+    decimal = column.text("decimal") if column.has_optional("decimal") else "."
+    if decimal not in (".", ","):
+        raise ValueError(f"the decimal mark {decimal[:10]!r} is neither '.' nor ','")
+    return InputColumn(column.text("name"), levels, fill, decimal)
 
 
 def _read_term(term: JsonObject, columns: dict[str, InputColumn], outputs: int) -> Term:

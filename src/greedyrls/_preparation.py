@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._column_problems import gaps_in_words, odd_values, unusable_columns
 from ._column_roles import without_identifiers
 from ._kernels import Float
-from ._labels import Task, make_targets
+from ._labels import Task
 from ._linear_model import InputColumn, Label, term_values, texts_of_numbers
 from ._multiples import multiples_in_words
+from ._placeholders import placeholder_notes
 from ._result_parts import ColumnSummary, Feature
-from ._table import MOST_LEVELS, Column, InputError, Numbers, Table, Texts, Unusable
-from ._table import SHOWN as _SHOWN
+from ._table import (
+    Column,
+    InputError,
+    InputProblems,
+    Numbers,
+    Problem,
+    Table,
+    Texts,
+    Unusable,
+    collecting,
+    reading_advice,
+)
 from ._table import listed as _listed
 from ._table import options_for as _options
+from ._target_column import check_target_is_readable, make_target
 
 Impute = Literal["median"]
 
-MOST_CLASSES = 100
-# Of numbers whose fourth powers are numbers, too.
-_SPREADS = (1e-75, 1e75)
 # So many of the most frequent texts are told of a column.
 _TOLD_LEVELS = 10
 
@@ -84,12 +92,22 @@ def prepare(table: Table, roles: Roles) -> Prepared:
 
 def _prepare(table: Table, roles: Roles) -> Prepared:
     _check_roles(table, roles)
-    notes: list[str] = []
-    evidence = table.columns
-    table = _with_weight(_with_target(table, roles, notes), roles, notes)
-    task, y, classes = _target(table, roles, notes)
-    groups = _groups(table, roles)
-    weights = _weights(table, roles)
+    notes = list(table.notes)
+    problems: list[Problem] = []  # all that are found, so that the user sees them at once
+    evidence, target = table.columns, None
+    with collecting(problems):
+        check_target_is_readable(table, roles.target)
+        table = _with_target(table, roles, notes, problems)
+    with collecting(problems):
+        table = _with_weight(table, roles, notes)
+    groups, weights = None, None
+    with collecting(problems):
+        groups = _groups(table, roles)
+    with collecting(problems):
+        weights = _weights(table, roles) if not problems else None
+    if _has_values(table.columns[roles.target]):
+        with collecting(problems):
+            target = make_target(table, roles.target, roles.task, notes)
     aside = {roles.target, roles.groups, roles.weights, *roles.ids, *roles.dropped}
     columns = {name: values for name, values in table.columns.items() if name not in aside}
     left_out = list(dict.fromkeys((*roles.ids, *roles.dropped)))
@@ -101,7 +119,12 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
         )
     wanted = {*roles.kept, *roles.priced, *roles.forced, *roles.categorical}
     columns = without_identifiers(columns, evidence, wanted, notes)
-    usable = _usable(table, columns, roles, notes)
+    usable = _usable(table, columns, roles, notes, problems)
+    _check_gaps(table, usable, roles, problems)
+    if problems or target is None:
+        raise InputProblems(table.source, problems)
+    task, y, classes = target
+    notes += placeholder_notes({**usable, roles.target: table.columns[roles.target]})
     summaries = {name: summary(name, values) for name, values in usable.items()}
     summaries[roles.target] = summary(roles.target, table.columns[roles.target])
     filled, inputs = _filled(table, usable, roles, notes)
@@ -119,7 +142,7 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
         weights=weights,
         forced=_forced(features, roles),
         notes=tuple(notes),
-        n_columns=len(table.columns),
+        n_columns=len(table.all_names),
     )
 
 
@@ -132,7 +155,7 @@ def _check_roles(table: Table, roles: Roles) -> None:
     named += [("--cv", roles.groups)] if roles.groups is not None else []
     named += [("--weight", roles.weights)] if roles.weights is not None else []
     for option, name in named:
-        table.column(name)
+        table.check_has(name, option)
         if taken.get(name, option) != option:
             raise InputError(f"Column {name!r} cannot be both {taken[name]} and {option}.")
         taken[name] = option
@@ -142,31 +165,35 @@ def _check_roles(table: Table, roles: Roles) -> None:
         ("--keep", roles.kept),
     ):
         for name in names:
-            table.column(name)
+            table.check_has(name, option)
             if name in taken and not (option == "--categorical" and name == roles.target):
                 raise InputError(f"Column {name!r} cannot be both {taken[name]} and {option}.")
 
 
-def _with_target(table: Table, roles: Roles, notes: list[str]) -> Table:
+def _with_target(table: Table, roles: Roles, notes: list[str], problems: list[Problem]) -> Table:
     """Only rows that have a target."""
     values = table.column(roles.target)
-    where = f"Column {roles.target!r} (the target) of {table.source}"
-    if isinstance(values, Unusable):
-        raise InputError(f"{where} has {values.what}; it must have numbers, or text for classes.")
+    assert not isinstance(values, Unusable)
+    where = f"column {roles.target!r} (the target)"
     is_missing = values.is_missing
     count = int(is_missing.sum())
     if count == 0:
         return table
     if count == table.n_rows:
-        raise InputError(f"{where} is empty: every value is missing.")
+        raise table.problem(f"{where} is empty: every value is missing.")
     if not roles.drops_missing_target:
-        raise InputError(
-            f"{where} is missing in {count} of {table.n_rows} rows, first in row "
-            f"{int(np.argmax(is_missing)) + 1}: fill it in, or leave these rows out with "
+        text = (
+            f"{where} is missing in {count} of {table.n_rows} rows, first in "
+            f"{table.place(int(np.argmax(is_missing)))}: fill it in, or leave these rows out with "
             "--drop-missing-target."
         )
+        problems.append(Problem(text, ("--drop-missing-target",)))
     notes.append(f"{_rows(count)} without a target left out.")
     return _some_rows(table, ~is_missing)
+
+
+def _has_values(values: Column) -> bool:
+    return not isinstance(values, Unusable) and not bool(values.is_missing.any())
 
 
 def _with_weight(table: Table, roles: Roles, notes: list[str]) -> Table:
@@ -180,7 +207,8 @@ def _with_weight(table: Table, roles: Roles, notes: list[str]) -> Table:
 
 def _some_rows(table: Table, kept: NDArray[np.bool_]) -> Table:
     columns = {name: _part(column, kept) for name, column in table.columns.items()}
-    return Table(table.source, columns, int(np.count_nonzero(kept)), table.target)
+    rows = np.flatnonzero(kept) if table.rows is None else table.rows[kept]
+    return replace(table, columns=columns, n_rows=len(rows), rows=rows)
 
 
 def _part(column: Column, kept: NDArray[np.bool_]) -> Column:
@@ -195,97 +223,20 @@ def _part(column: Column, kept: NDArray[np.bool_]) -> Column:
     return column
 
 
-def _target(
-    table: Table, roles: Roles, notes: list[str]
-) -> tuple[Literal["regression", "classification"], NDArray[Any], tuple[Label, ...] | None]:
-    """The task, and the target as numbers or labels."""
-    values = table.columns[roles.target]
-    where = f"Column {roles.target!r} (the target) of {table.source}"
-    y = _plain(values)
-    different = np.unique(y)
-    if len(different) < 2:
-        only = f", {different.tolist()[0]!r}," if len(different) else ""
-        raise InputError(f"{where} has a single value{only} in all rows: nothing to predict.")
-    if isinstance(values, Texts) and _are_written_otherwise(values):
-        raise InputError(
-            f"{where} looks like numbers that cannot be read, such as {values.levels[0]!r}: take "
-            "out signs that group digits, or use --decimal ',' for decimal commas."
-        )
-    if roles.task == "regression" and isinstance(values, Texts):
-        shown = ", ".join(repr(level) for level in values.levels[:3])
-        raise InputError(
-            f"{where} has text ({shown}, …); a regression needs numbers. Use --task classification."
-        )
-    if isinstance(values, Numbers) and np.isinf(values.values).any():
-        row = int(np.argmax(np.isinf(values.values))) + 1
-        raise InputError(f"{where} has an infinite value in row {row}; mend or remove it.")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            targets = make_targets(y, roles.task)
-        except ValueError as error:
-            raise InputError(
-                f"{where} has {len(different)} different numbers, which are no classes: use "
-                f"--task regression. ({error})"
-            ) from error
-    if caught:
-        notes.append(
-            f"The target has {len(different)} different whole numbers, which are taken as numbers; "
-            "use --task classification if they are classes."
-        )
-    if targets.classes is None:
-        numbers = np.asarray(y, dtype=np.float64)
-        low, high = _SPREADS
-        if not (np.abs(numbers).max() < high and np.ptp(numbers) > low):
-            raise InputError(
-                f"{where} has numbers too large or too close to each other; multiply or divide "
-                "them by a round number."
-            )
-        return "regression", numbers, None
-    classes = tuple(targets.classes.tolist())
-    if len(classes) > max(2, min(MOST_CLASSES, table.n_rows // 2)):
-        raise InputError(
-            f"{where} has {len(classes)} different values in {_rows(table.n_rows)}, too many for "
-            "classes: name another target, or use --task regression if they are numbers."
-        )
-    rare = [str(one) for one in classes if np.count_nonzero(y == one) == 1]
-    if rare:
-        notes.append(f"Classes with a single row: {_listed(rare)}.")
-    return "classification", y, classes
-
-
-def _are_written_otherwise(values: Texts) -> bool:
-    """Whether texts are nearly all digits with signs in between that numbers do not have here."""
-    some = values.levels[:1000]
-    alike = [text for text in some if re.fullmatch(r"[-+]?\d{1,3}([.,' \u00a0]\d+)+", text)]
-    return len(alike) > 0.9 * len(some)
-
-
-def _plain(values: Column) -> NDArray[Any]:
-    """A column without gaps as an array of numbers, flags or strings."""
-    if isinstance(values, Texts):
-        return np.array(values.levels)[values.codes]
-    assert isinstance(values, Numbers)
-    if values.is_flag:
-        return values.values.astype(bool)
-    is_whole = values.is_whole and bool((np.abs(values.values) < 2.0**53).all())
-    return values.values.astype(np.int64) if is_whole else values.values
-
-
 def _groups(table: Table, roles: Roles) -> NDArray[Any] | None:
     if roles.groups is None:
         return None
     values = table.columns[roles.groups]
-    where = f"Column {roles.groups!r} (groups) of {table.source}"
+    where = f"column {roles.groups!r} (groups)"
     if isinstance(values, Unusable):
-        raise InputError(f"{where} has {values.what}; it must have text or numbers.")
+        raise table.problem(f"{where} has {values.what}; it must have text or numbers.")
     if values.is_missing.any():
-        row = int(np.argmax(values.is_missing)) + 1
-        raise InputError(f"{where} has missing values, first in row {row}; fill them in.")
+        place = table.place(int(np.argmax(values.is_missing)))
+        raise table.problem(f"{where} has missing values, first in {place}; fill them in.")
     codes = values.codes if isinstance(values, Texts) else values.values
     groups = np.unique(codes, return_inverse=True)[1]
     if groups.max() < 1:
-        raise InputError(f"{where} has a single group; folds need two or more.")
+        raise table.problem(f"{where} has a single group; folds need two or more.")
     return groups
 
 
@@ -293,61 +244,52 @@ def _weights(table: Table, roles: Roles) -> Float | None:
     if roles.weights is None:
         return None
     values = table.columns[roles.weights]
-    where = f"Column {roles.weights!r} (weights) of {table.source}"
+    where = f"column {roles.weights!r} (weights)"
+    if isinstance(values, Unusable) and values.why:
+        raise table.problem(f"{where} {values.why}; {reading_advice(values)}.")
     if not isinstance(values, Numbers):
-        raise InputError(f"{where} must have numbers.")
+        raise table.problem(f"{where} must have numbers.")
     is_bad = ~(np.isfinite(values.values) & (values.values >= 0.0))
     if is_bad.any():
-        row = int(np.argmax(is_bad)) + 1
-        raise InputError(f"{where} must have numbers of 0 or more; see row {row}.")
+        place = table.place(int(np.argmax(is_bad)))
+        raise table.problem(f"{where} must have numbers of 0 or more; see {place}.")
     if not values.values.any():
-        raise InputError(f"{where} is 0 in all rows.")
+        raise table.problem(f"{where} is 0 in all rows.")
     return values.values
 
 
 def _usable(
-    table: Table, columns: dict[str, Column], roles: Roles, notes: list[str]
+    table: Table,
+    columns: dict[str, Column],
+    roles: Roles,
+    notes: list[str],
+    problems: list[Problem],
 ) -> dict[str, Numbers | Texts]:
-    """Columns that can be features, or an error that names those that cannot."""
-    odd = [name for name, values in columns.items() if isinstance(values, Unusable)]
-    if odd:
-        what = columns[odd[0]]
-        assert isinstance(what, Unusable)
-        raise InputError(
-            f"{table.source} has columns that are neither numbers nor text: {_listed(odd)} "
-            f"({what.what}). Leave them out ({_options('--drop', odd)}) or make numbers of them."
-        )
+    """Columns that can be features; those that cannot are problems."""
+    problems += unusable_columns(table, columns)
     usable: dict[str, Numbers | Texts] = {}
     for name, values in columns.items():
-        assert not isinstance(values, Unusable)
+        if isinstance(values, Unusable):
+            continue
         if name in roles.categorical and isinstance(values, Numbers):
             values = texts_of_numbers(values)
         usable[name] = values
-    names = [
-        name
-        for name, values in usable.items()
-        if isinstance(values, Texts) and len(values.levels) > MOST_LEVELS
-    ]
-    if names:
-        first = usable[names[0]]
-        assert isinstance(first, Texts)
-        raise InputError(
-            f"{table.source} has text columns with more than {MOST_LEVELS} different values: "
-            f"{_listed(names)} ({len(first.levels)} in {names[0]!r}). Leave them out "
-            f"({_options('--drop', names)}) or put their values into fewer groups."
-        )
-    for name, values in usable.items():
-        if isinstance(values, Numbers) and np.isinf(values.values).any():
-            row = int(np.argmax(np.isinf(values.values))) + 1
-            raise InputError(
-                f"Column {name!r} of {table.source} has an infinite value in row {row}; mend or "
-                "remove it."
-            )
+    problems += odd_values(table, usable)
     empty = [name for name, values in usable.items() if values.is_missing.all()]
     if empty:
         notes.append(f"{_columns(empty)} without any value left out: {_listed(empty)}.")
     nothing = set(empty)
     return {name: values for name, values in usable.items() if name not in nothing}
+
+
+def _check_gaps(
+    table: Table, columns: dict[str, Numbers | Texts], roles: Roles, problems: list[Problem]
+) -> None:
+    """Missing values are a problem unless they are filled in."""
+    gaps = {name: int(values.is_missing.sum()) for name, values in columns.items()}
+    gaps = {name: count for name, count in gaps.items() if count}
+    if gaps and roles.impute is None:
+        problems.append(gaps_in_words(table, columns, gaps))
 
 
 def _filled(
@@ -356,16 +298,6 @@ def _filled(
     """Columns without gaps, and what stands for gaps in each."""
     gaps = {name: int(values.is_missing.sum()) for name, values in columns.items()}
     gaps = {name: count for name, count in gaps.items() if count}
-    if gaps and roles.impute is None:
-        worst = sorted(gaps, key=lambda name: -gaps[name])
-        told = [f"{name!r} ({gaps[name]})" for name in worst[:_SHOWN]]
-        more = f" and {len(gaps) - _SHOWN} more" if len(gaps) > _SHOWN else ""
-        first = columns[worst[0]].is_missing
-        raise InputError(
-            f"{table.source} has missing values in {_columns(worst).lower()}: {', '.join(told)}"
-            f"{more}; {worst[0]!r} first in row {int(np.argmax(first)) + 1}. Fill them in, use "
-            f"--impute median, or leave columns out ({_options('--drop', worst[:1])})."
-        )
     filled: dict[str, Numbers | Texts] = {}
     inputs: dict[str, InputColumn] = {}
     for name, values in columns.items():
@@ -384,7 +316,8 @@ def _filled(
                     fill = float(fill > 0.5)  # half true is neither
             if name in gaps:
                 values = Numbers(np.where(values.is_missing, fill, values.values))
-            inputs[name] = InputColumn(name, None, fill)
+            mark = "," if name in table.comma_columns else "."
+            inputs[name] = InputColumn(name, None, fill, mark)
         filled[name] = values
     if gaps:
         notes.append(

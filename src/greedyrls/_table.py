@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,55 @@ SHOWN = 5
 MOST_LEVELS = 50
 
 
+# So many problems of a table are listed in a message.
+MOST_PROBLEMS = 10
+
+
 class InputError(ValueError):
     """Something is wrong with what the user gave: says what, where, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that keeps a table from being used."""
+
+    text: str  # what is wrong, where, and what to do; without the name of the file
+    # Options that would make it go away, such as ("--drop", "x"); empty where none would.
+    remedy: tuple[str, ...] = ()
+
+
+class InputProblems(InputError):
+    """Everything that is wrong with a table: one line for each problem."""
+
+    def __init__(self, source: str, problems: Sequence[Problem]) -> None:
+        self.source = source
+        self.problems = tuple(problems)
+        # A command that would work, where there is one; the command line knows it.
+        self.command: str | None = None
+        lines = self.lines()
+        super().__init__(" ".join(lines))
+
+    def lines(self) -> list[str]:
+        """The message: one line for one problem, otherwise a heading and a line for each."""
+        if len(self.problems) == 1:
+            return [f"{self.source}: {self.problems[0].text}"]
+        lines = [f"{self.source} has {len(self.problems)} problems:"]
+        lines += [
+            f"({number}) {problem.text}"
+            for number, problem in enumerate(self.problems[:MOST_PROBLEMS], 1)
+        ]
+        if len(self.problems) > MOST_PROBLEMS:
+            lines.append(f"and {len(self.problems) - MOST_PROBLEMS} more.")
+        return lines
+
+
+@contextmanager
+def collecting(problems: list[Problem]) -> Iterator[None]:
+    """Collect the problems that are found inside, rather than stop at the first."""
+    try:
+        yield
+    except InputProblems as error:
+        problems += error.problems
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,9 +103,13 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A column that is neither: dates, lists, bytes."""
+    """A column that is neither: dates, lists, bytes, or numbers that cannot be read for sure."""
 
     what: str  # in words, such as "dates"
+    # Of cells that cannot be read, what is wrong, after the name of the column: "has … in line 7".
+    why: str = ""
+    # Options for reading the file that would help, each with its value, the likeliest first.
+    options: tuple[tuple[str, str], ...] = ()
 
 
 Column = Numbers | Texts | Unusable
@@ -72,18 +124,53 @@ class Table:
     n_rows: int
     # The column that is the target unless another is named, for formats that have one.
     target: str | None = None
+    # All names of the file, where some columns were not read.
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was made of the file, in sentences
+    # Where a row of the file stands, by its index, in words; by default "row 3" for index 2.
+    place_of: Callable[[int], str] | None = None
+    rows: NDArray[np.intp] | None = None  # indices in the file, where rows were left out
+    # Columns in which a comma is the decimal mark.
+    comma_columns: frozenset[str] = frozenset()
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """The names of the file, also of columns that were not read."""
+        return self.names or tuple(self.columns)
 
     def column(self, name: str) -> Column:
         """A column, or an error that names those like it."""
-        if name not in self.columns:
-            raise InputError(f"{self.source} has no column {name!r}{_suggestion(name, self)}")
+        self.check_has(name)
         return self.columns[name]
+
+    def check_has(self, name: str, option: str | None = None) -> None:
+        """Raise an error that names columns like it if the file has no such column."""
+        if name not in self.columns and name not in self.names:
+            advice = _repetition(name, self, option) or _suggestion(name, self)
+            raise InputError(f"{self.source} has no column {name!r}{advice}")
+
+    def place(self, row: int) -> str:
+        """Where a row stands: "line 4" of a text file, "row 3" of others."""
+        index = row if self.rows is None else int(self.rows[row])
+        return f"row {index + 1}" if self.place_of is None else self.place_of(index)
+
+    def problem(self, text: str, *remedy: str) -> InputProblems:
+        """An error of one problem."""
+        return InputProblems(self.source, [Problem(text, remedy)])
+
+
+def _repetition(name: str, table: Table, option: str | None) -> str:
+    """What to type where several columns were named at once."""
+    parts = [part.strip() for part in name.split(",")]
+    if option is None or len(parts) < 2 or not set(parts) <= set(table.all_names):
+        return ""
+    return f"; to name several, repeat {option}: {options_for(option, parts)}"
 
 
 def _suggestion(name: str, table: Table) -> str:
     import difflib
 
-    names = list(table.columns)
+    names = list(table.all_names)
     folded = {known.casefold().strip(): known for known in names}
     close = difflib.get_close_matches(name.casefold().strip(), folded, 3, 0.6)
     if close:
@@ -104,6 +191,22 @@ def options_for(option: str, names: Sequence[str]) -> str:
 
     shown = " ".join(f"{option} {shlex.quote(name)}" for name in names[:SHOWN])
     return f"{shown} …" if len(names) > SHOWN else shown
+
+
+def reading_advice(column: Unusable) -> str:
+    """What to do where cells cannot be read: options for reading the file."""
+    import shlex
+
+    marks = {
+        "--decimal": "pass --decimal {} if it is the decimal mark",
+        "--thousands": "pass --thousands {} if it separates thousands",
+    }
+    advice = [marks[name].format(shlex.quote(one)) for name, one in column.options if name in marks]
+    words = [one for name, one in column.options if name == "--missing"]
+    if words:
+        stands = "it stands" if len(words) == 1 else "they stand"
+        advice.append(f"pass {options_for('--missing', words)} if {stands} for missing values")
+    return ", ".join([*advice, "mend the cells"])
 
 
 def make_texts(values: list[Any]) -> Texts:

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from dataclasses import replace
 
 from .._table import InputError, Table
+from ._cells import MISSING
+from ._columns import without_marked
 from ._csv import read_csv
 from ._files import locate
 from ._header import Dialect
 from ._matrices import read_npz, read_svmlight
 from ._stores import read_arrow, read_parquet
+from ._wanted import Wanted
 
-__all__ = ["read_table"]
+__all__ = ["MISSING", "read_table"]
 
 
 def read_table(
     path: str | os.PathLike[str],
     *,
     as_text: Collection[str] = (),
+    as_numbers: Collection[str] = (),
+    only: Collection[str] | None = None,
+    leave_out: Collection[str] = (),
+    named: Collection[str] = (),
+    missing: Collection[str] = (),
+    comma_columns: Collection[str] = (),
     delimiter: str | None = None,
     decimal: str = ".",
+    thousands: str | None = None,
     header: bool = True,
+    skip_lines: int = 0,
     encoding: str = "utf-8",
     matrix_limit: int = 4 << 30,
 ) -> Table:
@@ -36,13 +48,33 @@ def read_table(
     as_text : names
         Columns that are read as text, as written: "01234" keeps its zero. Names that the file
         does not have are ignored.
+    as_numbers : names
+        Columns of a CSV file that must have numbers in all cells if they have any.
+    only : names, default None
+        Columns to read; by default all. Others are not looked at, whatever is in them.
+    leave_out : names
+        Columns not to read.
+    named : names
+        Columns that are asked for by name: a first column without a name is taken as row names
+        and left out unless it is among these ("column 1"), `as_text`, `as_numbers` or `only`.
+    missing : texts
+        Cells that count as missing besides the usual ones; in columns of numbers, also the
+        numbers that they stand for. In every format.
+    comma_columns : names
+        Columns of a CSV file in which a comma that might separate thousands is the decimal mark,
+        as it was in a file that was read before.
     delimiter : one character, default None
         What separates the cells of a CSV file; "tab" and "\t" stand for a tab. By default the most
         frequent of comma, semicolon, tab and bar in the first line; a tab in .tsv and .tab.
     decimal : "." or ","
         The decimal mark of a CSV file.
+    thousands : {",", ".", " ", "'"}, default None
+        What separates thousands in a CSV file; by default what can be nothing else.
     header : bool
         Whether the first line of a CSV file has the names; otherwise they are x0, x1, ….
+    skip_lines : int
+        Lines of a CSV file before the table. By default those at the very top that begin with "#"
+        if a table follows.
     encoding : str
         Of a CSV file, as Python names encodings.
     matrix_limit : int
@@ -61,12 +93,20 @@ def read_table(
 
     Notes
     -----
+    Names lose blanks around them. A column without a name is called "column 5"; one that has the
+    name of an earlier column, "x (2)". A first column without a name, or named "Unnamed: 0", holds
+    row names, and so does one that the names of a CSV file lack, as R writes them.
+
     CSV: a cell is missing if it is empty or one of ``NA N/A n/a #N/A <NA> NaN nan NULL null None
     ?``, in columns of numbers and of text alike; and, where all others are numbers, also if it is
-    ``-``, ``--`` or ``.``. Blanks around cells and names are dropped. In `as_text` columns blanks
-    are kept, and ``"NA"`` in quotation marks is text. An empty text is missing in every format.
-    Columns that have texts but mostly numbers are an error, since a mistyped number would make
-    them categories unseen. ISO dates, and those with a year of four digits, are dates.
+    ``-``, ``n.d.``, ``unknown``, ``#DIV/0!`` or another such word. Blanks around cells are
+    dropped. In `as_text` columns blanks are kept, and ``"NA"`` in quotation marks is text. An
+    empty text is missing in every format. Thousands separators, signs of a currency, ``%``, decimal
+    commas and limits (``<0.5``) are understood where all cells of a column are written alike and
+    can be read in one way only; `Table.notes` says what was made of them. Columns with numbers
+    that can be read in several ways, or with texts among mostly numbers, are unusable, since a
+    mistyped number would make them categories unseen. ISO dates, and those with a year of four
+    digits, are dates.
 
     svmlight: the columns are ``target``, ``qid`` where the file has query ids, and x1, x2, … by
     the index that the file itself uses (from x0 if it has an index 0).
@@ -76,17 +116,31 @@ def read_table(
     ever unpickled, and no format can run code.
     """
     source = locate(path)
-    texts = frozenset(as_text)
+    wanted = Wanted(
+        frozenset(as_text),
+        frozenset(as_numbers),
+        None if only is None else frozenset(only),
+        frozenset(leave_out),
+        frozenset(named),
+        tuple(missing),
+        frozenset(comma_columns),
+    )
     if source.format == "csv":
-        table = read_csv(source, texts, Dialect(delimiter, decimal, header, encoding))
+        dialect = Dialect(delimiter, decimal, header, encoding, thousands, skip_lines)
+        table = read_csv(source, wanted, dialect)
     elif source.format == "parquet":
-        table = read_parquet(source, texts)
+        table = read_parquet(source, wanted)
     elif source.format == "arrow":
-        table = read_arrow(source, texts)
+        table = read_arrow(source, wanted)
     elif source.format == "svmlight":
-        table = read_svmlight(source, texts, matrix_limit)
+        table = read_svmlight(source, wanted, matrix_limit)
     else:
-        table = read_npz(source, texts)
+        table = read_npz(source, wanted)
     if table.n_rows == 0:
         raise InputError(f"{source}: has no rows below its names; are all data in another file?")
+    if wanted.missing:
+        columns = {
+            name: without_marked(column, wanted.missing) for name, column in table.columns.items()
+        }
+        table = replace(table, columns=columns)
     return table

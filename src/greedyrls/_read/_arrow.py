@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,21 +11,27 @@ from numpy.typing import NDArray
 from .._kernels import Float
 from .._table import Column, Numbers, Table, Texts, Unusable
 from ._columns import levelled, make_numbers, missing_numbers
-from ._files import Source, checked_names, guarded, shown
+from ._files import Source, guarded, shown
+from ._names import tidy
 
 # The allocator of Arrow keeps what is freed for later unless it is asked, which takes a moment.
 _RELEASE_TURNS = 16
 
 
 def converted(
-    source: Source, table: Any, as_text: frozenset[str], convert: Callable[[str, Any], Column]
+    source: Source,
+    table: Any,
+    as_text: frozenset[str],
+    convert: Callable[[str, Any], Column],
+    names: Sequence[str] | None = None,
 ) -> Table:
     """A table of Arrow, its columns converted and let go of as we go.
 
-    The caller must not hold on to the table, so that both never lie in memory whole.
+    The caller must not hold on to the table, so that both never lie in memory whole. `names` are
+    those of its columns, where they differ from those that Arrow knows.
     """
     n_rows = table.num_rows
-    names = checked_names(source, table.column_names)
+    names = tidy(table.column_names).names if names is None else names
     arrow = dict(zip(names, table.itercolumns(), strict=True))
     del table
     columns: dict[str, Column] = {}
@@ -113,6 +119,21 @@ def texts_of(column: Any) -> Texts:
         places = part.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
         codes.append(np.where(places < 0, -1, places + offset))
     return levelled(texts, np.concatenate(codes))
+
+
+def has_text(column: Any) -> bool:
+    """Whether a column of Arrow has strings, plain or as a dictionary."""
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    return _is_text(kind)
+
+
+def as_strings(column: Any) -> Any:
+    """A column of text as plain strings."""
+    import pyarrow as pa
+
+    return column.cast(pa.string())
 
 
 def _is_text(kind: Any) -> bool:

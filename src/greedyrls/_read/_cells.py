@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._table import Column, InputError, Numbers, Texts, Unusable
+from .._table import Column, Numbers, Texts, Unusable
 from ._arrow import texts_of
 from ._columns import levelled, make_numbers, missing_numbers
 from ._files import Source, shown
 from ._header import number_pattern
+from ._remarks import Remarks
+from ._styles import PER_CENT, Cell, Doubt, Style, choose_style, doubtful_units, take_apart
 
 Kind = Literal["number", "flag", "text"]
 
@@ -23,8 +26,34 @@ MISSING = (
 )
 TRUE = ("true", "True", "TRUE")
 FALSE = ("false", "False", "FALSE")
-# Missing only among numbers: among texts they may be a category, such as a strand of DNA.
-_NO_NUMBER = ("-", "--", ".")
+# Missing only among numbers, in small letters: among texts they may be a category, such as a
+# strand of DNA.
+_NO_NUMBER = frozenset(
+    {
+        *(
+            "-",
+            "--",
+            "---",
+            "–",
+            "—",
+            ".",
+            "..",
+            "...",
+            "…",
+            "*",
+            "na",
+            "n.a.",
+            "n.a",
+            "n. a.",
+            "n/a",
+        ),
+        *("nd", "n.d.", "n.d", "n. d.", "n/d", "unknown", "unk", "missing", "not available"),
+        *("not applicable", "not detected", "not measured", "not recorded", "no data", "nodata"),
+        *("none", "null", "nan", "empty", "blank", "tbd", "k.a.", "k. a.", "keine angabe"),
+        *("unbekannt", "fehlt", "inconnu", "desconocido", "#div/0!", "#value!", "#ref!", "#name?"),
+        *("#num!", "#null!", "#n/a", "#n/a n/a", "<na>"),
+    }
+)
 _DATE = (
     r"^([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4})"
     r"([T ]+[0-9]{1,2}:[0-9]{2}.*)?$"
@@ -35,12 +64,16 @@ _MOSTLY_NUMBERS = 0.9
 # So is one with this share if the numbers are measurements rather than a few codes.
 _PARTLY_NUMBERS = 0.5
 _MOST_CODES = 20
+# So many different words in a column of numbers may well all mean that there is none.
+_FEW_WORDS = 3
 
 
-def guessed_kinds(rows: list[list[str]], n: int, decimal: str) -> list[Kind]:
+def guessed_kinds(
+    rows: list[list[str]], n: int, decimal: str, more_missing: tuple[str, ...] = ()
+) -> list[Kind]:
     """What the n columns seem to be, from some rows of cells."""
     is_number = re.compile(number_pattern(decimal)).match
-    missing, flags = frozenset(MISSING), frozenset(TRUE + FALSE)
+    missing, flags = frozenset((*MISSING, *more_missing)), frozenset(TRUE + FALSE)
     kinds: list[Kind] = []
     for cells in zip(*rows, strict=True) if rows else [()] * n:
         present = {cell.strip() for cell in cells} - missing
@@ -51,8 +84,25 @@ def guessed_kinds(rows: list[list[str]], n: int, decimal: str) -> list[Kind]:
     return kinds
 
 
-def column_of_cells(source: Source, name: str, cells: Any, decimal: str, as_text: bool) -> Column:
-    """A column from strings of Arrow, null where missing."""
+def column_of_cells(
+    source: Source,
+    name: str,
+    cells: Any,
+    decimal: str,
+    as_text: bool,
+    *,
+    as_number: bool = False,
+    thousands: str | None = None,
+    missing: tuple[str, ...] = (),
+    has_commas: bool = False,
+    place_of: Callable[[int], str] | None = None,
+    remarks: Remarks | None = None,
+) -> Column:
+    """A column from strings of Arrow, null where missing.
+
+    Cells that cannot be read for sure make it unusable, which is an error where it is used. With
+    `as_number`, a column that has any numbers must have them in all cells.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -68,26 +118,40 @@ def column_of_cells(source: Source, name: str, cells: Any, decimal: str, as_text
             pass  # not all are numbers
     encoded = cells.dictionary_encode().combine_chunks()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return _Different(source, name, encoded.dictionary, codes, decimal).column()
+    return _Different(
+        name,
+        encoded.dictionary,
+        codes,
+        decimal,
+        thousands,
+        (*MISSING, *missing),
+        as_number,
+        has_commas,
+        place_of or (lambda row: f"row {row + 1}"),
+        Remarks() if remarks is None else remarks,
+    ).column()
 
 
 @dataclass(frozen=True, slots=True)
 class _Different:
     """The different texts of a column, and which of them each row has."""
 
-    source: Source
     name: str
     texts: Any  # (d) strings of Arrow, without blanks around them
     codes: NDArray[np.int32]  # (m) −1 where missing
     decimal: str
+    thousands: str | None
+    missing: tuple[str, ...]
+    as_number: bool
+    has_commas: bool  # a comma is the decimal mark wherever it may be
+    place_of: Callable[[int], str]
+    remarks: Remarks
 
     def column(self) -> Column:
-        """The column, or an error if it seems to be one of numbers that was damaged."""
-        is_missing = self._among(MISSING)
+        """The column; unusable if it seems to be one of numbers that was damaged."""
+        is_missing = self._among(self.missing)
         is_number = self._match(number_pattern(self.decimal))
         is_other = ~(is_missing | is_number)
-        if is_number.any():
-            is_other &= ~self._among(_NO_NUMBER)
         if not is_other.any():
             return self._numbers(is_number)
         if not is_number.any():
@@ -96,9 +160,126 @@ class _Different:
             for what, pattern in (("dates", _DATE), ("times of day", _TIME)):
                 if not (is_other & ~self._match(pattern)).any():
                     return Unusable(what)
-        self._check_decimals(is_missing, is_number)
-        self._check_mostly_numbers(is_missing, is_number)
-        return self._categories(is_missing)
+        return self._written_otherwise(is_missing, is_number, is_other)
+
+    def _written_otherwise(
+        self,
+        is_missing: NDArray[np.bool_],
+        is_number: NDArray[np.bool_],
+        is_other: NDArray[np.bool_],
+    ) -> Column:
+        """A column in which some cells are no plain numbers."""
+        others = np.flatnonzero(is_other).tolist()
+        texts = self.texts.filter(is_other).to_pylist()
+        cells = {
+            index: cell
+            for index, text in zip(others, texts, strict=True)
+            if (cell := take_apart(text)) is not None
+        }
+        rest = [
+            (index, text) for index, text in zip(others, texts, strict=True) if index not in cells
+        ]
+        is_amount = is_number.copy()
+        is_amount[list(cells)] = True
+        words = {index: text for index, text in rest if text.casefold() in _NO_NUMBER}
+        if not is_amount.any() and not (self.as_number and len(words) == len(rest)):
+            return self._categories(is_missing)
+        is_text = is_other & ~is_amount
+        is_text[list(words)] = False
+        if not is_text.any():
+            found = self._amounts(is_number, cells)
+            if isinstance(found, Unusable):
+                return found
+            if found is not None:
+                counts = self._counts()
+                for index, word in words.items():
+                    self.remarks.missed(word, self.name, int(counts[index]))
+                return found
+        is_counted = ~is_missing
+        is_counted[list(words)] = False
+        return self._mixed(is_missing, is_amount, is_text, is_counted)
+
+    def _amounts(
+        self, is_number: NDArray[np.bool_], cells: dict[int, Cell]
+    ) -> Numbers | Unusable | None:
+        """The numbers, if there is one way to read all; None where they are mostly limits."""
+        if not cells:
+            return self._numbers(is_number)
+        plain = np.flatnonzero(is_number).tolist()
+        for index, text in zip(plain, self.texts.filter(is_number).to_pylist(), strict=True):
+            cell = take_apart(text)
+            assert cell is not None
+            cells[index] = cell
+        places, known = list(cells), list(cells.values())
+        n_limits = sum(bool(cell.limit) for cell in known)
+        if 2 * n_limits >= len(known) and n_limits and not self.as_number:
+            return None
+        style = choose_style(
+            [cell.body for cell in known], self.decimal, self.thousands, self.has_commas
+        )
+        doubt = style if isinstance(style, Doubt) else doubtful_units(known)
+        if doubt is not None:
+            examples = [self._first_of(places[one]) for one in doubt.examples]
+            return Unusable("numbers", doubt.words.format(*examples), doubt.options)
+        assert isinstance(style, Style)
+        values = np.full(len(self.texts) + 1, np.nan)  # the last is for code −1
+        values[places] = [style.value(cell) for cell in known]
+        self._remark(style, known, places)
+        return make_numbers(values[self.codes])
+
+    def _remark(self, style: Style, cells: list[Cell], places: list[int]) -> None:
+        """Say what was made of the cells."""
+        unit = next((cell.unit for cell in cells if cell.unit), "")
+        taken = [repr(unit)] if unit else []
+        if style.decimal == ",":
+            self.remarks.comma_columns.add(self.name)
+        else:
+            self.remarks.comma_columns.discard(self.name)
+        if style.otherwise:
+            self.remarks.did(
+                f"{style.thousands!r} taken as a thousands separator, since three digits follow "
+                f"each; if it is the decimal mark, {style.otherwise}",
+                self.name,
+            )
+        elif style.thousands is not None:
+            taken.append("thousands separators")
+        if taken:
+            kept = ", so that 5% is the number 5" if unit == PER_CENT else ""
+            self.remarks.did(f"{' and '.join(taken)} taken out{kept}", self.name)
+        if style.decimal != self.decimal:
+            self.remarks.did(f"{style.decimal!r} taken as the decimal mark", self.name)
+        limited = [place for place, cell in zip(places, cells, strict=True) if cell.limit]
+        if limited:
+            count = int(self._counts()[limited].sum())
+            rows = f"{count} row{'s' * (count != 1)}"
+            self.remarks.did(
+                f"limits such as {shown(self.texts[limited[0]].as_py())}, in {rows}, taken as the "
+                "numbers themselves",
+                self.name,
+            )
+
+    def _mixed(
+        self,
+        is_missing: NDArray[np.bool_],
+        is_amount: NDArray[np.bool_],
+        is_text: NDArray[np.bool_],
+        is_counted: NDArray[np.bool_],
+    ) -> Column:
+        """Numbers and texts: categories, unless it seems that the texts are mistakes."""
+        share = self._share(is_amount, is_counted)
+        has_measurements = is_amount.sum() > _MOST_CODES and share >= _PARTLY_NUMBERS
+        if not is_text.any() or not (
+            self.as_number or share >= _MOSTLY_NUMBERS or has_measurements
+        ):
+            return self._categories(is_missing)
+        texts = self.texts.filter(is_text).to_pylist()
+        others = f" (and {len(texts) - 1} more)" if len(texts) > 1 else ""
+        options = tuple(("--missing", text) for text in texts) if len(texts) <= _FEW_WORDS else ()
+        return Unusable(
+            "numbers and text",
+            f"has numbers in {share:.0%} of its cells, but {self._first(is_text)}{others}",
+            options,
+        )
 
     def _among(self, known: tuple[str, ...]) -> NDArray[np.bool_]:
         import pyarrow as pa
@@ -130,42 +311,25 @@ class _Different:
             self.codes,
         )
 
+    def _counts(self) -> NDArray[np.intp]:
+        """In how many rows each text is, (d)."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
+
     def _share(self, chosen: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
         """The share of rows with some texts, of those with others."""
-        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
+        counts = self._counts()
         return float(counts[chosen].sum() / max(1, counts[among].sum()))
 
     def _first(self, chosen: NDArray[np.bool_]) -> str:
-        """The first cell with one of some texts, and its row, in words."""
+        """The first cell with one of some texts, and where it is, in words."""
         row = int(np.flatnonzero(np.append(chosen, False)[self.codes])[0])
-        return f"{shown(self.texts[self.codes[row]].as_py())} in row {row + 1}"
+        return f"{shown(self.texts[self.codes[row]].as_py())} in {self.place_of(row)}"
 
-    def _check_decimals(self, is_missing: NDArray[np.bool_], is_number: NDArray[np.bool_]) -> None:
-        other = "," if self.decimal == "." else "."
-        is_swapped = self._match(number_pattern(other)) & ~is_number
-        if not is_swapped.any():
-            return
-        if self._share(is_swapped | is_number, ~is_missing) >= _MOSTLY_NUMBERS:
-            raise InputError(
-                f"{self.source}: column {shown(self.name)} has numbers written with {other!r}, "
-                f"such as {self._first(is_swapped)}; pass --decimal {other} if that is the "
-                "decimal mark, take it out of the file if it separates thousands, or pass "
-                f"--categorical {shown(self.name)} to take the column as text."
-            )
-
-    def _check_mostly_numbers(
-        self, is_missing: NDArray[np.bool_], is_number: NDArray[np.bool_]
-    ) -> None:
-        share = self._share(is_number, ~is_missing)
-        has_measurements = is_number.sum() > _MOST_CODES
-        if share >= _MOSTLY_NUMBERS or (share >= _PARTLY_NUMBERS and has_measurements):
-            is_text = ~(is_missing | is_number)
-            raise InputError(
-                f"{self.source}: column {shown(self.name)} has numbers in {share:.0%} of its "
-                f"cells, but {self._first(is_text)}; mend the cells that are no numbers, empty "
-                f"those that are missing, or pass --categorical {shown(self.name)} to take the "
-                "column as text."
-            )
+    def _first_of(self, text: int) -> str:
+        """The same for one of the texts."""
+        chosen = np.zeros(len(self.texts), dtype=bool)
+        chosen[text] = True
+        return self._first(chosen)
 
 
 def _flags(mask: Any) -> NDArray[np.bool_]:

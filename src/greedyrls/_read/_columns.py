@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import Float
-from .._table import Numbers, Texts, make_texts
+from .._table import Column, Numbers, Texts, make_texts
 
 # Beyond it float64 skips whole numbers, so that writing one as such would invent digits.
 _LARGEST_WHOLE = 2.0**53
@@ -59,3 +59,24 @@ def _written(value: Any) -> str | None:
         if value.is_integer() and abs(value) < _LARGEST_WHOLE:
             value = int(value)
     return str(value) or None
+
+
+def without_marked(column: Column, marks: Collection[str]) -> Column:
+    """A column in which some texts, and the numbers that they stand for, count as missing."""
+    if isinstance(column, Texts):
+        if not set(marks).intersection(column.levels):
+            return column
+        return levelled([None if one in marks else one for one in column.levels], column.codes)
+    if isinstance(column, Numbers) and not column.is_flag:
+        numbers = [number for mark in marks if (number := _number(mark)) is not None]
+        is_marked = np.isin(column.values, numbers)
+        if is_marked.any():
+            return make_numbers(np.where(is_marked, np.nan, column.values))
+    return column
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from .._table import Column, Table
@@ -10,6 +11,9 @@ from ._cells import FALSE, MISSING, TRUE, column_of_cells, guessed_kinds
 from ._faults import bad_row, check_last_cell, undecodable
 from ._files import Source, guarded, need_pyarrow
 from ._header import Dialect, Layout, look
+from ._lines import Lines
+from ._remarks import Remarks
+from ._wanted import Wanted
 
 # Releases of Arrow before this one (18 to 22 were tried) wait forever where a row is longer than a
 # block and the file is read by several threads.
@@ -23,32 +27,73 @@ _BLOCK_ROWS = 256
 _LARGEST_BLOCK = 1 << 30
 
 
-def read_csv(source: Source, as_text: frozenset[str], dialect: Dialect) -> Table:
+def read_csv(source: Source, wanted: Wanted, dialect: Dialect) -> Table:
     """A table from a CSV file."""
     need_pyarrow(source)
     with guarded(source, "its text"):
         try:
             layout = look(source, dialect)
-            return converted(
+            names = layout.names.names
+            used = wanted.used(layout.names)
+            remarks = Remarks()
+            if layout.decimal == ",":
+                remarks.comma_columns.update(used)
+            place_of = Lines(
+                source, layout.encoding, layout.delimiter, layout.skipped, layout.header
+            )
+            table = converted(
                 source,
-                _parsed(source, layout, as_text),
-                as_text,
-                lambda name, column: _column(source, layout, name, column, name in as_text),
+                # Where no column is used, the first tells how many rows there are.
+                _parsed(source, layout, wanted, used or names[:1]),
+                wanted.as_text,
+                lambda name, column: _column(
+                    source, column, name, dialect, wanted, place_of, remarks
+                ),
+                used or names[:1],
             )
         except UnicodeError as error:
             raise undecodable(source, dialect.encoding) from error
+        return replace(
+            table,
+            columns={name: table.columns[name] for name in used},
+            names=tuple(names),
+            notes=(*layout.notes, *wanted.name_notes(layout.names), *remarks.sentences()),
+            place_of=place_of,
+            comma_columns=frozenset(remarks.comma_columns),
+        )
 
 
-def _column(source: Source, layout: Layout, name: str, column: Any, as_text: bool) -> Column:
+def _column(
+    source: Source,
+    column: Any,
+    name: str,
+    dialect: Dialect,
+    wanted: Wanted,
+    place_of: Lines,
+    remarks: Remarks,
+) -> Column:
     import pyarrow as pa
 
-    if column.type == pa.string():
-        return column_of_cells(source, name, column, layout.decimal, as_text)
-    return column_of(column, as_text)
+    as_text = name in wanted.as_text
+    if column.type != pa.string():
+        return column_of(column, as_text)
+    return column_of_cells(
+        source,
+        name,
+        column,
+        dialect.decimal,
+        as_text,
+        as_number=name in wanted.as_numbers,
+        thousands=dialect.thousands,
+        missing=wanted.missing,
+        has_commas=name in wanted.comma_columns,
+        place_of=place_of,
+        remarks=remarks,
+    )
 
 
-def _parsed(source: Source, layout: Layout, as_text: frozenset[str]) -> Any:
-    """A table of Arrow whose columns are numbers, flags or strings.
+def _parsed(source: Source, layout: Layout, wanted: Wanted, used: list[str]) -> Any:
+    """A table of Arrow whose columns are numbers, flags or strings; those that are used only.
 
     Arrow can tell the types itself, but then keeps the text of the whole file until the end: three
     times the memory. With types from a sample it lets go of it; should a later row not be what the
@@ -56,37 +101,43 @@ def _parsed(source: Source, layout: Layout, as_text: frozenset[str]) -> Any:
     """
     import pyarrow as pa
 
+    types = _sampled_types(layout, wanted)
     try:
-        return _table(source, layout, _sampled_types(layout, as_text))
+        return _table(source, layout, {name: types[name] for name in used}, wanted.missing)
     except pa.ArrowInvalid as error:
         if "conversion error" not in str(error):
             raise
-    return _table(source, layout, dict.fromkeys(layout.names, pa.string()))
+    return _table(source, layout, dict.fromkeys(used, pa.string()), wanted.missing)
 
 
-def _sampled_types(layout: Layout, as_text: frozenset[str]) -> dict[str, Any]:
+def _sampled_types(layout: Layout, wanted: Wanted) -> dict[str, Any]:
     import pyarrow as pa
 
     # Arrow could guess from the sample too, but takes its time for wide tables: it tries ten types
     # for each column.
     kinds = {"number": pa.float64(), "flag": pa.bool_(), "text": pa.string()}
-    guesses = guessed_kinds(layout.sample, len(layout.names), layout.decimal)
+    names = layout.names.names
+    guesses = guessed_kinds(layout.sample, len(names), layout.decimal, wanted.missing)
     return {
-        name: kinds["text" if name in as_text else guess]
-        for name, guess in zip(layout.names, guesses, strict=True)
+        name: kinds["text" if name in wanted.as_text else guess]
+        for name, guess in zip(names, guesses, strict=True)
     }
 
 
-def _table(source: Source, layout: Layout, types: dict[str, Any]) -> Any:
+def _table(source: Source, layout: Layout, types: dict[str, Any], missing: tuple[str, ...]) -> Any:
     import pyarrow as pa
     from pyarrow import csv
 
+    # A quotation mark without its pair shows in the last column, whether it is used or not.
+    last = layout.names.names[-1]
+    read = types if last in types else {**types, last: pa.string()}
     has_safe_threads = int(pa.__version__.split(".")[0]) >= _SAFE_THREADS
     block = min(max(_SMALLEST_BLOCK, _BLOCK_ROWS * layout.row_length), _USUAL_LIMIT)
     while True:
         native = source.open_native()
         options = csv.ReadOptions(
-            column_names=layout.names,
+            column_names=layout.names.names,
+            skip_rows=layout.skipped,
             skip_rows_after_names=int(layout.header),
             block_size=block,
             # Under any other name Arrow would have Python recode what needs no recoding.
@@ -96,10 +147,10 @@ def _table(source: Source, layout: Layout, types: dict[str, Any]) -> Any:
         try:
             with source.open() if native is None else native as file:
                 table = csv.read_csv(
-                    file, options, _parse_options(layout), _convert_options(layout, types)
+                    file, options, _parse_options(layout), _convert_options(layout, read, missing)
                 )
-            check_last_cell(source, layout, table.column(len(layout.names) - 1))
-            return table
+            check_last_cell(source, layout, table.column(last))
+            return table.select(list(types))
         except pa.ArrowInvalid as error:
             is_cut = "straddl" in str(error)
             if is_cut and block < _LARGEST_BLOCK:
@@ -118,12 +169,13 @@ def _parse_options(layout: Layout) -> Any:
     return csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True)
 
 
-def _convert_options(layout: Layout, types: dict[str, Any] | None) -> Any:
+def _convert_options(layout: Layout, types: dict[str, Any], missing: tuple[str, ...]) -> Any:
     from pyarrow import csv
 
     return csv.ConvertOptions(
         column_types=types,
-        null_values=MISSING,
+        include_columns=list(types),
+        null_values=[*MISSING, *missing],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
         true_values=TRUE,

@@ -4,32 +4,71 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
-from typing import Any
+from itertools import islice
+from typing import Any, TextIO
 
 from .._table import InputError
-from ._files import Source, shortened, shown
-from ._header import Layout, open_text
+from ._files import Source, open_text, shortened, shown
+from ._header import Layout
+
+# Lines from which to tell where a table begins.
+_LOOKED_AT = 60
 
 
 def bad_row(source: Source, layout: Layout, reason: str) -> InputError:
     """The error for the first row with too many or too few cells."""
-    n = len(layout.names)
-    row, line = -int(layout.header), 1  # the header is row 0
-    with open_text(source, layout.encoding) as lines:
+    n = len(layout.names.names)
+    row, line = -int(layout.header), layout.skipped + 1  # the header is row 0
+    with _opened(source, layout) as lines:
         reader = csv.reader(lines, delimiter=layout.delimiter)
         try:
             for cells in reader:
                 row += bool(cells)  # blank lines are none
                 if len(cells) not in (0, n) and row > 0:
                     return InputError(
-                        f"{source}: row {row} (line {line}) has {_count(len(cells), 'cell')}, but "
-                        f"there {_count(n, 'column', 'is ', 'are ')}; mend the row, or pass "
-                        f"--delimiter if {shown(layout.delimiter)} is not what separates cells."
+                        f"{source}: line {line} has {_count(len(cells), 'cell')}, but "
+                        f"there {_count(n, 'column', 'is ', 'are ')}; "
+                        f"{_advice(source, layout)}"
                     )
-                line = reader.line_num + 1
+                line = layout.skipped + reader.line_num + 1
         except csv.Error:  # a cell of more than 131,072 characters
-            return _open_mark(source, row + 1, line)
+            return _open_mark(source, line)
     return InputError(f"{source}: its rows cannot be told apart: {shortened(reason, 300)}")
+
+
+def _advice(source: Source, layout: Layout) -> str:
+    """What to do where rows differ in length."""
+    mended = (
+        f"mend the row, or pass --delimiter if {shown(layout.delimiter)} is not what separates "
+        "cells."
+    )
+    above = _lines_above(source, layout)
+    if not above:
+        return mended
+    return f"if the table begins below line {above}, pass --skip-lines {above}; otherwise {mended}"
+
+
+def _lines_above(source: Source, layout: Layout) -> int:
+    """How many lines stand above a table that seems to begin further down; 0 if none does."""
+    with open_text(source, layout.encoding) as text:
+        start = [line.rstrip("\r\n") for line in islice(text, _LOOKED_AT)]
+    best = 0, 0
+    for delimiter in dict.fromkeys((layout.delimiter, *",;\t|")):
+        counts = [line.count(delimiter) for line in start]
+        # The longest run of lines with as many cells, which reaches the end of what was seen.
+        last = counts[-1] if counts else 0
+        first = next((i + 1 for i in reversed(range(len(counts))) if counts[i] != last), 0)
+        if last and len(counts) - first > max(1, best[1]):
+            best = first, len(counts) - first
+    return best[0] if best[0] > layout.skipped else 0
+
+
+def _opened(source: Source, layout: Layout) -> TextIO:
+    """The text of the file below the lines that are skipped."""
+    lines = open_text(source, layout.encoding)
+    for _ in range(layout.skipped):
+        lines.readline()
+    return lines
 
 
 def _count(number: int, word: str, one: str = "", many: str = "") -> str:
@@ -45,21 +84,21 @@ def check_last_cell(source: Source, layout: Layout, column: Any) -> None:
     cell = column[-1].as_py() if len(column) else None
     if not isinstance(cell, str) or not {"\n", "\r"} & set(cell):
         return
-    row, line, n_marks = -int(layout.header), 1, 0
-    with open_text(source, layout.encoding) as lines:
+    line, n_marks = 1, 0
+    with _opened(source, layout) as lines:
         held: list[str] = []
         reader = csv.reader(_remembered(lines, held), delimiter=layout.delimiter)
         try:
             for cells in reader:
                 if cells:
-                    row, line = row + 1, reader.line_num - len(held) + 1
+                    line = reader.line_num - len(held) + 1
                     n_marks = _count_marks(held)
                 held.clear()
         except csv.Error:  # a cell of more than 131,072 characters, open or not
-            row, line = row + 1, reader.line_num - len(held) + 1
+            line = reader.line_num - len(held) + 1
             n_marks = _count_marks(held) + _count_marks(lines)
     if n_marks % 2:
-        raise _open_mark(source, row, line)
+        raise _open_mark(source, layout.skipped + line)
 
 
 def _remembered(lines: Iterable[str], held: list[str]) -> Iterator[str]:
@@ -72,10 +111,10 @@ def _count_marks(lines: Iterable[str]) -> int:
     return sum(line.count('"') for line in lines)
 
 
-def _open_mark(source: Source, row: int, line: int) -> InputError:
+def _open_mark(source: Source, line: int) -> InputError:
     return InputError(
-        f"{source}: a quotation mark in row {row} (line {line}) seems to have no pair, so that "
-        "its cell does not end; mend the row."
+        f"{source}: a quotation mark in line {line} seems to have no pair, so that its cell does "
+        "not end; mend the line."
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, Literal, TextIO, cast
 
 from .._table import InputError
 from .._text import printable
@@ -152,23 +153,10 @@ def need_pyarrow(source: Source) -> None:
         ) from error
 
 
-def checked_names(source: Source, names: list[str]) -> list[str]:
-    """Names of columns without the blanks around them; all different, none empty."""
-    names = [name.strip() for name in names]
-    place: dict[str, int] = {}
-    for number, name in enumerate(names, 1):
-        if not name:
-            raise InputError(
-                f"{source}: column {number} of {len(names)} has no name; give it one in the file, "
-                "or take it out (row names as pandas and R write them have none)."
-            )
-        if name in place:
-            raise InputError(
-                f"{source}: columns {place[name]} and {number} are both named {shown(name)}; "
-                "rename one of them in the file."
-            )
-        place[name] = number
-    return names
+def open_text(source: Source, encoding: str) -> TextIO:
+    """The text of the file, its line ends as they are and without a byte order mark."""
+    known = "utf-8-sig" if encoding == "utf-8" else encoding
+    return io.TextIOWrapper(source.open(), encoding=known, newline="")
 
 
 def shortened(text: str, length: int) -> str:

@@ -11,16 +11,20 @@ from itertools import islice
 from typing import TextIO
 
 from .._table import InputError
-from ._files import Source, checked_names, shown
+from ._files import Source, open_text, shown
+from ._names import Names, tidy
 
 # In the order of preference where a first line has several equally often.
 _DELIMITERS = ",;\t|"
 _TAB_NAMES = ("tab", "\\t")
+THOUSANDS = (",", ".", " ", "'")
 # Text and cells that are read to guess the types of the columns: a fraction of a second.
 _SAMPLE_LENGTH = 1 << 20
 _SAMPLE_CELLS = 200_000
 # Lines that a quotation mark may keep the first row open; one without a pair never closes it.
 _LONGEST_ROW = 100
+# More lines than this at the top are no comments on a table.
+_MOST_COMMENTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class Dialect:
     decimal: str
     header: bool
     encoding: str
+    thousands: str | None = None
+    skip_lines: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,33 +47,40 @@ class Layout:
     decimal: str
     encoding: str
     header: bool
-    names: list[str]
+    names: Names
     sample: list[list[str]]  # cells of some rows
     row_length: int  # characters, about
+    skipped: int = 0  # lines before the table
+    notes: tuple[str, ...] = ()
 
 
 def look(source: Source, dialect: Dialect) -> Layout:
     """What the start of a file tells; it must be of text."""
     encoding = _checked_encoding(dialect.encoding)
-    if dialect.decimal not in (".", ","):
-        raise InputError(f"--decimal must be . or , and not {shown(dialect.decimal)}.")
+    _check_marks(dialect)
     _check_is_text(source, encoding)
+    notes: list[str] = []
+    skipped = dialect.skip_lines or _count_comments(source, encoding, dialect, notes)
     with open_text(source, encoding) as lines:
+        _skip(source, lines, skipped)
         row, text = _first_row(lines)
         row = row.removeprefix("\ufeff")  # some encodings do not take the mark for themselves
         text += lines.read(max(_SAMPLE_LENGTH, 8 * len(row)))
     if not row:
         raise InputError(f"{source}: has only blank lines; was it written completely?")
-    delimiter = _delimiter(source, dialect, row)
+    delimiter = _delimiter(source, dialect, row, text)
     try:
         cells = next(csv.reader([row.rstrip("\r\n")], delimiter=delimiter))
     except csv.Error as error:
-        raise InputError(f"{source}: its first line is no row of cells ({error}).") from error
+        raise InputError(
+            f"{source}: its first line is no row of cells ({error}); if the table begins further "
+            "down, pass --skip-lines with the number of lines before it."
+        ) from error
     if dialect.header:
         _check_is_header(source, cells, dialect.decimal)
-        names = checked_names(source, cells)
+        names = tidy(_completed(cells, text, delimiter))
     else:
-        names = [f"x{index}" for index in range(len(cells))]
+        names = Names([f"x{index}" for index in range(len(cells))])
         text = row + text
     if not text.strip("\r\n"):
         raise InputError(f"{source}: has names of columns but no rows; was it written completely?")
@@ -78,24 +91,126 @@ def look(source: Source, dialect: Dialect) -> Layout:
         encoding,
         dialect.header,
         names,
-        _sample(text, delimiter, len(names)),
+        _sample(text, delimiter, len(names.names)),
         max(len(row), len(text) // max(1, n_lines)),
+        skipped,
+        tuple(notes),
     )
 
 
-def _sample(text: str, delimiter: str, n: int) -> list[list[str]]:
-    """The first complete rows of a text."""
+def _check_marks(dialect: Dialect) -> None:
+    """Fail where the options for numbers make no sense."""
+    if dialect.decimal not in (".", ","):
+        raise InputError(f"--decimal must be . or , and not {shown(dialect.decimal)}.")
+    if dialect.thousands is None:
+        return
+    if dialect.thousands not in THOUSANDS:
+        raise InputError(
+            "--thousands must be a point, a comma, a blank or an apostrophe, and not "
+            f"{shown(dialect.thousands)}."
+        )
+    if dialect.thousands == dialect.decimal:
+        other = "," if dialect.decimal == "." else "."
+        raise InputError(
+            f"--thousands {dialect.thousands} is the decimal mark, too; pass --decimal {other} "
+            "with it."
+        )
+
+
+def _skip(source: Source, lines: TextIO, count: int) -> None:
+    """Pass over the lines before the table."""
+    if count < 0:
+        raise InputError(f"--skip-lines must be 0 or more, and not {count}.")
+    for number in range(count):
+        if not lines.readline():
+            raise InputError(
+                f"{source}: has {number} lines, so that --skip-lines {count} leaves none; pass "
+                "fewer."
+            )
+
+
+def _count_comments(source: Source, encoding: str, dialect: Dialect, notes: list[str]) -> int:
+    """How many lines at the very top are comments, which begin with "#".
+
+    The last of them may be the names, as in files of genomics (#CHROM): it is if it has as many
+    cells as the row below, and that row seems to hold data rather than names.
+    """
+    comments: list[str] = []
+    with open_text(source, encoding) as lines:
+        for line in lines:
+            if not line.removeprefix("\ufeff").startswith("#") or len(comments) >= _MOST_COMMENTS:
+                break
+            comments.append(line.removeprefix("\ufeff"))
+        else:
+            line = ""
+        if not comments:
+            return 0
+        below = [line, *islice(lines, 20)]
+    below = [one.rstrip("\r\n") for one in below if one.strip("\r\n")]
+    if not below:
+        return 0
+    delimiter = _delimiter(source, dialect, below[0], "\n".join(below[1:]))
+    counts = [len(row) for row in _rows([comments[-1], *below[:2]], delimiter)]
+    if len(counts) < 2 or (len(counts) == 3 and counts[2] - counts[1] not in (0, 1)):
+        return 0  # what follows is no table either
+    is_header = (
+        dialect.header
+        and counts[0] == counts[1]
+        and _is_header(comments[-1], below, delimiter, dialect.decimal)
+    )
+    count = len(comments) - is_header
+    if count:
+        notes.append(
+            f"{count} line{'s' * (count != 1)} at the top of the file "
+            f"{'begin' if count != 1 else 'begins'} with '#' and {'were' if count != 1 else 'was'} "
+            "skipped as comments."
+        )
+    return count
+
+
+def _is_header(line: str, below: list[str], delimiter: str, decimal: str) -> bool:
+    """Whether a line that begins with "#", and has cells enough, has the names."""
+    is_number = re.compile(number_pattern(decimal)).match
+    has_numbers = [
+        any(is_number(cell.strip()) for cell in row) for row in _rows(below[:2], delimiter)
+    ]
+    if has_numbers[0]:
+        return True  # no names, which stand above
+    if any(has_numbers):
+        return False
+    return not line[1:2].isspace()  # text throughout: "#name", but "# a comment"
+
+
+def _rows(lines: list[str], delimiter: str) -> list[list[str]]:
+    try:
+        return [next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter)) for line in lines]
+    except csv.Error:
+        return []
+
+
+def _completed(cells: list[str], text: str, delimiter: str) -> list[str]:
+    """Names of all columns: R leaves out that of the row names.
+
+    Where rows end in a delimiter, there is a nameless column at the end instead.
+    """
+    n = len(cells) + 1
+    rows = _sample(text, delimiter, n, is_strict=True)
+    if not rows:
+        return cells
+    has_empty_end = not any(row[-1].strip() for row in rows)
+    return [*cells, ""] if has_empty_end else ["", *cells]
+
+
+def _sample(text: str, delimiter: str, n: int, *, is_strict: bool = False) -> list[list[str]]:
+    """The first complete rows of a text; if strict, none unless all of them have n cells."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
-        return [row for row in islice(rows, max(2, _SAMPLE_CELLS // n)) if len(row) == n]
+        some = [row for row in islice(rows, max(2, _SAMPLE_CELLS // n)) if row]
     except csv.Error:
         return []  # a quotation mark without its pair; reading the file will tell
-
-
-def open_text(source: Source, encoding: str) -> TextIO:
-    """The text of the file, its line ends as they are and without a byte order mark."""
-    known = "utf-8-sig" if encoding == "utf-8" else encoding
-    return io.TextIOWrapper(source.open(), encoding=known, newline="")
+    found = [row for row in some if len(row) == n]
+    n_cut = int(len(text) >= _SAMPLE_LENGTH)  # the last row of a sample
+    return [] if is_strict and len(found) < len(some) - n_cut else found
 
 
 def _checked_encoding(name: str) -> str:
@@ -138,13 +253,16 @@ def _first_row(lines: TextIO) -> tuple[str, str]:
     return ("".join(held), "") if n_marks % 2 == 0 else (first, "".join(held[1:]))
 
 
-def _delimiter(source: Source, dialect: Dialect, row: str) -> str:
+def _delimiter(source: Source, dialect: Dialect, row: str, text: str) -> str:
+    """What separates cells, by the first row, and by the text below it."""
     given = dialect.delimiter
     if given is None:
         if source.suffix in (".tsv", ".tab"):
             return "\t"
         outside = re.sub(r'"[^"]*"', "", row)
         candidates = [one for one in _DELIMITERS if one != dialect.decimal and one in outside]
+        if not candidates and _has_blanks_between(row, text):
+            return " "
         # A file with decimal commas in quotation marks may still be separated by commas.
         return max(candidates, key=outside.count, default=",")
     if given in _TAB_NAMES:
@@ -154,6 +272,15 @@ def _delimiter(source: Source, dialect: Dialect, row: str) -> str:
             f"--delimiter must be one character, or tab, and no quotation mark; got {shown(given)}."
         )
     return given
+
+
+def _has_blanks_between(row: str, text: str) -> bool:
+    """Whether blanks separate cells, as R's write.table has it."""
+    lines = [line for line in text.split("\n", 20)[:20] if line.strip("\r")]
+    counts = [len(cells) for cells in _rows([row, *lines], " ")]
+    if len(counts) < 2 or counts[0] < 2 or "" in _rows([row], " ")[0]:
+        return False
+    return set(counts[1:]) in ({counts[0]}, {counts[0] + 1})
 
 
 def number_pattern(decimal: str) -> str:
@@ -168,8 +295,9 @@ def _check_is_header(source: Source, cells: list[str], decimal: str) -> None:
     is_number = re.compile(number_pattern(decimal)).match
     if not filled or not all(is_number(cell) for cell in filled):
         return
-    # As pandas names the columns of an array.
-    if len(cells) > 2 and filled == [str(index) for index in range(len(cells))]:
+    # As pandas names the columns of an array, with or without its row names before them.
+    names = cells if cells[0].strip() else cells[1:]
+    if len(names) > 2 and filled == [str(index) for index in range(len(names))]:
         return
     raise InputError(
         f"{source}: its first line has only numbers, such as {shown(filled[0])}; pass --no-header "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,14 @@ from numpy.typing import NDArray
 
 from .._table import Column, InputError, Numbers, Table, Unusable
 from ._columns import make_numbers, texts_of_values
-from ._files import Source, checked_names, guarded, shown
+from ._files import Source, guarded, shown
+from ._names import Names, tidy
+from ._wanted import Wanted
 
 _NAMES = ("feature_names", "names")
 
 
-def read_svmlight(source: Source, as_text: frozenset[str], matrix_limit: int) -> Table:
+def read_svmlight(source: Source, wanted: Wanted, matrix_limit: int) -> Table:
     """A table from a svmlight file, dense; columns are named by the indices of the file."""
     from sklearn.datasets import load_svmlight_file
 
@@ -40,10 +43,10 @@ def read_svmlight(source: Source, as_text: frozenset[str], matrix_limit: int) ->
         arrays["qid"] = ids
     dense = X.toarray(order="F")
     arrays |= {f"x{index}": dense[:, index] for index in range(first, n)}
-    return _table(source, arrays, m, as_text, "target")
+    return _table(source, arrays, m, wanted, "target")
 
 
-def read_npz(source: Source, as_text: frozenset[str]) -> Table:
+def read_npz(source: Source, wanted: Wanted) -> Table:
     """A table from an archive of NumPy: a matrix, its names, and vectors."""
     arrays = _arrays(source)
     X = arrays.pop(_matrix_name(source, arrays))
@@ -67,9 +70,11 @@ def read_npz(source: Source, as_text: frozenset[str]) -> Table:
             f"{source}: y has shape {arrays['y'].shape}, but X has {m} rows; it must have one "
             "value for each."
         )
-    names = checked_names(source, [*names, *others])
-    columns = dict(zip(names, [*X.T, *others.values()], strict=True))
-    return _table(source, columns, m, as_text, "y" if "y" in others else None)
+    known = tidy([*names, *others])
+    target = known.names[n + list(others).index("y")] if "y" in others else None
+    columns = dict(zip(known.names, [*X.T, *others.values()], strict=True))
+    table = _table(source, columns, m, wanted, target, known)
+    return replace(table, notes=tuple(wanted.name_notes(known)))
 
 
 def _arrays(source: Source) -> dict[str, NDArray[Any]]:
@@ -120,14 +125,16 @@ def _table(
     source: Source,
     arrays: dict[str, NDArray[Any]],
     m: int,
-    as_text: frozenset[str],
+    wanted: Wanted,
     target: str | None,
+    names: Names | None = None,
 ) -> Table:
+    names = names or Names(list(arrays))
     columns: dict[str, Column] = {}
-    for name, values in arrays.items():
+    for name in wanted.used(names):
         with guarded(source, f"column {shown(name)}"):
-            columns[name] = _column(values, name in as_text)
-    return Table(str(source.path), columns, m, target)
+            columns[name] = _column(arrays[name], name in wanted.as_text)
+    return Table(str(source.path), columns, m, target, tuple(names.names))
 
 
 def _column(values: NDArray[Any], as_text: bool) -> Column:

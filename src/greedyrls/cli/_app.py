@@ -274,6 +274,9 @@ def _ways(options: dict[str, Any]) -> tuple[Reading, Telling]:
         options.get("decimal", "."),
         not options.get("no_header", False),
         options.get("encoding", "utf-8"),
+        options.get("thousands"),
+        options.get("skip_lines", 0),
+        options.get("missing", ()),
     )
     return reading, Telling(options["quiet"], options["as_json"])
 

@@ -22,7 +22,7 @@ from .._preparation import Prepared, Roles, prepare
 from .._read import read_table
 from .._result_parts import DataSummary, Origin
 from .._selection_result import SelectionResult
-from .._table import InputError, Table
+from .._table import InputError, InputProblems, Table
 from ._options import Reading, Telling
 
 # What a result depends on.
@@ -67,38 +67,67 @@ class Loaded:
 
 def load(job: Job) -> Loaded:
     """Read the file and make features of its columns."""
-    reading = job.reading
-    groups = job.cv if isinstance(job.cv, str) and job.cv != "loo" else None
-    known = Roles(target=job.target or "", groups=groups, **job.roles)
     with working(job, f"Reading {job.data.name}"):
-        table = read_table(
-            job.data,
-            as_text=known.as_text,
-            delimiter=reading.delimiter,
-            decimal=reading.decimal,
-            header=reading.has_header,
-            encoding=reading.encoding,
-        )
-        priced = tuple(name for name, _ in job.question["costs"])
-        known = replace(known, target=job.target or _only_target(table), priced=priced)
+        table = read_job(job)
+        roles = roles_of(job, table)
         with open(job.data, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        prepared = prepare(table, known)
+        try:
+            prepared = prepare(table, roles)
+        except InputProblems as error:
+            from ._remedies import working_command
+
+            if len(error.problems) > 1:  # one says itself what to do
+                error.command = working_command(job, table, error)
+            raise
         notes = (*prepared.notes, *rare_notes(prepared, job.ask()))
         prepared = replace(prepared, notes=notes)
     return Loaded(
         prepared,
-        known.target,
+        roles.target,
         len(prepared.y),
         job.data.stat().st_size,
         digest,
     )
 
 
+def read_job(job: Job) -> Table:
+    """The columns of the file that are used, and what the others are called."""
+    groups = job.cv if isinstance(job.cv, str) and job.cv != "loo" else None
+    known = Roles(target=job.target or "", groups=groups, **job.roles)
+    numbers = [known.weights] if known.weights is not None else []
+    if job.target is not None and known.task == "regression":
+        numbers.append(job.target)
+    return read_table(
+        job.data,
+        as_text=known.as_text,
+        as_numbers=numbers,
+        leave_out={*known.ids, *known.dropped} - {known.target, known.weights, known.groups},
+        named=(
+            known.target,
+            *known.kept,
+            *known.forced,
+            *(one for one, _ in job.question["costs"]),
+        ),
+        **job.reading.options(),
+    )
+
+
+def roles_of(job: Job, table: Table) -> Roles:
+    """Which column of the table is what."""
+    groups = job.cv if isinstance(job.cv, str) and job.cv != "loo" else None
+    return Roles(
+        target=job.target or _only_target(table),
+        groups=groups,
+        priced=tuple(name for name, _ in job.question["costs"]),
+        **job.roles,
+    )
+
+
 def _only_target(table: Table) -> str:
     """The target of formats that have one."""
     if table.target is None:
-        names = list(table.columns)
+        names = list(table.all_names)
         shown = ", ".join(repr(name) for name in names[:8])
         more = f" and {len(names) - 8} more" if len(names) > 8 else ""
         raise InputError(

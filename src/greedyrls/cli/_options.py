@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import click
 
@@ -18,6 +18,18 @@ LARGEST_SEED = 2**32 - 1
 LOSSES = ("auto", "squared", "absolute", "zero_one", "balanced_zero_one", "auc")
 
 
+class ReadOptions(TypedDict):
+    """Arguments of `read_table` that are options."""
+
+    delimiter: str | None
+    decimal: str
+    header: bool
+    encoding: str
+    thousands: str | None
+    skip_lines: int
+    missing: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How a file is read."""
@@ -26,6 +38,21 @@ class Reading:
     decimal: str
     has_header: bool
     encoding: str
+    thousands: str | None = None
+    skip_lines: int = 0
+    missing: tuple[str, ...] = ()
+
+    def options(self) -> ReadOptions:
+        """The same, as `read_table` takes it."""
+        return {
+            "delimiter": self.delimiter,
+            "decimal": self.decimal,
+            "header": self.has_header,
+            "encoding": self.encoding,
+            "thousands": self.thousands,
+            "skip_lines": self.skip_lines,
+            "missing": self.missing,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +71,7 @@ class Telling:
 # Long lists of options are read by what they are about.
 _SECTIONS = {
     "The table": ("target", "ids", "dropped", "kept", "forced", "categorical", "weights"),
-    "Preparing it": ("impute", "drop_missing_target", "standardise"),
+    "Preparing it": ("missing", "impute", "drop_missing_target", "standardise"),
     "What to choose": (
         "n_features",
         "alpha",
@@ -60,7 +87,14 @@ _SECTIONS = {
     ),
     "How good it is": ("assess", "folds", "resamples", "permutations"),
     "Results": ("out", "overwrite", "quiet", "as_json"),
-    "Reading text files": ("delimiter", "decimal", "no_header", "encoding"),
+    "Reading text files": (
+        "delimiter",
+        "decimal",
+        "thousands",
+        "no_header",
+        "skip_lines",
+        "encoding",
+    ),
 }
 
 
@@ -101,6 +135,24 @@ READING = _stacked(
         default=".",
         show_default=True,
         help="Decimal point; ',' in much of Europe.",
+    ),
+    click.option(
+        "--thousands",
+        metavar="C",
+        help="Between groups of digits; by default what can be nothing else.",
+    ),
+    click.option(
+        "--missing",
+        multiple=True,
+        metavar="TEXT",
+        help="Cells that count as missing, such as n.d. or -999 (repeatable).",
+    ),
+    click.option(
+        "--skip-lines",
+        type=click.IntRange(0),
+        metavar="N",
+        default=0,
+        help="Lines before the table; those that begin with # are found.",
     ),
     click.option("--no-header", is_flag=True, help="The first line is data: columns x0, x1, …"),
     click.option(

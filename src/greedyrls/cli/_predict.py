@@ -6,6 +6,7 @@ import csv
 import io
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,11 +15,11 @@ from numpy.typing import NDArray
 
 from .._kernels import Float
 from .._linear_model import LinearModel
-from .._read import read_table
-from .._table import InputError, Numbers, Table, Texts, Unusable
+from .._read import MISSING, read_table
+from .._table import InputError, Numbers, Table, Texts, Unusable, make_texts
 from ._options import Reading, Telling
 from ._run import FINE
-from ._shown import number
+from ._shown import number, one_line
 from ._write import check_file, print_text, write
 
 Document = TypeVar("Document")
@@ -37,19 +38,9 @@ def predict_rows(
     if out is not None:
         check_file(out, is_overwritten)
     model = load_model(model_file)
-    texts = [column.name for column in model.columns if column.levels is not None]
-    if model.classes is not None and isinstance(model.classes[0], str):
-        texts.append(model.target)  # 01 is not the class 1
-    table = read_table(
-        data,
-        as_text=(*ids, *texts),
-        delimiter=reading.delimiter,
-        decimal=reading.decimal,
-        header=reading.has_header,
-        encoding=reading.encoding,
-    )
+    table = _read(model, data, ids, reading)
     for name in ids:
-        table.column(name)
+        table.check_has(name, "--id")
     scores = model.scores(table)
     predictions = model.decide(scores)
     content = _as_csv(model, table, ids, scores, predictions, telling.is_json)
@@ -58,9 +49,54 @@ def predict_rows(
     else:
         write(out, content)
     if not telling.is_quiet:
-        for line in (*_unseen(model, table), *_how_good(model, table, scores, predictions)):
+        notes = [one_line(f"greedyrls: {note}") for note in table.notes]
+        rated = _how_good(model, table, scores, predictions)
+        for line in (*notes, *_unseen(model, table), *rated):
             print(line, file=sys.stderr)
     return FINE
+
+
+def _read(model: LinearModel, data: Path, ids: tuple[str, ...], reading: Reading) -> Table:
+    """The columns that the model needs, and those asked for; whatever the others hold."""
+    levels = {column.name: column.levels for column in model.columns if column.levels is not None}
+    texts = [*ids, *levels]
+    numbers = [column.name for column in model.columns if column.levels is None]
+    if model.classes is not None and isinstance(model.classes[0], str):
+        texts.append(model.target)  # 01 is not the class 1
+    elif model.classes is None:
+        numbers.append(model.target)
+    table = read_table(
+        data,
+        only=(*texts, *numbers, model.target),
+        as_text=texts,
+        as_numbers=numbers,
+        comma_columns=[column.name for column in model.columns if column.decimal == ","],
+        **reading.options(),
+    )
+    known = {
+        name: _as_known(column, levels[name])
+        for name, column in table.columns.items()
+        if name in levels and name not in ids and isinstance(column, Texts)
+    }
+    return replace(table, columns={**table.columns, **known})
+
+
+def _as_known(column: Texts, levels: tuple[str, ...]) -> Texts:
+    """Texts as the model knows them, which may have been read in one of two ways.
+
+    A column that holds nothing but text loses blanks around cells, and "NA" is missing, also in
+    quotation marks; one that is read as text because the user asked for it keeps both.
+    """
+
+    def meant(text: str) -> str | None:
+        if text in levels:
+            return text
+        return None if text.strip() in MISSING else text.strip()
+
+    known = [meant(text) for text in column.levels]
+    if known == list(column.levels):
+        return column
+    return make_texts([None if code < 0 else known[code] for code in column.codes.tolist()])
 
 
 def read_json(file: Path, read: Callable[[bytes], Document]) -> Document:
@@ -129,15 +165,18 @@ def _cells(table: Table, name: str) -> list[object]:
 
 def _unseen(model: LinearModel, table: Table) -> list[str]:
     """Texts that the model does not know."""
-    from ._shown import one_line
-
     return [
         one_line(
-            f"greedyrls: column {name!r} has {len(levels)} values that the model has not seen, "
-            f"such as {levels[0]!r}; they count for no feature."
+            f"greedyrls: column {name!r} has {_values(levels)} that the model has not seen, "
+            f"such as {levels[0]!r}; {'it counts' if len(levels) == 1 else 'they count'} for no "
+            "feature."
         )
         for name, levels in model.unseen(table).items()
     ]
+
+
+def _values(levels: list[str]) -> str:
+    return "1 value" if len(levels) == 1 else f"{len(levels)} values"
 
 
 def _how_good(
@@ -145,15 +184,17 @@ def _how_good(
 ) -> list[str]:
     """If the target is there, the error on these rows."""
     truth = table.columns.get(model.target)
-    if truth is None or isinstance(truth, Unusable) or predictions.ndim > 1:
+    if truth is None or predictions.ndim > 1:
         return []
+    if isinstance(truth, Unusable):
+        return [_not_compared(model, truth.why or f"has {truth.what}")]
     known = ~truth.is_missing
     count = int(known.sum())
     if not count:
         return []
     if model.classes is None:
         if not isinstance(truth, Numbers):
-            return []
+            return [_not_compared(model, "has text")]
         errors = np.square(truth.values[known] - scores[known, 0])
         spread = errors.std(ddof=1) / np.sqrt(count) if count > 1 else np.nan
         told = f"mean squared error {number(float(errors.mean()))}"
@@ -171,6 +212,12 @@ def _how_good(
         f"greedyrls: {told}{around} on the {count} rows that have {model.target!r} (only honest if "
         "the model was not made from them)."
     ]
+
+
+def _not_compared(model: LinearModel, why: str) -> str:
+    return one_line(
+        f"greedyrls: the predictions were not compared with {model.target!r}, which {why}."
+    )
 
 
 def _labels(truth: Numbers | Texts) -> NDArray[np.str_]:

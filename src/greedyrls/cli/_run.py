@@ -12,13 +12,18 @@ from typing import TextIO
 import click
 
 from .._own_warnings import GreedyRLSWarning
+from .._text import printable
 from ._shown import one_line, show_what_can_be_shown
 
 FINE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 
 
 class Refused(Exception):
-    """Something is wrong with what the user gave; the message is one line."""
+    """Something is wrong with what the user gave; the message is one line, or a list of them."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(*lines)
+        self.lines = lines
 
 
 def run(arguments: Sequence[str] | None) -> int:
@@ -48,7 +53,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except click.ClickException as error:
         return _refuse(_with_help(error))
     except Refused as error:
-        return _refuse(str(error))
+        return _refuse(*error.lines)
     except (click.Abort, KeyboardInterrupt):
         print("greedyrls: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -81,9 +86,23 @@ def _warn(
         print(f"greedyrls: warning: {one_line(str(message))}", file=sys.stderr)
 
 
-def _refuse(message: str) -> int:
+def _refuse(message: str, *more: str) -> int:
     print(f"greedyrls: {one_line(message)}", file=sys.stderr)
+    for line in more:
+        print(f"  {printable(line)}", file=sys.stderr)
     return BAD_INPUT
+
+
+def _lines(error: Exception) -> list[str]:
+    """The message of an error: of a table all its problems, and what to type."""
+    from .._table import InputProblems  # loads NumPy, which --help does without
+
+    if not isinstance(error, InputProblems):
+        return [str(error)]
+    lines = [one_line(line) for line in error.lines()]
+    if len(lines) > 1 and error.command is not None:
+        lines += ["This command would work:", f"  {error.command}"]
+    return lines
 
 
 def _with_help(error: click.ClickException) -> str:
@@ -109,7 +128,7 @@ def refusals() -> Iterator[None]:
         raise
     except (ValueError, TypeError) as error:
         # The engine checks what it is given with these two, and says what is allowed.
-        raise Refused(str(error)) from error
+        raise Refused(*_lines(error)) from error
     except ImportError as error:
         told = str(error)
         if "pip install" not in told:

@@ -1,0 +1,118 @@
+"""Columns that cannot be features: what is wrong with them, and the options that would help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ._table import (
+    MOST_LEVELS,
+    SHOWN,
+    Column,
+    Numbers,
+    Problem,
+    Table,
+    Texts,
+    Unusable,
+    listed,
+    options_for,
+    reading_advice,
+)
+
+
+def unusable_columns(table: Table, columns: Mapping[str, Column]) -> list[Problem]:
+    """Columns that could not be read, each a problem; and dates, lists and the like as one."""
+    unread = {name: one for name, one in columns.items() if isinstance(one, Unusable) and one.why}
+    problems = [_unread(table, name, column) for name, column in unread.items()]
+    odd = {name: one for name, one in columns.items() if isinstance(one, Unusable) and not one.why}
+    if odd:
+        names = list(odd)
+        problems.append(
+            Problem(
+                f"there are columns that are neither numbers nor text: {listed(names)} "
+                f"({odd[names[0]].what}). Leave them out ({options_for('--drop', names)}) or make "
+                "numbers of them.",
+                _repeated("--drop", names),
+            )
+        )
+    return problems
+
+
+def _unread(table: Table, name: str, column: Unusable) -> Problem:
+    """A column with numbers that cannot be read for sure."""
+    text = (
+        f"column {name!r} {column.why}; {reading_advice(column)}, leave it out "
+        f"({options_for('--drop', [name])}) or take it as text "
+        f"({options_for('--categorical', [name])})."
+    )
+    words = [one for option, one in column.options if option == "--missing"]
+    if words:
+        return Problem(text, _repeated("--missing", words))
+    # Another decimal mark would be wrong for columns that have points.
+    has_points = any(
+        isinstance(one, Numbers) and not one.is_whole and not one.is_flag
+        for one in table.columns.values()
+    )
+    for option, mark in column.options:
+        if option == "--thousands" or not has_points:
+            return Problem(text, (option, mark))
+    return Problem(text, ("--drop", name))
+
+
+def odd_values(table: Table, columns: Mapping[str, Numbers | Texts]) -> list[Problem]:
+    """Text columns with too many values, and infinite numbers."""
+    problems = []
+    many = {
+        name: len(values.levels)
+        for name, values in columns.items()
+        if isinstance(values, Texts) and len(values.levels) > MOST_LEVELS
+    }
+    if many:
+        names = list(many)
+        problems.append(
+            Problem(
+                f"there are text columns with more than {MOST_LEVELS} different values: "
+                f"{_counted(many)}. Leave them out ({options_for('--drop', names)}) or put their "
+                "values into fewer groups.",
+                _repeated("--drop", names),
+            )
+        )
+    for name, values in columns.items():
+        if not isinstance(values, Numbers) or not np.isinf(values.values).any():
+            continue
+        row = int(np.argmax(np.isinf(values.values)))
+        words = [word for word in ("inf", "-inf") if (values.values == float(word)).any()]
+        problems.append(
+            Problem(
+                f"column {name!r} has an infinite value in {table.place(row)}; mend it, or pass "
+                f"{options_for('--missing', words)} to take it as missing.",
+                _repeated("--missing", words),
+            )
+        )
+    return problems
+
+
+def gaps_in_words(
+    table: Table, columns: Mapping[str, Numbers | Texts], gaps: Mapping[str, int]
+) -> Problem:
+    """Missing values, which nobody asked to fill in."""
+    worst = sorted(gaps, key=lambda name: -gaps[name])
+    first = table.place(int(np.argmax(columns[worst[0]].is_missing)))
+    return Problem(
+        f"there are missing values in {len(worst)} column{'s' * (len(worst) != 1)}: "
+        f"{_counted({name: gaps[name] for name in worst})}; {worst[0]!r} first in {first}. Fill "
+        f"them in, use --impute median, or leave columns out "
+        f"({options_for('--drop', worst[:1])}).",
+        ("--impute", "median"),
+    )
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    """Some names with their numbers, and how many more there are."""
+    shown = ", ".join(f"{name!r} ({count})" for name, count in list(counts.items())[:SHOWN])
+    return f"{shown} and {len(counts) - SHOWN} more" if len(counts) > SHOWN else shown
+
+
+def _repeated(option: str, values: list[str]) -> tuple[str, ...]:
+    return tuple(part for value in values for part in (option, value))
