@@ -21,6 +21,7 @@ from ._held_out_errors import Design, Part, Tests, test_ratio
 from ._kernels import Float
 from ._loo_data import LooData
 from ._losses import make_loss
+from ._path import SelectionPath
 from ._plan import positive_rows
 from ._problem import Problem, is_whole
 from ._procedure import Procedure, shares_of
@@ -86,7 +87,7 @@ def fold_result(
     ]
     tested = trial.tested_on(problem, split.test, measure, tests)
     return FoldResult(
-        path.entries(),
+        _order_of(path),
         path.settings.alpha,
         path.chosen_size,
         tested.losses,
@@ -97,6 +98,14 @@ def fold_result(
         tested.part,
         None if procedure.labels is None else _fold_rates(trial, problem, split.test),
     )
+
+
+def _order_of(path: SelectionPath) -> NDArray[np.intp]:
+    """As many features as the largest size has, those of the chosen size first."""
+    if path.is_nested:
+        return path.entries()
+    both = dict.fromkeys([*path.entries(path.chosen_size).tolist(), *path.entries().tolist()])
+    return np.array(list(both)[: len(path)], dtype=np.intp)
 
 
 def _fold_rates(trial: Trial, problem: Problem, rows: Rows) -> FoldRates:
