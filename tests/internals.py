@@ -23,6 +23,7 @@ from greedyrls._analysis import (
     Question,
     assess,
     choose,
+    choose_model,
     feature_names,
     model_curve,
     own_rates,
@@ -45,6 +46,7 @@ from greedyrls._criterion import (
     support_bounds,
 )
 from greedyrls._curves import LooCurve
+from greedyrls._data_summary import ColumnSummary, DataSummary, Origin
 from greedyrls._device import DeviceMatrix
 from greedyrls._draw_parts import short
 from greedyrls._draws import draw_order, draw_rows
@@ -95,11 +97,11 @@ from greedyrls._run import Limits, Watch, search_path
 from greedyrls._samples import SampleSpace
 from greedyrls._search import forward, replay
 from greedyrls._searches import search_paths
-from greedyrls._selection_result import ColumnSummary, DataSummary, Feature, Origin
+from greedyrls._selection_result import Feature
 from greedyrls._sets import BestLosses, best_sets
 from greedyrls._shared_gram import TrainingColumns, share_columns
 from greedyrls._shuffle import Shuffle, make_shuffle
-from greedyrls._sigmoid import fit_sigmoid
+from greedyrls._sigmoid import Sigmoid, fit_sigmoid
 from greedyrls._size import choose_size, fold_covariance
 from greedyrls._sparse import SparseMatrix
 from greedyrls._state import DRIFT_BOUND, SelectionState

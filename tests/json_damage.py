@@ -13,7 +13,16 @@ import pytest
 
 from greedyrls import SelectionResult
 from greedyrls.assess import cross_validate_path
-from internals import Question, assess, choose, model_curve, own_rates, permute, resample
+from internals import (
+    Question,
+    assess,
+    choose,
+    choose_model,
+    model_curve,
+    own_rates,
+    permute,
+    resample,
+)
 from small_tables import plain_table, prepared_of, result_of, texts
 
 Place = tuple[str | int, ...]
@@ -42,8 +51,8 @@ def _classified() -> SelectionResult:
     columns = plain_table(24)
     columns["y"] = texts(["yes" if row % 4 == 0 else "no" for row in range(24)])
     prepared = prepared_of(columns)
-    path = choose(prepared, Question(2, 1.0))
-    return result_of(prepared, path, own_rates=own_rates(prepared, path))
+    path, sigmoids = choose_model(prepared, Question(2, 1.0))
+    return result_of(prepared, path, own_rates=own_rates(prepared, path), sigmoids=sigmoids)
 
 
 RESULT = _result()

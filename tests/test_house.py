@@ -182,6 +182,10 @@ ROOMS = [
     "_column_roles",
     "_read",
     "_linear_model",
+    "_model_format",
+    "_pipeline_columns",
+    "_from_estimator",
+    "_data_summary",
     "_selection_result",
     "_result_format",
     "_multiples",
@@ -193,11 +197,14 @@ ROOMS = [
     "cli",
     "__main__",
 ]
-# Results read and write themselves through their formats, which know them. What a notebook shows is
-# asked of a result itself, and made by a room that knows all results.
+# Results read and write themselves through their formats, which know them. So do models, which a
+# room that knows estimators makes of these. What a notebook shows is asked of a result itself, and
+# made by a room that knows all results.
 SHOWN = ("_path", "_estimator_base", "_stability", "_assessment", "_null")
 ALLOWED = {
     ("_path", "_path_format"),
+    ("_linear_model", "_model_format"),
+    ("_linear_model", "_from_estimator"),
     ("_selection_result", "_result_format"),
     *((room, "_assessment_format") for room in ("_stability", "_assessment", "_null")),
     *((room, "_html") for room in SHOWN),

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._column_roles import without_identifiers
+from ._data_summary import ColumnSummary
 from ._kernels import Float
 from ._labels import Task, make_targets
 from ._linear_model import InputColumn, Label, term_values, texts_of_numbers
 from ._multiples import multiples_in_words
-from ._selection_result import ColumnSummary, Feature
+from ._selection_result import Feature
 from ._table import MOST_LEVELS, Column, InputError, Numbers, Table, Texts, Unusable
 from ._table import SHOWN as _SHOWN
 from ._table import listed as _listed

@@ -21,6 +21,7 @@ from ._assessment_format import (
     stability_document,
 )
 from ._class_rates import ClassRates
+from ._data_summary import ColumnSummary, DataSummary, Origin
 from ._json_values import (
     JsonObject,
     as_entries,
@@ -30,10 +31,11 @@ from ._json_values import (
     read_document,
     write_document,
 )
-from ._linear_model import InputColumn, column_document, read_column
+from ._linear_model import InputColumn
+from ._model_format import column_document, read_column, read_sigmoids, sigmoids_document
 from ._path import SelectionPath
 from ._path_format import decode_part, path_document
-from ._selection_result import ColumnSummary, DataSummary, Feature, Origin, SelectionResult
+from ._selection_result import Feature, SelectionResult
 
 FORMAT = "greedyrls.result"
 VERSION = 1
@@ -63,6 +65,7 @@ def encode(result: SelectionResult, indent: int | None = None) -> str:
         "null": None,
         "model_curve": _curve_document(result.model_curve),
         "class_rates": rates_document(result.own_rates),
+        "sigmoids": sigmoids_document(result.sigmoids),
         "leaks": None if result.leaks is None else list(result.leaks),
         "missing": result.missing,
     }
@@ -124,6 +127,7 @@ def _read(document: JsonObject) -> SelectionResult:
         null=_optional(document, "null", read_null),
         model_curve=_curve(document, path),
         own_rates=_rates(document, path),
+        sigmoids=read_sigmoids(document, outputs, classes is not None),
         leaks=_leaks(document),
         missing=document.text("missing") if document.has("missing") else None,
     )

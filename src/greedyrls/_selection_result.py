@@ -11,12 +11,14 @@ import numpy as np
 from ._assessment import REPORT_IT, Curve, PathAssessment, measure_in_words
 from ._cautions import in_short, no_better, noise, too_good
 from ._class_rates import BALANCED, BY_AUC, ClassRates
+from ._data_summary import DataSummary, Origin
 from ._kernels import Float
 from ._labels import constant_scores
 from ._linear_model import InputColumn, Label, LinearModel, Term
 from ._null import PermutationNull
 from ._path import SelectionPath
 from ._path_warnings import assessment_cautions, known_leaks, path_cautions
+from ._sigmoid import Sigmoid
 from ._stability import Stability
 from ._surface import initial_loss_in
 
@@ -37,49 +39,6 @@ class Feature:
     def name(self) -> str:
         """The column, and the text it must have."""
         return self.column if self.level is None else f"{self.column}={self.level}"
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnSummary:
-    """A column of the data in short."""
-
-    name: str
-    kind: Literal["number", "flag", "text"]
-    n_missing: int
-    # Of numbers: smallest, mean, largest, standard deviation; None for text.
-    low: float | None = None
-    mean: float | None = None
-    high: float | None = None
-    deviation: float | None = None
-    # Of text and classes: the most frequent values and how often each is there.
-    n_levels: int | None = None
-    levels: tuple[tuple[str, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class DataSummary:
-    """The data that the selection was made from, without the data."""
-
-    file: str
-    n_bytes: int
-    sha256: str
-    n_rows: int
-    n_columns: int
-    n_features: int  # columns to choose from, once text is coded
-    target: ColumnSummary
-    columns: tuple[ColumnSummary, ...] = ()  # those on the path
-    notes: tuple[str, ...] = ()  # what was done to the data before the search, in sentences
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """How a result was made."""
-
-    command: str
-    parameters: dict[str, str | int | float | bool | None]
-    versions: dict[str, str]
-    date: str
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,6 +79,8 @@ class SelectionResult:
         out in turn; too good, since all rows took part in the selection.
     missing : str or None
         What an interrupt cut short, in a sentence.
+    sigmoids : tuple of Sigmoid or None
+        What turns the outputs of the chosen model of a classification into probabilities.
     """
 
     task: Literal["regression", "classification"]
@@ -137,6 +98,7 @@ class SelectionResult:
     leaks: tuple[str, ...] | None = None
     missing: str | None = None
     own_rates: ClassRates | None = None
+    sigmoids: tuple[Sigmoid, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<SelectionResult of {self.target!r} from {self.data.file}: {self.path!r}>"
@@ -200,6 +162,7 @@ class SelectionResult:
             intercepts=tuple(intercepts.tolist()),
             classes=self.classes,
             made_by=f"greedyrls {__version__}",
+            sigmoids=self.sigmoids if size == self.size else None,
         )
 
     @property

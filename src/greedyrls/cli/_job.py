@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from .._analysis import Question, rare_notes
+from .._data_summary import DataSummary, Origin
 from .._leaks import find_leaks
 from .._linear_model import InputColumn
 from .._path import SelectionPath
 from .._preparation import Prepared, Roles, prepare
 from .._read import read_table
-from .._selection_result import DataSummary, Origin, SelectionResult
+from .._selection_result import SelectionResult
 from .._table import InputError, Table
 from ._options import Reading, Telling
 
