@@ -21,6 +21,7 @@ PACKAGE = Path(greedyrls.__file__).parent
 # Rooms from the ground up: a module or a package may import only rooms that stand before it.
 ROOMS = [
     "_own_warnings",
+    "_own_init",
     "_blas",
     "_text",
     "_atomic",
@@ -148,6 +149,7 @@ ROOMS = [
     "_greedy",
     "_labels",
     "_estimator_base",
+    "_regressor",
     "_estimators",
     "metrics",
     "_pairs",

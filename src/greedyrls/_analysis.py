@@ -95,6 +95,7 @@ def choose_model(prepared: Prepared, question: Question, has_probabilities: bool
         size_rule=question.size_rule,
         max_features=question.max_features,
         n_runners_up=_RUNNERS_UP,
+        n_jobs=question.n_jobs,
         verbose=question.verbose,
         **of_classes,
         **together(prepared, question),

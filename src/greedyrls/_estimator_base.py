@@ -32,11 +32,12 @@ from ._margins import make_selected
 from ._matrix import NotOnDevice, PassedMatrix
 from ._namespace import is_foreign, numbers_on, numpy_of, place_of, take
 from ._outer import criterion_groups
+from ._own_init import OwnInit
 from ._own_warnings import GreedyRLSWarning
 from ._path import SelectionPath
 from ._plan import make_plan
 from ._problem import Problem, make_problem
-from ._request import make_request, open_loss
+from ._request import make_request, open_loss, with_threads
 from ._select import select
 from ._shuffle import make_shuffle
 from ._size import SizeRule
@@ -48,7 +49,7 @@ from ._surface import AlphaRule
 SPARSE = ("csc", "csr")
 
 
-class GreedyRLSBase(NoProbabilities, SelectorMixin, BaseEstimator):
+class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
     """What the regressor and the classifier share: parameters, selection, model of a size."""
 
     path_: SelectionPath
@@ -79,6 +80,7 @@ class GreedyRLSBase(NoProbabilities, SelectorMixin, BaseEstimator):
         device: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         random_state: Any = 0,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -104,6 +106,7 @@ class GreedyRLSBase(NoProbabilities, SelectorMixin, BaseEstimator):
         self.device = device
         self.checkpoint = checkpoint
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _select(
@@ -208,7 +211,9 @@ class GreedyRLSBase(NoProbabilities, SelectorMixin, BaseEstimator):
             labels=labels,
             rival=rival,
             shuffle=make_shuffle(self.random_state),
+            n_jobs=self.n_jobs,
         )
+        plan = with_threads(plan, request)
         if not self._wants_probabilities:
             return select(problem, plan, request)
         data = None

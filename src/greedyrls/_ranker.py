@@ -83,6 +83,9 @@ class GreedyRLSRanker(GreedyRLSBase):
         How many next best features to record at each step on ``path_``.
     random_state : int, RandomState, Generator or None, default=0
         Of outer folds that are made of a number, where there are no groups.
+    n_jobs : int, optional
+        Threads over outer folds; -1 takes all cores. The answer is the same. A number for `alpha`
+        and for the size has no outer folds, and one search that takes one thread.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
@@ -159,6 +162,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         tol: float | None = None,
         n_runners_up: int = 0,
         random_state: Any = 0,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -174,6 +178,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         self.tol = tol
         self.n_runners_up = n_runners_up
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(
@@ -247,6 +252,7 @@ class GreedyRLSRanker(GreedyRLSBase):
             verbose=self.verbose,
             groups=None if pairs is None else pairs.query_of,
             shuffle=make_shuffle(self.random_state),
+            n_jobs=self.n_jobs,
         )
         if pairs is not None and isinstance(request.outer, Folds):
             check_queries_together(pairs, request.outer)
