@@ -58,6 +58,7 @@ ROOMS = [
     "_crew",
     "_cluster",
     "_feature_names",
+    "_column_errors",
     "_grouping",
     "_class_weight",
     "_problem",

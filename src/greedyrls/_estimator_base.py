@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._class_weight import ClassWeights
 from ._classifier import NoProbabilities
 from ._cluster import ClusterMatrix, is_dask
+from ._column_errors import named_columns, numeric
 from ._dask import linear, on_cluster
 from ._device import DeviceMatrix, as_device_matrix
 from ._device import linear as linear_on_device
@@ -317,7 +318,8 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
                 return X.linear(self.selected_, coef, self.intercept_)
             X = X.to_scipy()
         else:
-            X = validate_data(self, with_names(X), accept_sparse=SPARSE, reset=False)
+            with named_columns(X):
+                X = numeric(validate_data(self, with_names(X), accept_sparse=SPARSE, reset=False))
         values: Float = X[:, self.selected_] @ coef.T + self.intercept_
         return values
 

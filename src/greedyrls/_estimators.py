@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 from ._class_weight import ClassWeight, make_class_weights
 from ._classifier import ProbabilityMixin, labels_on_device
 from ._cluster import is_dask
+from ._column_errors import named_columns, numeric
 from ._dask import check_classes_on_cluster, gather_rows, labels_of
 from ._estimator_base import SPARSE, GreedyRLSBase
 from ._feature_names import FeatureList, with_names
@@ -250,8 +251,11 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
             y = column_or_1d(y, warn=True)
             check_consistent_length(np.broadcast_to(0, X.shape[0]), y)
         else:
-            X = with_names(X)
-            X, y = validate_data(self, X, y, accept_sparse=SPARSE, ensure_all_finite=False)
+            with named_columns(X):
+                X, y = validate_data(
+                    self, with_names(X), y, accept_sparse=SPARSE, ensure_all_finite=False
+                )
+                X = numeric(X)
         coded = code_classes(y)
         check_weighted_classes(y, sample_weight)
         assert coded.classes is not None

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._class_weight import ClassWeights
 from ._classifier import NoProbabilities
+from ._column_errors import named_columns
 from ._crew import in_threads
 from ._estimator_base import nothing_predicts
 from ._feature_names import feature_names_of, with_names
@@ -354,14 +355,15 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         return tags
 
     def _check_points(self, X: Any, **options: Any) -> Any:
-        return validate_data(
-            self,
-            with_names(X),
-            accept_sparse="csr",
-            accept_large_sparse=False,
-            dtype=np.float64,
-            **options,
-        )
+        with named_columns(X):
+            return validate_data(
+                self,
+                with_names(X),
+                accept_sparse="csr",
+                accept_large_sparse=False,
+                dtype=np.float64,
+                **options,
+            )
 
     def _predictions(self, X: Any) -> Float:
         """Values of the model, (m × t), some rows at a time."""

@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import validate_data
 
 from ._cluster import is_dask
+from ._column_errors import named_columns, numeric
 from ._estimator_base import SPARSE, GreedyRLSBase
 from ._feature_names import with_names
 from ._files import DataFile
@@ -158,15 +159,17 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         if isinstance(X, DataFile | SparseFile) or is_dask(X) or is_foreign(X):
             self._take_shape(X)
         else:
-            X, y = validate_data(
-                self,
-                with_names(X),
-                numpy_of(y),
-                accept_sparse=SPARSE,
-                multi_output=True,
-                y_numeric=True,
-                ensure_all_finite=False,
-            )
+            with named_columns(X):
+                X, y = validate_data(
+                    self,
+                    with_names(X),
+                    numpy_of(y),
+                    accept_sparse=SPARSE,
+                    multi_output=True,
+                    y_numeric=True,
+                    ensure_all_finite=False,
+                )
+                X = numeric(X)
         self._select(X, y, sample_weight, groups)
         return self
 
