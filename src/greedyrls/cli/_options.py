@@ -59,6 +59,7 @@ _SECTIONS = {
         "budget",
     ),
     "How good it is": ("assess", "folds", "resamples", "permutations"),
+    "What is written": ("all_columns", "probabilities", "digits"),
     "Results": ("out", "overwrite", "quiet", "as_json"),
     "Reading text files": ("delimiter", "decimal", "no_header", "encoding"),
 }
