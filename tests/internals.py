@@ -97,7 +97,7 @@ from greedyrls._run import Limits, Watch, search_path
 from greedyrls._samples import SampleSpace
 from greedyrls._search import forward, replay
 from greedyrls._searches import search_paths
-from greedyrls._selection_result import Feature
+from greedyrls._selection_result import Feature, order_of
 from greedyrls._sets import BestLosses, best_sets
 from greedyrls._shared_gram import TrainingColumns, share_columns
 from greedyrls._shuffle import Shuffle, make_shuffle

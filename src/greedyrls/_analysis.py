@@ -28,6 +28,7 @@ from ._problem import Problem, make_problem
 from ._sigmoid import Sigmoid
 from ._size import SizeRule, fold_covariance
 from ._stability import Stability
+from ._steps import DirectionName
 from ._table import InputError
 from ._trial import Trial
 from .assess import cross_validate_path, permutation_null, resample_path
@@ -55,6 +56,7 @@ class Question:
     whole_columns: bool = False  # all texts of a column together
     costs: tuple[tuple[str, float], ...] = ()  # of columns; others cost 1
     budget: float | None = None
+    direction: DirectionName = "forward"
     class_weight: Literal["balanced"] | tuple[tuple[str, float], ...] | None = None
     seed: int = 0
     n_jobs: int | None = None
@@ -91,6 +93,7 @@ def choose_model(prepared: Prepared, question: Question, has_probabilities: bool
         loss=question.loss,
         fit_intercept=question.fit_intercept,
         forced_features=list(prepared.forced),
+        direction=question.direction,
         alpha_cv=folds.penalty,
         size_rule=question.size_rule,
         max_features=question.max_features,
@@ -351,6 +354,7 @@ def _options(prepared: Prepared, question: Question, plan: FoldPlan, alpha: Any)
         "class_weight": class_weight(prepared, question),
         "groups": prepared.groups,
         "forced_features": list(prepared.forced),
+        "direction": question.direction,
         "alpha_cv": plan.penalty,
         "size_rule": question.size_rule,
         "max_features": question.max_features if is_chosen else None,

@@ -35,7 +35,7 @@ from ._linear_model import InputColumn
 from ._model_format import column_document, read_column, read_sigmoids, sigmoids_document
 from ._path import SelectionPath
 from ._path_format import decode_part, path_document
-from ._selection_result import Feature, SelectionResult
+from ._selection_result import Feature, SelectionResult, order_of
 
 FORMAT = "greedyrls.result"
 VERSION = 1
@@ -91,7 +91,7 @@ def _read(document: JsonObject) -> SelectionResult:
     names = settings.entry_names
     features = tuple(_feature(one) for one in document.parts("features", "a feature"))
     inputs = tuple(read_column(one) for one in document.parts("columns", "a column"))
-    if tuple(feature.name for feature in features) != tuple(path.names()):
+    if [feature.name for feature in features] != _names_of(path):
         raise ValueError("features are not those of the path")
     _check_columns(features, inputs)
     task: Any = document.one_of("task", ("regression", "classification"))
@@ -131,6 +131,12 @@ def _read(document: JsonObject) -> SelectionResult:
         leaks=_leaks(document),
         missing=document.text("missing") if document.has("missing") else None,
     )
+
+
+def _names_of(path: SelectionPath) -> list[str]:
+    """Names of all features of a path, in the order of a result."""
+    known = path.settings.feature_names_in
+    return [known[index] if known else f"x{index}" for index in order_of(path)]
 
 
 def _curve_document(curve: Curve | None) -> dict[str, Any] | None:

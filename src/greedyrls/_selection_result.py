@@ -55,7 +55,8 @@ class SelectionResult:
     path : SelectionPath
         On the features as the search saw them.
     features : tuple of Feature
-        One for each feature of the path, in the order of selection.
+        One for each feature of the path, in the order of selection; where a direction finds sets
+        that are not nested, in the order of the first size that has them.
     inputs : tuple of InputColumn
         The columns of these features, each once.
     data : DataSummary
@@ -110,7 +111,7 @@ class SelectionResult:
 
     def features_of(self, k: int) -> tuple[Feature, ...]:
         """The features of size k, in the order of selection: more than k if they go together."""
-        known = dict(zip(self.path.indices.tolist(), self.features, strict=True))
+        known = dict(zip(order_of(self.path), self.features, strict=True))
         return tuple(known[index] for index in self.path.features(k).tolist())
 
     @property
@@ -372,10 +373,11 @@ class SelectionResult:
         """
         own, names = self.own_curve, self.path.changes()
         before, search_before, table = self.path.initial_loss, self.path.initial_loss, []
-        costs, done = self.path.costs, 0
+        costs, known = self.path.costs, set[Feature]()
         for place, step in enumerate(self.path.sets):
-            added, done = self.features[done : step.count], step.count
-            feature = added[0]
+            own_features = self.features_of(place + 1)
+            added = [feature for feature in own_features if feature not in known]
+            feature, known = added[0], set(own_features)
             runner = step.runners_up[0] if step.runners_up else None
             honest = self.honest(place + 1)
             loss = float(own.mean[place])
@@ -449,6 +451,13 @@ def without_functions(warnings: Iterable[str]) -> list[str]:
     for python, option in _OPTIONS.items():
         found = [one.replace(python, option) for one in found]
     return found
+
+
+def order_of(path: SelectionPath) -> list[int]:
+    """All features of a path by column number, in the order of the first size that has them."""
+    if path.is_nested:
+        return [int(index) for index in path.indices]
+    return list(dict.fromkeys(index for known in path.sets for index in known.features))
 
 
 def or_none(value: float) -> float | None:

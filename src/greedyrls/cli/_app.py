@@ -344,6 +344,7 @@ def _job(options: dict[str, Any]) -> Job:
         question={
             "n_features": options["n_features"],
             "alpha": options["alpha"],
+            "direction": options["direction"],
             "loss": options["loss"],
             "class_weight": _class_weight(options["class_weight"]),
             "size_rule": options["size_rule"],

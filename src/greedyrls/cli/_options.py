@@ -49,6 +49,7 @@ _SECTIONS = {
         "n_features",
         "alpha",
         "cv",
+        "direction",
         "loss",
         "class_weight",
         "task",
@@ -175,6 +176,13 @@ QUESTION = _stacked(
         show_default=True,
         help="What the search goes by: leave-one-out, K folds, or a column whose groups stay "
         "together.",
+    ),
+    click.option(
+        "--direction",
+        type=click.Choice(["forward", "backward", "floating", "foba", "swap"]),
+        default="forward",
+        show_default=True,
+        help="Which way the search goes: forward adds features, the others also remove some.",
     ),
     click.option(
         "--loss",
