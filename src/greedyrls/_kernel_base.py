@@ -126,8 +126,16 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         shuffle = make_shuffle(self.random_state)  # the same folds for every width
         jobs = [
             partial(
-                *(self._tried, gamma, candidates, X, Y),
-                *(sample_weight, groups, labels, shuffle, class_weights),
+                self._tried,
+                gamma,
+                candidates,
+                X,
+                Y,
+                sample_weight,
+                groups,
+                labels,
+                shuffle,
+                class_weights,
             )
             for gamma in widths
         ]
