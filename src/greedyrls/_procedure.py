@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._class_weight import ClassWeights, make_class_weights
-from ._direction import Direction
+from ._direction import FORWARD, Direction
 from ._feature_names import FeatureList
 from ._folds import Folds, one_per_row
 from ._grouping import FeatureCosts, FeatureGroups
@@ -47,8 +47,8 @@ class Options:
     max_features: int | None
     patience: int | None
     tol: float | None
-    direction: Direction
     shuffle: Shuffle  # of folds that are made of a number
+    direction: Direction = FORWARD
 
 
 @dataclass(frozen=True, slots=True)
