@@ -8,7 +8,7 @@
     python3 dev.py smoke 3.12 3.13       the most important tests on each version that is installed
     python3 dev.py fuzz --minutes 10     the random sweeps with fresh seeds; --seed repeats a run
     python3 dev.py mutants MODULE ...    random changes of a module: do its tests notice?
-    python3 dev.py lint                  ruff and mypy
+    python3 dev.py lint                  ruff and mypy, also on the Python of the guides
 
 Tasks make virtual environments under .venvs/ and install what they need there, and what
 GREEDYRLS_ALSO names: tests with PyTorch are skipped without it.
@@ -124,6 +124,7 @@ def lint(arguments: list[str]) -> None:
     run([python, "-m", "ruff", "check", ".", *arguments])
     run([python, "-m", "ruff", "format", "--check", "."])
     run([python, "-m", "mypy"])
+    run([python, "tools/guide_types.py"])
 
 
 TASKS = {

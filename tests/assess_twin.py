@@ -132,7 +132,7 @@ class Question:
         return np.array(
             [
                 criterion(
-                    *(self.data[rows], Y[rows], splits, path.indices[:size].tolist()),
+                    *(self.data[rows], Y[rows], splits, path.features(size).tolist()),
                     loss=self.measure,
                     alpha=penalty,
                     fit_intercept=self.fit_intercept,
@@ -360,6 +360,13 @@ class Fold:
     own_initial_loss: float  # where no features were chosen
 
 
+def order_of(path: SelectionPath) -> list[int]:
+    """As many features as the largest set has, those that were chosen first."""
+    order = path.features(path.chosen_size).tolist() if not path.is_nested else []
+    order += [index for index in path.indices.tolist() if index not in order]
+    return order[: len(path)]
+
+
 def penalties_of(path: SelectionPath) -> list[float]:
     """Of the models of all sizes."""
     if path.refit_alphas is not None:
@@ -407,7 +414,7 @@ def assert_is_literal(question: Question, cv: Any, splits: Any, n_random: int = 
     assert found.random_losses.shape == (len(splits), n_random, size)
     for number, fold in enumerate(folds):
         known = len(fold.path)
-        assert found.features[number].tolist() == fold.path.indices.tolist()
+        assert found.features[number].tolist() == order_of(fold.path)
         assert found.alphas[number] == pytest.approx(fold.path.settings.alpha, rel=1e-9)
         assert found.chosen_sizes[number] == fold.path.chosen_size
         for name in ("test_losses", "selection_losses", "random_losses"):

@@ -23,6 +23,7 @@ from greedyrls._analysis import (
     Question,
     assess,
     choose,
+    choose_model,
     feature_names,
     model_curve,
     own_rates,
@@ -46,6 +47,7 @@ from greedyrls._criterion import (
     support_bounds,
 )
 from greedyrls._curves import LooCurve
+from greedyrls._data_summary import ColumnSummary, DataSummary, Feature, Origin
 from greedyrls._device import DeviceMatrix
 from greedyrls._draw_parts import short
 from greedyrls._draws import draw_order, draw_rows
@@ -93,17 +95,17 @@ from greedyrls._read import read_table
 from greedyrls._read._arrow import column_of
 from greedyrls._read._names import tidy
 from greedyrls._removals import choose_removal
-from greedyrls._result_parts import ColumnSummary, DataSummary, Feature, Origin
 from greedyrls._rounds import _state_of, _Terms, find_plainly
 from greedyrls._row_order import RowOrder, Split, numbers_on_device
 from greedyrls._run import Limits, Watch, search_path
 from greedyrls._samples import SampleSpace
 from greedyrls._search import forward, replay
 from greedyrls._searches import search_paths
+from greedyrls._selection_result import order_of
 from greedyrls._sets import BestLosses, best_sets
 from greedyrls._shared_gram import TrainingColumns, share_columns
 from greedyrls._shuffle import Shuffle, make_shuffle
-from greedyrls._sigmoid import fit_sigmoid
+from greedyrls._sigmoid import Sigmoid, fit_sigmoid
 from greedyrls._size import choose_size, fold_covariance
 from greedyrls._sparse import SparseMatrix
 from greedyrls._state import DRIFT_BOUND, SelectionState

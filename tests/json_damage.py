@@ -17,6 +17,7 @@ from internals import (
     Question,
     assess,
     choose,
+    choose_model,
     coefficient_errors,
     model_curve,
     own_predictions,
@@ -52,14 +53,15 @@ def _classified() -> SelectionResult:
     columns = plain_table(24)
     columns["y"] = texts(["yes" if row % 4 == 0 else "no" for row in range(24)])
     prepared = prepared_of(columns)
-    path = choose(prepared, Question(2, 1.0))
     question = Question(2, 1.0)
+    path, sigmoids = choose_model(prepared, question)
     return result_of(
         prepared,
         path,
         own_rates=own_rates(prepared, path),
         own_predictions=own_predictions(prepared, question, path),
         coefficient_errors=coefficient_errors(prepared, question, path),
+        sigmoids=sigmoids,
     )
 
 

@@ -27,6 +27,7 @@ from internals import (
     Unusable,
     choose,
     make_texts,
+    order_of,
     prepare,
 )
 
@@ -80,7 +81,7 @@ def result_of(
     """A result as the command line makes it, of a path or of the shortest selection there is."""
     if path is None:
         path = choose(prepared, Question(min(3, len(prepared.features)), 0.7))
-    features = tuple(prepared.features[index] for index in path.indices)
+    features = tuple(prepared.features[index] for index in order_of(path))
     columns = dict.fromkeys(feature.column for feature in features)
     return SelectionResult(
         task=prepared.task,

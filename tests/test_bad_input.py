@@ -172,12 +172,12 @@ DATA: dict[str, tuple[Change, type[Exception], str]] = {
     "words among objects": (
         lambda X, y: {"X": put(X.astype(object), (4, 6), "red")},
         ValueError,
-        "float.*'red'",
+        r"column 6 has text \('red' in row 4\). Encode it first",
     ),
     "words in a frame": (
         lambda X, y: {"X": frame(X).assign(h="red")},
         ValueError,
-        "float.*'red'",
+        r"column 'h' has text \('red' in row 0\)",
     ),
     "numbers as text": (lambda X, y: {"X": X.astype(str)}, ValueError, "Convert your data"),
     "complex X": (lambda X, y: {"X": X + 1j}, ValueError, "Complex data not supported"),

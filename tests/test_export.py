@@ -54,7 +54,7 @@ def test_other_languages_are_refused(to: Any) -> None:
 
 @pytest.mark.parametrize("model", [None, "model.json", 3, {"format": "greedyrls.model"}])
 def test_only_models_are_exported(language: str, model: Any) -> None:
-    with pytest.raises(TypeError, match=r"Only a LinearModel .*from_path"):
+    with pytest.raises(TypeError, match=r"Only a LinearModel, or .*from_path"):
         WRITERS[language](model)
 
 

@@ -199,3 +199,44 @@ def test_whole_labels_of_64_bits() -> None:
     with pytest.raises(ValueError, match="does not fit into the 64 bits of SQL"):
         to_sql(small_model(task="classification", classes=(0, 2**63)))
     to_sql(small_model(task="classification", classes=(-(2**63), 2**63 - 1)))
+
+
+@pytest.mark.parametrize(
+    ("table", "source"),
+    [
+        ("sales.customers", '"sales"."customers"'),
+        (("sales", "customers"), '"sales"."customers"'),
+        (["sales", "customers"], '"sales"."customers"'),
+        ('sales."customers"', '"sales"."customers"'),
+        ('"sales.customers"', '"sales.customers"'),
+        (("sales.customers",), '"sales.customers"'),
+        ('"sales"."my.""own"" table"', '"sales"."my.""own"" table"'),
+        ("db.sales.customers", '"db"."sales"."customers"'),
+        ('x"; DROP TABLE data; --', '"x""; DROP TABLE data; --"'),
+        ("a\n.b\n", '"a\n"."b\n"'),
+    ],
+)
+def test_tables_in_a_schema(table: Any, source: str) -> None:
+    statement = to_sql(small_model(), table=table)
+    assert f"FROM {source};" in statement
+
+
+@pytest.mark.parametrize(
+    "table", ["", ".", "a.", ".a", "a..b", '"a', '"a"b.c', (), ("",), ("a", 3), None, 3, b"data"]
+)
+def test_what_is_no_table(table: Any) -> None:
+    with pytest.raises(ValueError, match=r"table must be the name of a table.*'sales\.customers'"):
+        to_sql(small_model(), table=table)
+
+
+@pytest.mark.parametrize("table", ["other.people", 'other."my.table"'])
+def test_a_schema_is_looked_at(table: str) -> None:
+    """SQLite calls schemas databases."""
+    model = small_model()
+    name = table.removeprefix("other.")
+    with database(model, [{"size": 1.0, "kind": "a"}]) as connection:
+        connection.execute("ATTACH ':memory:' AS other")
+        connection.execute(f"CREATE TABLE other.{name} (size REAL, kind TEXT)")
+        connection.execute(f"INSERT INTO other.{name} VALUES (2.0, 'b')")
+        rows = connection.execute(to_sql(model, table=table)).fetchall()
+    assert rows == [(2.0, "b", 5.5)]

@@ -21,6 +21,7 @@ PACKAGE = Path(greedyrls.__file__).parent
 # Rooms from the ground up: a module or a package may import only rooms that stand before it.
 ROOMS = [
     "_own_warnings",
+    "_own_init",
     "_blas",
     "_text",
     "_atomic",
@@ -57,6 +58,7 @@ ROOMS = [
     "_crew",
     "_cluster",
     "_feature_names",
+    "_column_errors",
     "_grouping",
     "_class_weight",
     "_problem",
@@ -148,6 +150,7 @@ ROOMS = [
     "_greedy",
     "_labels",
     "_estimator_base",
+    "_regressor",
     "_estimators",
     "metrics",
     "_pairs",
@@ -186,7 +189,10 @@ ROOMS = [
     "_column_roles",
     "_read",
     "_linear_model",
-    "_result_parts",
+    "_model_format",
+    "_pipeline_columns",
+    "_from_estimator",
+    "_data_summary",
     "_selection_result",
     "_result_format",
     "_multiples",
@@ -202,11 +208,14 @@ ROOMS = [
     "cli",
     "__main__",
 ]
-# Results read and write themselves through their formats, which know them. What a notebook shows is
-# asked of a result itself, and made by a room that knows all results.
+# Results read and write themselves through their formats, which know them. So do models, which a
+# room that knows estimators makes of these. What a notebook shows is asked of a result itself, and
+# made by a room that knows all results.
 SHOWN = ("_path", "_estimator_base", "_stability", "_assessment", "_null")
 ALLOWED = {
     ("_path", "_path_format"),
+    ("_linear_model", "_model_format"),
+    ("_linear_model", "_from_estimator"),
     ("_selection_result", "_result_format"),
     *((room, "_assessment_format") for room in ("_stability", "_assessment", "_null")),
     *((room, "_html") for room in SHOWN),

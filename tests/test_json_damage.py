@@ -33,7 +33,7 @@ from small_tables import attempt
 VALUES = {"result": RESULT, "assessment": ASSESSMENT, "stability": STABILITY, "null": NULL}
 MORE = VALUES | {"result of classes": CLASSIFIED, "assessment of classes": CLASSES}
 # Keys that files of older releases lack.
-ADDED = ("class_rates", "probabilities", "predictions", "coefficient_errors")
+ADDED = ("class_rates", "probabilities", "predictions", "coefficient_errors", "sigmoids")
 # Made anew from the rest when a document is read.
 DERIVED = ("sentence", "warnings", "chosen")
 # What a document inside another has in it is damaged on its own.
@@ -66,6 +66,7 @@ OPTIONAL = {
     "null",
     "model_curve",
     "leaks",
+    "sigmoids",
     "missing",
     "n_asked",
     "n_available",

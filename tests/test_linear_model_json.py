@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from exported import Case, cases, small_model
 from greedyrls import LinearModel
-from internals import InputColumn, Term
+from internals import InputColumn, Sigmoid, Term
 
 CLEAR = r"(is not a greedyrls\.model document|greedyrls\.model document (is damaged|has version))"
 MODEL = LinearModel(
@@ -27,6 +27,7 @@ MODEL = LinearModel(
     intercepts=(0.1 + 0.2, 0.0, -1.5),
     classes=("a", "b", "c"),
     made_by="greedyrls 0.1.0",
+    sigmoids=(Sigmoid(1.5, 0.25), Sigmoid(0.0, -1.0), Sigmoid(1 / 3, 1e-9)),
 )
 DOCUMENT = json.loads(MODEL.to_json())
 
@@ -100,8 +101,8 @@ PLACES = list(places(DOCUMENT))
 def test_no_key_may_be_missing(place: tuple[Any, ...]) -> None:
     if isinstance(place[-1], int) and place[0] in ("terms", "columns") and len(place) < 3:
         return  # fewer terms are another model; a column without terms is none that is needed
-    if place[-2:-1] == ("levels",):
-        return
+    if place[-2:-1] == ("levels",) or place == ("sigmoids",):
+        return  # files of the first days have no sigmoids
     document = copy.deepcopy(DOCUMENT)
     del at(document, place[:-1])[place[-1]]
     with pytest.raises(ValueError, match=CLEAR) as caught:
@@ -122,7 +123,7 @@ def test_values_of_another_type(place: tuple[Any, ...]) -> None:
         number = isinstance(before, float) and type(wrong) in (int, float) and wrong != 10**400
         text = isinstance(before, str) and isinstance(wrong, str)
         empty = place[-1] in ("levels", "terms") and wrong == []
-        nothing = place[-1] in ("fill", "level", "levels") and wrong is None
+        nothing = place[-1] in ("fill", "level", "levels", "sigmoids") and wrong is None
         if number or text or empty or nothing:
             continue  # fits, or contradicts something else, which has a test below
         with pytest.raises(ValueError, match=CLEAR) as caught:

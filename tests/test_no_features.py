@@ -451,7 +451,7 @@ def test_select_predict_and_report(
     assert cli("report", out / "result.json", "--out", page).code == 0
     assert told in page.read_text()
     predicted = tmp_path / "predicted.csv"
-    assert cli("predict", out / "model.json", table, "--out", predicted).code == 0
+    assert cli("predict", out / "model.json", table, "--digits", 17, "--out", predicted).code == 0
     rows = {line.split(",")[0] for line in predicted.read_text().splitlines()[1:]}
     assert rows == {repr(result.model().intercepts[0]) if target == "y" else "no"}
 

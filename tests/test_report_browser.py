@@ -18,8 +18,17 @@ import pytest
 from components import browser, driver_program
 from greedyrls import SelectionResult, SizeChoice
 from greedyrls.report import write_report
-from internals import best_known_score, exactly, number, source_in_words, with_error
+from internals import (
+    Question,
+    best_known_score,
+    choose,
+    exactly,
+    number,
+    source_in_words,
+    with_error,
+)
 from report_results import HOSTILE, hostile, large, regression, wine
+from small_tables import numbers, prepared_of, result_of
 
 FLAGS = (
     "--headless=new",
@@ -249,6 +258,43 @@ def test_a_model_without_features(driver: Any, visit: Open, tmp_path: Path) -> N
     check_model(driver, result, 2)
     one(driver, "#size-reset").click()
     check_model(driver, result, 0)
+
+
+def tangled() -> SelectionResult:
+    """Of a search that removes features again: x0 sums up the others, and goes when they are in."""
+    generator = np.random.default_rng(0)
+    causes = generator.standard_normal((80, 4))
+    X = np.column_stack([causes.sum(axis=1) + generator.standard_normal(80), causes])
+    columns = {f"x{place}": numbers(X[:, place]) for place in range(5)}
+    y = causes.sum(axis=1) + 0.4 * generator.standard_normal(80)
+    prepared = prepared_of({**columns, "y": numbers(y)})
+    return result_of(prepared, choose(prepared, Question(5, 1.0, direction="floating")))
+
+
+def test_sizes_that_do_not_have_the_features_of_smaller_ones(
+    driver: Any, visit: Open, tmp_path: Path
+) -> None:
+    """A search that removes features: every size shows its own, and the chart what it changes."""
+    result = tangled()
+    assert not result.path.is_nested
+    write_report(result, tmp_path / "moved.html")
+    driver.get((tmp_path / "moved.html").as_uri())
+    move = "const s = document.getElementById('size-slider'); s.value = arguments[0]; "
+    for k in range(1, len(result.path) + 1):
+        driver.execute_script(f"{move} s.dispatchEvent(new Event('input'))", k - 1)
+        shown = {row[1]: row[2:4] for row in rows_of(driver)}
+        standard = result.standardised_coefficients(k)[0].tolist()
+        assert shown == {
+            term.name: [exactly(term.coefficients[0]), exactly(value)]
+            for term, value in zip(result.model(k).terms, standard, strict=True)
+        }
+    chart = one(driver, ".panel .probe")
+    texts = set()
+    for across in np.linspace(0.02, 0.98, 12):
+        point(driver, chart, across, 0.5)
+        texts.add(one(driver, ".panel .tip").text)
+    assert any("−x0" in text for text in texts), texts
+    assert [entry["message"] for entry in driver.get_log("browser")] == []
 
 
 def test_mouse_shows_the_numbers_of_a_size(visit: Open) -> None:

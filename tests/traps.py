@@ -49,7 +49,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "parse CSV": ("_read._csv._table",),
     # The command line.
     "read table": ("cli._job.read_table", "cli._predict.read_table"),
-    "choose features": ("cli._select.choose",),
+    "choose features": ("cli._select.choose", "cli._select.choose_model"),
     "compute the curve of models": ("cli._select.model_curve",),
     "assess": ("cli._select.assess",),
     "resample": ("cli._select.resample",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
@@ -15,6 +15,7 @@ from ._class_weight import ClassWeight, ClassWeights, make_class_weights
 from ._curves import LooCurve
 from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
 from ._folds import Folds
+from ._from_estimator import sigmoids_of
 from ._labels import make_targets
 from ._loo_data import LooData
 from ._losses import make_loss
@@ -24,8 +25,10 @@ from ._path import SelectionPath
 from ._plan import Plan, make_plan
 from ._preparation import Prepared
 from ._problem import Problem, make_problem
+from ._sigmoid import Sigmoid
 from ._size import SizeRule, fold_covariance
 from ._stability import Stability
+from ._steps import DirectionName
 from ._table import InputError
 from ._trial import Trial
 from .assess import cross_validate_path, permutation_null, resample_path
@@ -53,21 +56,36 @@ class Question:
     whole_columns: bool = False  # all texts of a column together
     costs: tuple[tuple[str, float], ...] = ()  # of columns; others cost 1
     budget: float | None = None
+    direction: DirectionName = "forward"
     class_weight: Literal["balanced"] | tuple[tuple[str, float], ...] | None = None
     seed: int = 0
     n_jobs: int | None = None
     verbose: int = 0
 
 
+class Choice(NamedTuple):
+    """A path, and what makes probabilities of its chosen model; None where that is not known."""
+
+    path: SelectionPath
+    sigmoids: tuple[Sigmoid, ...] | None
+
+
 def choose(prepared: Prepared, question: Question) -> SelectionPath:
     """The path, with penalty and size chosen as asked."""
+    return choose_model(prepared, question, has_probabilities=False).path
+
+
+def choose_model(prepared: Prepared, question: Question, has_probabilities: bool = True) -> Choice:
+    """The same with the probabilities of a classification."""
     folds = plan_folds(prepared, question, None)
     is_regression = prepared.task == "regression"
     make: Any = GreedyRLSRegressor if is_regression else GreedyRLSClassifier
     of_classes: dict[str, Any] = {}
     if not is_regression:
-        # Files of models have margins only.
-        of_classes = {"class_weight": class_weight(prepared, question), "probability": False}
+        of_classes = {
+            "class_weight": class_weight(prepared, question),
+            "probability": has_probabilities,
+        }
     model = make(
         question.n_features,
         alpha=question.alpha,
@@ -75,10 +93,12 @@ def choose(prepared: Prepared, question: Question) -> SelectionPath:
         loss=question.loss,
         fit_intercept=question.fit_intercept,
         forced_features=list(prepared.forced),
+        direction=question.direction,
         alpha_cv=folds.penalty,
         size_rule=question.size_rule,
         max_features=question.max_features,
         n_runners_up=_RUNNERS_UP,
+        n_jobs=question.n_jobs,
         verbose=question.verbose,
         **of_classes,
         **together(prepared, question),
@@ -90,7 +110,7 @@ def choose(prepared: Prepared, question: Question) -> SelectionPath:
         model.fit(prepared.X, prepared.y, prepared.weights, prepared.groups)
     path: SelectionPath = model.path_
     settings = replace(path.settings, feature_names_in=feature_names(prepared))
-    return replace(path, settings=settings)
+    return Choice(replace(path, settings=settings), sigmoids_of(model))
 
 
 def class_weight(prepared: Prepared, question: Question) -> ClassWeight | None:
@@ -334,6 +354,7 @@ def _options(prepared: Prepared, question: Question, plan: FoldPlan, alpha: Any)
         "class_weight": class_weight(prepared, question),
         "groups": prepared.groups,
         "forced_features": list(prepared.forced),
+        "direction": question.direction,
         "alpha_cv": plan.penalty,
         "size_rule": question.size_rule,
         "max_features": question.max_features if is_chosen else None,

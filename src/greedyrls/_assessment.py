@@ -76,7 +76,8 @@ class PathAssessment(ArrayValue):
     initial_losses : ndarray of shape (F,)
         Test losses of the model without features.
     features : tuple of ndarray
-        Column numbers in the order of selection, by outer fold.
+        Column numbers in the order of selection, by outer fold; where a `direction` finds sets
+        that are not nested, those of the size chosen come first.
     alphas : ndarray of shape (F,)
         The penalty of the search, by outer fold.
     chosen_sizes : ndarray of shape (F,)

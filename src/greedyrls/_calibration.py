@@ -82,14 +82,19 @@ class Calibration(ArrayValue):
 
     def probabilities(self, margins: Float) -> Float:
         """Of all classes, (rows × c), for margins (rows × t)."""
-        u = margins * self.slopes + self.intercepts
-        if u.shape[1] == 1:
-            return np.hstack([logistic(-u), logistic(u)])
-        # Normalised as logarithms: the largest of them never is 0.
-        logs = -np.logaddexp(0.0, -u)
-        shares = np.exp(logs - logs.max(axis=1, keepdims=True))
-        values: Float = shares / shares.sum(axis=1, keepdims=True)
-        return values
+        return probabilities_of(margins, self.slopes, self.intercepts)
+
+
+def probabilities_of(margins: Float, slopes: Float, intercepts: Float) -> Float:
+    """Of all classes, (rows × c), for margins (rows × t) and the sigmoids of t targets."""
+    u = margins * slopes + intercepts
+    if u.shape[1] == 1:
+        return np.hstack([logistic(-u), logistic(u)])
+    # Normalised as logarithms: the largest of them never is 0.
+    logs = -np.logaddexp(0.0, -u)
+    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+    values: Float = shares / shares.sum(axis=1, keepdims=True)
+    return values
 
 
 def make_calibration(margins: Margins, shares: Float, size: int) -> Calibration:

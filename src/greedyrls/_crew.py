@@ -6,12 +6,15 @@ sum does not depend on who was ready first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ._answers import add_up
+from ._blas import short_calls
+
+Answer = TypeVar("Answer")
 
 # A block, or something of a block (z of some candidates), or where it is kept.
 Handle = Any
@@ -31,6 +34,26 @@ class Question:
 def ask(method: str, *arguments: Any) -> Question:
     """A question to a block."""
     return Question(method, arguments)
+
+
+def in_threads(jobs: Sequence[Callable[[], Answer]], count: int) -> Iterator[Answer]:
+    """What some jobs answer, in their order, `count` of them at a time with one BLAS thread each.
+
+    One at a time runs in this thread. After an interrupt no further job begins.
+    """
+    if count == 1:
+        yield from (job() for job in jobs)
+        return
+
+    def alone(job: Callable[[], Answer]) -> Answer:
+        with short_calls():
+            return job()
+
+    pool = ThreadPoolExecutor(count, thread_name_prefix="greedyrls")
+    try:
+        yield from pool.map(alone, jobs)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Crew(Protocol):

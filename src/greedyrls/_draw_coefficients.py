@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from . import _draw_parts as parts
-from ._draw_path import as_path
+from ._draw_path import Fitted, as_path
 from ._kernels import Float
 from ._path import SelectionPath
 from ._problem import is_whole
@@ -42,7 +42,7 @@ _SPACING = 1.2
 
 
 def plot_coefficients(
-    path: SelectionPath,
+    path: SelectionPath | Fitted,
     k: int | None = None,
     *,
     ax: Axes | None = None,

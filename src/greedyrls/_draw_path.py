@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -36,8 +36,14 @@ _LOSSES = {
 }
 
 
+class Fitted(Protocol):
+    """A fitted estimator, whose path is drawn."""
+
+    path_: SelectionPath
+
+
 def plot_path(
-    path: SelectionPath,
+    path: SelectionPath | Fitted,
     null: PermutationNull | None = None,
     *,
     ax: Axes | None = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import _draw_parts as parts
-from ._draw_path import loss_name, measure_with_folds
+from ._draw_path import Fitted, loss_name, measure_with_folds
 from ._kernels import Float
 from ._path import SelectionPath
 from ._surface import AlphaSurface
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_surface(surface: AlphaSurface | SelectionPath, *, ax: Axes | None = None) -> Axes:
+def plot_surface(surface: AlphaSurface | SelectionPath | Fitted, *, ax: Axes | None = None) -> Axes:
     """Loss by penalty and number of features: what the penalty was chosen on.
 
     A ring marks the penalty and size that were chosen. Losses well above the smallest share one

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._class_weight import ClassWeights
 from ._classifier import NoProbabilities
 from ._cluster import ClusterMatrix, is_dask
+from ._column_errors import named_columns, numeric
 from ._dask import linear, on_cluster
 from ._device import DeviceMatrix, as_device_matrix
 from ._device import linear as linear_on_device
@@ -32,11 +33,12 @@ from ._margins import make_selected
 from ._matrix import NotOnDevice, PassedMatrix
 from ._namespace import is_foreign, numbers_on, numpy_of, place_of, take
 from ._outer import criterion_groups
+from ._own_init import OwnInit
 from ._own_warnings import GreedyRLSWarning
 from ._path import SelectionPath
 from ._plan import make_plan
 from ._problem import Problem, make_problem
-from ._request import make_request, open_loss
+from ._request import make_request, open_loss, with_threads
 from ._select import select
 from ._shuffle import make_shuffle
 from ._size import SizeRule
@@ -48,7 +50,7 @@ from ._surface import AlphaRule
 SPARSE = ("csc", "csr")
 
 
-class GreedyRLSBase(NoProbabilities, SelectorMixin, BaseEstimator):
+class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
     """What the regressor and the classifier share: parameters, selection, model of a size."""
 
     path_: SelectionPath
@@ -79,6 +81,7 @@ class GreedyRLSBase(NoProbabilities, SelectorMixin, BaseEstimator):
         device: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         random_state: Any = 0,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -104,6 +107,7 @@ class GreedyRLSBase(NoProbabilities, SelectorMixin, BaseEstimator):
         self.device = device
         self.checkpoint = checkpoint
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _select(
@@ -208,7 +212,9 @@ class GreedyRLSBase(NoProbabilities, SelectorMixin, BaseEstimator):
             labels=labels,
             rival=rival,
             shuffle=make_shuffle(self.random_state),
+            n_jobs=self.n_jobs,
         )
+        plan = with_threads(plan, request)
         if not self._wants_probabilities:
             return select(problem, plan, request)
         data = None
@@ -312,7 +318,8 @@ class GreedyRLSBase(NoProbabilities, SelectorMixin, BaseEstimator):
                 return X.linear(self.selected_, coef, self.intercept_)
             X = X.to_scipy()
         else:
-            X = validate_data(self, with_names(X), accept_sparse=SPARSE, reset=False)
+            with named_columns(X):
+                X = numeric(validate_data(self, with_names(X), accept_sparse=SPARSE, reset=False))
         values: Float = X[:, self.selected_] @ coef.T + self.intercept_
         return values
 

@@ -7,6 +7,7 @@ import math
 import numbers
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -18,6 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._class_weight import ClassWeights
 from ._classifier import NoProbabilities
+from ._column_errors import named_columns
+from ._crew import in_threads
 from ._estimator_base import nothing_predicts
 from ._feature_names import feature_names_of, with_names
 from ._file_memory import check_limit
@@ -27,9 +30,10 @@ from ._kernels import Float
 from ._labels import constant_scores
 from ._margins import Selected, make_selected
 from ._outer import criterion_groups
+from ._own_init import OwnInit
 from ._own_warnings import GreedyRLSWarning
 from ._path import SelectionPath
-from ._plan import make_plan
+from ._plan import check_jobs, make_plan
 from ._problem import check_weights, is_whole, make_problem
 from ._request import make_request
 from ._select import select
@@ -51,7 +55,7 @@ class Candidates:
     rows: NDArray[np.intp] | None  # which rows of X they are, if they are
 
 
-class GreedyKernelBase(NoProbabilities, BaseEstimator):
+class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
     """What the regressor and the classifier share."""
 
     path_: SelectionPath
@@ -69,6 +73,7 @@ class GreedyKernelBase(NoProbabilities, BaseEstimator):
         centers: Any = None,
         max_candidates: int | None = None,
         random_state: Any = 0,
+        n_jobs: int | None = None,
         cv: Any = "loo",
         loss: Any = "squared",
         alpha_rule: AlphaRule = "nested",
@@ -92,6 +97,7 @@ class GreedyKernelBase(NoProbabilities, BaseEstimator):
         self.centers = centers
         self.max_candidates = max_candidates
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.cv = cv
         self.loss = loss
         self.alpha_rule = alpha_rule
@@ -118,21 +124,27 @@ class GreedyKernelBase(NoProbabilities, BaseEstimator):
         candidates = self._candidates(X, sample_weight)
         widths = self._gammas(X)
         shuffle = make_shuffle(self.random_state)  # the same folds for every width
+        jobs = [
+            partial(
+                self._tried,
+                gamma,
+                candidates,
+                X,
+                Y,
+                sample_weight,
+                groups,
+                labels,
+                shuffle,
+                class_weights,
+            )
+            for gamma in widths
+        ]
+        n_threads = min(check_jobs(self.n_jobs), len(widths))
         best: tuple[float, Selected, Kernel] | None = None
         losses = []
         self.n_kernel_evaluations_ = 0
-        for gamma in widths:
-            kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0)
-            origin = _origin(kernel, X, candidates.points)
-            matrix = KernelMatrix(
-                kernel,
-                _moved(X, origin),
-                _moved(candidates.points, origin),
-                check_limit(self.memory_limit),
-                candidates.rows,
-            )
-            found = self._search(matrix, Y, sample_weight, groups, labels, shuffle, class_weights)
-            self.n_kernel_evaluations_ += matrix.evaluations
+        for found, kernel in in_threads(jobs, n_threads):
+            self.n_kernel_evaluations_ += _evaluations(found)
             losses.append(_loss_of(found.path))
             if best is None or losses[-1] < best[0]:
                 best = losses[-1], found, kernel
@@ -154,10 +166,34 @@ class GreedyKernelBase(NoProbabilities, BaseEstimator):
         self._origin = _origin(self._kernel, X, candidates.points)
         self._use(self.path_.chosen_size)
         if self._wants_probabilities:
-            assert isinstance(selected.problem.X, KernelMatrix)
-            before = selected.problem.X.evaluations
+            before = _evaluations(selected)
             self._calibrate(selected, self.verbose)
-            self.n_kernel_evaluations_ += selected.problem.X.evaluations - before
+            self.n_kernel_evaluations_ += _evaluations(selected) - before
+
+    def _tried(
+        self,
+        gamma: float,
+        candidates: Candidates,
+        X: Any,
+        Y: Any,
+        sample_weight: Any,
+        groups: Any,
+        labels: NDArray[Any] | None,
+        shuffle: Shuffle,
+        class_weights: ClassWeights | None,
+    ) -> tuple[Selected, Kernel]:
+        """The selection with a kernel of one width."""
+        kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0)
+        origin = _origin(kernel, X, candidates.points)
+        matrix = KernelMatrix(
+            kernel,
+            _moved(X, origin),
+            _moved(candidates.points, origin),
+            check_limit(self.memory_limit),
+            candidates.rows,
+        )
+        found = self._search(matrix, Y, sample_weight, groups, labels, shuffle, class_weights)
+        return found, kernel
 
     @property
     def _model_size(self) -> int:
@@ -327,14 +363,15 @@ class GreedyKernelBase(NoProbabilities, BaseEstimator):
         return tags
 
     def _check_points(self, X: Any, **options: Any) -> Any:
-        return validate_data(
-            self,
-            with_names(X),
-            accept_sparse="csr",
-            accept_large_sparse=False,
-            dtype=np.float64,
-            **options,
-        )
+        with named_columns(X):
+            return validate_data(
+                self,
+                with_names(X),
+                accept_sparse="csr",
+                accept_large_sparse=False,
+                dtype=np.float64,
+                **options,
+            )
 
     def _predictions(self, X: Any) -> Float:
         """Values of the model, (m × t), some rows at a time."""
@@ -382,6 +419,12 @@ class GreedyKernelBase(NoProbabilities, BaseEstimator):
             other.n_centers = int(k)
         other._use(int(k))
         return other
+
+
+def _evaluations(selected: Selected) -> int:
+    """How many values of the kernel were computed for a selection, so far."""
+    assert isinstance(selected.problem.X, KernelMatrix)
+    return selected.problem.X.evaluations
 
 
 def _loss_of(path: SelectionPath) -> float:

@@ -51,6 +51,9 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
         With so many rows of X or more, that many drawn at random are candidates.
     random_state : int, RandomState or None, default=0
         For that draw, and for outer folds that are made of a number.
+    n_jobs : int, optional
+        Threads over the values of `gamma`, where it is a list; -1 takes all cores. The answer is
+        the same. A kernel of one width is computed by one thread, which keeps its columns.
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
         What the search goes by: exact leave-one-out, or folds. Rows that are left out remain
         candidates for centres.
@@ -242,6 +245,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
         centers: Any = None,
         max_candidates: int | None = None,
         random_state: Any = 0,
+        n_jobs: int | None = None,
         cv: Any = "loo",
         loss: Any = "squared",
         alpha_rule: AlphaRule = "nested",
@@ -266,6 +270,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
             centers=centers,
             max_candidates=max_candidates,
             random_state=random_state,
+            n_jobs=n_jobs,
             cv=cv,
             loss=loss,
             alpha_rule=alpha_rule,

@@ -10,10 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ._json_values import JsonObject, read_classes, read_document, write_document
+from ._calibration import probabilities_of
 from ._kernels import Float
 from ._labels import constant_scores
 from ._path import SelectionPath
+from ._sigmoid import Sigmoid
 from ._table import (
     Column,
     InputError,
@@ -24,9 +25,6 @@ from ._table import (
     make_texts,
     reading_advice,
 )
-
-FORMAT = "greedyrls.model"
-VERSION = 1
 
 Label = str | int | float | bool
 
@@ -81,9 +79,9 @@ class Term:
 class LinearModel:
     """Intercept and some terms: all that is needed to predict, in the units of the data.
 
-    Written by ``greedyrls select`` as ``model.json``; `from_path` makes one of a path. It has one
-    output for a regression or two classes (above 0 is the second class), else one for each class
-    (the largest decides).
+    Written by ``greedyrls select`` as ``model.json``; `from_estimator` makes one of a fitted
+    estimator or pipeline, `from_path` of a path. It has one output for a regression or two classes
+    (above 0 is the second class), else one for each class (the largest decides).
 
     Attributes
     ----------
@@ -100,6 +98,8 @@ class LinearModel:
         Labels of a classification.
     made_by : str
         The release that wrote the model.
+    sigmoids : tuple of Sigmoid or None
+        Slope and intercept for each output of a classification, which turn it into a probability.
 
     Examples
     --------
@@ -122,6 +122,7 @@ class LinearModel:
     intercepts: tuple[float, ...]
     classes: tuple[Label, ...] | None = None
     made_by: str = ""
+    sigmoids: tuple[Sigmoid, ...] | None = None
 
     def __repr__(self) -> str:
         shown = ", ".join(term.name for term in self.terms[:5])
@@ -137,7 +138,12 @@ class LinearModel:
         target: str = "y",
         classes: Any = None,
     ) -> LinearModel:
-        """The model on the first k features of a path, for export.
+        """The model on the first k features of a path, in the units that the path was made on.
+
+        A path does not know what was done to its columns before. Where the estimator stood behind
+        a scaler or another step of a pipeline, the model takes the columns as that step leaves
+        them, and predictions from data in their own units would be wrong: use `from_estimator`,
+        which folds such steps in.
 
         Parameters
         ----------
@@ -181,6 +187,45 @@ class LinearModel:
             made_by=f"greedyrls {__version__}",
         )
 
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, target: str = "y") -> LinearModel:
+        """The model of a fitted estimator or pipeline, in the units of the data.
+
+        Steps before the estimator are folded in: scalers, imputers, one-hot encoders, selectors,
+        and column transformers of these (docs/export.md has the list). A step that no linear model
+        of the columns can stand for is an error that names it.
+
+        Parameters
+        ----------
+        estimator : GreedyRLSRegressor, GreedyRLSClassifier, GreedyRLSRanker, or Pipeline
+            Fitted; of a pipeline the last step is one of these. For another number of features
+            pass ``estimator.with_n_features(k)``.
+        target : str, default="y"
+            What is predicted.
+
+        Returns
+        -------
+        LinearModel
+            Columns have the names seen in `fit`, or x0, x1, … where there were none.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.pipeline import make_pipeline
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> from greedyrls import GreedyRLSRegressor, LinearModel
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+        >>> pipeline = make_pipeline(StandardScaler(), GreedyRLSRegressor(2, alpha=1.0)).fit(X, y)
+        >>> model = LinearModel.from_estimator(pipeline, target="progression")
+        >>> [(term.name, round(term.coefficients[0], 2)) for term in model.terms]
+        [('bmi', 7.26), ('s5', 55.98)]
+        >>> bool(abs(model.predict(X) - pipeline.predict(X)).max() < 1e-9)
+        True
+        """
+        from ._from_estimator import model_of
+
+        return model_of(estimator, target)
+
     def scores(self, data: Any) -> Float:
         """Outputs of the model for each row.
 
@@ -213,6 +258,30 @@ class LinearModel:
         ndarray of shape (m,), or (m, t) for a regression with several targets
         """
         return self.decide(self.scores(data))
+
+    def predict_proba(self, data: Any) -> Float:
+        """Probabilities of the classes, in the order of `classes`.
+
+        Parameters
+        ----------
+        data : data frame, or mapping from names to columns
+            With the columns of the model; others are not looked at.
+
+        Returns
+        -------
+        ndarray of shape (m, c)
+        """
+        return self.probabilities(self.scores(data))
+
+    def probabilities(self, scores: Float) -> Float:
+        """Probabilities of the classes (m × c) from outputs (m × outputs)."""
+        if self.sigmoids is None:
+            why = "it is a regression" if self.classes is None else "its file or path has none"
+            raise ValueError(
+                f"The model has no probabilities: {why}. Those of a classification come with "
+                "LinearModel.from_estimator, or from `greedyrls select` of this release."
+            )
+        return probabilities_of(scores, *np.array(self.sigmoids).T)
 
     def decide(self, scores: Float) -> NDArray[Any]:
         """Predictions from outputs (m × outputs)."""
@@ -247,6 +316,16 @@ class LinearModel:
             if new:
                 found[column.name] = new
         return found
+
+    def n_filled(self, data: Any) -> dict[str, int]:
+        """How many missing values the model fills in, by column; those without any are left out."""
+        table = as_table(data, [column.name for column in self.columns])
+        found = {}
+        for column in self.columns:
+            values = table.column(column.name)
+            if column.fill is not None and not isinstance(values, Unusable):
+                found[column.name] = int(values.is_missing.sum())
+        return {name: count for name, count in found.items() if count}
 
     def _filled(self, table: Table, column: InputColumn) -> Column:
         """A column as the model takes it, without missing values."""
@@ -292,25 +371,9 @@ class LinearModel:
         -------
         str
         """
-        document = {
-            "format": FORMAT,
-            "version": VERSION,
-            "made_by": self.made_by,
-            "task": self.task,
-            "target": self.target,
-            "classes": None if self.classes is None else list(self.classes),
-            "intercepts": list(self.intercepts),
-            "columns": [column_document(column) for column in self.columns],
-            "terms": [
-                {
-                    "column": term.column,
-                    "level": term.level,
-                    "coefficients": list(term.coefficients),
-                }
-                for term in self.terms
-            ],
-        }
-        return write_document(document, indent)
+        from ._model_format import encode
+
+        return encode(self, indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> LinearModel:
@@ -324,7 +387,9 @@ class LinearModel:
         -------
         LinearModel
         """
-        return read_document(text, FORMAT, (VERSION,), _read)
+        from ._model_format import decode
+
+        return decode(text)
 
 
 def term_values(column: Column, level: str | None) -> Float:
@@ -341,10 +406,10 @@ def term_values(column: Column, level: str | None) -> Float:
 
 def texts_of_numbers(column: Numbers) -> Texts:
     """Numbers as the texts that people write."""
-    return make_texts([_written(value, column.is_flag) for value in column.values.tolist()])
+    return make_texts([written(value, column.is_flag) for value in column.values.tolist()])
 
 
-def _written(value: float, is_flag: bool) -> str | None:
+def written(value: float, is_flag: bool) -> str | None:
     """3 rather than 3.0, true rather than 1."""
     if math.isnan(value):
         return None
@@ -394,21 +459,22 @@ def _as_column(given: Any) -> Column:
         )
     if values.dtype.kind in "mMcVS":
         return Unusable(f"values of type {values.dtype}")
-    entries = [None if _is_missing(value) else value for value in values.tolist()]
+    entries = [None if is_missing(value) else value for value in values.tolist()]
     is_text = any(isinstance(value, str) for value in entries)
     try:
         if is_text:
-            return make_texts([_text_of(value) for value in entries])
+            return make_texts([text_of(value) for value in entries])
         numbers = np.array([math.nan if value is None else _number_of(value) for value in entries])
     except (TypeError, ValueError, OverflowError):
         return Unusable("values that are neither numbers nor text")
     return Numbers(numbers, is_flag=all(isinstance(value, bool | None) for value in entries))
 
 
-def _text_of(value: Any) -> str | None:
+def text_of(value: Any) -> str | None:
+    """A text, or a number as people write it; None stays None."""
     if value is None or isinstance(value, str):
         return value
-    return _written(_number_of(value), isinstance(value, bool))
+    return written(_number_of(value), isinstance(value, bool))
 
 
 def _number_of(value: Any) -> float:
@@ -417,66 +483,10 @@ def _number_of(value: Any) -> float:
     return float(value)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether it is None, not a number, or what pandas has for a missing value."""
     # pandas.NA is neither equal nor unequal to itself, and its truth is an error.
     if value is None or type(value).__name__ == "NAType":
         return True
     differs = value != value
     return isinstance(differs, bool | np.bool_) and bool(differs)
-
-
-def _read(document: JsonObject) -> LinearModel:
-    task: Any = document.one_of("task", ("regression", "classification"))
-    intercepts = document.array("intercepts", None)
-    columns = tuple(read_column(one) for one in document.parts("columns", "a column"))
-    by_name = {column.name: column for column in columns}
-    if len(by_name) < len(columns):
-        raise ValueError("a column is there more than once")
-    terms = tuple(
-        _read_term(one, by_name, len(intercepts)) for one in document.parts("terms", "a term")
-    )
-    classes = read_classes(document) if task == "classification" else None
-    if classes is None and document.has("classes"):
-        raise ValueError("a regression has classes")
-    outputs = 1 if classes is None or len(classes) == 2 else len(classes)
-    if (classes is not None and len(intercepts) != outputs) or not len(intercepts):
-        raise ValueError(f"intercepts has {len(intercepts)} entries for {outputs} outputs")
-    return LinearModel(
-        task=task,
-        target=document.text("target"),
-        columns=columns,
-        terms=terms,
-        intercepts=tuple(intercepts.tolist()),
-        classes=classes,
-        made_by=document.text("made_by"),
-    )
-
-
-def column_document(column: InputColumn) -> dict[str, Any]:
-    """A column as plain strings, numbers and lists."""
-    levels = None if column.levels is None else list(column.levels)
-    document = {"name": column.name, "levels": levels, "fill": column.fill}
-    # Only where it says something: most models are made from files with points.
-    return document if column.decimal == "." else {**document, "decimal": column.decimal}
-
-
-def read_column(column: JsonObject) -> InputColumn:
-    """A column from its document."""
-    levels = tuple(column.texts("levels")) if column.has("levels") else None
-    fill: Any = None
-    if column.has("fill"):
-        fill = column.number("fill") if levels is None else column.text("fill")
-    decimal = column.text("decimal") if column.has_optional("decimal") else "."
-    if decimal not in (".", ","):
-        raise ValueError(f"the decimal mark {decimal[:10]!r} is neither '.' nor ','")
-    return InputColumn(column.text("name"), levels, fill, decimal)
-
-
-def _read_term(term: JsonObject, columns: dict[str, InputColumn], outputs: int) -> Term:
-    name = term.text("column")
-    if name not in columns:
-        raise ValueError(f"a term is of column {name[:40]!r}, which is not among the columns")
-    level = term.text("level") if term.has("level") else None
-    if (level is None) != (columns[name].levels is None):
-        raise ValueError(f"the level of a term of column {name[:40]!r} does not fit the column")
-    return Term(name, level, tuple(term.array("coefficients", outputs).tolist()))

@@ -33,6 +33,7 @@ from ._loo_data import LooData
 from ._matrix import part, place_of
 from ._namespace import numbers_on, take, to_host
 from ._outer_fold import OuterFold
+from ._own_warnings import without_runtime_warnings
 from ._path import SelectionPath
 from ._plan import Data, Plan, positive_rows
 from ._problem import Problem
@@ -133,7 +134,8 @@ def _outer_margins(selected: Selected, outer: Folds, verbose: int) -> Iterator[t
             fold = OuterFold(
                 problem, selected.plan, selected.data, outer, place, selected.refit, tests=None
             )
-            ((found, _),) = fold.paths(np.array([path.settings.alpha]), [0], limits)
+            with without_runtime_warnings():
+                ((found, _),) = fold.paths(np.array([path.settings.alpha]), [0], limits)
             rows = positive_rows(problem.host_weights, split.test)
             model = _model(found, len(found))
             (penalty,) = fold.penalties(model, path.settings.alpha, is_fine=True)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ._data_summary import Feature
 from ._kernels import Float
-from ._result_parts import Feature
 
 # Of columns of length 1: products that may be equal, and what rounding leaves of each entry.
 _SAME = 1e-9

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from ._alphas import Refit
 from ._checkpoint import FoldLog, FoldRecord
 from ._cluster import ClusterMatrix
 from ._cluster_folds import ClusterFolds
-from ._crew import ask
+from ._crew import ask, in_threads
 from ._files import FileMatrix
 from ._folds import Folds
 from ._held_out_errors import (
@@ -37,6 +38,7 @@ from ._kernels import Float
 from ._losses import Loss
 from ._namespace import to_host
 from ._outer_fold import OuterFold, tested_weights
+from ._own_warnings import without_runtime_warnings
 from ._path import SelectionPath
 from ._pieces import LabelSums
 from ._plan import Data, Plan, check_loss
@@ -44,6 +46,7 @@ from ._problem import Problem
 from ._progress import progress_bar
 from ._run import Limits
 from ._size import SizeRule, fold_covariance
+from ._sparse import SparseMatrix
 from ._steps import Counters, Step
 from ._surface import AlphaSurface, Pair, best_pair, chosen_pair
 
@@ -79,6 +82,7 @@ class Task(NamedTuple):
     size_rule: SizeRule
     verbose: int = 0
     measure: Loss | None = None  # another one, in which losses are returned as well
+    n_jobs: int = 1  # threads over outer folds
 
     @property
     def goes_in_rounds(self) -> bool:
@@ -141,6 +145,14 @@ class _Stage:
         return place in self.records and self.records[place].losses.shape[1] >= size
 
 
+class _Searched(NamedTuple):
+    """What the searches of a fold have found."""
+
+    record: FoldRecord
+    steps: dict[int, tuple[Step, ...]]  # by row
+    counters: Counters
+
+
 class _Folds:
     """The outer folds, with their searches as far as memory has room for them."""
 
@@ -150,40 +162,65 @@ class _Folds:
         self.tests = _tests(task, self.shares)
         self.counters = Counters()
         self._live: dict[int, OuterFold] = {}
+        self._n_threads = _n_threads(task)
 
     def advance(self, stage: _Stage, size: int) -> None:
         """Take the searches of all folds on to a size."""
-        task, n_splits = self.task, self.task.outer.n_splits
+        task, places = self.task, range(self.task.outer.n_splits)
         before = task.data.passes
-        total = n_splits * len(stage.rows)
-        shape = (len(stage.alphas), self.n_strata)
-        with closing(progress_bar(task.verbose, total, what="nested")) as bar:
-            for place in range(n_splits):
-                if stage.log is not None and place not in stage.records:
-                    known = stage.log.known(place, *shape, task.measure is not None)
-                    if known is not None:
-                        stage.records[place] = known
-                if stage.reaches(place, size):
-                    for _ in stage.rows:
-                        bar.update(None)
-                    continue
-                record = stage.records.get(place)
-                grown = _grown(record, size, shape, task.measure is not None)
-                fold = self._fold(place, len(stage.alphas))
-                done = {row: stage.steps.get((place, row), ()) for row in stage.rows}
-                until = size if task.goes_in_rounds else None
-                paths = fold.paths(stage.alphas, stage.rows, task.limits, until, done)
-                for row, (path, counters) in zip(stage.rows, paths, strict=True):
-                    grown = self._with_path(grown, row, path, fold)
-                    stage.steps[place, row] = path.steps
-                    self.counters += counters
-                    bar.update(float(grown.losses[row][: len(path)][-1]))
-                fold.forget()
-                del fold  # unless it is kept, before the next one takes its memory
-                stage.records[place] = grown
+        total = len(places) * len(stage.rows)
+        bar = progress_bar(task.verbose, total, what="nested")
+        with closing(bar), without_runtime_warnings():
+            for place in places:
+                self._recall(stage, place)
+            waiting = [place for place in places if not stage.reaches(place, size)]
+            for _ in range(total - len(waiting) * len(stage.rows)):
+                bar.update(None)
+            jobs = [partial(self._searched, stage, place, size) for place in waiting]
+            # A fold at a time says how far it is; of several, each does when it has ended.
+            is_alone = self._n_threads == 1
+            told = bar.update if is_alone else None
+            found = (job(told) for job in jobs) if is_alone else in_threads(jobs, self._n_threads)
+            for place, (record, steps, counters) in zip(waiting, found, strict=True):
+                for row, taken in steps.items():
+                    stage.steps[place, row] = taken
+                    if not is_alone:
+                        bar.update(float(record.losses[row][: len(taken)][-1]))
+                self.counters += counters
+                stage.records[place] = record
                 if stage.log is not None:
-                    stage.log.keep(place, grown)
+                    stage.log.keep(place, record)
         self.counters += Counters(passes=task.data.passes - before)
+
+    def _recall(self, stage: _Stage, place: int) -> None:
+        """What a checkpoint knows of a fold."""
+        if stage.log is not None and place not in stage.records:
+            shape = (len(stage.alphas), self.n_strata)
+            known = stage.log.known(place, *shape, self.task.measure is not None)
+            if known is not None:
+                stage.records[place] = known
+
+    def _searched(
+        self, stage: _Stage, place: int, size: int, told: Callable[[float], None] | None = None
+    ) -> _Searched:
+        """The searches of a fold to a size; `told` is called with the loss of each."""
+        task = self.task
+        shape = (len(stage.alphas), self.n_strata)
+        grown = _grown(stage.records.get(place), size, shape, task.measure is not None)
+        fold = self._fold(place, len(stage.alphas))
+        done = {row: stage.steps.get((place, row), ()) for row in stage.rows}
+        until = size if task.goes_in_rounds else None
+        steps: dict[int, tuple[Step, ...]] = {}
+        total = Counters()
+        paths = fold.paths(stage.alphas, stage.rows, task.limits, until, done)
+        for row, (path, counters) in zip(stage.rows, paths, strict=True):
+            grown = self._with_path(grown, row, path, fold)
+            steps[row] = path.steps
+            total += counters
+            if told is not None:
+                told(float(grown.losses[row][: len(path)][-1]))
+        fold.forget()
+        return _Searched(grown, steps, total)
 
     @property
     def n_strata(self) -> int:
@@ -209,11 +246,22 @@ class _Folds:
         task = self.task
         tests = None if self.tests is None else self.tests[place]
         problem = task.data.problem
-        fold = OuterFold(problem, task.plan, task.data, task.outer, place, task.refit, tests)
+        # Gram columns of all rows are shared by folds that come one after the other: who fetches
+        # them first would depend on threads, and with it their last digits.
+        whole = task.data if self._n_threads == 1 else None
+        fold = OuterFold(problem, task.plan, whole, task.outer, place, task.refit, tests)
         room = _LIVE_BYTES // _bytes_of(problem, n_searches, task.limits.capacity)
         if task.goes_in_rounds and len(self._live) < room:
             self._live[place] = fold
         return fold
+
+
+def _n_threads(task: Task) -> int:
+    """How many folds are searched at the same time: one where they share what they read."""
+    problem = task.data.problem
+    is_here = isinstance(problem.X, np.ndarray | SparseMatrix)
+    is_function = task.plan.loss.name.startswith("callable:")  # it may not expect threads
+    return min(task.n_jobs, task.outer.n_splits) if is_here and not is_function else 1
 
 
 def _bytes_of(problem: Problem, n_searches: int, capacity: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -101,14 +100,12 @@ class OuterFold:
         key = tuple(alphas.tolist())
         if key not in self._searches:
             self._searches[key] = Searches(self._plan, self._data, alphas, limits, done=done)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            searches = self._searches[key]
-            for row, path in zip(rows, searches.paths(rows, size), strict=False):
-                if path.interrupted:
-                    # A part of a search tells nothing of its penalty, and there is no other path.
-                    raise KeyboardInterrupt
-                yield path, searches.spent(row, path)
+        searches = self._searches[key]
+        for row, path in zip(rows, searches.paths(rows, size), strict=False):
+            if path.interrupted:
+                # A part of a search tells nothing of its penalty, and there is no other path.
+                raise KeyboardInterrupt
+            yield path, searches.spent(row, path)
 
     def held_out(self, path: SelectionPath, measure: Loss | None = None) -> HeldOut:
         """Held-out losses of the models on a path, by its own loss or in another measure."""

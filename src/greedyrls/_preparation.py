@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from ._column_problems import gaps_in_words, odd_values, unusable_columns
 from ._column_roles import without_identifiers
+from ._data_summary import ColumnSummary, Feature
 from ._kernels import Float
 from ._labels import Task
 from ._linear_model import InputColumn, Label, term_values, texts_of_numbers
 from ._multiples import multiples_in_words
 from ._placeholders import placeholder_notes
-from ._result_parts import ColumnSummary, Feature
 from ._table import (
     Column,
     InputError,

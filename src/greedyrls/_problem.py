@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from ._class_weight import ClassWeights
 from ._cluster import ClusterMatrix, is_dask
+from ._column_errors import named_columns, numeric
 from ._crew import ask
 from ._device import DeviceMatrix, as_device_matrix
 from ._devices import on_device as on_device_named
@@ -295,7 +296,7 @@ def _on_device(
             f"device={device!r} is for dense data in memory, got X of type {type(X).__name__}. Use "
             "device=None, or for a .npy file numpy.load(file, mmap_mode='r')."
         )
-    return on_device_named(X if is_foreign(X) else _check_array(X, names), device)
+    return on_device_named(X if is_foreign(X) else _check_array(X), device)
 
 
 def _check_data(
@@ -312,41 +313,21 @@ def _check_data(
         return X.matrix()
     if (file := as_file(X, memory_limit)) is not None:
         return file
-    checked = _check_array(X, names)
+    checked = _check_array(X)
     return SparseMatrix.from_scipy(checked) if sparse.issparse(checked) else checked
 
 
-def _check_array(X: Any, names: tuple[str, ...] | None) -> Any:
+def _check_array(X: Any) -> Any:
     """A two-dimensional numeric array, as it is if it is one, or a sparse matrix."""
-    try:
-        return check_array(
+    with named_columns(X):
+        checked = check_array(
             X,
             accept_sparse=True,
             dtype="numeric",
             ensure_all_finite=False,
             ensure_min_features=1,
         )
-    except ValueError as error:
-        if "could not convert" not in str(error):
-            raise
-        raise ValueError(_text_column(X, names, error)) from error
-
-
-def _text_column(X: Any, names: tuple[str, ...] | None, error: ValueError) -> str:
-    """Which column of X is text, and what to do."""
-    values = np.asarray(X, dtype=object)
-    for column in range(values.shape[1]):
-        for row, value in enumerate(values[:, column]):
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                name = f" ({names[column]!r})" if names else ""
-                return (
-                    f"X must be numeric: row {row}, column {column}{name} is {value!r} "
-                    f"({error}). Encode text columns first (sklearn.preprocessing.OneHotEncoder) "
-                    "or drop them."
-                )
-    return str(error)
+        return numeric(checked)
 
 
 def _check_targets(y: Any, n_samples: int) -> tuple[Float, bool]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._class_weight import ClassWeights, make_class_weights
+from ._direction import FORWARD, Direction
 from ._feature_names import FeatureList
 from ._folds import Folds, one_per_row
 from ._grouping import FeatureCosts, FeatureGroups
@@ -47,6 +48,7 @@ class Options:
     patience: int | None
     tol: float | None
     shuffle: Shuffle  # of folds that are made of a number
+    direction: Direction = FORWARD
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ class Procedure:
         plan, request = self._plan_and_request(np.arange(self.problem.n_samples), None, least=0)
         how = "leave-one-out" if plan.folds is None else plan.cv
         is_open = request.rival is not None
-        return f"{how}, {plan.loss.name}{' or zero_one' if is_open else ''} loss"
+        way = "" if plan.direction.name == "forward" else f", {plan.direction.name}"
+        return f"{how}, {plan.loss.name}{' or zero_one' if is_open else ''} loss{way}"
 
     def shared(self) -> LooData | None:
         """Data of all rows, whose Gram columns trials on some of them can use; or none."""
@@ -190,6 +193,7 @@ class Procedure:
                 groups=groups if takes_groups(options.inner_cv) else None,
                 loss=loss,
                 labels=labels,
+                direction=options.direction,
             )
         except (TypeError, ValueError) as error:
             raise type(error)(re.sub(r"\bcv\b", "inner_cv", str(error))) from error

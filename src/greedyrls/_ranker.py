@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 from ._alphas import check_alphas
 from ._class_weight import ClassWeights
 from ._cluster import is_dask
+from ._column_errors import named_columns, numeric
 from ._estimator_base import SPARSE, GreedyRLSBase, number_of_features
 from ._feature_names import FeatureList, with_names
 from ._files import DataFile
@@ -83,6 +84,9 @@ class GreedyRLSRanker(GreedyRLSBase):
         How many next best features to record at each step on ``path_``.
     random_state : int, RandomState, Generator or None, default=0
         Of outer folds that are made of a number, where there are no groups.
+    n_jobs : int, optional
+        Threads over outer folds; -1 takes all cores. The answer is the same. A number for `alpha`
+        and for the size has no outer folds, and one search that takes one thread.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
@@ -159,6 +163,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         tol: float | None = None,
         n_runners_up: int = 0,
         random_state: Any = 0,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -174,6 +179,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         self.tol = tol
         self.n_runners_up = n_runners_up
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(
@@ -207,8 +213,12 @@ class GreedyRLSRanker(GreedyRLSBase):
                 f"GreedyRLSRanker takes data in memory, got X of type {type(X).__name__}. Load "
                 "it first, or select with greedy_path(X, y, cv=groups), which needs no pairs."
             )
-        X = with_names(numpy_of(X))
-        X, y = validate_data(self, X, numpy_of(y), accept_sparse=SPARSE, y_numeric=True)
+        X = numpy_of(X)
+        with named_columns(X):
+            X, y = validate_data(
+                self, with_names(X), numpy_of(y), accept_sparse=SPARSE, y_numeric=True
+            )
+            X = numeric(X)
         self._select(X.toarray() if sparse.issparse(X) else X, y, sample_weight, groups)
         return self
 
@@ -247,6 +257,7 @@ class GreedyRLSRanker(GreedyRLSBase):
             verbose=self.verbose,
             groups=None if pairs is None else pairs.query_of,
             shuffle=make_shuffle(self.random_state),
+            n_jobs=self.n_jobs,
         )
         if pairs is not None and isinstance(request.outer, Folds):
             check_queries_together(pairs, request.outer)

@@ -22,6 +22,7 @@ from ._held_out_errors import Design, Part, Tests, test_ratio
 from ._kernels import Float
 from ._loo_data import LooData
 from ._losses import make_loss
+from ._path import SelectionPath
 from ._plan import positive_rows
 from ._predictions import Part as Predicted
 from ._predictions import part_of_classes, part_of_numbers, shown_rows, united
@@ -90,7 +91,7 @@ def fold_result(
     ]
     tested = trial.tested_on(problem, split.test, measure, tests)
     return FoldResult(
-        path.entries(),
+        _order_of(path),
         path.settings.alpha,
         path.chosen_size,
         tested.losses,
@@ -101,6 +102,14 @@ def fold_result(
         tested.part,
         *_predicted(trial, procedure, split.test),
     )
+
+
+def _order_of(path: SelectionPath) -> NDArray[np.intp]:
+    """As many features as the largest size has, those of the chosen size first."""
+    if path.is_nested:
+        return path.entries()
+    both = dict.fromkeys([*path.entries(path.chosen_size).tolist(), *path.entries().tolist()])
+    return np.array(list(both)[: len(path)], dtype=np.intp)
 
 
 def _predicted(

@@ -18,7 +18,7 @@ from ._folds import Folds
 from ._kernels import Float
 from ._losses import Loss, make_loss
 from ._outer import outer_folds
-from ._plan import Plan, check_refit_folds
+from ._plan import Plan, check_jobs, check_refit_folds
 from ._problem import Problem, check_n_features, is_whole
 from ._run import Callback, Limits, Watch
 from ._shuffle import Shuffle
@@ -49,6 +49,7 @@ class Request:
     rival: Loss | None  # another loss to select by, if it is clearly better in the outer folds
     watch: Watch
     checkpoint: Path | None  # where to write what is known, and to go on from
+    n_jobs: int = 1  # threads over outer folds
 
     @property
     def searches_often(self) -> bool:
@@ -78,6 +79,7 @@ def make_request(
     groups: ArrayLike | None = None,
     labels: NDArray[Any] | None = None,
     rival: str | None = None,
+    n_jobs: int | None = None,
 ) -> Request:
     """Check everything that is asked for; `name` is what the caller calls `n_features`."""
     check_options(n_runners_up, patience, plan.strategy, plan.block_rows, callback)
@@ -131,7 +133,13 @@ def make_request(
         rival=make_loss(rival) if rival is not None and is_nested else None,
         watch=Watch(n_runners_up, callback, verbose),
         checkpoint=check_file(checkpoint),
+        n_jobs=check_jobs(n_jobs),
     )
+
+
+def with_threads(plan: Plan, request: Request) -> Plan:
+    """The plan, whose rows are spread over threads where there are no outer folds to spread."""
+    return plan if request.outer is not None else replace(plan, n_jobs=request.n_jobs)
 
 
 def _check_with_direction(plan: Plan, patience: Any, tol: Any, checkpoint: Any) -> None:

@@ -21,6 +21,7 @@ from ._assessment_format import (
     stability_document,
 )
 from ._class_rates import ClassRates
+from ._data_summary import ColumnSummary, DataSummary, Feature, Origin
 from ._json_values import (
     JsonObject,
     as_entries,
@@ -31,12 +32,12 @@ from ._json_values import (
     write_document,
 )
 from ._kernels import Float
-from ._linear_model import InputColumn, column_document, read_column
+from ._linear_model import InputColumn
+from ._model_format import column_document, read_column, read_sigmoids, sigmoids_document
 from ._path import SelectionPath
 from ._path_format import decode_part, path_document
 from ._predictions_format import predictions_document, read_predictions
-from ._result_parts import ColumnSummary, DataSummary, Feature, Origin
-from ._selection_result import SelectionResult
+from ._selection_result import SelectionResult, order_of
 
 FORMAT = "greedyrls.result"
 VERSION = 1
@@ -68,6 +69,7 @@ def encode(result: SelectionResult, indent: int | None = None) -> str:
         "class_rates": rates_document(result.own_rates),
         "predictions": predictions_document(result.own_predictions),
         "coefficient_errors": _errors_document(result.coefficient_errors),
+        "sigmoids": sigmoids_document(result.sigmoids),
         "leaks": None if result.leaks is None else list(result.leaks),
         "missing": result.missing,
     }
@@ -93,7 +95,7 @@ def _read(document: JsonObject) -> SelectionResult:
     names = settings.entry_names
     features = tuple(_feature(one) for one in document.parts("features", "a feature"))
     inputs = tuple(read_column(one) for one in document.parts("columns", "a column"))
-    if tuple(feature.name for feature in features) != tuple(path.names()):
+    if [feature.name for feature in features] != _names_of(path):
         raise ValueError("features are not those of the path")
     _check_columns(features, inputs)
     task: Any = document.one_of("task", ("regression", "classification"))
@@ -131,9 +133,16 @@ def _read(document: JsonObject) -> SelectionResult:
         own_rates=_rates(document, path),
         own_predictions=read_predictions(document, None if classes is None else len(classes)),
         coefficient_errors=_errors(document, path),
+        sigmoids=read_sigmoids(document, outputs, classes is not None),
         leaks=_leaks(document),
         missing=document.text("missing") if document.has("missing") else None,
     )
+
+
+def _names_of(path: SelectionPath) -> list[str]:
+    """Names of all features of a path, in the order of a result."""
+    known = path.settings.feature_names_in
+    return [known[index] if known else f"x{index}" for index in order_of(path)]
 
 
 def _curve_document(curve: Curve | None) -> dict[str, Any] | None:

@@ -169,6 +169,7 @@ def _task(plan: Plan, data: Data, request: Request, least: int = 0) -> Task:
         request.size_rule,
         request.watch.verbose,
         request.rival,
+        request.n_jobs,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ._assessment import REPORT_IT, Curve, PathAssessment, measure_in_words
 from ._cautions import in_short, no_better, noise, too_good
 from ._class_rates import BALANCED, BY_AUC, ClassRates
+from ._data_summary import DataSummary, Feature, Origin
 from ._kernels import Float
 from ._labels import constant_scores
 from ._linear_model import InputColumn, Label, LinearModel, Term
@@ -18,7 +19,7 @@ from ._null import PermutationNull
 from ._path import SelectionPath
 from ._path_warnings import assessment_cautions, known_leaks, path_cautions
 from ._predictions import Predictions
-from ._result_parts import DataSummary, Feature, Origin
+from ._sigmoid import Sigmoid
 from ._stability import Stability
 from ._surface import initial_loss_in
 
@@ -37,7 +38,8 @@ class SelectionResult:
     path : SelectionPath
         On the features as the search saw them.
     features : tuple of Feature
-        One for each feature of the path, in the order of selection.
+        One for each feature of the path, in the order of selection; where a direction finds sets
+        that are not nested, in the order of the first size that has them.
     inputs : tuple of InputColumn
         The columns of these features, each once.
     data : DataSummary
@@ -67,6 +69,8 @@ class SelectionResult:
         jackknife, as if its features had been given in advance.
     missing : str or None
         What an interrupt cut short, in a sentence.
+    sigmoids : tuple of Sigmoid or None
+        What turns the outputs of the chosen model of a classification into probabilities.
     """
 
     task: Literal["regression", "classification"]
@@ -86,6 +90,7 @@ class SelectionResult:
     own_rates: ClassRates | None = None
     own_predictions: Predictions | None = None
     coefficient_errors: Float | None = None
+    sigmoids: tuple[Sigmoid, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<SelectionResult of {self.target!r} from {self.data.file}: {self.path!r}>"
@@ -97,7 +102,7 @@ class SelectionResult:
 
     def features_of(self, k: int) -> tuple[Feature, ...]:
         """The features of size k, in the order of selection: more than k if they go together."""
-        known = dict(zip(self.path.indices.tolist(), self.features, strict=True))
+        known = dict(zip(order_of(self.path), self.features, strict=True))
         return tuple(known[index] for index in self.path.features(k).tolist())
 
     @property
@@ -149,6 +154,7 @@ class SelectionResult:
             intercepts=tuple(intercepts.tolist()),
             classes=self.classes,
             made_by=f"greedyrls {__version__}",
+            sigmoids=self.sigmoids if size == self.size else None,
         )
 
     @property
@@ -364,10 +370,11 @@ class SelectionResult:
         """
         own, names = self.own_curve, self.path.changes()
         before, search_before, table = self.path.initial_loss, self.path.initial_loss, []
-        costs, done = self.path.costs, 0
+        costs, known = self.path.costs, set[Feature]()
         for place, step in enumerate(self.path.sets):
-            added, done = self.features[done : step.count], step.count
-            feature = added[0]
+            own_features = self.features_of(place + 1)
+            added = [feature for feature in own_features if feature not in known]
+            feature, known = added[0], set(own_features)
             runner = step.runners_up[0] if step.runners_up else None
             honest = self.honest(place + 1)
             loss = float(own.mean[place])
@@ -441,6 +448,13 @@ def without_functions(warnings: Iterable[str]) -> list[str]:
     for python, option in _OPTIONS.items():
         found = [one.replace(python, option) for one in found]
     return found
+
+
+def order_of(path: SelectionPath) -> list[int]:
+    """All features of a path by column number, in the order of the first size that has them."""
+    if path.is_nested:
+        return [int(index) for index in path.indices]
+    return list(dict.fromkeys(index for known in path.sets for index in known.features))
 
 
 def or_none(value: float) -> float | None:

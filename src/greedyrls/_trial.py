@@ -101,6 +101,7 @@ class Trial:
         Also what each fold counts in the mean, (K).
         """
         problem, reported = self._problem, self._reported
+        own = chosen_of(self.path)  # its sets may not be the beginnings of each other
         losses, weights_tested = [], []
         for split in folds.splits:
             train = positive_rows(problem.weights, split.train)
@@ -108,12 +109,13 @@ class Trial:
             part = replace(
                 problem, X=take(problem.here, train), Y=problem.Y[train], weights=weights
             )
-            (chosen,) = random_sets(LooData(part), [self.path.indices])
-            own = float(len(split.test))
+            (chosen,) = random_sets(LooData(part), [np.array(own.indices, dtype=np.intp)])
+            chosen = chosen._replace(chains=own.chains)
+            weight = float(len(split.test))
             if reported.weights is not None:
-                own = float(reported.weights[split.test].sum())
+                weight = float(reported.weights[split.test].sum())
             losses.append(self._losses(chosen, self.penalties, reported, split.test, measure))
-            weights_tested.append(own)
+            weights_tested.append(weight)
         shares = np.array(weights_tested)
         return np.array(losses), shares / shares.sum()
 

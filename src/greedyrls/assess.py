@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from ._assessment import PathAssessment
 from ._class_weight import ClassWeight
+from ._direction import check_direction
 from ._draws import check_count, check_groups_move, draw_order, draw_rows, make_generator
 from ._feature_names import FeatureList
 from ._grouping import FeatureCosts, FeatureGroups
@@ -35,6 +36,7 @@ from ._repeat import (
 from ._shuffle import make_shuffle
 from ._size import SizeRule
 from ._stability import Stability
+from ._steps import DirectionName
 from ._surface import AlphaRule
 
 # The options of a selection are spelt out in each function, as in `greedy_path`: a misspelt one is
@@ -69,6 +71,8 @@ def cross_validate_path(
     groups: ArrayLike | None = None,
     forced_features: FeatureList | None = None,
     excluded_features: FeatureList | None = None,
+    direction: DirectionName = "forward",
+    backward_ratio: float | None = None,
     feature_groups: FeatureGroups | None = None,
     feature_costs: FeatureCosts | None = None,
     budget: float | None = None,
@@ -120,6 +124,8 @@ def cross_validate_path(
     class_weight : None, "balanced" or dict, default=None
         As in `GreedyRLSClassifier`, computed from the rows of each selection. Results are given
         without: only `sample_weight` counts in them.
+    direction, backward_ratio
+        As in `greedy_path`. Where sets are not nested, ``features`` has those chosen first.
     feature_groups, feature_costs, budget
         As in `greedy_path`. Results then count groups, each by its first column.
     groups : array-like of shape (m,), optional
@@ -175,6 +181,7 @@ def cross_validate_path(
             max_features=max_features,
             patience=patience,
             tol=tol,
+            direction=check_direction(direction, backward_ratio),
             shuffle=make_shuffle(random_state),
         ),
         task=task,
@@ -231,6 +238,8 @@ def permutation_null(
     groups: ArrayLike | None = None,
     forced_features: FeatureList | None = None,
     excluded_features: FeatureList | None = None,
+    direction: DirectionName = "forward",
+    backward_ratio: float | None = None,
     feature_groups: FeatureGroups | None = None,
     feature_costs: FeatureCosts | None = None,
     budget: float | None = None,
@@ -263,8 +272,8 @@ def permutation_null(
         change places.
     forced_features, excluded_features, feature_groups, feature_costs, budget
         As in `cross_validate_path`.
-    alpha_rule, alpha_cv, refit_alpha, size_rule, max_features, patience, tol
-        As in `cross_validate_path`.
+    direction, backward_ratio, alpha_rule, alpha_cv, refit_alpha, size_rule, max_features, patience
+        As in `cross_validate_path`, and so is `tol`.
     random_state : int, Generator or None, default=0
         Of the permutations, and of the folds that choose the penalty.
     n_jobs : int, optional
@@ -306,6 +315,7 @@ def permutation_null(
             max_features=max_features,
             patience=patience,
             tol=tol,
+            direction=check_direction(direction, backward_ratio),
             shuffle=make_shuffle(random_state),
         ),
         task=task,
@@ -367,6 +377,8 @@ def resample_path(
     groups: ArrayLike | None = None,
     forced_features: FeatureList | None = None,
     excluded_features: FeatureList | None = None,
+    direction: DirectionName = "forward",
+    backward_ratio: float | None = None,
     feature_groups: FeatureGroups | None = None,
     feature_costs: FeatureCosts | None = None,
     budget: float | None = None,
@@ -402,8 +414,8 @@ def resample_path(
         Groups are drawn, not samples.
     forced_features, excluded_features, feature_groups, feature_costs, budget
         As in `cross_validate_path`.
-    alpha_rule, alpha_cv, refit_alpha, size_rule, max_features, patience, tol
-        As in `cross_validate_path`.
+    direction, backward_ratio, alpha_rule, alpha_cv, refit_alpha, size_rule, max_features, patience
+        As in `cross_validate_path`, and so is `tol`.
     random_state : int, Generator or None, default=0
         Of the draws, and of the folds that choose the penalty.
     n_jobs : int, optional
@@ -443,6 +455,7 @@ def resample_path(
             max_features=max_features,
             patience=patience,
             tol=tol,
+            direction=check_direction(direction, backward_ratio),
             shuffle=make_shuffle(random_state),
         ),
         task=task,

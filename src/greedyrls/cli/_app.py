@@ -145,6 +145,18 @@ def assess(folds: int, out: Path | None, overwrite: bool, **options: Any) -> int
 @click.argument("model", type=click.Path(path_type=Path))
 @DATA
 @click.option("--id", "ids", multiple=True, metavar="COLUMN", help="Columns to copy to the output.")
+@click.option("--all-columns", is_flag=True, help="Copy all columns of DATA, as they are written.")
+@click.option(
+    "--probabilities", is_flag=True, help="Also the probability of each class, for classes."
+)
+@click.option(
+    "--digits",
+    type=click.IntRange(1, 17),
+    metavar="N",
+    default=6,
+    show_default=True,
+    help="Significant digits of predictions; 17 is exact.",
+)
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write CSV to FILE."
 )
@@ -152,21 +164,34 @@ def assess(folds: int, out: Path | None, overwrite: bool, **options: Any) -> int
 @READING
 @TELLING
 def predict(
-    model: Path, data: Path, ids: tuple[str, ...], out: Path | None, overwrite: bool, **options: Any
+    model: Path,
+    data: Path,
+    ids: tuple[str, ...],
+    all_columns: bool,
+    probabilities: bool,
+    digits: int,
+    out: Path | None,
+    overwrite: bool,
+    **options: Any,
 ) -> int:
-    """Predict the rows of DATA with a MODEL (model.json).
+    """Predict the rows of DATA with a MODEL: model.json, result.json, or a folder with them.
 
     Only the columns of the model are needed. Prints CSV: the prediction, and for classes the scores
-    it was decided by. If DATA has the target, too, says how good the predictions are.
+    it was decided by. Says how many missing cells were filled in and, if DATA has the target, too,
+    how good the predictions are.
 
     \b
     Examples:
       greedyrls predict results/model.json new.csv > predictions.csv
-      greedyrls predict results/model.json new.parquet --id customer --out predictions.csv
+      greedyrls predict results new.parquet --id customer --probabilities --out predictions.csv
     """
     from ._predict import predict_rows
+    from ._predictions import Wanted
 
-    return predict_rows(model, data, ids, out, overwrite, *_ways(options))
+    if ids and all_columns:
+        raise click.UsageError("--all-columns copies every column; leave --id out.")
+    wanted = Wanted(ids, all_columns, probabilities, digits)
+    return predict_rows(model, data, wanted, out, overwrite, *_ways(options))
 
 
 @app.command(cls=Sectioned)
@@ -180,14 +205,14 @@ def predict(
 )
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
 def report(result: Path, out: Path | None, overwrite: bool) -> int:
-    """Make report.html of a RESULT (result.json).
+    """Make report.html of a RESULT (result.json, or the folder that has it).
 
     One file for any browser, with no network: the path, the model of every size, how good it
     honestly is, and how it was made.
 
     \b
     Example:
-      greedyrls report results/result.json
+      greedyrls report results --overwrite
     """
     from ._report import make_page
 
@@ -206,16 +231,20 @@ def report(result: Path, out: Path | None, overwrite: bool) -> int:
 @click.option("-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--name", default="predict", show_default=True, help="Of the function (C).")
-@click.option("--table", default="data", show_default=True, help="To select from (SQL).")
+@click.option(
+    "--table", default="data", show_default=True, help="To select from (SQL), or SCHEMA.TABLE."
+)
 def export(
     model: Path, language: str, out: Path | None, overwrite: bool, name: str, table: str
 ) -> int:
-    """Write a MODEL (model.json) as C, Python, SQL or ONNX, to predict without greedyrls.
+    """Write a MODEL as C, Python, SQL or ONNX, to predict without greedyrls.
+
+    MODEL is model.json, result.json, or a folder with them.
 
     \b
     Examples:
       greedyrls export results/model.json --to c --out model.c
-      greedyrls export results/model.json --to sql --table customers
+      greedyrls export results --to sql --table sales.customers
     """
     from ._export import write_export
 
@@ -318,6 +347,7 @@ def _job(options: dict[str, Any]) -> Job:
         question={
             "n_features": options["n_features"],
             "alpha": options["alpha"],
+            "direction": options["direction"],
             "loss": options["loss"],
             "class_weight": _class_weight(options["class_weight"]),
             "size_rule": options["size_rule"],

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from .._table import InputError
-from ._predict import load_model
+from ._documents import load_model
 from ._run import FINE
 from ._shown import one_line
 from ._write import check_file, print_text, write

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from .._analysis import Question, rare_notes
+from .._data_summary import DataSummary, Origin
 from .._leaks import find_leaks
 from .._linear_model import InputColumn
 from .._path import SelectionPath
 from .._preparation import Prepared, Roles, prepare
 from .._read import read_table
-from .._result_parts import DataSummary, Origin
-from .._selection_result import SelectionResult
+from .._selection_result import SelectionResult, order_of
 from .._table import InputError, InputProblems, Table
 from ._options import Reading, Telling
 
@@ -155,7 +155,7 @@ def working(job: Job, what: str) -> Iterator[None]:
 def make_result(job: Job, loaded: Loaded, path: SelectionPath, **parts: Any) -> SelectionResult:
     """All that is known, as it is written."""
     prepared = loaded.prepared
-    features = tuple(prepared.features[index] for index in path.indices)
+    features = tuple(prepared.features[index] for index in order_of(path))
     columns = list(dict.fromkeys(feature.column for feature in features))
     inputs: tuple[InputColumn, ...] = tuple(prepared.inputs[name] for name in columns)
     return SelectionResult(

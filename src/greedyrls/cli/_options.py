@@ -76,6 +76,7 @@ _SECTIONS = {
         "n_features",
         "alpha",
         "cv",
+        "direction",
         "loss",
         "class_weight",
         "task",
@@ -86,6 +87,7 @@ _SECTIONS = {
         "budget",
     ),
     "How good it is": ("assess", "folds", "resamples", "permutations"),
+    "What is written": ("all_columns", "probabilities", "digits"),
     "Results": ("out", "overwrite", "quiet", "as_json"),
     "Reading text files": (
         "delimiter",
@@ -226,6 +228,13 @@ QUESTION = _stacked(
         show_default=True,
         help="What the search goes by: leave-one-out, K folds, or a column whose groups stay "
         "together.",
+    ),
+    click.option(
+        "--direction",
+        type=click.Choice(["forward", "backward", "floating", "foba", "swap"]),
+        default="forward",
+        show_default=True,
+        help="Which way the search goes: forward adds features, the others also remove some.",
     ),
     click.option(
         "--loss",

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +12,19 @@ from numpy.typing import NDArray
 from .._kernels import Float
 from .._linear_model import LinearModel
 from .._read import MISSING, read_table
-from .._table import InputError, Numbers, Table, Texts, Unusable, make_texts
+from .._table import Numbers, Table, Texts, Unusable, make_texts
+from ._documents import load_model
 from ._options import Reading, Telling
+from ._predictions import Wanted, as_text, copied_columns, predicted_columns
 from ._run import FINE
 from ._shown import number, one_line
 from ._write import check_file, print_text, write
-
-Document = TypeVar("Document")
 
 
 def predict_rows(
     model_file: Path,
     data: Path,
-    ids: tuple[str, ...],
+    wanted: Wanted,
     out: Path | None,
     is_overwritten: bool,
     reading: Reading,
@@ -38,12 +34,18 @@ def predict_rows(
     if out is not None:
         check_file(out, is_overwritten)
     model = load_model(model_file)
-    table = _read(model, data, ids, reading)
-    for name in ids:
+    table = _read(model, data, wanted.ids, reading)
+    for name in wanted.ids:
         table.check_has(name, "--id")
+    copied, names = table, wanted.ids
+    if wanted.has_all_columns:
+        # As they are written in the file, whatever the model makes of them.
+        names = table.all_names
+        copied = read_table(data, only=names, as_text=names, **reading.options())
     scores = model.scores(table)
     predictions = model.decide(scores)
-    content = _as_csv(model, table, ids, scores, predictions, telling.is_json)
+    found = predicted_columns(model, scores, wanted)
+    content = as_text({**copied_columns(copied, names, found, wanted), **found}, telling.is_json)
     if out is None:
         print_text(content)
     else:
@@ -51,7 +53,7 @@ def predict_rows(
     if not telling.is_quiet:
         notes = [one_line(f"greedyrls: {note}") for note in table.notes]
         rated = _how_good(model, table, scores, predictions)
-        for line in (*notes, *_unseen(model, table), *rated):
+        for line in (*notes, *_filled(model, table), *_unseen(model, table), *rated):
             print(line, file=sys.stderr)
     return FINE
 
@@ -99,68 +101,16 @@ def _as_known(column: Texts, levels: tuple[str, ...]) -> Texts:
     return make_texts([None if code < 0 else known[code] for code in column.codes.tolist()])
 
 
-def read_json(file: Path, read: Callable[[bytes], Document]) -> Document:
-    """A document from its file, or an error that names the file."""
-    try:
-        return read(file.read_bytes())
-    except ValueError as error:
-        # The advice for those who have the text is not for those who have the file.
-        told = str(error).removesuffix(" Pass the text itself, not the name of a file.")
-        raise InputError(f"{file}: {told}") from error
-
-
-def load_model(file: Path) -> LinearModel:
-    """A model from its file, or an error that names it."""
-    return read_json(file, LinearModel.from_json)
-
-
-def _as_csv(
-    model: LinearModel,
-    table: Table,
-    ids: tuple[str, ...],
-    scores: Float,
-    predictions: NDArray[np.generic],
-    is_json: bool,
-) -> str:
-    columns: dict[str, list[object]] = {name: _cells(table, name) for name in ids}
-    found: dict[str, list[object]] = {}
-    if predictions.ndim == 1:
-        found["prediction"] = predictions.tolist()
-    else:
-        for place, values in enumerate(predictions.T):
-            found[f"prediction_{place}"] = values.tolist()
-    if model.classes is not None:
-        names = ["score"] if scores.shape[1] == 1 else [f"score_{one}" for one in model.classes]
-        found |= {name: values.tolist() for name, values in zip(names, scores.T, strict=True)}
-    for name in ids:
-        if name in found:
-            raise InputError(
-                f"--id {name!r}: a column of the predictions has that name; rename it."
-            )
-    columns |= found
-    if is_json:
-        import json
-
-        return json.dumps(columns) + "\n"
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
-
-
-def _cells(table: Table, name: str) -> list[object]:
-    """A column as it is copied."""
-    values = table.columns[name]
-    if isinstance(values, Texts):
-        return list(values.strings())
-    if isinstance(values, Unusable):
-        raise InputError(f"--id {name!r}: the column has {values.what}, which cannot be copied.")
-    is_whole = values.is_whole
-    return [
-        None if value != value else int(value) if is_whole else value
-        for value in values.values.tolist()
-    ]
+def _filled(model: LinearModel, table: Table) -> list[str]:
+    """How many cells were missing, and filled in."""
+    found = model.n_filled(table)
+    if not found:
+        return []
+    total = sum(found.values())
+    shown = ", ".join(f"{count:,} in {name!r}" for name, count in list(found.items())[:5])
+    more = "" if len(found) <= 5 else f", and others in {len(found) - 5} more columns"
+    were = "cell was" if total == 1 else "cells were"
+    return [one_line(f"greedyrls: {total:,} missing {were} filled in: {shown}{more}.")]
 
 
 def _unseen(model: LinearModel, table: Table) -> list[str]:

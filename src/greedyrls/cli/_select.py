@@ -11,9 +11,11 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 
 from .._analysis import (
+    Choice,
     Question,
     assess,
     choose,
+    choose_model,
     class_weight,
     model_curve,
     own_rates,
@@ -52,11 +54,12 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
     loaded = load(job)
     check_question(job, loaded)
     plan_folds(loaded.prepared, job.ask(), extras.folds or None)  # an error before hours of work
-    path, missing = _chosen(job, loaded)
-    if path is None:
+    choice, missing = _chosen(job, loaded)
+    if choice is None:
         print(f"greedyrls: {missing}", file=sys.stderr)
         return INTERRUPTED
-    parts: dict[str, Any] = {}
+    path = choice.path
+    parts: dict[str, Any] = {"sigmoids": choice.sigmoids}
     failure = None
     try:
         if missing is None:
@@ -89,8 +92,8 @@ def _left_out(extras: Extras, parts: dict[str, Any]) -> str:
     return f"Interrupted: {' and '.join(absent) or 'the losses of the models'} not done."
 
 
-def _chosen(job: Job, loaded: Loaded) -> tuple[SelectionPath | None, str | None]:
-    """The path, and what an interrupt left out of it; no path where nothing was chosen yet."""
+def _chosen(job: Job, loaded: Loaded) -> tuple[Choice | None, str | None]:
+    """What was chosen, and what an interrupt left out of it; None where nothing was chosen yet."""
     question, prepared = job.ask(), loaded.prepared
     first = None
     try:
@@ -102,18 +105,18 @@ def _chosen(job: Job, loaded: Loaded) -> tuple[SelectionPath | None, str | None]
                 first = choose(prepared, replace(provisional(question, prepared), verbose=0))
             if first is not None and first.interrupted:
                 raise KeyboardInterrupt
-        path = choose(prepared, question)
+        choice = choose_model(prepared, question)
     except KeyboardInterrupt:
         if first is None:
             return None, "interrupted before the first feature was chosen; nothing to save."
         also = " Features that came later are missing." if first.interrupted else ""
-        return first, (
+        return Choice(first, None), (
             f"The choice of the penalty was interrupted: alpha={first.settings.alpha:.4g} is a "
             f"middling one that nothing speaks for, and so is what follows from it.{also}"
         )
-    if path.interrupted:
-        return path, "The search was interrupted: features that came later are missing."
-    return path, None
+    if choice.path.interrupted:
+        return choice, "The search was interrupted: features that came later are missing."
+    return choice, None
 
 
 def _tell(job: Job, result: SelectionResult, out: Path | None) -> None:

@@ -1,17 +1,17 @@
 """A model in other languages, to be built into other programs: C, Python, SQL, ONNX.
 
-`export_model` writes a `LinearModel` (``model.json``) in any of them; `to_c`, `to_python`, `to_sql`
-and `to_onnx` do so for one. What comes out needs no greedyrls. Names of columns, texts and labels
-are data wherever they come from: none of them ever becomes code.
+`export_model` writes a `LinearModel` (``model.json``), or a fitted estimator, in any of them;
+`to_c`, `to_python`, `to_sql` and `to_onnx` do so for one. What comes out needs no greedyrls. Names
+of columns, texts and labels are data wherever they come from: none of them ever becomes code.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, overload
 
-from .._linear_model import LinearModel
 from ._c import to_c
 from ._onnx import to_onnx
+from ._parts import Exportable
 from ._python import to_python
 from ._sql import to_sql
 
@@ -23,13 +23,22 @@ Language = Literal["c", "python", "sql", "onnx"]
 SUFFIXES: Final[dict[str, str]] = {"c": ".c", "python": ".py", "sql": ".sql", "onnx": ".onnx"}
 
 
-def export_model(model: LinearModel, to: Language, *, name: str = "predict") -> str | bytes:
+@overload
+def export_model(
+    model: Exportable, to: Literal["c", "python", "sql"], *, name: str = "predict"
+) -> str: ...
+@overload
+def export_model(model: Exportable, to: Literal["onnx"], *, name: str = "predict") -> bytes: ...
+@overload
+def export_model(model: Exportable, to: Language, *, name: str = "predict") -> str | bytes: ...
+def export_model(model: Exportable, to: Language, *, name: str = "predict") -> str | bytes:
     """A model in another language.
 
     Parameters
     ----------
-    model : LinearModel
-        From `LinearModel.from_json` or `LinearModel.from_path`.
+    model : LinearModel, or fitted estimator or pipeline
+        From `LinearModel.from_json`, `LinearModel.from_estimator` or `LinearModel.from_path`. An
+        estimator, or a pipeline that ends with one, is taken through `LinearModel.from_estimator`.
     to : {"c", "python", "sql", "onnx"}
         The language. SQL looks at a table called "data"; `to_sql` takes another name.
     name : str, default="predict"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._linear_model import InputColumn, Label, LinearModel, Term
-from ._parts import check_name, checked, encoded, identifiers, shown
+from ._parts import Exportable, check_name, checked, encoded, identifiers, shown
 
 # C99 promises no more characters in a string.
 _LONGEST = 4095
@@ -126,7 +126,7 @@ const char *{name}(const {name}_input *input)
 """
 
 
-def to_c(model: LinearModel, *, name: str = "predict") -> str:
+def to_c(model: Exportable, *, name: str = "predict") -> str:
     """A model as a C file of its own, for C99 and C++11, without memory allocation.
 
     The file defines a structure ``NAME_input`` with a member for each column that the model looks
@@ -136,7 +136,8 @@ def to_c(model: LinearModel, *, name: str = "predict") -> str:
 
     Parameters
     ----------
-    model : LinearModel
+    model : LinearModel, or fitted estimator or pipeline
+        As in `export_model`.
     name : str, default="predict"
         What the names in the file begin with.
 

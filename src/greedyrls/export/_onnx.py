@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._linear_model import InputColumn, LinearModel, Term
-from ._parts import check_name, check_whole_labels, checked, encoded, shown
+from ._parts import Exportable, check_name, check_whole_labels, checked, encoded, shown
 
 # The first opset that compares texts, and the file format that came with it.
 _OPSET = 19
@@ -16,7 +16,7 @@ _FORMAT = 9
 _NO_LABEL = -(2**63)
 
 
-def to_onnx(model: LinearModel, *, name: str = "predict") -> bytes:
+def to_onnx(model: Exportable, *, name: str = "predict") -> bytes:
     """A model as an ONNX graph that computes with doubles.
 
     It has an input for each column that the model looks at, called like it, of shape (m, 1):
@@ -27,7 +27,8 @@ def to_onnx(model: LinearModel, *, name: str = "predict") -> bytes:
 
     Parameters
     ----------
-    model : LinearModel
+    model : LinearModel, or fitted estimator or pipeline
+        As in `export_model`.
     name : str, default="predict"
         Of the graph.
 

@@ -7,7 +7,7 @@ import json
 import keyword
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from .._linear_model import LinearModel
 
@@ -45,12 +45,25 @@ _MODULE = "Any CLASSES FILLS INTERCEPTS List Mapping TARGET TERMS math scores"
 _LONGEST = 63
 
 
+class Estimator(Protocol):
+    """A fitted estimator of greedyrls, or a pipeline that ends with one."""
+
+    def get_params(self, deep: bool = True) -> Any:
+        """The parameters, as every estimator of scikit-learn has them."""
+
+
+# What can be exported.
+Exportable = LinearModel | Estimator
+
+
 def checked(model: object) -> LinearModel:
     """The model in plain values that fit each other, with the columns that a term looks at."""
+    if hasattr(model, "get_params") and not isinstance(model, type):
+        model = LinearModel.from_estimator(model)
     if not isinstance(model, LinearModel):
         raise TypeError(
-            f"Only a LinearModel can be exported, got {type(model).__name__}; "
-            "LinearModel.from_path(estimator.path_) makes one."
+            "Only a LinearModel, or a fitted estimator or pipeline of greedyrls, can be exported, "
+            f"got {type(model).__name__}; LinearModel.from_path makes one of a path."
         )
     # A model made by hand may hold anything; what has been through JSON is plain and checked.
     plain = LinearModel.from_json(model.to_json())

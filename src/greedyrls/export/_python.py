@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._linear_model import LinearModel
-from ._parts import check_name, checked
+from ._parts import Exportable, check_name, checked
 
 _HEAD = '''\
 """A linear model that needs nothing but the standard library of Python 3.8 or newer."""
@@ -101,7 +101,7 @@ def {name}(row: Mapping[str, Any]) -> Any:
 '''
 
 
-def to_python(model: LinearModel, *, name: str = "predict") -> str:
+def to_python(model: Exportable, *, name: str = "predict") -> str:
     """A model as a Python module of its own, which needs nothing but the standard library.
 
     The module has a function ``NAME(row)`` for the prediction (a number, a list of numbers, or a
@@ -110,7 +110,8 @@ def to_python(model: LinearModel, *, name: str = "predict") -> str:
 
     Parameters
     ----------
-    model : LinearModel
+    model : LinearModel, or fitted estimator or pipeline
+        As in `export_model`.
     name : str, default="predict"
         Of the function.
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from .._linear_model import InputColumn, Label, LinearModel, Term
-from ._parts import check_name, check_whole_labels, checked, encoded, shown
+from ._parts import Exportable, check_name, check_whole_labels, checked, encoded, shown
 
 # SQLite takes expressions up to a depth of 1000; a sum of n summands has the depth n.
 _SUMMANDS = 50
+# A part of the name of a table, up to a dot or the end; within quotation marks a dot is a letter.
+_PART = re.compile(r'(?:^|(?<=\.))("(?:[^"]|"")*"(?=\.|\Z)|[^.]*)(?:\.|\Z)')
 
 
-def to_sql(model: LinearModel, *, table: str = "data", name: str = "predict") -> str:
+def to_sql(
+    model: Exportable, *, table: str | tuple[str, ...] = "data", name: str = "predict"
+) -> str:
     """A model as one SELECT statement, for SQLite, PostgreSQL and others that quote like them.
 
     The result has all columns of the table and ``prediction``: a number or a label. With several
@@ -21,9 +27,12 @@ def to_sql(model: LinearModel, *, table: str = "data", name: str = "predict") ->
 
     Parameters
     ----------
-    model : LinearModel
-    table : str, default="data"
-        Where the columns are. The whole text is the name: no schema can be put before it.
+    model : LinearModel, or fitted estimator or pipeline
+        As in `export_model`.
+    table : str or tuple of str, default="data"
+        Where the columns are. A dot separates a schema from its table: "sales.customers", or
+        ("sales", "customers"). A part in double quotes is taken as it is, so that '"my.table"' is
+        one name with a dot in it; in a tuple every text is a whole name.
     name : str, default="predict"
         Written into the comment at the top.
 
@@ -54,12 +63,9 @@ def to_sql(model: LinearModel, *, table: str = "data", name: str = "predict") ->
     None None
     """
     name, model = check_name(name), checked(model)
-    if not isinstance(table, str) or not table:
-        given: Any = table
-        raise ValueError(f"table must be the name of a table, got {given!r}.")
     check_whole_labels(model, "SQL")
     head = f"-- {name}: {shown(model.target)}, written by {shown(model.made_by)}.\n"
-    source = _quoted(table, "The table")
+    source = ".".join(_quoted(part, "The table") for part in table_parts(table))
     scores = [_score(model, place, source) for place in range(len(model.intercepts))]
     if model.classes is None:
         return f"{head}SELECT *,\n{_named(scores, 'prediction')}\nFROM {source};\n"
@@ -72,6 +78,36 @@ def to_sql(model: LinearModel, *, table: str = "data", name: str = "predict") ->
         f'(SELECT {label}\nFROM (SELECT\n{named}\nLIMIT 1) AS "scored") AS "prediction"\n'
         f"FROM {source};\n"
     )
+
+
+def table_parts(table: Any) -> tuple[str, ...]:
+    """The names that a table is called by, those of its schema first."""
+    wrong = ValueError(
+        f"table must be the name of a table, such as 'customers', 'sales.customers' or "
+        f"('sales', 'customers'), got {table!r}."
+    )
+    if isinstance(table, Sequence) and not isinstance(table, str | bytes):
+        parts = list(table)
+    elif isinstance(table, str):
+        parts = [_unquoted(part, wrong) for part in _split(table)]
+    else:
+        raise wrong
+    if not parts or not all(isinstance(part, str) and part for part in parts):
+        raise wrong
+    return tuple(parts)
+
+
+def _split(table: str) -> list[str]:
+    """A name at its dots, but for those within a part that begins with a quotation mark."""
+    return _PART.findall(table)
+
+
+def _unquoted(part: str, wrong: ValueError) -> str:
+    if not part.startswith('"'):
+        return part
+    if len(part) < 2 or not part.endswith('"'):
+        raise wrong
+    return part[1:-1].replace('""', '"')
 
 
 def _named(scores: list[str], base: str) -> str:

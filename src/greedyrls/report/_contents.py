@@ -112,13 +112,15 @@ def make_contents(result: SelectionResult) -> tuple[dict[str, Any], dict[str, An
         "own_measure": measure_in_words(result.path.settings.loss),
         "measure": measure_in_words(result.measure),
     }
+    is_nested = result.path.is_nested
     data = {
+        **({} if is_nested else {"changes": [name.text for name in names.steps]}),
         "chosen": result.size,
         "unit": result.unit,
         "sizes": sizes,
         "features": _features(result, names),
         "hasScales": has_scales(result),
-        "models": {str(k): packed(make_model(result, names, k)) for k in sizes},
+        "models": {str(k): packed(make_model(result, names, k), is_nested) for k in sizes},
         "sources": {
             source: source_in_words(result, source)
             for source in ("test", "held_out", "own", "initial")
@@ -294,6 +296,7 @@ def _search_facts(result: SelectionResult) -> list[Fact]:
     how = "leave-one-out" if settings.cv == "loo" else settings.cv
     return [
         Fact("Searched by", f"{measure_in_words(settings.loss)}, {how}"),
+        *([] if settings.direction == "forward" else [Fact("Direction", settings.direction)]),
         Fact("Penalty α of the search", number(settings.alpha)),
         Fact("Intercept", "yes, not penalised" if settings.fit_intercept else "no"),
         *([Fact("Weights of samples", "yes")] if settings.weighted else []),

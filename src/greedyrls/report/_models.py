@@ -20,6 +20,7 @@ _MOST_COEFFICIENTS = 35_000
 class Row(NamedTuple):
     """A feature of a model."""
 
+    place: int  # among all features of the path
     step: int
     name: Name
     own: list[str]  # for each output, in the units of the data
@@ -49,6 +50,7 @@ def make_model(result: SelectionResult, names: Names, k: int) -> Model:
     largest = float(np.abs(standard).max(initial=0.0))
     is_single = standard.shape[1] == 1
     columns = [feature.column for feature in result.features_of(k)]
+    known = [names.places[index] for index in result.path.features(k).tolist()]
     rows: list[Row] = []
     before = None
     for place in together(columns):
@@ -56,8 +58,9 @@ def make_model(result: SelectionResult, names: Names, k: int) -> Model:
         bar = round(100.0 * values[0] / largest) if is_single and largest > 0.0 else 0
         rows.append(
             Row(
-                names.sizes[place],
-                names.path[place],
+                known[place],
+                names.sizes[known[place]],
+                names.path[known[place]],
                 [exactly(value) for value in model.terms[place].coefficients],
                 [exactly(value) for value in values],
                 bar,
@@ -124,10 +127,14 @@ def reading(model: LinearModel, target: str) -> str:
     return f"Each class has a score: {total}. The model says the class of the largest score."
 
 
-def packed(model: Model) -> dict[str, object]:
-    """A model for the script: numbers as text, in the order of selection, features apart by ";"."""
-    rows = sorted(model.rows, key=lambda row: row.step)
+def packed(model: Model, is_nested: bool) -> dict[str, object]:
+    """A model for the script: numbers as text, in the order of selection, features apart by ";".
+
+    Which features it has goes without saying where each size has those of the one before.
+    """
+    rows = sorted(model.rows, key=lambda row: row.place)
     return {
+        **({} if is_nested else {"places": [row.place for row in rows]}),
         "own": ";".join(" ".join(row.own) for row in rows),
         "standard": ";".join(" ".join(row.standard) for row in rows),
         "bars": [row.bar for row in rows],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .._selection_result import SelectionResult
+from .._selection_result import SelectionResult, order_of
 from ._words import plain_name
 
 # Characters of a name; fewer on a long path, since each name is there some twenty times.
@@ -35,20 +35,27 @@ class Names:
         self.path: list[Name] = []
         self.sizes: list[int] = []
         self.steps: list[Name] = []
+        known = set[int]()
+        order = order_of(result.path)
+        changes = [] if result.path.is_nested else result.path.changes()
         for size, step in enumerate(result.path.sets, 1):
-            added = result.features[len(self.path) : step.count]
-            for feature in added:
+            added = [index for index in step.features if index not in known]
+            known.update(added)
+            for feature in result.features[len(self.path) : len(self.path) + len(added)]:
                 level = None if feature.level is None else self.short(feature.level)
                 self.path.append(Name(self.short(feature.column), level, step.forced))
                 self.sizes.append(size)
-            whole = Name(self.short(added[0].column), None, step.forced)
-            self.steps.append(self.path[-1] if len(added) == 1 else whole)
+            if changes:  # sets that are not nested may lose features, too
+                self.steps.append(Name(self.short(changes[size - 1]), None, step.forced))
+            else:
+                whole = Name(self.path[-1].column, None, step.forced)
+                self.steps.append(self.path[-1] if len(added) == 1 else whole)
         self._groups = {
             index: group[0]
             for group in result.path.settings.feature_groups or ()
             for index in group
         }
-        self._places = {index: place for place, index in enumerate(result.path.indices.tolist())}
+        self.places = {index: place for place, index in enumerate(order)}
         self._texts = [column for column in result.inputs if column.levels is not None]
 
     def short(self, name: str) -> str:
@@ -63,8 +70,8 @@ class Names:
         """
         if index in self._groups:  # it stands for all of its group
             return Name(self.short(self._result.path.name_of(index)))
-        if index in self._places:
-            return self.path[self._places[index]]._replace(is_forced=False)
+        if index in self.places:
+            return self.path[self.places[index]]._replace(is_forced=False)
         known = self._result.path.settings.feature_names_in
         name = known[index] if known else f"x{index}"
         for column in self._texts:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._assessment import measure_in_words
+from .._data_summary import ColumnSummary
 from .._kernels import Float
-from .._result_parts import ColumnSummary
 from .._selection_result import SelectionResult
 from ._names import Name, Names
 from ._scores import held_out_estimate, own_estimate, tested_estimate

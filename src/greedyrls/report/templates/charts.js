@@ -32,6 +32,7 @@ function withoutTitles(drawing) {
 }
 
 function wholeName(size) {
+  if (data.changes) return data.changes[size - 1];
   const added = data.features.filter((feature) => feature.step === size);
   const feature = added[0];
   return added.length > 1 || feature.level === null ? feature.column : `${feature.column} = ${feature.level}`;

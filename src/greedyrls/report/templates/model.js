@@ -21,9 +21,10 @@ function nameOf(feature) {
 }
 
 // In the order of selection, but the levels of a column together.
-function together(size) {
+function together(size, model) {
   const first = new Map();
-  const places = [...data.features.keys()].filter((place) => data.features[place].step <= size);
+  const nested = [...data.features.keys()].filter((place) => data.features[place].step <= size);
+  const places = model.places ? [...model.places] : nested;
   for (const place of places) {
     const group = data.features[place].group;
     if (!first.has(group)) first.set(group, place);
@@ -48,18 +49,19 @@ function rowOf(place, model, isContinued) {
   if (feature.isForced) head.append(" ", element("span", "tag", "given"));
   const row = element("tr", isContinued ? "continued" : "");
   row.append(element("td", "number step", String(feature.step)), head);
+  const at = model.places ? model.places.indexOf(place) : place;
   const kinds = data.hasScales ? [model.own, model.standard] : [model.own];
   for (const kind of kinds) {
-    for (const value of kind[place].split(" ")) row.append(element("td", "number", value));
+    for (const value of kind[at].split(" ")) row.append(element("td", "number", value));
   }
-  if (model.intercepts.length === 1) row.append(element("td", "swing-cell", swing(model.bars[place])));
+  if (model.intercepts.length === 1) row.append(element("td", "swing-cell", swing(model.bars[at])));
   return row;
 }
 
 function showTable(size, packed) {
   const model = { ...packed, own: packed.own.split(";"), standard: packed.standard.split(";") };
   let before = -1;
-  const rows = together(size).map((place) => {
+  const rows = together(size, model).map((place) => {
     const group = data.features[place].group;
     const row = rowOf(place, model, group === before);
     before = group;

@@ -1,4 +1,4 @@
-"""What a result says of the data, of its features, and of how it was made."""
+"""What a selection was made from and how, without the data."""
 
 from __future__ import annotations
 
