@@ -31,9 +31,9 @@ from ._trial import Trial
 from .assess import cross_validate_path, permutation_null, resample_path
 
 # Folds that choose the penalty.
-_PENALTY_FOLDS = 5
+PENALTY_FOLDS = 5
 # With groups and no number of folds.
-_GROUP_FOLDS = 10
+GROUP_FOLDS = 10
 _RUNNERS_UP = 3
 # Of the sum of squares of a feature, where no penalty is chosen.
 _MIDDLING = 1e-2
@@ -358,13 +358,13 @@ class FoldPlan:
 def plan_folds(prepared: Prepared, question: Question, outer: int | None) -> FoldPlan:
     """Folds of the numbers asked for, or fewer where there are not so many groups or samples."""
     groups, seed = prepared.groups, question.seed
-    make, units, told = _units(prepared)
+    make, units, told = fold_units(prepared)
     is_by_folds = groups is not None or question.folds is not None
     is_chosen = not isinstance(question.alpha, float)
     asked = [
         outer,
-        _PENALTY_FOLDS if is_chosen else None,
-        (question.folds or _GROUP_FOLDS) if is_by_folds else None,
+        PENALTY_FOLDS if is_chosen else None,
+        (question.folds or GROUP_FOLDS) if is_by_folds else None,
     ]
     found: list[Any] = []
     for count in asked:
@@ -379,7 +379,7 @@ def plan_folds(prepared: Prepared, question: Question, outer: int | None) -> Fol
     return FoldPlan(found[0], found[1], "loo" if found[2] is None else found[2])
 
 
-def _units(prepared: Prepared) -> tuple[Any, int, str]:
+def fold_units(prepared: Prepared) -> tuple[Any, int, str]:
     """What folds are made by and of how many units, and what to say where these are too few."""
     groups, y = prepared.groups, prepared.y
     if groups is not None:

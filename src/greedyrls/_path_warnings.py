@@ -7,8 +7,9 @@ from functools import partial
 import numpy as np
 
 from . import _cautions as cautions
-from ._assessment import PathAssessment, measure_in_words
+from ._assessment import PathAssessment
 from ._kernels import Float
+from ._measures import Reading, measure_in_words
 from ._null import PermutationNull
 from ._path import SelectionPath
 from ._size import fold_covariance
@@ -55,8 +56,7 @@ def path_warnings(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> for sentence in path_warnings(greedy_path(X, y, 2, alpha=0.01)):
     ...     print(sentence)
-    The loss is still falling at the last size, 2: from 3923 to 3248 over the last 1 feature. More
-    features may do better.
+    More than 2 features may do better: with the last feature the loss fell from 3923 to 3248.
     """
     if not isinstance(path, SelectionPath):
         raise TypeError(
@@ -87,8 +87,12 @@ def assessment_cautions(path: SelectionPath, assessment: PathAssessment) -> list
     return [sentence for sentence in assessment.warnings if sentence not in told]
 
 
-def path_cautions(path: SelectionPath, losses: Float) -> list[str]:
-    """What to say of a path alone; `losses` (k) are those of its models."""
+def path_cautions(path: SelectionPath, losses: Float, reading: Reading | None = None) -> list[str]:
+    """What to say of a path alone; `losses` (k) are those of its models, told as `reading` has it.
+
+    A path does not know whether its targets are codes of classes; without a reading losses are
+    told as they are.
+    """
     settings, size = path.settings, path.chosen_size
     found = cautions.many_features(settings.n_features_in, settings.n_samples)
     shown = _known_best(path, losses)
@@ -96,8 +100,9 @@ def path_cautions(path: SelectionPath, losses: Float) -> list[str]:
     clear_drop = partial(_drop_by_noise, path, losses)
     if shown is not losses:
         clear_drop = partial(_difference_error, path)
-    found += cautions.still_falling(shown, path.initial_loss, is_done, "loss", clear_drop)
-    found += _fewer(path)
+    told = Reading("loss", "loss", "loss") if reading is None else reading
+    found += cautions.still_falling(shown, path.initial_loss, is_done, told, clear_drop)
+    found += _fewer(path, reading)
     rivals = [_rival(path, place, shown) for place in range(size)]
     # Runners-up were judged by the search, and only ties within the model matter.
     ties = cautions.near_ties(path.losses[:size], path.initial_loss, path.changes(), rivals)
@@ -128,7 +133,7 @@ def _difference_error(path: SelectionPath, first: int, last: int) -> float:
     return np.nan if covariance is None else float(difference_errors(covariance, 1)[0])
 
 
-def _fewer(path: SelectionPath) -> list[str]:
+def _fewer(path: SelectionPath, reading: Reading | None) -> list[str]:
     """Where the held-out curve says that far fewer features do as well as those chosen.
 
     At most half of them, and within one standard error of the difference. None where the chosen
@@ -145,7 +150,8 @@ def _fewer(path: SelectionPath) -> list[str]:
             pair = float(losses[fewer - 1]), float(losses[size - 1])
             unit = "feature" if path.settings.feature_groups is None else "group"
             words = measure_in_words(path.settings.loss)
-            return cautions.as_good_with_fewer(fewer, size, pair, error, unit, words)
+            told = Reading(words, words, "loss") if reading is None else reading
+            return cautions.as_good_with_fewer(fewer, size, pair, error, unit, told)
     return []
 
 
