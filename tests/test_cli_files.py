@@ -408,7 +408,7 @@ def test_losses_of_folds_are_those_of_the_models(
     assert assessment is not None
     rows = rows_of((tmp_path / "out" / "path.csv").read_text())
     assert [float(row["loss"]) for row in rows] == curve.mean.tolist()
-    assert f"{curve.mean[1]:.4g} ±" in shown
+    assert f"{np.sqrt(curve.mean[1]):.3f} ±" in shown
     # What is left after two features is the noise, whatever the penalty of the search.
     assert curve.mean[1] == pytest.approx(1.0, abs=0.4)
     lines = {line.get_label(): line.get_ydata() for line in drawn[0].get_lines()}

@@ -67,23 +67,22 @@ def _table(result: SelectionResult, effects: Float) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("feature", overflow="ellipsis", no_wrap=True)
     heads = ["coefficient", "per SD"] if is_single else [str(one) for one in model.classes or ()]
-    for head in heads:
-        table.add_column(Text(printable(head)), justify="right", no_wrap=True)
-    shown = column(effects.ravel().tolist())
-    for row, (term, feature) in enumerate(
-        zip(model.terms, result.features_of(result.size), strict=True)
-    ):
-        if row == _ROWS:
-            break
-        cells = [padded(value) for value in term.coefficients]
-        if is_single:
-            cells.append(shown[row])
-        table.add_row(Text(printable(feature.name)), *cells)
     largest = float(np.nanmax(np.abs(effects), initial=0.0))
-    intercepts = [
-        padded(0.0 if abs(value) < _ROUNDING * largest else value) for value in model.intercepts
-    ]
-    table.add_row("(intercept)", *intercepts, *([""] if is_single else []), style="dim")
+    rows = [[padded(value) for value in term.coefficients] for term in model.terms[:_ROWS]]
+    rows.append(
+        [padded(0.0 if abs(value) < _ROUNDING * largest else value) for value in model.intercepts]
+    )
+    if is_single:
+        shown = column(effects[:, 0].tolist())[:_ROWS]
+        rows = [[*row, effect] for row, effect in zip(rows, [*shown, ""], strict=True)]
+    for head, cells in zip(heads, zip(*rows, strict=True), strict=True):
+        # Numbers are shown whole; names may be cut.
+        table.add_column(
+            Text(printable(head)), justify="right", no_wrap=True, min_width=max(map(len, cells))
+        )
+    for feature, row in zip(result.features_of(result.size), rows[:-1], strict=False):
+        table.add_row(Text(printable(feature.name)), *row)
+    table.add_row("(intercept)", *rows[-1], style="dim")
     return table
 
 
