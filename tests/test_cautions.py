@@ -479,3 +479,23 @@ def test_a_significant_selection_needs_no_words() -> None:
     path = greedy_path(X, y, 8)
     assert path_warnings(path, assessment(), null(0.05)) == ()
     assert len(path_warnings(path, null=null(0.06))) == 1
+
+
+def test_fewer_features_do_better_in_the_measure_of_the_assessment() -> None:
+    """Four were chosen by squared loss; on test folds one has the smaller error rate."""
+    X, y = data()
+    path = greedy_path(X, y, 3, alpha=1.0)
+    test = np.array([[0.15, 0.18, 0.2], [0.16, 0.2, 0.21], [0.17, 0.22, 0.21]])
+    options: dict[str, Any] = {"test_losses": test, "selection_losses": test}
+    found = assessment(measure="zero_one", **options)
+    (words,) = [one for one in path_warnings(path, found) if "fewer may be better" in one]
+    assert words == (
+        "On test folds 1 feature has a higher accuracy than 3: 0.840 against 0.793. The number of "
+        "features was chosen by the mean squared error; fewer may be better."
+    )
+    # By the loss itself the choice was made elsewhere, and where folds differ nothing is clear.
+    same = assessment(**options)
+    assert not any("fewer may be better" in one for one in path_warnings(path, same))
+    unclear = test + np.array([[0.3, 0.0, 0.0], [0.0, 0.0, 0.0], [-0.2, 0.0, 0.0]])
+    found = assessment(measure="zero_one", test_losses=unclear, selection_losses=unclear)
+    assert not any("fewer may be better" in one for one in path_warnings(path, found))

@@ -9,7 +9,7 @@ from scipy import special
 
 from ._kernels import Float
 from ._measures import Reading
-from ._numbers import count, counted, number, percent, plural, score, with_error
+from ._numbers import agree, count, counted, number, percent, plural, score, with_error
 
 # More features than this many times the samples, and some fit by chance.
 _MANY = 10
@@ -149,6 +149,19 @@ def as_good_with_fewer(
         f"With {counted(fewer, unit)} the held-out {reading.name} is the same within one standard "
         f"error: {pair[0]} against {pair[1]} with {count(size)}"
         f"{'' if np.isnan(spread) else difference}. Fewer {plural(unit)} may be enough."
+    ]
+
+
+def better_with_fewer(
+    fewer: int, size: int, losses: tuple[float, float], unit: str, reading: Reading, loss: str
+) -> list[str]:
+    """Where fewer features have a better measure on test folds than those chosen by a loss."""
+    pair = reading.column(np.array(losses))
+    how = "higher" if reading.is_score else "lower"
+    return [
+        f"On test folds {counted(fewer, unit)} {agree(fewer, 'has', 'have')} a {how} "
+        f"{reading.name} than {count(size)}: {pair[0]} against {pair[1]}. The number of "
+        f"{plural(unit)} was chosen by the {loss}; fewer may be better."
     ]
 
 

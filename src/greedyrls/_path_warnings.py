@@ -84,7 +84,29 @@ def assessment_cautions(path: SelectionPath, assessment: PathAssessment) -> list
     told = cautions.too_good(assessment.leaks)
     if _is_done(path) or _is_next_noise(path):
         told += assessment._still_falling()
-    return [sentence for sentence in assessment.warnings if sentence not in told]
+    found = [sentence for sentence in assessment.warnings if sentence not in told]
+    return found + _better_with_fewer(path, assessment)
+
+
+def _better_with_fewer(path: SelectionPath, assessment: PathAssessment) -> list[str]:
+    """Where fewer features do clearly better on test folds than as many as were chosen.
+
+    Only in another measure than that by which they were chosen, such as the error rate: by the same
+    one the choice was made on other folds, and this would be one more on the test folds.
+    """
+    size, losses = path.chosen_size, assessment.test_losses
+    if assessment.measure == path.settings.loss or not 1 < size <= losses.shape[1]:
+        return []
+    means = assessment.test.mean[:size]
+    if not np.isfinite(means).all():
+        return []
+    best = int(np.argmin(means))
+    gain, error = assessment._mean(losses[:, size - 1] - losses[:, best], is_corrected=True)
+    if not gain > (0.0 if np.isnan(error) else error):
+        return []
+    pair = float(means[best]), float(means[-1])
+    loss = measure_in_words(path.settings.loss)
+    return cautions.better_with_fewer(best + 1, size, pair, path.unit, assessment.reading, loss)
 
 
 def path_cautions(path: SelectionPath, losses: Float, reading: Reading | None = None) -> list[str]:
