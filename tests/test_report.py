@@ -69,7 +69,7 @@ def test_has_the_chosen_model_without_scripts(page: Page) -> None:
     table = page.text("table", id="model-table")
     model, standard = result.model(), result.standardised_coefficients(result.size)
     intercept = result.path.intercept(result.size)
-    effects = column([*standard[0].tolist(), intercept])
+    effects = [*column(standard[0].tolist()), padded(intercept)]
     for term, effect in zip(model.terms, effects, strict=False):
         assert f"{padded(term.coefficients[0])} {effect}" in table
     assert f"{padded(model.intercepts[0])} {effects[-1]}" in table
@@ -104,10 +104,9 @@ def test_the_data_of_the_script_are_those_of_the_models(page: Page) -> None:
         own = [row.split(" ") for row in packed["own"].split(";")]
         assert own == [[padded(value) for value in term.coefficients] for term in model.terms]
         standard = [row.split(" ") for row in packed["standard"].split(";")]
-        seen = result.standardised_coefficients(k)[0].tolist()
-        shown = column([*seen, result.path.intercept(k)])
-        assert standard == [[text] for text in shown[:-1]]
-        assert packed["standardIntercepts"] == shown[-1:]
+        seen = column(result.standardised_coefficients(k)[0].tolist())
+        assert standard == [[text] for text in seen]
+        assert packed["standardIntercepts"] == [padded(result.path.intercept(k))]
         assert packed["intercepts"] == [padded(value) for value in model.intercepts]
 
 

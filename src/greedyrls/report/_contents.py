@@ -178,7 +178,7 @@ def _how_good(result: SelectionResult) -> list[Figure]:
         figures.append(Figure(score(share, 2), words, ""))
     if rates is not None:
         figures += _of_classes(result, rates, set() if is_unread else {reading.name})
-    if not is_unread:
+    if rates is None:
         figures.append(Figure(reading.written(without), f"{reading.name} without features", ""))
     return figures
 
@@ -200,9 +200,8 @@ def _of_classes(result: SelectionResult, rates: ClassRates, shown: set[str]) -> 
         for name, value in scores.items()
         if value is not None and name not in shown
     ]
-    if "accuracy" not in shown:
-        without = float(rates.shares @ rates.initial_losses[rates.measures.index("zero_one")])
-        figures.append(Figure(score(1.0 - without), "accuracy without features", ""))
+    without = float(rates.shares @ rates.initial_losses[rates.measures.index("zero_one")])
+    figures.append(Figure(score(1.0 - without), "accuracy without features", ""))
     losses = {
         "Brier score of the probabilities (0: all certain and right)": rates.brier_score,
         "log loss of the probabilities": rates.log_loss,
@@ -218,7 +217,7 @@ def _drawn(result: SelectionResult, names: Names, place: int, panel: Panel) -> D
     path, own = result.path, measure_in_words(result.path.settings.loss)
     curve, initial, suffix = result.own_curve.mean, path.initial_loss, f" ({own})"
     if panel.measure == result.own_reading.name:
-        curve, initial = (result.own_reading.value(part) for part in (curve, initial))
+        curve, initial = result.own_reading.value(curve), result.own_reading.value(initial)
     if panel.measure in (own, result.own_reading.name):
         suffix = ""
     gains = tables.gains(curve, initial)

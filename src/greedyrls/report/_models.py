@@ -51,9 +51,8 @@ def make_model(result: SelectionResult, names: Names, k: int) -> Model:
     largest = float(np.abs(standard).max(initial=0.0))
     is_single = standard.shape[1] == 1
     columns = [feature.column for feature in result.features_of(k)]
-    intercepts = np.atleast_1d(result.path.intercept(k))
     # Effects of one standard deviation can be compared: all to the same decimals.
-    effects = column([*standard.ravel().tolist(), *intercepts.tolist()])
+    effects = column(standard.ravel().tolist())
     rows: list[Row] = []
     before = None
     for place in together(columns):
@@ -79,7 +78,7 @@ def make_model(result: SelectionResult, names: Names, k: int) -> Model:
         k,
         rows,
         [_intercept(value, largest) for value in model.intercepts],
-        effects[standard.size :],
+        [_intercept(float(one), largest) for one in np.atleast_1d(result.path.intercept(k))],
         penalty,
         score.text,
         score.measure,

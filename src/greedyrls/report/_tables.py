@@ -156,7 +156,7 @@ def _beside(
     rates = None if result.assessment is None else result.assessment.class_rates
     if title != "test" or rates is None:
         return {}
-    found = {}
+    found: dict[str, list[str]] = {}
     for name, values in rates.scores_by_size().items():
         head = "AUC" if name == "auc" else name.replace("_", " ")
         filled = fitted(values, len(result.path))[places]
