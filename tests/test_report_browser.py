@@ -455,8 +455,8 @@ def test_can_be_read_without_scripts(visit: Open, driver: Any) -> None:
         for term in result.model().terms:
             assert padded(term.coefficients[0]) in one(driver, "#model-table").text
         table = one(driver, "#path-table").text
-        for row in result.rows():
-            assert number(row["gain"], 3) in table
+        for gain in column([row["gain"] for row in result.rows()]):
+            assert gain in table
         assert one(driver, ".panel .wide svg").is_displayed()
         assert not driver.find_elements("css selector", ".probe")
         titles = driver.find_elements("css selector", ".panel .wide .strips title")

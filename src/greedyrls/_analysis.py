@@ -19,6 +19,7 @@ from ._labels import make_targets
 from ._loo_data import LooData
 from ._losses import make_loss
 from ._null import PermutationNull
+from ._numbers import count as count_in_words
 from ._outer_fold import chosen_of
 from ._path import SelectionPath
 from ._plan import Plan, make_plan
@@ -247,11 +248,11 @@ def rare_notes(prepared: Prepared, question: Question) -> list[str]:
     found, total = rare_classes(prepared), len(prepared.y)
     if question.class_weight is not None or not found:
         return []
-    shown = [f"{label!r} has {count / total:.1%}" for label, count in list(found.items())[:3]]
+    shown = [f"{label!r} has {many / total:.1%}" for label, many in list(found.items())[:3]]
     more = "" if len(found) <= 3 else f", and {len(found) - 3} more"
     return [
-        f"Rare classes: of {total:,} rows {', '.join(shown)}{more}. The error rate says little of "
-        "them; see AUC and balanced accuracy, and --class-weight balanced."
+        f"Rare classes: of {count_in_words(total)} rows {', '.join(shown)}{more}. Accuracy says "
+        "little about them; see AUC and balanced accuracy, and --class-weight balanced."
     ]
 
 

@@ -40,6 +40,8 @@ LEFT_OF_CLASSES = 2e-3
 NOT_BY_CHANCE = 1e-3
 # Where that probability is not known.
 _ENOUGH_ROWS = 50
+# How the sentence begins that a path and its assessment may both have.
+MORE = "More than"
 
 
 def by_chance(n_rows: int, n_features: int, n_rare: int | None) -> float:
@@ -133,7 +135,7 @@ def still_falling(
     went = "rose" if reading.is_score else "fell"
     which = "the last feature" if tail == 1 else f"the last {counted(tail, 'feature')}"
     return [
-        f"More than {counted(size, 'feature')} may do better: with {which} the {reading.name} "
+        f"{MORE} {counted(size, 'feature')} may do better: with {which} the {reading.name} "
         f"{went} from {first} to {last}."
     ]
 

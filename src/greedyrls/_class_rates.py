@@ -260,8 +260,8 @@ class ClassRates(ArrayValue):
             return ""
         better = "AUC or balanced accuracy" if "auc" in self.measures else "balanced accuracy"
         return (
-            "The error rate is higher than without features, since it counts mistakes in the most "
-            f"frequent class most: go by {better}."
+            "The accuracy is lower than without features, since the most frequent class counts "
+            f"most in it: go by {better}."
         )
 
     def _score(self, measure: str) -> float | None:

@@ -248,7 +248,7 @@ class LinearModel:
         is_missing = values.is_missing
         if isinstance(values, Numbers) and np.isinf(values.values).any():
             row = int(np.argmax(np.isinf(values.values))) + 1
-            raise InputError(f"{where} has an infinite value in row {row}; mend or remove it.")
+            raise InputError(f"{where} has an infinite value in row {row}; correct or remove it.")
         if not is_missing.any():
             return values
         if column.fill is None:

@@ -70,13 +70,22 @@ def path_warnings(
             raise TypeError(
                 f"{name} must be a {kind.__name__} or None, got {type(value).__name__}."
             )
-    found = cautions.too_good(known_leaks(path, assessment)) + path_cautions(path, path.losses)
+    found = cautions.too_good(known_leaks(path, assessment))
+    own = path_cautions(path, path.losses)
     if assessment is not None:
         more = assessment_cautions(path, assessment)
-        found += [sentence for sentence in more if sentence not in found]
+        own = not_said_by(more, own)
+        own += [sentence for sentence in more if sentence not in own]
+    found += own
     if null is not None:
         found += cautions.noise(null.chosen_p_value, len(null.null_losses))
     return tuple(found)
+
+
+def not_said_by(tested: list[str], own: list[str]) -> list[str]:
+    """What a path says of itself, without what its test folds say, too, in other numbers."""
+    said = {one.split(":")[0] for one in tested if one.startswith(cautions.MORE)}
+    return [sentence for sentence in own if sentence.split(":")[0] not in said]
 
 
 def assessment_cautions(path: SelectionPath, assessment: PathAssessment) -> list[str]:

@@ -11,7 +11,7 @@ from ._cautions import no_better, noise, too_good
 from ._class_rates import BALANCED, BY_AUC, ClassRates
 from ._measures import explained_in_words, measure_in_words
 from ._numbers import agree, count, counted, number, plural, score
-from ._path_warnings import assessment_cautions, known_leaks, path_cautions
+from ._path_warnings import assessment_cautions, known_leaks, not_said_by, path_cautions
 from ._selection_result import SelectionResult
 from ._surface import initial_loss_in
 
@@ -66,9 +66,11 @@ def warnings_of(result: SelectionResult) -> tuple[str, ...]:
     found += _doubts(result)
     if result.null is not None:
         found += noise(result.null.chosen_p_value, len(result.null.null_losses))
+    own = path_cautions(result.path, result.own_curve.mean, result.own_reading)
     if result.assessment is not None:
-        found += assessment_cautions(result.path, result.assessment)
-    found += path_cautions(result.path, result.own_curve.mean, result.own_reading)
+        tested = assessment_cautions(result.path, result.assessment)
+        found, own = found + tested, not_said_by(tested, own)
+    found += own
     return tuple(dict.fromkeys(on_command_line(found)))
 
 

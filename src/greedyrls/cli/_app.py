@@ -23,6 +23,7 @@ from ._options import (
     Sectioned,
     Telling,
 )
+from ._types import WholeNumber
 
 if TYPE_CHECKING:
     from ._job import Job
@@ -54,13 +55,13 @@ def app() -> None:
 )
 @click.option(
     "--folds",
-    type=click.IntRange(2),
+    type=WholeNumber(2),
     metavar="N",
     help="How many outer folds; implies --assess.  [default: 10]",
 )
 @click.option(
     "--resamples",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     metavar="N",
     default=0,
     show_default=True,
@@ -68,7 +69,7 @@ def app() -> None:
 )
 @click.option(
     "--permutations",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     metavar="N",
     default=0,
     show_default=True,
@@ -118,7 +119,7 @@ def select(
 @QUESTION
 @click.option(
     "--folds",
-    type=click.IntRange(2),
+    type=WholeNumber(2),
     metavar="N",
     help="How many outer folds.  [default: 10]",
 )
@@ -249,15 +250,13 @@ def demo(out: Path, **options: Any) -> int:
 
 @app.command(cls=Sectioned)
 @click.option(
-    "-m", "--samples", metavar="N", type=click.IntRange(10), default=20_000, show_default=True
+    "-m", "--samples", metavar="N", type=WholeNumber(10), default=20_000, show_default=True
 )
+@click.option("-n", "--features", metavar="N", type=WholeNumber(2), default=500, show_default=True)
+@click.option("-k", "--size", metavar="N", type=WholeNumber(1), default=30, show_default=True)
+@click.option("--repeats", metavar="N", type=WholeNumber(1), default=3, show_default=True)
 @click.option(
-    "-n", "--features", metavar="N", type=click.IntRange(2), default=500, show_default=True
-)
-@click.option("-k", "--size", metavar="N", type=click.IntRange(1), default=30, show_default=True)
-@click.option("--repeats", metavar="N", type=click.IntRange(1), default=3, show_default=True)
-@click.option(
-    "--seed", metavar="N", type=click.IntRange(0, LARGEST_SEED), default=0, show_default=True
+    "--seed", metavar="N", type=WholeNumber(0, LARGEST_SEED), default=0, show_default=True
 )
 @TELLING
 def bench(samples: int, features: int, size: int, repeats: int, seed: int, **options: Any) -> int:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ._types import ClassWeight, Cost, Folds, Penalty, Size
+from ._types import ClassWeight, Cost, Folds, Number, Penalty, Size, WholeNumber
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -223,7 +223,7 @@ QUESTION = _stacked(
     ),
     click.option(
         "--max-features",
-        type=click.IntRange(1),
+        type=WholeNumber(1),
         metavar="N",
         help="With -k auto: the most features to consider.  [default: 100]",
     ),
@@ -243,7 +243,7 @@ QUESTION = _stacked(
     ),
     click.option(
         "--budget",
-        type=click.FloatRange(0.0, min_open=True),
+        type=Number(0.0, min_open=True),
         metavar="C",
         help="With costs: all chosen columns together cost no more. Implies --whole-columns.",
     ),
@@ -252,7 +252,7 @@ QUESTION = _stacked(
     ),
     click.option(
         "--seed",
-        type=click.IntRange(0, LARGEST_SEED),
+        type=WholeNumber(0, LARGEST_SEED),
         metavar="N",
         default=0,
         show_default=True,
