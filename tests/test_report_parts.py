@@ -195,3 +195,21 @@ def _contents(result: SelectionResult) -> dict[str, Any]:
     from internals import make_contents
 
     return make_contents(result)[0]
+
+
+def test_curves_off_the_chart_are_said_to_be() -> None:
+    """Features drawn at random are often far worse than those chosen."""
+    result = regression()
+    assert result.assessment is not None
+    far = replace(result.assessment, random_losses=1e4 * result.assessment.random_losses)
+    label = "as many features drawn at random"
+    for one, is_drawn in ((result, True), (replace(result, assessment=far), False)):
+        legend = Page(make_report(one)).all("ul", **{"class": "legend"})[0][1]
+        assert label in legend
+        assert (f"{label}: off the chart" in legend) != is_drawn
+
+
+def test_levels_are_named_in_one_way() -> None:
+    text = make_report(regression())
+    assert '<span class="equals">=</span>' in text
+    assert " = </span>" not in text

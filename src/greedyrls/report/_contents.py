@@ -8,7 +8,7 @@ import numpy as np
 
 from .._class_rates import ClassRates
 from .._measures import explained, measure_in_words
-from .._numbers import column, score
+from .._numbers import column, padded, score
 from .._result_words import how_it_was_chosen
 from .._selection_result import SelectionResult
 from . import _tables as tables
@@ -116,7 +116,7 @@ def make_contents(result: SelectionResult) -> tuple[dict[str, Any], dict[str, An
         "search_facts": _search_facts(result),
         "folds": _folds(result),
         "to_report": _to_report(result),
-        "own_measure": measure_in_words(result.path.settings.loss),
+        "own_measure": result.own_reading.name,
         "measure": result.reading.name,
         "how_chosen": how_it_was_chosen(result),
     }
@@ -207,7 +207,7 @@ def _of_classes(result: SelectionResult, rates: ClassRates, shown: set[str]) -> 
         "log loss of the probabilities": rates.log_loss,
     }
     figures += [
-        Figure(number(value, 3), label, "") for label, value in losses.items() if value is not None
+        Figure(padded(value, 3), label, "") for label, value in losses.items() if value is not None
     ]
     return figures
 

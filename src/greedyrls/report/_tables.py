@@ -178,22 +178,24 @@ def share_of_gain(loss: float, gain: float, runner_loss: float) -> str:
 
 def runner_rows(result: SelectionResult, names: Names) -> list[RunnerRow]:
     """Steps that have runners-up; losses are those that the search went by, with its penalty."""
-    path = result.path
+    path, reading = result.path, result.own_reading
     rows: list[RunnerRow] = []
     search_gains = gains(path.losses, path.initial_loss)
     for place, (step, gain) in enumerate(zip(path.sets, search_gains, strict=True)):
         if not step.runners_up or len(rows) == _MOST_STEPS:
             continue
+        found = step.runners_up[: len(RUNNERS)]
+        own, *told = reading.column(np.array([step.loss, *(loss for _, loss in found)]))
         runners = [
             Runner(
                 names.of(index),
-                number(loss),
+                words,
                 share_of_gain(step.loss, gain, loss),
                 is_near_tie(step.loss, gain, loss),
             )
-            for index, loss in step.runners_up[: len(RUNNERS)]
+            for (index, loss), words in zip(found, told, strict=True)
         ]
-        rows.append(RunnerRow(place + 1, names.steps[place], number(step.loss), runners))
+        rows.append(RunnerRow(place + 1, names.steps[place], own, runners))
     return rows
 
 
