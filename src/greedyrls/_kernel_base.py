@@ -26,6 +26,7 @@ from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
 from ._labels import constant_scores
 from ._margins import Selected, make_selected
+from ._numbers import counted
 from ._outer import criterion_groups
 from ._own_warnings import GreedyRLSWarning
 from ._path import SelectionPath
@@ -294,7 +295,7 @@ class GreedyKernelBase(NoProbabilities, BaseEstimator):
         if path.interrupted:
             warnings.warn(
                 f"The search was interrupted; the model has {path.chosen_size} of the "
-                f"{len(path)} centres found so far.",
+                f"{counted(len(path), 'centre')} found so far.",
                 GreedyRLSWarning,
                 stacklevel=4,
             )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ._json_values import JsonObject, read_classes, read_document, write_document
 from ._kernels import Float
 from ._labels import constant_scores
+from ._numbers import counted
 from ._path import SelectionPath
 from ._table import Column, InputError, Numbers, Table, Texts, Unusable, make_texts
 
@@ -113,7 +114,8 @@ class LinearModel:
     def __repr__(self) -> str:
         shown = ", ".join(term.name for term in self.terms[:5])
         more = ", …" if len(self.terms) > 5 else ""
-        return f"<LinearModel of {self.target!r} by {len(self.terms)} features [{shown}{more}]>"
+        features = counted(len(self.terms), "feature")
+        return f"<LinearModel of {self.target!r} by {features} [{shown}{more}]>"
 
     @classmethod
     def from_path(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .._kernels import Float
 from .._linear_model import LinearModel
+from .._numbers import counted
 from .._read import read_table
 from .._table import InputError, Numbers, Table, Texts, Unusable
 from ._options import Reading, Telling
@@ -133,8 +134,8 @@ def _unseen(model: LinearModel, table: Table) -> list[str]:
 
     return [
         one_line(
-            f"greedyrls: column {name!r} has {len(levels)} values that the model has not seen, "
-            f"such as {levels[0]!r}; they count for no feature."
+            f"greedyrls: column {name!r} has {counted(len(levels), 'value')} that the model has "
+            f"not seen, such as {levels[0]!r}; no feature of the model is set for them."
         )
         for name, levels in model.unseen(table).items()
     ]
@@ -168,8 +169,8 @@ def _how_good(
         told = f"error rate {number(float(wrong.mean()))}"
     around = "" if np.isnan(spread) else f" ± {number(float(spread), 2)}"
     return [
-        f"greedyrls: {told}{around} on the {count} rows that have {model.target!r} (only honest if "
-        "the model was not made from them)."
+        f"greedyrls: {told}{around} on the {counted(count, 'row')} with {model.target!r} (only "
+        "honest if the model was not made from them)."
     ]
 
 
