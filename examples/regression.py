@@ -56,17 +56,18 @@ def main() -> None:
     # The patients may have come in some order: shuffled folds, the same ones for both answers.
     folds = KFold(10, shuffle=True, random_state=0)
     scores = -cross_val_score(pipeline, X, y, cv=folds, scoring="neg_mean_squared_error")
-    print(f"cross_val_score of the pipeline: mean squared error {scores.mean():.0f}")
+    root = np.sqrt(scores.mean())  # in the units of the score
+    print(f"cross_val_score of the pipeline: root mean squared error {root:.1f}")
     # Scaling looks at no target, so that doing it once for all folds changes next to nothing.
     scaled = scaler.fit_transform(X)
     honest = cross_validate_path(scaled, y, "auto", cv=folds)
     print(honest.sentence)
-    print(f"That is an error of about {np.sqrt(honest.estimate[0]):.0f} on the scale of the score.")
     # It also has the loss at every size, which cross_val_score has not.
     curves = cross_validate_path(scaled, y, X.shape[1], cv=folds)
     for size in (1, 2, 3, model.n_features_, X.shape[1]):
-        mean, error = curves.test.mean[size - 1], curves.test.error[size - 1]
-        print(f"  with {size:>2} of {X.shape[1]} measurements {mean:.0f} ± {error:.0f}")
+        loss, error = curves.test.mean[size - 1], curves.test.error[size - 1]
+        told = curves.reading.written(float(loss), float(error))
+        print(f"  with {size:>2} of {X.shape[1]} measurements {told}")
 
     # Another size is no new fit: the path holds the models of all sizes.
     small = make_pipeline(scaler, model.with_n_features(2))

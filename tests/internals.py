@@ -49,7 +49,6 @@ from greedyrls._criterion import (
 from greedyrls._curves import LooCurve
 from greedyrls._data_summary import ColumnSummary, DataSummary, Feature, Origin
 from greedyrls._device import DeviceMatrix
-from greedyrls._draw_parts import short
 from greedyrls._draws import draw_order, draw_rows
 from greedyrls._features import FeatureSpace
 from greedyrls._file_columns import KeptColumns
@@ -81,7 +80,22 @@ from greedyrls._loo_data import LooData
 from greedyrls._loo_loss import LossState
 from greedyrls._losses import UNDECIDED, make_loss
 from greedyrls._many_folds import ManyFoldData, ManyFoldState
+from greedyrls._measures import Reading, explained, reading_of
 from greedyrls._namespace import Float, Place, Transfers, numpy_of, place_of
+from greedyrls._numbers import (
+    agree,
+    column,
+    count,
+    counted,
+    interval,
+    number,
+    padded,
+    percent,
+    plural,
+    score,
+    scores,
+)
+from greedyrls._numbers import with_error as value_with_error
 from greedyrls._outer_fold import chosen_of
 from greedyrls._own_fit import coefficient_errors, own_predictions
 from greedyrls._own_warnings import GreedyRLSWarning, NumericalWarning
@@ -121,7 +135,7 @@ from greedyrls.report._names import Names
 from greedyrls.report._panels import make_panels
 from greedyrls.report._path_chart import NARROW, WIDE, draw_panel
 from greedyrls.report._scores import best_known_score, source_in_words
-from greedyrls.report._words import exactly, number, percent, with_error
+from greedyrls.report._words import with_error
 
 with suppress(ImportError):  # click is not installed
     from greedyrls.cli._run import run

@@ -29,6 +29,7 @@ from greedyrls.plots import (
     plot_surface,
 )
 from internals import draw_parts as parts
+from internals import score, value_with_error
 from pictures import (
     COLUMN,
     HOSTILE,
@@ -218,19 +219,19 @@ def test_names_are_cut_in_the_middle() -> None:
     ("value", "error", "text"),
     [
         (0.25411, 0.01, "0.254 ± 0.010"),
-        (2966.3, 123.4, "2966 ± 123"),
+        (2966.3, 123.4, "2970 ± 120"),
         (0.5, np.nan, "0.5"),
-        (0.5, 0.0, "0.5 ± 0"),
-        (3e9, 2e8, "3e+09 ± 2e+08"),
-        (1e-9, 2e-10, "1e-09 ± 2e-10"),
+        (0.5, 0.0, "0.5"),
+        (3e9, 2e8, "3.00 ± 0.20 ×10⁹"),
+        (1e-9, 2e-10, "1.00 ± 0.20 ×10⁻⁹"),
     ],
 )
 def test_digits_are_those_of_the_error(value: float, error: float, text: str) -> None:
-    assert parts.with_error(value, error) == text
+    assert value_with_error(value, error) == text
 
 
 def test_no_minus_before_zero() -> None:
-    assert [parts.two_decimals(value) for value in (-0.001, -0.25, 0.5)] == [
+    assert [score(value, 2) for value in (-0.001, -0.25, 0.5)] == [
         "0.00",
         "−0.25",
         "0.50",

@@ -75,22 +75,23 @@ def test_words_and_frame() -> None:
     X, y = labels()
     found = cross_validate_path(X, y, 3, cv=3, alpha=1.0)
     mean, error = found.estimate
+    right = f"{1.0 - mean:.2f} ± {error:.2f}"
+    assert f"the accuracy is {right} (95% interval roughly " in found.sentence
+    assert found.class_rates is not None
     assert (
-        f"the error rate is {mean:.4g} ± {error:.2g} (3-fold, stratified, shuffled with"
-        in found.sentence
+        f"and the AUC is {found.class_rates.auc:.3f}, with 3 features, as asked" in found.sentence
     )
-    assert "with 3 features, as asked" in found.sentence
-    own, without = found.selection[0][2], found.initial_loss
-    assert f"own estimate is {own:.4g}, and without features it is {without:.4g}" in found.sentence
-    assert repr(found) == (
-        f"<PathAssessment of 3 sizes in 3 folds: error rate {mean:.4g} ± {error:.2g}>"
-    )
+    assert "as asked (3-fold, stratified, shuffled with" in found.sentence
+    own, without = 1.0 - found.selection[0][2], 1.0 - found.initial_loss
+    assert f"own estimate is {own:.3f}; without features it is {without:.3f}." in found.sentence
+    assert repr(found) == f"<PathAssessment of 3 sizes in 3 folds: accuracy {right}>"
     assert found.criterion == "leave-one-out, squared loss"
     both = cross_validate_path(X, y, 1, cv=3, alpha=[1.0, 2.0], n_random=0)
     assert both.criterion == "leave-one-out, squared or zero_one loss"
     by_folds = cross_validate_path(X, y, 1, cv=3, alpha=1.0, inner_cv=4, loss="auc", n_random=0)
     assert by_folds.criterion == "4-fold, stratified, auc loss"
-    assert "1 − AUC" in by_folds.sentence
+    assert " the AUC is " in by_folds.sentence
+    assert " and the accuracy is " in by_folds.sentence
     assert "with 1 feature, as asked" in by_folds.sentence
     frame = found.to_frame()
     assert frame.index.name == "n_features"
@@ -165,7 +166,8 @@ def test_noise_is_told_from_signal() -> None:
     assert mean == pytest.approx(found.initial_loss, rel=0.25)
     assert_allclose(found.random[0], found.initial_loss, rtol=0.15)
     (caution,) = [words for words in found.warnings if words.startswith("Overfitted selection")]
-    assert f"is {own[-1]:.4g}, the test folds say {test[-1]:.4g}" in caution
+    roots = np.sqrt(own[-1]), np.sqrt(test[-1])
+    assert f"is {roots[0]:.3f}, the test folds say {roots[1]:.3f}" in caution
     assert any("not clearly better" in words for words in found.warnings)
 
 

@@ -17,7 +17,9 @@ from greedyrls.assess import (
     cross_validate_path,
     path_warnings,
 )
-from internals import cautions
+from internals import Reading, cautions
+
+LOSS, RATE = (Reading(name, name, "loss") for name in ("loss", "error rate"))
 
 
 def curve(*values: float) -> Any:
@@ -36,18 +38,23 @@ def test_many_features() -> None:
 
 def test_a_curve_that_still_falls() -> None:
     falling = curve(*np.linspace(1.0, 0.1, 20))
-    (words,) = cautions.still_falling(falling, 2.0, False, "loss", lambda first, last: 0.09)
+    (words,) = cautions.still_falling(falling, 2.0, False, LOSS, lambda first, last: 0.09)
     before = falling[-3]
     assert words == (
-        f"The loss is still falling at the last size, 20: from {before:.4g} to 0.1 over the last 2 "
-        "features. More features may do better."
+        "More than 20 features may do better: with the last 2 features the loss fell from "
+        f"{before:.4f} to 0.1000."
     )
-    (words,) = cautions.still_falling(curve(1.0, 0.9), 2.0, False, "test error rate")
-    assert words.startswith("The test error rate is still falling at the last size, 2: from 1 to")
-    assert "over the last 1 feature." in words
+    (words,) = cautions.still_falling(curve(1.0, 0.9), 2.0, False, RATE)
+    assert words.endswith("with the last feature the error rate fell from 1.000 to 0.900.")
+    # Scores are told as such, and errors in the units of the target.
+    score, root = Reading("accuracy", "accuracy", "score"), Reading("RMSE", "RMSE", "root")
+    (words,) = cautions.still_falling(curve(0.3, 0.1), 0.5, False, score)
+    assert words.endswith("the accuracy rose from 0.700 to 0.900.")
+    (words,) = cautions.still_falling(curve(4.0, 1.0), 9.0, False, root)
+    assert words.endswith("the RMSE fell from 2.000 to 1.000.")
     # Sizes that were not reached by all are no sizes.
-    (words,) = cautions.still_falling(curve(1.0, 0.9, np.nan), 2.0, False, "loss")
-    assert "the last size, 2" in words
+    (words,) = cautions.still_falling(curve(1.0, 0.9, np.nan), 2.0, False, LOSS)
+    assert words.startswith("More than 2 features")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +69,7 @@ def test_a_curve_that_still_falls() -> None:
     ],
 )
 def test_a_curve_that_is_done(losses: Any, initial_loss: float, is_exhausted: bool) -> None:
-    assert cautions.still_falling(losses, initial_loss, is_exhausted, "loss") == []
+    assert cautions.still_falling(losses, initial_loss, is_exhausted, LOSS) == []
 
 
 def test_how_much_of_the_gain_is_falling() -> None:
@@ -73,7 +80,7 @@ def test_how_much_of_the_gain_is_falling() -> None:
             asked.append((first, last))
             return error
 
-        found = cautions.still_falling(losses, initial_loss, False, "loss", clear_drop)
+        found = cautions.still_falling(losses, initial_loss, False, LOSS, clear_drop)
         assert asked in ([], [(1, 2)])
         return bool(found)
 
@@ -103,12 +110,12 @@ def test_noise_brings_no_more_than_it_may() -> None:
 
 
 def test_an_overfitted_selection() -> None:
-    (words,) = cautions.overfitted(1.2, 0.6, 0.2, "2 features", "error rate")
+    (words,) = cautions.overfitted(1.2, 0.6, 0.2, "2 features", RATE)
     assert words == (
         "Overfitted selection: with 2 features the selection's own estimate of the error rate is "
-        "0.6, the test folds say 1.2 (difference 0.6 ± 0.2). Report the latter."
+        "0.600, the test folds say 1.200 (difference 0.60 ± 0.20). Report the latter."
     )
-    assert cautions.overfitted(1.0, 0.95, 0.1, "1 feature", "error rate") == []
+    assert cautions.overfitted(1.0, 0.95, 0.1, "1 feature", RATE) == []
 
 
 @pytest.mark.parametrize(
@@ -126,20 +133,20 @@ def test_an_overfitted_selection() -> None:
 def test_how_far_an_estimate_may_be_off(
     test: float, own: float, error: float, is_due: bool
 ) -> None:
-    found = cautions.overfitted(test, own, error, "1 feature", "error rate")
+    found = cautions.overfitted(test, own, error, "1 feature", RATE)
     assert bool(found) == is_due
     assert not any("nan" in words for words in found)
 
 
 def test_no_better_than_without_features() -> None:
-    assert cautions.no_better(0.5, 0.6, 0.1, 0.09, "error rate") == []
-    (words,) = cautions.no_better(0.5, 0.6, 0.1, 0.1, "error rate")
+    assert cautions.no_better(0.5, 0.6, 0.1, 0.09, RATE) == []
+    (words,) = cautions.no_better(0.5, 0.6, 0.1, 0.1, RATE)
     assert words == (
-        "On test folds the error rate of the chosen features, 0.5, is not clearly better than that "
-        "of a model without any, 0.6."
+        "On test folds the error rate of the chosen features, 0.5000, is not clearly better than "
+        "that of a model without any, 0.6000."
     )
-    assert cautions.no_better(0.5, 0.51, 0.01, np.nan, "error rate") == []
-    assert cautions.no_better(0.5, 0.5, 0.0, np.nan, "error rate")
+    assert cautions.no_better(0.5, 0.51, 0.01, np.nan, RATE) == []
+    assert cautions.no_better(0.5, 0.5, 0.0, np.nan, RATE)
 
 
 def test_selections_that_differ() -> None:
@@ -207,9 +214,8 @@ def test_a_path_that_ends_too_early() -> None:
     path = greedy_path(X, y, 3)
     (words,) = path_warnings(path)
     assert words == (
-        f"The loss is still falling at the last size, 3: from {path.losses[1]:.4g} to "
-        f"{path.losses[2]:.4g} over the last 1 feature. More features may do "
-        "better."
+        f"More than 3 features may do better: with the last feature the loss fell from "
+        f"{path.losses[1]:.4g} to {path.losses[2]:.4g}."
     )
     # Not where the size was chosen, or the search was stopped.
     assert path_warnings(greedy_path(X, y, "auto", alpha=1.0)) == ()
@@ -237,7 +243,7 @@ def test_a_path_of_the_true_size_has_nothing_to_tell(alpha: Any) -> None:
 @pytest.mark.parametrize("alpha", [1.0, [1.0, 1000.0]])
 def test_a_path_that_ends_before_the_true_size(alpha: Any) -> None:
     found = [five_equal(3, seed, alpha=alpha) for seed in range(6)]
-    due = [any("still falling" in words for words in one) for one in found]
+    due = [any("may do better" in words for words in one) for one in found]
     assert sum(due) >= (6 if alpha == 1.0 else 5)
 
 
@@ -248,14 +254,14 @@ def test_a_path_of_noise_does_not_fall() -> None:
         for k in (3, 20):
             for options in ({}, {"n_runners_up": 1}, {"alpha": [1.0, 100.0]}):
                 found = path_warnings(greedy_path(X, y, k, **options))  # type: ignore[arg-type]  # options of several types
-                assert not any("still falling" in words for words in found)
+                assert not any("may do better" in words for words in found)
 
 
 def test_a_budget_is_a_reason_to_stop() -> None:
     X, y = data()
     path = greedy_path(X, y, 3, alpha=1.0, feature_costs=np.ones(8).tolist(), budget=3.5)
     assert path.stop_reason is StopReason.REACHED
-    assert not any("still falling" in words for words in path_warnings(path))
+    assert not any("may do better" in words for words in path_warnings(path))
 
 
 def test_a_path_knows_better_than_its_assessment_whether_to_go_on() -> None:
@@ -263,12 +269,13 @@ def test_a_path_knows_better_than_its_assessment_whether_to_go_on() -> None:
     X = rng.standard_normal((200, 20))
     y = X[:, :3].sum(axis=1) + rng.standard_normal(200)
     tested = cross_validate_path(X, y, 3, cv=5, alpha=1.0, n_random=0)
-    assert any("still falling" in words for words in tested.warnings)
+    assert any("may do better" in words for words in tested.warnings)
     known = greedy_path(X, y, 3, alpha=1.0, n_runners_up=1)
-    assert not any("falling" in words for words in path_warnings(known, tested))
+    assert not any("may do better" in words for words in path_warnings(known, tested))
     short = cross_validate_path(X, y, 2, cv=5, alpha=1.0, n_random=0)
     known = greedy_path(X, y, 2, alpha=1.0, n_runners_up=1)
-    assert any("test mean squared" in words for words in path_warnings(known, short))
+    (words,) = [one for one in path_warnings(known, short) if "may do better" in one]
+    assert "test root mean squared" in words  # said once, by the test folds
 
 
 def test_a_path_on_many_features() -> None:
@@ -355,8 +362,9 @@ def test_an_assessment_warns_of_many_features() -> None:
 def test_an_assessment_warns_of_an_overfitted_selection() -> None:
     found = assessment()
     (words,) = replace(found, selection_losses=0.5 * found.test_losses).warnings
-    assert "with 3 features the selection's own estimate of the mean squared error is" in words
-    assert f"is {found.test[0][2] / 2:.4g}, the test folds say {found.test[0][2]:.4g}" in words
+    assert "with 3 features the selection's own estimate of the root mean squared error is" in words
+    root = np.sqrt(found.test[0][2])
+    assert f"is {root / np.sqrt(2.0):.4f}, the test folds say {root:.4f}" in words
     # Looked at where the size is chosen, in each fold.
     own = found.test_losses * [1.0, 0.5, 0.6]
     own[2] = found.test_losses[2] * [1.0, 1.0, 0.6]
@@ -370,15 +378,15 @@ def test_an_assessment_warns_of_an_overfitted_selection() -> None:
 
 def test_an_assessment_warns_of_models_that_are_no_use() -> None:
     (words,) = assessment(initial_losses=np.array([0.5, 0.6, 0.4])).warnings
-    assert "of the chosen features, 0.5167, is not clearly better" in words
-    assert words.endswith("without any, 0.5.")
+    assert "of the chosen features, 0.7188, is not clearly better" in words
+    assert words.endswith("without any, 0.7071.")
 
 
 def test_an_assessment_warns_of_a_curve_that_still_falls() -> None:
     test = np.array([[1.0, 0.5, 0.2], [1.1, 0.6, 0.25], [0.9, 0.4, 0.2]])
     falling: dict[str, Any] = {"test_losses": test, "selection_losses": test}
     (words,) = assessment(**falling).warnings
-    assert words.startswith("The test mean squared error is still falling at the last size, 3")
+    assert "with the last feature the test root mean squared error fell" in words
     assert assessment(**falling, n_asked=None).warnings == ()
     everything = tuple(np.array([0, 2, 1]) for _ in range(3))
     assert assessment(**falling, n_features_in=3, n_available=3, features=everything).warnings == ()
@@ -403,7 +411,7 @@ def test_an_assessment_warns_of_selections_that_differ() -> None:
     index = Stability(features, 8).index[2]
     assert index < 0.4
     (words,) = found.warnings
-    assert f"(stability {index:.2f} at 3 features)" in words
+    assert f"(stability −{-index:.2f} at 3 features)" in words
     # What counts are the features chosen.
     same = tuple(np.array([3, *order[1:]]) for order in features)
     chosen = np.array([1, 1, 1])
@@ -422,7 +430,7 @@ def test_an_assessment_warns_of_searches_that_ended() -> None:
     }
     short = replace(found, **changes).warnings
     assert short[0].startswith("In 1 of 3 folds the search ended before 3 features, at 2 the")
-    assert starts(short[1:]) == ["The test"]  # the curve ends where it falls
+    assert starts(short[1:]) == ["More than"]  # the curve ends where it falls
     assert replace(found, **changes, n_asked=None).warnings == ()
 
 
@@ -472,3 +480,23 @@ def test_a_significant_selection_needs_no_words() -> None:
     path = greedy_path(X, y, 8)
     assert path_warnings(path, assessment(), null(0.05)) == ()
     assert len(path_warnings(path, null=null(0.06))) == 1
+
+
+def test_fewer_features_do_better_in_the_measure_of_the_assessment() -> None:
+    """Four were chosen by squared loss; on test folds one has the smaller error rate."""
+    X, y = data()
+    path = greedy_path(X, y, 3, alpha=1.0)
+    test = np.array([[0.15, 0.18, 0.2], [0.16, 0.2, 0.21], [0.17, 0.22, 0.21]])
+    options: dict[str, Any] = {"test_losses": test, "selection_losses": test}
+    found = assessment(measure="zero_one", **options)
+    (words,) = [one for one in path_warnings(path, found) if "fewer may be better" in one]
+    assert words == (
+        "On test folds 1 feature has a higher accuracy than 3: 0.840 against 0.793. The number of "
+        "features was chosen by the mean squared error; fewer may be better."
+    )
+    # By the loss itself the choice was made elsewhere, and where folds differ nothing is clear.
+    same = assessment(**options)
+    assert not any("fewer may be better" in one for one in path_warnings(path, same))
+    unclear = test + np.array([[0.3, 0.0, 0.0], [0.0, 0.0, 0.0], [-0.2, 0.0, 0.0]])
+    found = assessment(measure="zero_one", test_losses=unclear, selection_losses=unclear)
+    assert not any("fewer may be better" in one for one in path_warnings(path, found))

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import shlex
 import stat
 from pathlib import Path
 from typing import Any
@@ -320,12 +321,20 @@ def test_files_of_an_assessment(cli: CommandLine, data: Path, tmp_path: Path) ->
 # Data that come along, and speed.
 
 
-def test_the_demo(cli: CommandLine, tmp_path: Path, traps: Traps) -> None:
+def test_the_demo(
+    cli: CommandLine, tmp_path: Path, traps: Traps, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[list[str]] = []
     traps.around("resample", lambda resample, *given: resample(*given[:3], 3))
     traps.replace("assess", lambda *given: asked.append(list(given)))
     out = tmp_path / "demo"
+    monkeypatch.setenv("COLUMNS", "50")
     shown = cli.fine("demo", "--out", out)
+    # Each command is on one line, at any width: a part of one would be another command.
+    table = str(out / "diabetes.csv")
+    command = ["greedyrls", "select", table, "--target", "progression", "--assess"]
+    command += ["--resamples", "50", "--out", str(out), "--overwrite"]
+    assert f"  {shlex.join(command)}" in shown.splitlines()
     assert sorted(file.name for file in out.iterdir()) == sorted([*WRITTEN, "diabetes.csv"])
     assert "greedyrls select" in shown
     assert "report.html" in shown
@@ -408,7 +417,7 @@ def test_losses_of_folds_are_those_of_the_models(
     assert assessment is not None
     rows = rows_of((tmp_path / "out" / "path.csv").read_text())
     assert [float(row["loss"]) for row in rows] == curve.mean.tolist()
-    assert f"{curve.mean[1]:.4g} ±" in shown
+    assert f"{np.sqrt(curve.mean[1]):.3f} ±" in shown
     # What is left after two features is the noise, whatever the penalty of the search.
     assert curve.mean[1] == pytest.approx(1.0, abs=0.4)
     lines = {line.get_label(): line.get_ydata() for line in drawn[0].get_lines()}

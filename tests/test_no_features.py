@@ -330,8 +330,8 @@ def test_what_folds_without_features_say(tune: Tune) -> None:
     assert some.stability.frequencies().max() == 0.7
     tune(nothing_chosen=every)
     none = cross_validate_path(X, y, "auto", alpha=1.0)
-    assert "with no features, as chosen in every fold;" in none.sentence
-    told = "Each of the 10 folds chose no features: the mean squared error of "
+    assert "with no features, as chosen in every fold (10-fold" in none.sentence
+    told = "Each of the 10 folds chose no features: the root mean squared error of "
     assert [sentence for sentence in none.warnings if sentence.startswith(told)]
     assert none.stability.sentence.startswith("None of 10 selections (folds: ")
     assert_array_equal(none.stability.frequencies(), np.zeros(5))

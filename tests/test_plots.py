@@ -22,7 +22,7 @@ from sklearn.model_selection import RepeatedKFold
 
 from greedyrls import AlphaSurface, SelectionPath, SizeChoice, greedy_path, plots
 from greedyrls.plots import plot_path, plot_surface
-from internals import short
+from internals import number
 
 GRID = [0.01, 1.0, 100.0]
 
@@ -411,8 +411,8 @@ def test_any_number_of_penalties(alpha: Any, alpha_rule: Any) -> None:
 
 
 def test_ticks_of_penalties_are_short() -> None:
-    shown = [short(alpha) for alpha in (0.000123456, 0.0569, 5.6912, 569.12, 56912.3, 5e7)]
-    assert shown == ["0.000123", "0.0569", "5.69", "569", "56900", "5e+07"]
+    shown = [number(alpha, 3) for alpha in (0.000123456, 0.0569, 5.6912, 569.12, 56912.3, 5e7)]
+    assert shown == ["0.000123", "0.0569", "5.69", "569", "56,900", "5×10⁷"]
 
 
 # Both --------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ def test_code_runs_and_prints_what_is_shown(capsys: pytest.CaptureFixture[str]) 
 PRINTED = {
     "choosing": ["chosen by rule '1se'", "AUC 0.966, balanced accuracy 0.903"],
     "assessing": [
-        "On samples that took no part in the selection the error rate is",
+        "On samples that took no part in the selection the accuracy is",
         "permuted targets",
         "Stability of the first 8 features over 30 selections",
     ],

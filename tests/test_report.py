@@ -18,11 +18,13 @@ from greedyrls.report import make_report, write_report
 from internals import (
     Curve,
     best_known_score,
-    exactly,
+    column,
     make_panels,
     number,
+    padded,
     page_builder,
-    with_error,
+    reading_of,
+    value_with_error,
 )
 from report_results import HOSTILE, Page, hostile, large, make_result, regression, wine
 
@@ -45,43 +47,52 @@ def test_says_what_was_chosen_and_how_good_it_is(page: Page) -> None:
     result = regression()
     text = page.text("body")
     assert result.sentence in text
-    assert result.path.sentence in text
+    # What is for statisticians comes later, with how it was made.
+    assert result.path.sentence in page.text("section", id="origin")
+    assert result.path.sentence not in page.text("section", id="path")
     assert result.null is not None
-    assert result.null.sentence in text
+    assert result.null.sentence_for(result.null_reading) in text
     assert all(warning in text for warning in result.warnings)
     assert result.data.notes[0] in text
     assert result.warnings
     assert result.assessment is not None
-    estimate = spaced(with_error(*result.assessment.estimate))
-    assert estimate in page.text("dl", **{"class": "figures"})
+    figures = page.text("dl", **{"class": "figures"})
+    loss, error = result.assessment.estimate
+    root = value_with_error(np.sqrt(loss), error / (2.0 * np.sqrt(loss)))
+    assert f"error on samples that took no part in the selection{root}" in figures
+    share = 1.0 - loss / result.assessment.initial_loss
+    assert f"R², the share of the variance explained{share:.2f}" in figures
 
 
 def test_has_the_chosen_model_without_scripts(page: Page) -> None:
     result = regression()
     table = page.text("table", id="model-table")
     model, standard = result.model(), result.standardised_coefficients(result.size)
-    for term, values in zip(model.terms, standard.T, strict=True):
-        assert exactly(term.coefficients[0]) in table
-        assert exactly(values[0]) in table
-    assert exactly(model.intercepts[0]) in table
+    intercept = result.path.intercept(result.size)
+    effects = [*column(standard[0].tolist()), padded(intercept)]
+    for term, effect in zip(model.terms, effects, strict=False):
+        assert f"{padded(term.coefficients[0])} {effect}" in table
+    assert f"{padded(model.intercepts[0])} {effects[-1]}" in table
     score = best_known_score(result, result.size)
-    assert f"mean squared error {spaced(score.text)}" in page.text("p", id="score")
+    assert f"root mean squared error {spaced(score.text)}" in page.text("p", id="score")
 
 
 def test_has_the_whole_path_without_scripts(page: Page) -> None:
     result = regression()
     table = page.text("table", id="path-table")
     assert result.assessment is not None
-    test, own = result.assessment.test, result.own_curve
-    for row in result.rows():
-        place = row["n_features"] - 1
-        shown = row["column"] if row["level"] is None else f"{row['column']} = {row['level']}"
+    test, own, rows = result.assessment.test, result.own_curve, result.rows()
+    reading = reading_of("squared", is_classification=False)
+    tested, believed = reading.column(*test), reading.column(*own)
+    losses = column(own.mean.tolist(), own.error.tolist())
+    gains = column([row["gain"] for row in rows])
+    for place, row in enumerate(rows):
         chosen = " chosen size" if row["n_features"] == result.size else ""
-        loss = spaced(with_error(own.mean[place], own.error[place]))
-        start = f" {row['n_features']} {shown}{chosen} {loss} {number(row['gain'], 3)} "
-        assert start in f" {table} "
+        start = f" {row['n_features']} {row['feature']}{chosen} "
         if place < len(test.mean):
-            assert spaced(with_error(test.mean[place], test.error[place])) in table
+            start += f"{tested[place]} "
+        assert start in f" {table} "
+        assert f" {believed[place]} {losses[place]} {gains[place]} " in f" {table} "
 
 
 def test_the_data_of_the_script_are_those_of_the_models(page: Page) -> None:
@@ -91,12 +102,12 @@ def test_the_data_of_the_script_are_those_of_the_models(page: Page) -> None:
     for k in data["sizes"]:
         packed, model = data["models"][str(k)], result.model(k)
         own = [row.split(" ") for row in packed["own"].split(";")]
-        assert own == [[exactly(value) for value in term.coefficients] for term in model.terms]
+        assert own == [[padded(value) for value in term.coefficients] for term in model.terms]
         standard = [row.split(" ") for row in packed["standard"].split(";")]
-        assert standard == [
-            [exactly(value) for value in row] for row in result.standardised_coefficients(k).T
-        ]
-        assert packed["intercepts"] == [exactly(value) for value in model.intercepts]
+        seen = column(result.standardised_coefficients(k)[0].tolist())
+        assert standard == [[text] for text in seen]
+        assert packed["standardIntercepts"] == [padded(result.path.intercept(k))]
+        assert packed["intercepts"] == [padded(value) for value in model.intercepts]
 
 
 def test_several_classes_have_a_column_each() -> None:
@@ -105,7 +116,7 @@ def test_several_classes_have_a_column_each() -> None:
     assert heads.count("Barolo") == heads.count("Grignolino") == heads.count("Barbera") == 2
     model = wine().model()
     table = page.text("table", id="model-table")
-    assert all(exactly(value) in table for term in model.terms for value in term.coefficients)
+    assert all(padded(value) in table for term in model.terms for value in term.coefficients)
     assert "The model says the class of the largest score" in page.text("section", id="model")
 
 

@@ -114,7 +114,7 @@ def test_chosen_size_is_where_it_is_drawn() -> None:
 
 def test_the_line_without_features_does_not_squeeze_the_curves() -> None:
     (panel,) = make_panels(replace(hostile(), path=replace(hostile().path, surface=None)))
-    for without, is_drawn in ((panel.without, False), (4500.0, True), (np.nan, False)):
+    for without, is_drawn in ((panel.without, False), (np.sqrt(4500.0), True), (np.nan, False)):
         svg = draw_panel(replace(panel, without=without), 3, WIDE, "id", ()).svg
         assert ('class="without"' in svg) == is_drawn
         assert ("↑" in svg) == (not is_drawn and not np.isnan(without))
@@ -170,7 +170,7 @@ def test_levels_of_a_column_are_together() -> None:
     assert sorted(row.step for row in model.rows) == list(range(1, len(names) + 1))
     continued = [row.name.text for row in model.rows if row.is_continued]
     assert len(continued) == names.count("hue") - 1
-    assert all(text.startswith("hue = ") for text in continued)
+    assert all(text.startswith("hue=") for text in continued)
 
 
 def luminance(colour: str) -> float:
@@ -195,3 +195,21 @@ def _contents(result: SelectionResult) -> dict[str, Any]:
     from internals import make_contents
 
     return make_contents(result)[0]
+
+
+def test_curves_off_the_chart_are_said_to_be() -> None:
+    """Features drawn at random are often far worse than those chosen."""
+    result = regression()
+    assert result.assessment is not None
+    far = replace(result.assessment, random_losses=1e4 * result.assessment.random_losses)
+    label = "as many features drawn at random"
+    for one, is_drawn in ((result, True), (replace(result, assessment=far), False)):
+        legend = Page(make_report(one)).all("ul", **{"class": "legend"})[0][1]
+        assert label in legend
+        assert (f"{label}: off the chart" in legend) != is_drawn
+
+
+def test_levels_are_named_in_one_way() -> None:
+    text = make_report(regression())
+    assert '<span class="equals">=</span>' in text
+    assert " = </span>" not in text

@@ -119,8 +119,8 @@ def test_p_values_count_the_targets_as_given() -> None:
     # Equal losses, and searches that ended before a size, count as better.
     assert_allclose(null.p_values, [3 / 5, 3 / 5, 3 / 5])
     assert null.chosen_p_value == pytest.approx(3 / 5)
-    assert "median mean squared error of 0.45" in null.sentence
-    assert "against 0.4 on the targets as given: p = 0.6 from 4 permutations." in null.sentence
+    assert "median mean squared error of 0.4500" in null.sentence
+    assert "against 0.4000 on the targets as given: p = 0.6 from 4 permutations." in null.sentence
     assert repr(null) == "<PermutationNull of 3 sizes, 4 permutations: p = 0.6>"
     low, high = null.band(0.5)
     assert_allclose((low[:2], high[:2]), np.quantile(null.null_losses[:, :2], (0.25, 0.75), axis=0))

@@ -199,7 +199,7 @@ def test_sentences_name_numbers(rows: list[list[int]], word: str) -> None:
         f"Stability of the first 2 features over {len(rows)} selections (many samples): "
         f"{stability.index[1]:.2f} (95% Monte-Carlo interval {low:.2f} to {high:.2f}), {word}; "
         f"{always} feature{'s' * (always != 1)} in every selection."
-    )
+    ).replace("-0", "−0")
 
 
 @pytest.mark.parametrize("second", [1, 2])

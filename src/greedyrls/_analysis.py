@@ -20,6 +20,7 @@ from ._labels import make_targets
 from ._loo_data import LooData
 from ._losses import make_loss
 from ._null import PermutationNull
+from ._numbers import count as count_in_words
 from ._outer_fold import chosen_of
 from ._path import SelectionPath
 from ._plan import Plan, make_plan
@@ -34,9 +35,9 @@ from ._trial import Trial
 from .assess import cross_validate_path, permutation_null, resample_path
 
 # Folds that choose the penalty.
-_PENALTY_FOLDS = 5
+PENALTY_FOLDS = 5
 # With groups and no number of folds.
-_GROUP_FOLDS = 10
+GROUP_FOLDS = 10
 _RUNNERS_UP = 3
 # Of the sum of squares of a feature, where no penalty is chosen.
 _MIDDLING = 1e-2
@@ -267,11 +268,11 @@ def rare_notes(prepared: Prepared, question: Question) -> list[str]:
     found, total = rare_classes(prepared), len(prepared.y)
     if question.class_weight is not None or not found:
         return []
-    shown = [f"{label!r} has {count / total:.1%}" for label, count in list(found.items())[:3]]
+    shown = [f"{label!r} has {many / total:.1%}" for label, many in list(found.items())[:3]]
     more = "" if len(found) <= 3 else f", and {len(found) - 3} more"
     return [
-        f"Rare classes: of {total:,} rows {', '.join(shown)}{more}. The error rate says little of "
-        "them; see AUC and balanced accuracy, and --class-weight balanced."
+        f"Rare classes: of {count_in_words(total)} rows {', '.join(shown)}{more}. Accuracy says "
+        "little about them; see AUC and balanced accuracy, and --class-weight balanced."
     ]
 
 
@@ -379,13 +380,13 @@ class FoldPlan:
 def plan_folds(prepared: Prepared, question: Question, outer: int | None) -> FoldPlan:
     """Folds of the numbers asked for, or fewer where there are not so many groups or samples."""
     groups, seed = prepared.groups, question.seed
-    make, units, told = _units(prepared)
+    make, units, told = fold_units(prepared)
     is_by_folds = groups is not None or question.folds is not None
     is_chosen = not isinstance(question.alpha, float)
     asked = [
         outer,
-        _PENALTY_FOLDS if is_chosen else None,
-        (question.folds or _GROUP_FOLDS) if is_by_folds else None,
+        PENALTY_FOLDS if is_chosen else None,
+        (question.folds or GROUP_FOLDS) if is_by_folds else None,
     ]
     found: list[Any] = []
     for count in asked:
@@ -400,7 +401,7 @@ def plan_folds(prepared: Prepared, question: Question, outer: int | None) -> Fol
     return FoldPlan(found[0], found[1], "loo" if found[2] is None else found[2])
 
 
-def _units(prepared: Prepared) -> tuple[Any, int, str]:
+def fold_units(prepared: Prepared) -> tuple[Any, int, str]:
     """What folds are made by and of how many units, and what to say where these are too few."""
     groups, y = prepared.groups, prepared.y
     if groups is not None:

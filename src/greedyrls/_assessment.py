@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +14,10 @@ from ._class_rates import ClassRates, at_sizes
 from ._held_out_errors import CHOSEN as AT_CHOSEN
 from ._held_out_errors import LOSSES_BEFORE_SIZES, corrected, t_quantile, variances_of
 from ._kernels import Float
+from ._measures import MEASURES as MEASURES
+from ._measures import Reading, explained_in_words, reading_of
+from ._measures import measure_in_words as measure_in_words
+from ._numbers import counted, percent, score
 from ._predictions import Predictions
 from ._size import fold_covariance
 from ._stability import Order, Stability, index_by_size
@@ -22,22 +26,8 @@ from ._values import ArrayValue
 if TYPE_CHECKING:
     import pandas
 
-# What the loss is called on axes and in sentences.
-MEASURES = {
-    "squared": "mean squared error",
-    "absolute": "mean absolute error",
-    "zero_one": "error rate",
-    "balanced_zero_one": "balanced error rate",
-    "auc": "1 − AUC",
-}
-
 # Not where something may be wrong with the data.
 REPORT_IT = " Report the first."
-
-
-def measure_in_words(name: str) -> str:
-    """The name of a loss as people know it."""
-    return MEASURES.get(name, name.removeprefix("callable:"))
 
 
 _RATES = ("zero_one", "balanced_zero_one", "auc")
@@ -145,10 +135,10 @@ class PathAssessment(ArrayValue):
     predictions: Predictions | None = None
 
     def __repr__(self) -> str:
-        count = len(self.shares)
         return (
-            f"<PathAssessment of {len(self.sizes)} sizes in {count} fold{'s' * (count != 1)}: "
-            f"{measure_in_words(self.measure)} {self._estimate_in_words()}>"
+            f"<PathAssessment of {counted(len(self.sizes), 'size')} in "
+            f"{counted(len(self.shares), 'fold')}: {self.reading.short} "
+            f"{self._estimate_in_words()}>"
         )
 
     def _repr_html_(self) -> str:
@@ -157,9 +147,13 @@ class PathAssessment(ArrayValue):
 
         return assessment_html(self)
 
+    @property
+    def reading(self) -> Reading:
+        """What losses are shown as: a squared one as its root, a rate as what is right."""
+        return reading_of(self.measure, self.class_rates is not None)
+
     def _estimate_in_words(self) -> str:
-        mean, error = self.estimate
-        return f"{mean:.4g}" + ("" if np.isnan(error) else f" ± {cautions.in_short(error)}")
+        return self.reading.written(*self.estimate)
 
     @property
     def is_size_chosen(self) -> bool:
@@ -319,22 +313,32 @@ class PathAssessment(ArrayValue):
             chosen = "chosen in each fold"
         elif (self.chosen_sizes != self.n_asked).any():
             chosen = f"where the searches ended ({self.n_asked} were asked for)"
-        own = float(self.shares @ self._own_losses)
+        own = self.reading.written(float(self.shares @ self._own_losses))
+        without = self.reading.written(self.initial_loss)
         return (
-            f"On samples that took no part in the selection the {measure_in_words(self.measure)} "
-            f"is {self._estimate_in_words()} ({self.folds}){self._interval_in_words()} with "
-            f"{self._sizes_in_words()}, {chosen}; the selection's own estimate is {own:.4g}, "
-            f"and without features it is {self.initial_loss:.4g}."
-            f"{'' if self.leaks else REPORT_IT}{self._rates_in_words()}"
+            f"On samples that took no part in the selection the {self.reading.name} is "
+            f"{self._estimate_in_words()}{self._interval_in_words()}{self._second_measure()}, with "
+            f"{self._sizes_in_words()}, {chosen} ({self.folds}). The selection's own estimate is "
+            f"{own}; without features it is {without}.{'' if self.leaks else REPORT_IT}"
+            f"{self._rates_in_words()}"
         )
+
+    def _second_measure(self) -> str:
+        """What else people know a model by: R² of numbers, AUC or balanced accuracy of classes."""
+        if self.class_rates is not None:
+            name, value = self.class_rates.second_score(self.measure)
+            return "" if value is None else f" and the {name} is {score(value)}"
+        if self.measure != "squared":
+            return ""
+        return explained_in_words(self.estimate[0], self.initial_loss)
 
     def _interval_in_words(self) -> str:
         low, high = self.interval
-        if np.isnan(low) or self.overlap == 0.0:
+        if np.isnan(low) or self.overlap == 0.0 or not self.estimate[1] > 0.0:
             return ""  # errors of files without a correction are too small for an interval
         few = self.n_samples if self.n_independent is None else self.n_independent
         about = "roughly " if few < _FEW else ""
-        return f", {LEVEL:.0%} interval {about}{low:.3g} to {high:.3g},"
+        return f" ({percent(LEVEL)} interval {about}{self.reading.interval(low, high)})"
 
     def _rates_in_words(self) -> str:
         """Of a classification."""
@@ -349,10 +353,9 @@ class PathAssessment(ArrayValue):
         if self.class_rates is not None and self.class_rates.predicts:
             return []
         gain, error = self.gain
-        words = measure_in_words(self.measure)
         if not self.chosen_sizes.any():
-            return cautions.none_chosen(len(self.shares), self.initial_loss, words)
-        return cautions.no_better(self.estimate[0], self.initial_loss, gain, error, words)
+            return cautions.none_chosen(len(self.shares), self.initial_loss, self.reading)
+        return cautions.no_better(self.estimate[0], self.initial_loss, gain, error, self.reading)
 
     @property
     def leaks(self) -> tuple[str, ...]:
@@ -371,12 +374,11 @@ class PathAssessment(ArrayValue):
             return "no features"
         empty, folds = int((self.chosen_sizes == 0).sum()), len(self.shares)
         without = f" (none in {empty} of {folds} folds)" if empty else ""
-        return f"{many} feature{'s' * (low != 1 or high != 1)}{without}"
+        return f"{many} {'feature' if low == high == 1 else 'features'}{without}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should be told, in sentences; often none."""
-        words = measure_in_words(self.measure)
         own = self._own_losses
         reached = [int(count) for count in np.isfinite(self.test_losses).sum(axis=1)]
         typical = int(np.median(self.chosen_sizes))
@@ -389,7 +391,7 @@ class PathAssessment(ArrayValue):
             float(self.shares @ own),
             self._mean(self.chosen_losses - own)[1],
             self._sizes_in_words(),
-            words,
+            self.reading,
         )
         found += self.doubts
         found += self._still_falling()
@@ -409,7 +411,7 @@ class PathAssessment(ArrayValue):
             self.test.mean,
             self.initial_loss,
             len(self.sizes) >= self.n_available or self.is_size_chosen,
-            f"test {measure_in_words(self.measure)}",
+            replace(self.reading, name=f"test {self.reading.name}"),
             clear_drop,
         )
 

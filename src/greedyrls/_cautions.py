@@ -8,6 +8,8 @@ import numpy as np
 from scipy import special
 
 from ._kernels import Float
+from ._measures import Reading
+from ._numbers import agree, count, counted, number, percent, plural, score, with_error
 
 # More features than this many times the samples, and some fit by chance.
 _MANY = 10
@@ -38,11 +40,8 @@ LEFT_OF_CLASSES = 2e-3
 NOT_BY_CHANCE = 1e-3
 # Where that probability is not known.
 _ENOUGH_ROWS = 50
-
-
-def in_short(error: float) -> str:
-    """A standard error to about two digits, without an exponent where that is readable."""
-    return f"{error:.0f}" if 10.0 <= abs(error) < 1e6 else f"{error:.2g}"
+# How the sentence begins that a path and its assessment may both have.
+MORE = "More than"
 
 
 def by_chance(n_rows: int, n_features: int, n_rare: int | None) -> float:
@@ -103,9 +102,9 @@ def many_features(n_features: int, n_samples: int) -> list[str]:
     if n_features <= _MANY * n_samples:
         return []
     return [
-        f"There are {n_features} features for {n_samples} samples: with so many to choose from "
-        "some fit by chance, and leave-one-out losses after the selection are too good. Go by "
-        "held-out losses (assess.cross_validate_path)."
+        f"There are {counted(n_features, 'feature')} for {counted(n_samples, 'sample')}: with so "
+        "many to choose from some fit by chance, and leave-one-out losses after the selection are "
+        "too good. Go by held-out losses (assess.cross_validate_path)."
     ]
 
 
@@ -113,40 +112,58 @@ def still_falling(
     losses: Float,
     initial_loss: float,
     is_exhausted: bool,
-    what: str,
+    reading: Reading,
     clear_drop: Callable[[int, int], float] | None = None,
 ) -> list[str]:
-    """Where the loss is smallest at the last size, and was still falling.
+    """Where the loss is smallest at the last size, and fell until there.
 
-    ``clear_drop(first, last)`` is what the loss has to fall by from one place to another to be more
-    than noise; not a number where that is unknown.
+    It is told as `reading` has it. ``clear_drop(first, last)`` is what the loss has to fall by from
+    one place to another to be more than noise; not a number where that is unknown.
     """
     known = losses[np.isfinite(losses)]
-    count = len(known)
-    if is_exhausted or count < 2 or int(np.argmin(known)) != count - 1:
+    size = len(known)
+    if is_exhausted or size < 2 or int(np.argmin(known)) != size - 1:
         return []
-    tail = max(1, count // 10)
+    tail = max(1, size // 10)
     before = float(known[-1 - tail])
     gained = max(initial_loss, float(known[0])) - float(known[-1])
-    least = np.nan if clear_drop is None else clear_drop(count - 1 - tail, count - 1)
+    least = np.nan if clear_drop is None else clear_drop(size - 1 - tail, size - 1)
     bar = _STILL_UNKNOWN * gained if np.isnan(least) else max(least, _STILL * gained)
     if not gained > 0.0 or before - float(known[-1]) < bar:
         return []
+    first, last = reading.column(known[[-1 - tail, -1]])
+    went = "rose" if reading.is_score else "fell"
+    which = "the last feature" if tail == 1 else f"the last {counted(tail, 'feature')}"
     return [
-        f"The {what} is still falling at the last size, {count}: from {before:.4g} to "
-        f"{known[-1]:.4g} over the last {tail} feature{'s' * (tail != 1)}. More features may do "
-        "better."
+        f"{MORE} {counted(size, 'feature')} may do better: with {which} the {reading.name} "
+        f"{went} from {first} to {last}."
     ]
 
 
 def as_good_with_fewer(
-    fewer: int, size: int, losses: tuple[float, float], error: float, unit: str, measure: str
+    fewer: int, size: int, losses: tuple[float, float], error: float, unit: str, reading: Reading
 ) -> list[str]:
     """Where fewer features have about the held-out loss of those chosen, and what the two are."""
+    spread = float(reading.error(losses[1], error))
+    pair = reading.column(np.array(losses))
+    difference = f" (standard error of the difference {number(spread, 2)})"
     return [
-        f"With {fewer} {unit}{'s' * (fewer != 1)} the held-out {measure} is the same within one "
-        f"standard error: {losses[0]:.4g} against {losses[1]:.4g} with {size} (standard error of "
-        f"the difference {in_short(error)}). Fewer features may do."
+        f"With {counted(fewer, unit)} the held-out {reading.name} is the same within one standard "
+        f"error: {pair[0]} against {pair[1]} with {count(size)}"
+        f"{'' if np.isnan(spread) else difference}. Fewer {plural(unit)} may be enough."
+    ]
+
+
+def better_with_fewer(
+    fewer: int, size: int, losses: tuple[float, float], unit: str, reading: Reading, loss: str
+) -> list[str]:
+    """Where fewer features have a better measure on test folds than those chosen by a loss."""
+    pair = reading.column(np.array(losses))
+    how = "higher" if reading.is_score else "lower"
+    return [
+        f"On test folds {counted(fewer, unit)} {agree(fewer, 'has', 'have')} a {how} "
+        f"{reading.name} than {count(size)}: {pair[0]} against {pair[1]}. The number of "
+        f"{plural(unit)} was chosen by the {loss}; fewer may be better."
     ]
 
 
@@ -160,7 +177,7 @@ def gain_of_noise(loss: float, n_samples: int, n_features: int, size: int) -> fl
     return 2.0 * float(np.log(max(1, n_features) / _SIGNIFICANT)) * loss / degrees
 
 
-def overfitted(test: float, own: float, error: float, many: str, measure: str) -> list[str]:
+def overfitted(test: float, own: float, error: float, many: str, reading: Reading) -> list[str]:
     """Where the selection's own loss is much better than the test loss.
 
     error is that of the difference, and `many` says with how many features.
@@ -169,11 +186,12 @@ def overfitted(test: float, own: float, error: float, many: str, measure: str) -
     bar = _SHARE_WITHOUT_ERROR if np.isnan(error) else _SHARE
     if not difference > bar * abs(test) or difference <= _ERRORS * error:
         return []
-    spread = "" if np.isnan(error) else f" ± {in_short(error)}"
+    believed, tested = reading.column(np.array([own, test]))
+    shown = abs(float(reading.value(test)) - float(reading.value(own)))
+    spread = with_error(shown, float(reading.error(test, error)))
     return [
-        f"Overfitted selection: with {many} the selection's own estimate of the {measure} is "
-        f"{own:.4g}, the test folds say {test:.4g} (difference {in_short(difference)}{spread}). "
-        "Report the latter."
+        f"Overfitted selection: with {many} the selection's own estimate of the {reading.name} is "
+        f"{believed}, the test folds say {tested} (difference {spread}). Report the latter."
     ]
 
 
@@ -182,24 +200,25 @@ def no_better(
     initial_loss: float,
     gain: float,
     error: float,
-    measure: str,
+    reading: Reading,
     where: str = "test folds",
 ) -> list[str]:
     """Where the chosen model does not beat the one without features; error is that of the gain."""
     if gain > (0.0 if np.isnan(error) else error):
         return []
+    own, without = reading.column(np.array([mean, initial_loss]))
     return [
-        f"On {where} the {measure} of the chosen features, {mean:.4g}, is not clearly better "
-        f"than that of a model without any, {initial_loss:.4g}."
+        f"On {where} the {reading.name} of the chosen features, {own}, is not clearly better "
+        f"than that of a model without any, {without}."
     ]
 
 
-def none_chosen(n_folds: int, initial_loss: float, measure: str) -> list[str]:
+def none_chosen(n_folds: int, initial_loss: float, reading: Reading) -> list[str]:
     """Where no fold chose any features."""
     folds = "The only fold" if n_folds == 1 else f"Each of the {n_folds} folds"
     return [
-        f"{folds} chose no features: the {measure} of {initial_loss:.4g} is that of a model "
-        "without any."
+        f"{folds} chose no features: the {reading.name} of {reading.written(initial_loss)} is that "
+        "of a model without any."
     ]
 
 
@@ -209,8 +228,8 @@ def unstable(index: float, size: int, n_folds: int) -> list[str]:
     if not index < _POOR + _MORE_ALIKE * max(0.0, shared - 0.5):
         return []
     return [
-        f"The selections differ from fold to fold (stability {index:.2f} at {size} "
-        f"feature{'s' * (size != 1)}): read little into a single feature being chosen or not."
+        f"The selections differ from fold to fold (stability {score(index, 2)} at "
+        f"{counted(size, 'feature')}): do not read much into whether a single feature is chosen."
     ]
 
 
@@ -220,8 +239,9 @@ def ended_early(reached: list[int], size: int) -> list[str]:
     if not short:
         return []
     return [
-        f"In {short} of {len(reached)} folds the search ended before {size} features, at "
-        f"{min(reached)} the earliest; larger sizes are left out of the curves."
+        f"In {short} of {counted(len(reached), 'fold')} the search ended before "
+        f"{counted(size, 'feature')}, at {min(reached)} the earliest; larger sizes are left out of "
+        "the curves."
     ]
 
 
@@ -242,7 +262,7 @@ def near_ties(
         return []
     more = "" if len(found) <= _SHOWN else f", and {len(found) - _SHOWN} more"
     return [
-        f"Near ties: another feature would have given all but {_NEAR:.0%} of the gain "
+        f"Near ties: another feature would have given all but {percent(_NEAR)} of the gain "
         f"({', '.join(found[:_SHOWN])}{more}). Which of them is chosen is little more than chance."
     ]
 
@@ -255,5 +275,5 @@ def noise(p_value: float, count: int) -> list[str]:
     hint = "" if least <= _SIGNIFICANT else " (with so few permutations it could not be)"
     return [
         f"The selection is not significantly better than on permuted targets: p = "
-        f"{p_value:.2g}{hint}."
+        f"{number(p_value, 2)}{hint}."
     ]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._kernels import Float
+from ._numbers import column, score
 from ._size import fold_covariance
 from ._values import ArrayValue
 
@@ -25,9 +26,11 @@ _CLEARLY = 3.0
 _GOOD = 0.7
 # A class of which there is less is called rare.
 RARE = 0.1
+# What losses are shown as (`_measures.Reading`).
+READ_AS = {"zero_one": "accuracy", "balanced_zero_one": "balanced accuracy", "auc": "AUC"}
 # Losses of probabilities, in the order in which they are kept.
 PROBABILITY_LOSSES = ("brier_score", "log_loss")
-# Advice, in Python and for the command line (`_selection_result.without_functions`).
+# Advice, in Python and for the command line (`_result_words.on_command_line`).
 BALANCED = 'class_weight="balanced"'
 BY_AUC = 'loss="auc"'
 
@@ -192,24 +195,45 @@ class ClassRates(ArrayValue):
         unfair = "squared" if self.is_weighted else "balanced_zero_one"
         return any(self.is_clearly_better(name) for name in self.measures if name != unfair)
 
+    def second_score(self, measure: str) -> tuple[str, float | None]:
+        """The measure that people know a classification by, beside the accuracy or `measure`."""
+        if "auc" in self.measures and measure != "auc":
+            return "AUC", self.auc
+        if measure in ("auc", "balanced_zero_one"):
+            rate = self.error_rate
+            return "accuracy", None if rate is None else 1.0 - rate
+        return "balanced accuracy", self.balanced_accuracy
+
     def sentence(self, measure: str) -> str:
-        """The measures that people know, beside that of an assessment."""
-        told = []
-        if self.auc is not None and measure != "auc":
-            told.append(f"AUC {self.auc:.4g}")
-        if self.balanced_accuracy is not None and measure != "balanced_zero_one":
-            told.append(f"balanced accuracy {self.balanced_accuracy:.4g}")
-        if self.error_rate is not None and measure != "zero_one":
-            told.append(f"error rate {self.error_rate:.4g}")
+        """Further measures, beside that of an assessment and the second one."""
+        rate = self.error_rate
+        known = {
+            "AUC": self.auc,
+            "balanced accuracy": self.balanced_accuracy,
+            "accuracy": None if rate is None else 1.0 - rate,
+        }
+        said = (READ_AS.get(measure), self.second_score(measure)[0])
+        told = [
+            f"{name} {score(value)}"
+            for name, value in known.items()
+            if value is not None and name not in said
+        ]
         measures = f"In other measures: {', '.join(told)}." if told else ""
         return " ".join(words for words in (measures, self._probabilities_in_words()) if words)
 
     def _probabilities_in_words(self) -> str:
         if self.brier_score is None:
             return ""
+        pairs = [
+            column(pair, digits=3)
+            for pair in (
+                (self.brier_score, self.initial_brier_score),
+                (self.log_loss, self.initial_log_loss),
+            )
+        ]
         return (
-            f"Probabilities: Brier score {self.brier_score:.4g} ({self.initial_brier_score:.4g} "
-            f"without features), log loss {self.log_loss:.4g} ({self.initial_log_loss:.4g})."
+            f"Probabilities: Brier score {pairs[0][0]} ({pairs[0][1]} without features), log loss "
+            f"{pairs[1][0]} ({pairs[1][1]})."
         )
 
     def advice(self, measure: str) -> str:
@@ -224,7 +248,7 @@ class ClassRates(ArrayValue):
         auc = self.auc
         if auc is not None and self.is_clearly_better("auc"):
             how = "good" if auc >= _GOOD else "better than chance"
-            return f"The order is {how} (AUC {auc:.2f}), but {every}: {use}."
+            return f"The order is {how} (AUC {score(auc)}), but {every}: {use}."
         if self.predicts:
             return f"The features say something of the classes, but {every}: {use}."
         return f"E{every[1:]}."
@@ -236,8 +260,8 @@ class ClassRates(ArrayValue):
             return ""
         better = "AUC or balanced accuracy" if "auc" in self.measures else "balanced accuracy"
         return (
-            "The error rate is higher than without features, since it counts mistakes in the most "
-            f"frequent class most: go by {better}."
+            "The accuracy is lower than without features, since the most frequent class counts "
+            f"most in it: go by {better}."
         )
 
     def _score(self, measure: str) -> float | None:

@@ -10,6 +10,7 @@ from . import _draw_parts as parts
 from ._assessment import PathAssessment, measure_in_words
 from ._draw_null import check_null, draw_null
 from ._null import PermutationNull
+from ._numbers import with_error
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -168,6 +169,6 @@ def _draw_estimate(ax: Axes, assessment: PathAssessment) -> list[Entry]:
         ax.plot(np.sort(sizes), np.full(len(sizes), mean), marker="|", markersize=6.0, **style)
     several = f"{low} to {high}{'' if parts.is_narrow(ax) else ' features'}"
     many = parts.count_features(high) if low == high else several
-    label = f"{many}: {parts.with_error(mean, error)}"
+    label = f"{many}: {with_error(mean, error)}"
     (ring,) = ax.plot([float(np.median(sizes))], [mean], **parts.mark(ax), label=label)
     return [_entry(None, ring)]

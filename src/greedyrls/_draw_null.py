@@ -9,6 +9,7 @@ import numpy as np
 from . import _draw_parts as parts
 from ._kernels import Float
 from ._null import PermutationNull
+from ._numbers import percent
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -40,5 +41,5 @@ def draw_null(
     sizes = np.arange(1, len(null.losses) + 1)
     area = parts.band(ax, sizes, *band, color=parts.PURPLE, alpha=0.2)
     words = "permuted" if parts.is_narrow(ax) else "own, permuted targets"
-    style = {**_PERMUTED, "label": f"{words} ({100.0 * level:.4g}%)"}
+    style = {**_PERMUTED, "label": f"{words} ({percent(level)})"}
     return area, parts.curve(ax, sizes, np.median(null.null_losses, axis=0), **style)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._kernels import Float
+from ._numbers import counted
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -87,26 +88,7 @@ def shortened(name: str, length: int) -> str:
 
 def count_features(count: int) -> str:
     """The number with its word."""
-    return f"{count} feature{'' if count == 1 else 's'}"
-
-
-def short(value: float, digits: int = 3) -> str:
-    """Few digits, without an exponent where that is short."""
-    rounded = float(f"{value:.{digits}g}")
-    return f"{rounded:.0f}" if 10 ** (digits - 1) <= abs(value) < 1e6 else f"{rounded:.{digits}g}"
-
-
-def with_error(value: float, error: float) -> str:
-    """A value give or take its standard error, where there is one, to the digits that it has."""
-    if not 1e-5 < error < 1e6 or abs(value) >= 1e6:
-        return f"{value:.4g}" if np.isnan(error) else f"{value:.4g} ± {error:.2g}"
-    decimals = max(1 - int(np.floor(np.log10(error))), 0)
-    return f"{value:.{decimals}f} ± {error:.{decimals}f}"
-
-
-def two_decimals(value: float) -> str:
-    """With a minus sign as in print, and none before zero."""
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+    return counted(count, "feature")
 
 
 def shown(value: object) -> str:

@@ -11,6 +11,7 @@ from . import _draw_parts as parts
 from ._draw_null import check_null, draw_null
 from ._kernels import Float
 from ._null import PermutationNull
+from ._numbers import number
 from ._path import SelectionPath
 
 if TYPE_CHECKING:
@@ -96,10 +97,10 @@ def plot_path(
         # The models on the path; their penalty is not that of the search.
         main = Line("models, held-out in outer folds", *path.held_out)
         measure = loss_name(path.settings.loss)
-        penalty = parts.short(path.settings.alpha)
+        penalty = number(path.settings.alpha, 3)
         own = Line(f"search, {_kind(path)}, α = {penalty}", path.losses, path.standard_errors)
     elif path.refit_alphas is not None:
-        penalty = parts.short(path.settings.alpha)
+        penalty = number(path.settings.alpha, 3)
         main = main._replace(label=f"{main.label} of the search, α = {penalty}")
     return draw_path(path, main, own, measure, null, ax=ax, chosen=chosen, level=level, log_x=log_x)
 
@@ -142,7 +143,7 @@ def draw_path(
     others = main if own is None else own
     _draw_initial_loss(ax, path, others, "" if size else why or " (chosen)")
     if size:
-        label = f"{parts.count_features(size)}{why}: {losses[size - 1]:.4g}"
+        label = f"{parts.count_features(size)}{why}: {number(float(losses[size - 1]))}"
         ax.plot([size], [losses[size - 1]], **parts.mark(ax), label=label)
     parts.use_loss_axis(ax, losses, others.losses, *(band or ()))
     if log_x or not _write_names(ax, path):
@@ -232,7 +233,7 @@ def _draw_initial_loss(ax: Axes, path: SelectionPath, line: Line, why: str) -> N
     errors = np.nan_to_num(line.errors)
     low, high = line.losses - errors, line.losses + errors
     is_near = len(path) == 1 or _is_near(initial, low, high)
-    label = f"no features{why}: {initial:.4g}{'' if is_near else ', not shown'}"
+    label = f"no features{why}: {number(initial)}{'' if is_near else ', not shown'}"
     if is_near:
         ax.axhline(initial, **parts.WITHOUT, label=label)
     else:

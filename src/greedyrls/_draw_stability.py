@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _draw_parts as parts
 from ._assessment import PathAssessment
+from ._numbers import counted, number, percent, score
 from ._problem import is_whole
 from ._stability import Stability
 
@@ -167,7 +168,7 @@ def _as_stability(stability: object, function: str) -> Stability:
 
 
 def _level(stability: Stability) -> str:
-    return f"{100.0 * stability.level:.4g}%"
+    return percent(stability.level)
 
 
 def _write_around(ax: Axes, stability: Stability, size: int, chance: float) -> None:
@@ -179,8 +180,8 @@ def _write_around(ax: Axes, stability: Stability, size: int, chance: float) -> N
     count, features = len(stability.selections), parts.count_features(size)
     # A number does not begin a line.
     first = f"first\N{NO-BREAK SPACE}{size}" if parts.is_narrow(ax) else f"first {features}"
-    label = f"share of {count} selection{'s' * (count != 1)}, {first}"
-    parts.set_labels(ax, f"{label}\n(dotted: by chance, {chance:.2g})", "")
+    label = f"share of {counted(count, 'selection')}, {first}"
+    parts.set_labels(ax, f"{label}\n(dotted: by chance, {number(chance, 2)})", "")
 
 
 def _title(stability: Stability, size: int, is_short: bool) -> str:
@@ -188,11 +189,11 @@ def _title(stability: Stability, size: int, is_short: bool) -> str:
     value = float(stability.index[size - 1])
     if np.isnan(value):
         return "Stability: not defined"
-    low, high = (parts.two_decimals(float(end[size - 1])) for end in stability.interval)
+    low, high = (score(float(end[size - 1]), 2) for end in stability.interval)
     interval = f"({_level(stability)} Monte-Carlo interval {low} to {high})"
     if is_short:
         interval = f"({low} to {high})".replace(" ", "\N{NO-BREAK SPACE}")
-    return f"Stability {parts.two_decimals(value)} {interval}"
+    return f"Stability {score(value, 2)} {interval}"
 
 
 def _most_bars(ax: Axes) -> int:

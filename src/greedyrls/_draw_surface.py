@@ -9,6 +9,7 @@ import numpy as np
 from . import _draw_parts as parts
 from ._draw_path import Fitted, loss_name, measure_with_folds
 from ._kernels import Float
+from ._numbers import number
 from ._path import SelectionPath
 from ._surface import AlphaSurface
 
@@ -105,20 +106,20 @@ def _draw_cells(ax: Axes, surface: AlphaSurface, path: SelectionPath | None) -> 
     bar.set_label(measure, size=points)
     outline = [patheffects.withStroke(linewidth=4.5, foreground="white"), patheffects.Normal()]
     for size, marker, prefix in _marks(surface, path):
-        label = f"{prefix}α = {parts.short(surface.alpha)}, {parts.count_features(size)}"
+        label = f"{prefix}α = {number(surface.alpha, 3)}, {parts.count_features(size)}"
         if not size:  # which has no cell
             ax.plot([], [], linestyle="none", label=label)
             continue
         loss = surface.losses[surface.row, size - 1]
         style = {**parts.mark(ax), "marker": marker, "path_effects": outline}
-        ax.plot([size], [surface.alpha], **style, label=f"{label}: {loss:.4g}")
+        ax.plot([size], [surface.alpha], **style, label=f"{label}: {number(loss)}")
     sizes = np.arange(1, losses.shape[1] + 1)
     if len(sizes) <= _most_ticks(ax)[0]:
         ax.set_xticks(sizes)
     else:
         parts.use_size_axis(ax, len(sizes), is_log=False)
     if _have_room(surface.alphas, _most_ticks(ax)[1]):
-        ax.set_yticks(surface.alphas, [parts.short(alpha) for alpha in surface.alphas])
+        ax.set_yticks(surface.alphas, [number(float(alpha), 3) for alpha in surface.alphas])
         ax.set_yticks([], minor=True)
     ax.spines[:].set_visible(False)
     _legend_below(ax, bar.ax)
@@ -133,11 +134,11 @@ def _draw_line(ax: Axes, surface: AlphaSurface, path: SelectionPath | None) -> N
     parts.band(ax, alphas, losses - errors, losses + errors, **style)
     ax.plot(alphas, losses, **parts.main_curve(ax, len(alphas)))
     loss = losses[surface.row]
-    label = f"α = {parts.short(surface.alpha)}: {loss:.4g}"
+    label = f"α = {number(surface.alpha, 3)}: {number(loss)}"
     ax.plot([surface.alpha], [loss], **parts.mark(ax), label=label)
     ax.set_xscale("log")
     if _have_room(alphas, _most_ticks(ax)[0] // 2):
-        ax.set_xticks(alphas, [parts.short(alpha) for alpha in alphas])
+        ax.set_xticks(alphas, [number(float(alpha), 3) for alpha in alphas])
         ax.set_xticks([], minor=True)
     parts.use_loss_axis(ax, losses)
     parts.hide_frame(ax)

@@ -32,6 +32,7 @@ from ._labels import constant_scores
 from ._margins import make_selected
 from ._matrix import NotOnDevice, PassedMatrix
 from ._namespace import is_foreign, numbers_on, numpy_of, place_of, take
+from ._numbers import counted
 from ._outer import criterion_groups
 from ._own_init import OwnInit
 from ._own_warnings import GreedyRLSWarning
@@ -134,7 +135,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         if self.path_.interrupted:
             warnings.warn(
                 f"The search was interrupted; the model has {self.path_.chosen_size} of the "
-                f"{len(self.path_)} features found so far.",
+                f"{counted(len(self.path_), 'feature')} found so far.",
                 GreedyRLSWarning,
                 stacklevel=3,
             )

@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from . import _svg as svg
-from ._assessment import PathAssessment, measure_in_words
-from ._draw_parts import count_features, short, with_error
+from ._assessment import PathAssessment
 from ._kernels import Float
+from ._measures import explained, measure_in_words
 from ._null import PermutationNull
+from ._numbers import column, count, counted, number, percent, plural, scores
 from ._path import SelectionPath
 from ._stability import Stability
 
@@ -27,8 +28,6 @@ _UNFOLDED = 100
 # Names are cut to so many characters in a table, and in the text shown under the mouse.
 _NAME = 40
 _TITLE = 300
-# Where there is no number.
-_NONE = "–"
 
 _STYLE = """<style>
 .greedyrls-card {font-size: 13px; line-height: 1.45; max-width: 60em; margin: 0.4em 0;}
@@ -67,17 +66,19 @@ def path_html(path: SelectionPath, size: int | None = None) -> str:
     is_marked = len(path) > 0 and (size is not None or path.size_choice is not None)
     criterion = "leave-one-out" if settings.cv == "loo" else settings.cv
     facts = [
-        f"{chosen} of {count_features(settings.n_features_in)}",
+        f"{count(chosen)} of {counted(settings.n_features_in, path.unit)}",
         *([f"{len(path)} on the path"] if chosen != len(path) else []),
-        f"{settings.n_samples} samples",
+        counted(settings.n_samples, "sample"),
         *([] if settings.single_target else [f"{len(path.moments.target_means)} targets"]),
-        f"alpha {settings.alpha:.4g}",
+        f"alpha {number(settings.alpha)}",
         f"{measure_in_words(settings.loss)} ({criterion})",
     ]
     body = [_facts("SelectionPath", facts), _sentence(path.sentence)]
     if size is not None and size != path.chosen_size:
         which = "first " if path.is_nested else "best set of "
-        told = f"the {which}{count_features(size)} of the path" if size else "no features"
+        told = f"no {plural(path.unit)}"
+        if size:
+            told = f"the {which}{counted(size, path.unit)} of the path"
         body.append(_sentence(f"This model has {told}."))
     if not len(path):
         return _card(body)
@@ -101,12 +102,12 @@ def estimator_html(diagram: str, path: SelectionPath, size: int) -> str:
 
 def assessment_html(assessment: PathAssessment) -> str:
     """What outer folds say of a selection."""
-    measure = measure_in_words(assessment.measure)
+    reading, loss = assessment.reading, measure_in_words(assessment.measure)
     facts = [
-        f"{measure} {with_error(*assessment.estimate)}",
+        f"{reading.name} {reading.written(*assessment.estimate)}",
         assessment.folds,
-        f"{assessment.n_samples} samples",
-        count_features(assessment.n_features_in),
+        counted(assessment.n_samples, "sample"),
+        counted(assessment.n_features_in, "feature"),
     ]
     body = [_facts("PathAssessment", facts), _sentence(assessment.sentence)]
     body.append(_warnings(assessment.warnings))
@@ -116,15 +117,16 @@ def assessment_html(assessment: PathAssessment) -> str:
         svg.Line("the selection's own", own.mean, svg.TEXT, "5 4"),
     ]
     size = len(assessment.sizes)
-    body.append(_picture(lines, f"{measure} by number of features, 1 to {size}", None))
+    body.append(_picture(lines, f"{loss} by number of features, 1 to {size}", None))
     columns = [
         _column_of_sizes(size, None),
-        _Column(f"test {measure}", _with_errors(*test)),
-        _Column("the selection's own", _with_errors(*own)),
+        _Column(f"test {reading.short}", reading.column(*test)),
+        *_further_columns(assessment),
+        _Column("the selection's own", reading.column(*own)),
     ]
     # Random features are in the table alone: in the picture they would press the others together.
     if np.isfinite(random.mean).any():
-        columns.append(_Column("random features", _with_errors(*random)))
+        columns.append(_Column("random features", reading.column(*random)))
     if assessment.is_size_chosen:
         counts = np.bincount(assessment.chosen_sizes, minlength=size + 1)[1:]
         folds = [f"{count} of {len(assessment.shares)}" if count else "" for count in counts]
@@ -135,16 +137,15 @@ def assessment_html(assessment: PathAssessment) -> str:
 
 def stability_html(stability: Stability) -> str:
     """How alike selections are, and which features they have in common."""
-    count = len(stability.selections)
     facts = [
-        f"{count} selection{'s' * (count != 1)}",
-        f"from {count_features(stability.n_features_in)}",
+        counted(len(stability.selections), "selection"),
+        f"from {counted(stability.n_features_in, 'feature')}",
     ]
     body = [_facts("Stability", facts), _sentence(stability.sentence)]
     if not len(stability.sizes):
         return _card(body)
     band = (stability.interval[0], stability.interval[1])
-    label = f"stability and its {stability.level:.0%} Monte-Carlo interval"
+    label = f"stability and its {percent(stability.level)} Monte-Carlo interval"
     lines = [svg.Line(label, stability.index, svg.BLUE, band=band)]
     words = f"Stability by number of features, 1 to {len(stability.sizes)}"
     body.append(_picture(lines, words, None))
@@ -153,7 +154,7 @@ def stability_html(stability: Stability) -> str:
     names = stability.names(order)
     columns = [
         _column_of_names("feature", names),
-        _Column("selected in", [f"{share:.0%}" for share in shares[order]]),
+        _Column("selected in", [percent(float(share)) for share in shares[order]]),
         _Column("", [""] * len(order), is_text=True, bars=shares[order].tolist()),
     ]
     body.append(_table(columns, None, "stability.to_frame()"))
@@ -162,8 +163,11 @@ def stability_html(stability: Stability) -> str:
 
 def null_html(null: PermutationNull) -> str:
     """How far permuted targets get."""
-    count, size = len(null.null_losses), len(null.losses)
-    facts = [f"p = {null.chosen_p_value:.3g}", f"{count} permutation{'s' * (count != 1)}"]
+    size = len(null.losses)
+    facts = [
+        f"p = {number(null.chosen_p_value, 3)}",
+        counted(len(null.null_losses), "permutation"),
+    ]
     body = [_facts("PermutationNull", facts), _sentence(null.sentence)]
     measure = measure_in_words(null.measure)
     median: Float = np.median(null.null_losses, axis=0)
@@ -172,14 +176,29 @@ def null_html(null: PermutationNull) -> str:
         svg.Line("permuted targets, the middle 90%", median, svg.ORANGE, band=null.band(0.9)),
     ]
     body.append(_picture(lines, f"{measure} by number of features, 1 to {size}", None))
+    both = column([*null.losses.tolist(), *median.tolist()])
     columns = [
         _column_of_sizes(size, None),
-        _Column(f"own {measure}", [_number(value, 5) for value in null.losses]),
-        _Column("permuted, median", [_number(value, 5) for value in median]),
-        _Column("p", [f"{value:.3g}" for value in null.p_values]),
+        _Column(f"own {measure}", both[:size]),
+        _Column("permuted, median", both[size:]),
+        _Column("p", [number(float(value), 3) for value in null.p_values]),
     ]
     body.append(_table(columns, None, "null.p_values and null.null_losses"))
     return _card(body)
+
+
+def _further_columns(assessment: PathAssessment) -> list[_Column]:
+    """R² of a regression; AUC and balanced accuracy of a classification."""
+    rates = assessment.class_rates
+    if rates is not None:
+        return [
+            _Column(name.replace("_", " ").replace("auc", "AUC"), scores(values.tolist()))
+            for name, values in rates.scores_by_size().items()
+        ]
+    if assessment.measure != "squared":
+        return []
+    shares = [explained(loss, assessment.initial_loss) for loss in assessment.test.mean.tolist()]
+    return [_Column("R²", scores(shares, 2))]
 
 
 # What a path's table is made of ------------------------------------------------------------------
@@ -194,16 +213,16 @@ def _path_columns(path: SelectionPath, chosen: int | None) -> list[_Column]:
     columns = [
         _column_of_sizes(len(path), chosen),
         _column_of_names("feature", names),
-        _Column("loss", _with_errors(path.losses, path.standard_errors)),
-        _Column("gain", [_number(gain, 3) for gain in before - path.losses]),
+        _Column("loss", column(path.losses.tolist(), path.standard_errors.tolist())),
+        _Column("gain", column((before - path.losses).tolist())),
     ]
     if path.held_out is not None:
-        columns.append(_Column("held-out loss", _with_errors(*path.held_out)))
+        columns.append(_Column("held-out loss", column(*(part.tolist() for part in path.held_out))))
     if any(path.runners_up):
         first = [known.runners_up[0] if known.runners_up else None for known in path.sets]
         runners = ["" if one is None else path._name(one[0]) for one in first]
         columns.append(_column_of_names("runner-up", runners))
-        losses = ["" if one is None else _number(one[1], 5) for one in first]
+        losses = column([None if one is None else one[1] for one in first], digits=5)
         columns.append(_Column("its loss", losses))
     return columns
 
@@ -218,17 +237,6 @@ def _around(mean: Float, error: Float) -> tuple[Float, Float]:
 
 
 # Text --------------------------------------------------------------------------------------------
-
-
-def _number(value: float, digits: int) -> str:
-    return _NONE if np.isnan(value) else short(float(value), digits).replace("-", "−")
-
-
-def _with_errors(means: Float, errors: Float) -> list[str]:
-    return [
-        _NONE if np.isnan(mean) else with_error(float(mean), float(error)).replace("-", "−")
-        for mean, error in zip(means, errors, strict=True)
-    ]
 
 
 def _in_line(text: str, length: int) -> str:

@@ -29,6 +29,7 @@ from ._kernel_matrix import KernelMatrix
 from ._kernels import Float
 from ._labels import constant_scores
 from ._margins import Selected, make_selected
+from ._numbers import counted
 from ._outer import criterion_groups
 from ._own_init import OwnInit
 from ._own_warnings import GreedyRLSWarning
@@ -330,7 +331,7 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         if path.interrupted:
             warnings.warn(
                 f"The search was interrupted; the model has {path.chosen_size} of the "
-                f"{len(path)} centres found so far.",
+                f"{counted(len(path), 'centre')} found so far.",
                 GreedyRLSWarning,
                 stacklevel=4,
             )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ._calibration import probabilities_of
 from ._kernels import Float
 from ._labels import constant_scores
+from ._numbers import counted
 from ._path import SelectionPath
 from ._sigmoid import Sigmoid
 from ._table import (
@@ -127,7 +128,8 @@ class LinearModel:
     def __repr__(self) -> str:
         shown = ", ".join(term.name for term in self.terms[:5])
         more = ", …" if len(self.terms) > 5 else ""
-        return f"<LinearModel of {self.target!r} by {len(self.terms)} features [{shown}{more}]>"
+        features = counted(len(self.terms), "feature")
+        return f"<LinearModel of {self.target!r} by {features} [{shown}{more}]>"
 
     @classmethod
     def from_path(
@@ -343,7 +345,7 @@ class LinearModel:
         if isinstance(values, Numbers) and np.isinf(values.values).any():
             place = table.place(int(np.argmax(np.isinf(values.values))))
             raise InputError(
-                f"{where} has an infinite value in {place}; mend it, or take it as missing"
+                f"{where} has an infinite value in {place}; correct it, or take it as missing"
                 f"{' (--missing inf)' if table.names else ''}."
             )
         if not is_missing.any():

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._assessment import measure_in_words
 from ._kernels import Float
+from ._measures import Reading, measure_in_words
+from ._numbers import counted, number
 from ._values import ArrayValue
 
 # Losses this close (relatively) are equal.
@@ -46,8 +47,9 @@ class PermutationNull(ArrayValue):
 
     def __repr__(self) -> str:
         return (
-            f"<PermutationNull of {len(self.losses)} sizes, {len(self.null_losses)} permutations: "
-            f"p = {self.chosen_p_value:.3g}>"
+            f"<PermutationNull of {counted(len(self.losses), 'size')}, "
+            f"{counted(len(self.null_losses), 'permutation')}: p = "
+            f"{number(self.chosen_p_value, 3)}>"
         )
 
     def _repr_html_(self) -> str:
@@ -113,13 +115,18 @@ class PermutationNull(ArrayValue):
     @property
     def sentence(self) -> str:
         """What the permutations say, in words."""
-        count = len(self.null_losses)
         words = measure_in_words(self.measure)
+        return self.sentence_for(Reading(words, words, "loss"))
+
+    def sentence_for(self, reading: Reading) -> str:
+        """The same, where it is known what the losses are shown as."""
+        count = len(self.null_losses)
         typical = float(np.nanmedian(self.null_chosen_losses))
+        permuted, own = reading.column(np.array([typical, self.chosen_loss]))
         return (
-            f"The same selection on permuted targets has a median {words} of {typical:.4g} by its "
-            f"own estimate, against {self.chosen_loss:.4g} on the targets as given: "
-            f"p = {self.chosen_p_value:.3g} from {count} permutation{'s' * (count != 1)}."
+            f"The same selection on permuted targets has a median {reading.name} of {permuted} by "
+            f"its own estimate, against {own} on the targets as given: p = "
+            f"{number(self.chosen_p_value, 3)} from {counted(count, 'permutation')}."
         )
 
 

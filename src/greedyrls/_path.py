@@ -17,8 +17,9 @@ from ._device import as_device_matrix
 from ._device import linear as linear_on_device
 from ._kernels import Float
 from ._namespace import is_foreign
+from ._numbers import counted, number
 from ._sets import best_sets
-from ._size import SizeChoice
+from ._size import SizeChoice, model_in_words
 from ._steps import Counters, FeatureSet, Moments, Settings, Step, StopReason
 from ._surface import AlphaSurface
 
@@ -96,12 +97,11 @@ class SelectionPath:
         names = self.group_names()
         shown = ", ".join(names[:5])
         more = ", …" if len(names) > 5 else ""
-        unit = "features" if self.settings.feature_groups is None else "groups"
-        last = f"{self.losses[-1]:.6g}" if len(self) else f"{self.initial_loss:.6g}"
+        last = number(float(self.losses[-1]) if len(self) else self.initial_loss, 6)
         chosen = f", {self.chosen_size} chosen" if self.chosen_size != len(self) else ""
         return (
-            f"<SelectionPath of {len(self)} {unit} [{shown}{more}]{chosen}, loss {last} at "
-            f"alpha={self.settings.alpha:g}, {self.stop_reason.value}>"
+            f"<SelectionPath of {counted(len(self), self.unit)} [{shown}{more}]{chosen}, loss "
+            f"{last} at alpha={number(self.settings.alpha, 6)}, {self.stop_reason.value}>"
         )
 
     def _repr_html_(self) -> str:
@@ -205,10 +205,16 @@ class SelectionPath:
         parts = [why]
         if self.surface is not None:
             parts.append(self.surface.sentence_for(self.settings.loss))
-        if self.refit_alphas is not None and self.chosen_size:
-            penalty = self.refit_alphas[self.chosen_size - 1]
-            parts.append(f"The model on the chosen features has the penalty {penalty:.4g}.")
-        return " ".join(parts)
+        penalties = self.refit_alphas if self.chosen_size else None
+        penalty = None if penalties is None else penalties[self.chosen_size - 1]
+        return model_in_words(parts, penalty, self.unit)
+
+    @property
+    def unit(self) -> str:
+        """What sizes count: "feature", "group", or "centre" of a kernel model."""
+        if self.moments.penalty is not None:
+            return "centre"
+        return "feature" if self.settings.feature_groups is None else "group"
 
     @property
     def best_size(self) -> int:
@@ -420,12 +426,7 @@ class SelectionPath:
         """A pandas data frame with a row for each size: feature, loss, its error, gain, runner-up.
 
         With a penalty chosen by the nested rule also the losses of the models in the outer folds;
-        "loss" is that of the search, with the penalty of the search.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Indexed by the number of features.
+        "loss" is that of the search, with its penalty. Indexed by the number of features.
         """
         try:
             import pandas
@@ -474,10 +475,6 @@ class SelectionPath:
         ----------
         indent : int, optional
             As in `json.dumps`.
-
-        Returns
-        -------
-        str
         """
         from ._path_format import encode
 

@@ -7,8 +7,9 @@ from functools import partial
 import numpy as np
 
 from . import _cautions as cautions
-from ._assessment import PathAssessment, measure_in_words
+from ._assessment import PathAssessment
 from ._kernels import Float
+from ._measures import Reading, measure_in_words
 from ._null import PermutationNull
 from ._path import SelectionPath
 from ._size import fold_covariance
@@ -55,8 +56,7 @@ def path_warnings(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> for sentence in path_warnings(greedy_path(X, y, 2, alpha=0.01)):
     ...     print(sentence)
-    The loss is still falling at the last size, 2: from 3923 to 3248 over the last 1 feature. More
-    features may do better.
+    More than 2 features may do better: with the last feature the loss fell from 3923 to 3248.
     """
     if not isinstance(path, SelectionPath):
         raise TypeError(
@@ -70,13 +70,22 @@ def path_warnings(
             raise TypeError(
                 f"{name} must be a {kind.__name__} or None, got {type(value).__name__}."
             )
-    found = cautions.too_good(known_leaks(path, assessment)) + path_cautions(path, path.losses)
+    found = cautions.too_good(known_leaks(path, assessment))
+    own = path_cautions(path, path.losses)
     if assessment is not None:
         more = assessment_cautions(path, assessment)
-        found += [sentence for sentence in more if sentence not in found]
+        own = not_said_by(more, own)
+        own += [sentence for sentence in more if sentence not in own]
+    found += own
     if null is not None:
         found += cautions.noise(null.chosen_p_value, len(null.null_losses))
     return tuple(found)
+
+
+def not_said_by(tested: list[str], own: list[str]) -> list[str]:
+    """What a path says of itself, without what its test folds say, too, in other numbers."""
+    said = {one.split(":")[0] for one in tested if one.startswith(cautions.MORE)}
+    return [sentence for sentence in own if sentence.split(":")[0] not in said]
 
 
 def assessment_cautions(path: SelectionPath, assessment: PathAssessment) -> list[str]:
@@ -84,11 +93,37 @@ def assessment_cautions(path: SelectionPath, assessment: PathAssessment) -> list
     told = cautions.too_good(assessment.leaks)
     if _is_done(path) or _is_next_noise(path):
         told += assessment._still_falling()
-    return [sentence for sentence in assessment.warnings if sentence not in told]
+    found = [sentence for sentence in assessment.warnings if sentence not in told]
+    return found + _better_with_fewer(path, assessment)
 
 
-def path_cautions(path: SelectionPath, losses: Float) -> list[str]:
-    """What to say of a path alone; `losses` (k) are those of its models."""
+def _better_with_fewer(path: SelectionPath, assessment: PathAssessment) -> list[str]:
+    """Where fewer features do clearly better on test folds than as many as were chosen.
+
+    Only in another measure than that by which they were chosen, such as the error rate: by the same
+    one the choice was made on other folds, and this would be one more on the test folds.
+    """
+    size, losses = path.chosen_size, assessment.test_losses
+    if assessment.measure == path.settings.loss or not 1 < size <= losses.shape[1]:
+        return []
+    means = assessment.test.mean[:size]
+    if not np.isfinite(means).all():
+        return []
+    best = int(np.argmin(means))
+    gain, error = assessment._mean(losses[:, size - 1] - losses[:, best], is_corrected=True)
+    if not gain > (0.0 if np.isnan(error) else error):
+        return []
+    pair = float(means[best]), float(means[-1])
+    loss = measure_in_words(path.settings.loss)
+    return cautions.better_with_fewer(best + 1, size, pair, path.unit, assessment.reading, loss)
+
+
+def path_cautions(path: SelectionPath, losses: Float, reading: Reading | None = None) -> list[str]:
+    """What to say of a path alone; `losses` (k) are those of its models, told as `reading` has it.
+
+    A path does not know whether its targets are codes of classes; without a reading losses are
+    told as they are.
+    """
     settings, size = path.settings, path.chosen_size
     found = cautions.many_features(settings.n_features_in, settings.n_samples)
     shown = _known_best(path, losses)
@@ -96,8 +131,9 @@ def path_cautions(path: SelectionPath, losses: Float) -> list[str]:
     clear_drop = partial(_drop_by_noise, path, losses)
     if shown is not losses:
         clear_drop = partial(_difference_error, path)
-    found += cautions.still_falling(shown, path.initial_loss, is_done, "loss", clear_drop)
-    found += _fewer(path)
+    told = Reading("loss", "loss", "loss") if reading is None else reading
+    found += cautions.still_falling(shown, path.initial_loss, is_done, told, clear_drop)
+    found += _fewer(path, reading)
     rivals = [_rival(path, place, shown) for place in range(size)]
     # Runners-up were judged by the search, and only ties within the model matter.
     ties = cautions.near_ties(path.losses[:size], path.initial_loss, path.changes(), rivals)
@@ -128,7 +164,7 @@ def _difference_error(path: SelectionPath, first: int, last: int) -> float:
     return np.nan if covariance is None else float(difference_errors(covariance, 1)[0])
 
 
-def _fewer(path: SelectionPath) -> list[str]:
+def _fewer(path: SelectionPath, reading: Reading | None) -> list[str]:
     """Where the held-out curve says that far fewer features do as well as those chosen.
 
     At most half of them, and within one standard error of the difference. None where the chosen
@@ -145,7 +181,8 @@ def _fewer(path: SelectionPath) -> list[str]:
             pair = float(losses[fewer - 1]), float(losses[size - 1])
             unit = "feature" if path.settings.feature_groups is None else "group"
             words = measure_in_words(path.settings.loss)
-            return cautions.as_good_with_fewer(fewer, size, pair, error, unit, words)
+            told = Reading(words, words, "loss") if reading is None else reading
+            return cautions.as_good_with_fewer(fewer, size, pair, error, unit, told)
     return []
 
 

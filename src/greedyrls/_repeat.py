@@ -5,6 +5,7 @@ Repeats go to worker processes in batches, and those of a batch share their Gram
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple, TypeVar
@@ -254,17 +255,36 @@ def repeat(
                 delayed(_batch)(procedure, call, [jobs[place] for place in batch])
                 for batch in batches
             )
-            found = (answer for batch in results for answer in batch)
+            found = (answer for batch in results for answer in _passed_on(batch))
         for answer in found:
             answers.append(answer)
             bar.update(shown(answer))
     return answers
 
 
+class Batch(NamedTuple):
+    """What a worker process sends back: answers, and the warnings that came up."""
+
+    answers: list[Any]
+    warned: list[tuple[str, type[Warning], str, int]]
+
+
 def _batch(
     procedure: Procedure, call: Callable[..., Answer], jobs: Sequence[tuple[Any, ...]]
-) -> list[Answer]:
-    return list(_answers(procedure, call, jobs))
+) -> Batch:
+    # A worker does not know which warnings its caller wants to see, and would print all of them.
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        answers = list(_answers(procedure, call, jobs))
+    found = ((str(one.message), one.category, one.filename, one.lineno) for one in caught)
+    return Batch(answers, list(dict.fromkeys(found)))
+
+
+def _passed_on(batch: Batch) -> list[Any]:
+    """The answers; warnings are given here, where the caller's filters hold."""
+    for message, category, filename, line in batch.warned:
+        warnings.warn_explicit(message, category, filename, line)
+    return batch.answers
 
 
 def _answers(

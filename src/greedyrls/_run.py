@@ -19,6 +19,7 @@ from ._directions import backward, exchanges, retreat
 from ._group_choice import GroupCriterion
 from ._group_search import any_moves
 from ._matrix import PassedMatrix
+from ._numbers import counted
 from ._own_warnings import NumericalWarning
 from ._path import SelectionPath
 from ._plan import AnyCriterion, AnyState, Data, Plan
@@ -171,7 +172,7 @@ class Run:
         if not self.steps:
             raise ValueError(f"{sentence.split(';')[0]}: {error}. Use a larger alpha.") from error
         warnings.warn(
-            f"{sentence} Asked for {self._limits.size} features, found "
+            f"{sentence} Asked for {counted(self._limits.size, 'feature')}, found "
             f"{len(best_sets(self.steps))}: {error}. "
             "Use a larger alpha, or ask for fewer features.",
             NumericalWarning,

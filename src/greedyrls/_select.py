@@ -25,6 +25,7 @@ from ._many_folds import ManyFoldData
 from ._matrix import PassedMatrix, not_on_device
 from ._namespace import to_host
 from ._nested import Nested, Task, joint_surface, nested_surface
+from ._numbers import column, counted, number, plural
 from ._outer_fold import chosen_of
 from ._path import SelectionPath
 from ._plan import Data, Plan, rows_for_refit
@@ -246,11 +247,12 @@ def _compare(first: Nested, second: Nested, name: str, n_samples: int) -> tuple[
     guessing = second.surface.initial_loss
     if guessing is not None:
         is_better = is_better and (guessing - float(shares @ other)) * n_samples > _SAMPLES
+    rates = column([float(shares @ other), float(shares @ one)])
     which = f"loss {name!r} rather than the squared one" if is_better else "squared loss"
     return is_better, (
-        f"Selected by {which}: in the outer folds the error rate with {size} "
-        f"feature{'s' * (size != 1)} is {shares @ other:.4g} by {name!r} and {shares @ one:.4g} by "
-        f"squared loss (standard error of the difference {error:.2g})."
+        f"Selected by {which}: in the outer folds the error rate with {counted(size, 'feature')} "
+        f"is {rates[0]} by {name!r} and {rates[1]} by squared loss (standard error of the "
+        f"difference {number(error, 2)})."
     )
 
 
@@ -401,7 +403,7 @@ def _exchanged(path: SelectionPath, plan: Plan, data: Data, request: Request) ->
     told = [choice.sentence]
     is_whole = found.stop_reason is path.stop_reason
     if after < before:
-        moved = f"from {before:.6g} to {after:.6g}."
+        moved = f"from {number(before, 6)} to {number(after, 6)}."
         told.append(f"Exchanges of features took its {plan.measure} {moved}")
     elif is_whole:
         told.append("No exchange of one of them for another feature lowers the loss.")
@@ -411,7 +413,7 @@ def _exchanged(path: SelectionPath, plan: Plan, data: Data, request: Request) ->
 
 
 def _given_size(path: SelectionPath, unit: str) -> SizeChoice:
-    count = f"{len(path)} {unit}{'' if len(path) == 1 else 's'}"
+    count = counted(len(path), unit)
     if path.stop_reason in (StopReason.REACHED, StopReason.EXHAUSTED):
         return SizeChoice(len(path), "given", f"{count}, as asked.")
     return SizeChoice(len(path), "given", f"{count}. {path.stop_reason.sentence}")
@@ -425,12 +427,12 @@ def _nested_size(
     assert surface is not None
     size = min(pair.size, len(path))
 
-    def counted(count: int) -> str:
-        return f"{count or 'no'} {unit}{'' if count == 1 else 's'}"
+    def sized(size: int) -> str:
+        return counted(size, unit) if size else f"no {plural(unit)}"
 
     def loss(size: int) -> str:
         value = surface.initial_loss if size == 0 else surface.losses[pair.row, size - 1]
-        return f"{value:.6g}"
+        return number(value, 6)
 
     measure = f"held-out loss of the outer folds, {loss(size)}"
     if request.size_rule == "min" or pair.size == pair.best_size:
@@ -440,10 +442,10 @@ def _nested_size(
     else:
         why = (
             f"the fewest whose {measure}, is within one standard error of the difference "
-            f"({pair.error:.6g}) of the smallest, {loss(pair.best_size)} at "
-            f"{counted(pair.best_size)}"
+            f"({number(pair.error, 6)}) of the smallest, {loss(pair.best_size)} at "
+            f"{sized(pair.best_size)}"
         )
-    found = f"{counted(size)} chosen by rule '{request.size_rule}': {why}. {_OPTIMISTIC} {stopped}"
+    found = f"{sized(size)} chosen by rule '{request.size_rule}': {why}. {_OPTIMISTIC} {stopped}"
     return SizeChoice(size, request.size_rule, found[0].upper() + found[1:])
 
 

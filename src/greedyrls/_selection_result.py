@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from ._assessment import REPORT_IT, Curve, PathAssessment, measure_in_words
-from ._cautions import in_short, no_better, noise, too_good
-from ._class_rates import BALANCED, BY_AUC, ClassRates
+from ._assessment import Curve, PathAssessment
+from ._class_rates import ClassRates
 from ._data_summary import DataSummary, Feature, Origin
 from ._kernels import Float
 from ._labels import constant_scores
 from ._linear_model import InputColumn, Label, LinearModel, Term
+from ._measures import Reading, reading_of
 from ._null import PermutationNull
 from ._path import SelectionPath
-from ._path_warnings import assessment_cautions, known_leaks, path_cautions
 from ._predictions import Predictions
 from ._sigmoid import Sigmoid
 from ._stability import Stability
-from ._surface import initial_loss_in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,44 +195,20 @@ class SelectionResult:
         return float(losses[k - 1]), float(errors[k - 1])
 
     @property
-    def sentence(self) -> str:
-        """What was chosen and how good it honestly is."""
-        size = self.size
-        if not size:
-            return f"{self._nothing()} {without_functions([self._how_good()])[0]}"
-        names = ", ".join(self.path.group_names(size)[:8])
-        more = f" and {size - 8} more" if size > 8 else ""
-        chosen = (
-            f"{size} of {self.n_candidates} {self.unit}s were chosen to predict {self.target}: "
-            f"{names}{more}."
-        )
-        if self._is_doubtful():
-            chosen = f"Nothing clearly predicts {self.target}. {chosen}"
-        if self._leaks:
-            # What is too good to be true is not praised.
-            told = f"{self._how_good().replace(REPORT_IT, '')} {self._leaks[0]}"
-        else:
-            told = f"{self._how_good()}{self._in_units()}{self._rates()}"
-        (told,) = without_functions([told])
-        return f"{chosen} {told}"
-
-    def _nothing(self) -> str:
-        """That no features were chosen, and what is predicted without any."""
-        model = self.model(0)
-        (constant,) = model.decide(np.array([model.intercepts])).tolist()
-        told = repr(constant) if self.classes is not None else f"its mean, {constant:.4g},"
-        if not self.path.settings.fit_intercept and self.classes is None:
-            told = "0"
-        by = f" by the {measure_in_words(self.path.settings.loss)}" if self._is_rate else ""
-        return (
-            f"Nothing predicts {self.target}{by}: none of {self.n_candidates} {self.unit}s was "
-            f"chosen, so that {told} is predicted for every row."
-        )
+    def reading(self) -> Reading:
+        """What honest losses are shown as."""
+        return reading_of(self.measure, self.task == "classification")
 
     @property
-    def _is_rate(self) -> bool:
-        """Whether features were chosen by how often classes are wrong."""
-        return self.path.settings.loss in ("zero_one", "balanced_zero_one")
+    def own_reading(self) -> Reading:
+        """What the losses that the search went by are shown as."""
+        return reading_of(self.path.settings.loss, self.task == "classification")
+
+    @property
+    def null_reading(self) -> Reading:
+        """What the losses of permuted targets are shown as."""
+        measure = self.path.settings.loss if self.null is None else self.null.measure
+        return reading_of(measure, self.task == "classification")
 
     @property
     def class_rates(self) -> ClassRates | None:
@@ -248,119 +221,19 @@ class SelectionResult:
         found = None if self.assessment is None else self.assessment.predictions
         return self.own_predictions if found is None else found
 
-    def _rates(self) -> str:
-        """Further measures without an assessment, whose sentence has its own."""
-        rates = self.own_rates
-        if rates is None or self.assessment is not None:
-            return ""
-        told = [rates.sentence("").replace("measures", "measures, each row left out in turn", 1)]
-        told += [rates.advice(self.measure)] if rates.only_class is not None else []
-        if self._is_blind():
-            told.append(
-                f"By the {measure_in_words(self.measure)} alone nothing can be said of whether "
-                f"anything predicts {self.target}: run with --assess, which looks at AUC, too."
-            )
-        return "".join(f" {words}" for words in told if words)
-
-    def _is_blind(self) -> bool:
-        """Whether an error rate says nothing of features that may well predict something.
-
-        AUC of the selection's own models is too good to say that they do.
-        """
-        does_predict = self.own_rates is not None and self.own_rates.predicts
-        return self._is_rate and does_predict and bool(self._by_penalty_folds())
-
     @property
-    def _leaks(self) -> list[str]:
-        """What to say of columns that predict almost exactly alone."""
-        names = self.leaks
-        if names is None:
-            names = known_leaks(self.path, self.assessment)
-        return too_good(names, self.target, "--drop")
+    def sentence(self) -> str:
+        """What was chosen and how good it honestly is."""
+        from ._result_words import sentence_of
 
-    def _is_doubtful(self) -> list[str]:
-        """Where the model is not clearly better than none on held-out rows: why, in words."""
-        if self.assessment is not None:
-            return self.assessment.doubts
-        return [] if self._is_blind() else self._by_penalty_folds()
-
-    def _by_penalty_folds(self) -> list[str]:
-        """The same by the folds that chose the penalty."""
-        words = measure_in_words(self.measure)
-        found = self.honest(self.size)
-        if found is None:
-            return []
-        initial = initial_loss_in(self.path.outer_surface, self.path.initial_loss)
-        where = "the rows held out in outer folds"
-        return no_better(found[0], initial, initial - found[0], found[1], words, where)
-
-    def _in_units(self) -> str:
-        """A mean squared error as people know it, for a regression."""
-        found = self.honest(self.size)
-        initial = initial_loss_in(self.path.outer_surface, self.path.initial_loss)
-        if self.assessment is not None:
-            found, initial = self.assessment.estimate, self.assessment.initial_loss
-        is_known = found is not None and found[0] > 0.0 and initial > 0.0
-        if self.task != "regression" or self.measure != "squared" or not is_known:
-            return ""
-        assert found is not None
-        share = 1.0 - found[0] / initial
-        return (
-            f" That is an error of about {np.sqrt(found[0]):.3g} in {self.target}, and "
-            f"{share:.0%} of its variance explained."
-        )
-
-    def _how_good(self) -> str:
-        words = measure_in_words(self.measure)
-        if self.assessment is not None:
-            return self.assessment.sentence
-        if not self.size:
-            return self._without_features()
-        is_given = self.path.size_choice is not None and self.path.size_choice.rule == "given"
-        what = "the penalty" if is_given else "penalty and size"
-        found = self.honest(self.size)
-        if found is not None:
-            loss, error = found
-            initial = initial_loss_in(self.path.outer_surface, self.path.initial_loss)
-            spread = "" if np.isnan(error) else f" ± {in_short(error)}"
-            return (
-                f"In the outer folds that chose {what} the {words} is {loss:.4g}{spread}, "
-                f"against {initial:.4g} without features; as they chose, it is a little too good: "
-                "run with --assess for an honest estimate."
-            )
-        loss = float(self.own_curve.mean[self.size - 1])
-        return (
-            f"The search's own {words} is {loss:.4g}, against {self.path.initial_loss:.4g} without "
-            "features; features were chosen by it, so it is too good: run with --assess for an "
-            "honest estimate."
-        )
-
-    def _without_features(self) -> str:
-        """How good a model without features is, what the best one has to say, and what to do."""
-        words, told = measure_in_words(self.path.settings.loss), ""
-        without, held_out = self.path.initial_loss, self.path.held_out
-        if held_out is not None and np.isfinite(held_out[0]).any():
-            without = initial_loss_in(self.path.outer_surface, without)
-            told = f"; with {self.unit}s it is {np.nanmin(held_out[0]):.4g} at best in outer folds"
-        other = f", or {BY_AUC}" if len(self.classes or ()) == 2 else ""
-        advice = f"A rare class may be told apart all the same: try {BALANCED}{other}."
-        if not self._is_rate:
-            advice = f"-k 1 takes the best {self.unit} all the same."
-        return f"The {words} without features is {without:.4g}{told}. {advice}"
+        return sentence_of(self)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should be told, in sentences."""
-        # What matters most comes first.
-        found = [] if self.missing is None else [self.missing]
-        found += self._leaks
-        found += self._is_doubtful()
-        if self.null is not None:
-            found += noise(self.null.chosen_p_value, len(self.null.null_losses))
-        if self.assessment is not None:
-            found += assessment_cautions(self.path, self.assessment)
-        found += path_cautions(self.path, self.own_curve.mean)
-        return tuple(dict.fromkeys(without_functions(found)))
+        from ._result_words import warnings_of
+
+        return warnings_of(self)
 
     def rows(self) -> list[dict[str, Any]]:
         """The path as a table: a row for each size, with names as keys; None where unknown.
@@ -432,22 +305,6 @@ class SelectionResult:
         from ._result_format import decode
 
         return decode(text)
-
-
-# What advice in Python is on the command line.
-_OPTIONS = {
-    "(assess.cross_validate_path)": "(--assess)",
-    BALANCED: "--class-weight balanced",
-    BY_AUC: "--loss auc",
-}
-
-
-def without_functions(warnings: Iterable[str]) -> list[str]:
-    """Warnings for those who come by a file and do not call functions."""
-    found = list(warnings)
-    for python, option in _OPTIONS.items():
-        found = [one.replace(python, option) for one in found]
-    return found
 
 
 def order_of(path: SelectionPath) -> list[int]:

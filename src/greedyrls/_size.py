@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from ._kernels import Float
+from ._numbers import counted, number
 from ._surface import SAME_ERROR, difference_errors
 
 SizeRule = Literal["min", "1se"]
@@ -68,18 +68,15 @@ def choose_size(
     `measure` names the losses and `stopped` says why there are no more of them. Sizes count units.
     """
 
-    def counted(count: int) -> str:
-        return f"{count} {unit}{'' if count == 1 else 's'}"
-
     offset = min(max(1, least), len(losses)) - 1  # a search may end before all forced ones are in
     open_losses = losses[offset:]
     smallest = float(np.nanmin(open_losses))
     tied = open_losses <= smallest + _TIE * abs(smallest)
     best = int(np.flatnonzero(tied)[0]) + offset
-    at_best = f"the smallest {measure}, {_number(losses[best])} at {counted(best + 1)}"
+    at_best = f"the smallest {measure}, {_number(losses[best])} at {counted(best + 1, unit)}"
     if rule == "min":
         return SizeChoice(
-            best + 1, rule, f"{counted(best + 1)} chosen by rule 'min': {at_best}. {stopped}"
+            best + 1, rule, f"{counted(best + 1, unit)} chosen by rule 'min': {at_best}. {stopped}"
         )
     if covariance is None:
         raise ValueError(
@@ -92,17 +89,29 @@ def choose_size(
     size = int(np.flatnonzero(within[offset:])[0]) + offset + 1
     if size == best + 1:
         sentence = (
-            f"{counted(size)} chosen by rule '1se': {at_best}; no smaller size is within one "
+            f"{counted(size, unit)} chosen by rule '1se': {at_best}; no smaller size is within one "
             f"standard error of the difference. {stopped}"
         )
         return SizeChoice(size, rule, sentence)
     sentence = (
-        f"{counted(size)} chosen by rule '1se': the fewest whose {measure} "
+        f"{counted(size, unit)} chosen by rule '1se': the fewest whose {measure} "
         f"({_number(losses[size - 1])}) is within one standard error of the difference "
         f"({_number(errors[size - 1])}) of {at_best}. {stopped}"
     )
     return SizeChoice(size, rule, sentence)
 
 
+def model_in_words(sentences: list[str], penalty: float | None, unit: str) -> str:
+    """Sentences on the choice of a size and of penalties, and one on the model's own penalty.
+
+    Sizes of paths may count other things than features: groups, or centres of a kernel.
+    """
+    if penalty is not None:
+        has = f"The model on the chosen features has the penalty {number(penalty)}."
+        sentences = [*sentences, has]
+    text = " ".join(sentences)
+    return text.replace("feature", unit) if unit == "centre" else text
+
+
 def _number(value: float) -> str:
-    return "nan" if math.isnan(value) else f"{value:.6g}"
+    return number(value, 6)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._kernels import Float
+from ._numbers import agree, counted, percent, score
 from ._values import ArrayValue
 
 if TYPE_CHECKING:
@@ -183,18 +184,19 @@ class Stability(ArrayValue):
         k = len(self.sizes)
         value = float(self.index[-1])
         if np.isnan(value):
-            return f"At {k} features every selection is the same: there are no others."
+            return f"At {counted(k, 'feature')} every selection is the same: there are no others."
         low, high = (float(end[-1]) for end in self.interval)
         always = int(np.count_nonzero(self.frequencies(k) == 1.0)) - len(self.forced)
         given = f" besides the {len(self.forced)} forced" if self.forced else ""
         word = "excellent" if value > 0.75 else "intermediate to good" if value >= 0.4 else "poor"
         shortest = min(len(order) for order in self.selections)
-        many = f"first {k} feature{'s' * (k != 1)}"
+        many = f"first {counted(k, 'feature')}" if k != 1 else "first feature"
         if shortest < k:
             many = f"{shortest} to {k} features chosen"
         empty = sum(not len(order) for order in self.selections)
-        without = f" {empty} of them ha{'s' if empty == 1 else 've'} no features." if empty else ""
-        judged = f" ({self.level:.0%} Monte-Carlo interval {low:.2f} to {high:.2f}), {word}"
+        without = f" {empty} of them {agree(empty, 'has', 'have')} no features." if empty else ""
+        ends = f"{score(low, 2)} to {score(high, 2)}"
+        judged = f" ({percent(self.level)} Monte-Carlo interval {ends}), {word}"
         caveat = ""
         if self.source.startswith("folds"):
             # On pure noise it is often above the bounds of these words, which are for fresh rows.
@@ -205,7 +207,7 @@ class Stability(ArrayValue):
             )
         return (
             f"Stability of the {many} over {count} selections ({self.source}): "
-            f"{value:.2f}{judged}; {always} feature{'s' * (always != 1)} in every "
+            f"{score(value, 2)}{judged}; {counted(always, 'feature')} in every "
             f"selection{given}.{without}{caveat}"
         )
 

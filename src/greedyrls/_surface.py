@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._kernels import Float
+from ._numbers import number
 from ._values import ArrayValue
 
 AlphaRule = Literal["nested", "joint", "all_features"]
@@ -121,7 +122,7 @@ class AlphaSurface(ArrayValue):
         count = len(self.alphas)
         if count == 1:
             where = f"; its held-out loss is that of outer folds ({self.folds})"
-            return f"alpha={self.alpha:.4g} is the only value tried{where * bool(self.folds)}."
+            return f"alpha={number(self.alpha)} is the only value tried{where * bool(self.folds)}."
         if self.rule == "nested":
             how = f"by nested selection: the held-out loss of outer folds ({self.folds})"
         elif self.rule == "joint":
@@ -135,7 +136,7 @@ class AlphaSurface(ArrayValue):
             note = f" All of them {same}."
         elif count > 2 and self.row in (0, count - 1):
             note = f" It is the {'largest' if self.row else 'smallest'} value tried."
-        return f"alpha={self.alpha:.4g} was chosen from {count} values {how}.{note}"
+        return f"alpha={number(self.alpha)} was chosen from {count} values {how}.{note}"
 
     @property
     def _all_are_equal(self) -> bool:

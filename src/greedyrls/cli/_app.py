@@ -18,10 +18,12 @@ from ._options import (
     QUESTION,
     READING,
     TELLING,
+    VERBOSE,
     Reading,
     Sectioned,
     Telling,
 )
+from ._types import WholeNumber
 
 if TYPE_CHECKING:
     from ._job import Job
@@ -48,16 +50,18 @@ def app() -> None:
 @DATA
 @COLUMNS
 @QUESTION
-@click.option("--assess", is_flag=True, help="Also make the honest estimate, in outer folds.")
+@click.option(
+    "--assess", is_flag=True, help="Also estimate honestly how good it is, in outer folds."
+)
 @click.option(
     "--folds",
-    type=click.IntRange(2),
+    type=WholeNumber(2),
     metavar="N",
-    help="How many outer folds; asks for the estimate, too.  [default: 10]",
+    help="How many outer folds; implies --assess.  [default: 10]",
 )
 @click.option(
     "--resamples",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     metavar="N",
     default=0,
     show_default=True,
@@ -65,7 +69,7 @@ def app() -> None:
 )
 @click.option(
     "--permutations",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     metavar="N",
     default=0,
     show_default=True,
@@ -76,6 +80,7 @@ def app() -> None:
 )
 @click.option("--overwrite", is_flag=True, help="Replace results that are in DIR already.")
 @READING
+@VERBOSE
 @TELLING
 def select(
     assess: bool,
@@ -89,7 +94,7 @@ def select(
     """Choose features of DATA that predict a column.
 
     DATA is a table: CSV and TSV (also .gz, .xz, .bz2), Parquet, Feather/Arrow, svmlight or NPZ,
-    told by the file's name. Text columns are coded as one feature for each text (colour=red).
+    recognised by the file name. Text columns are coded as one feature for each text (colour=red).
 
     \b
     Examples:
@@ -99,11 +104,12 @@ def select(
       greedyrls select genes.csv.gz -t tumour --id sample --loss auc --cv 10 --permutations 100
 
     With --out it writes result.json (everything), model.json (to predict and export), path.csv,
-    report.html (open it in a browser) and path.png.
+    report.html (open it in a browser) and path.png; with --assess also assessment.csv and
+    assessment.png.
     """
-    from ._select import Extras, select_features
+    from ._select import FOLDS, Extras, select_features
 
-    extras = Extras(folds or 10 * assess, resamples, permutations)
+    extras = Extras(folds or FOLDS * assess, resamples, permutations, folds is not None)
     return select_features(_job(options), extras, out, overwrite)
 
 
@@ -113,21 +119,20 @@ def select(
 @QUESTION
 @click.option(
     "--folds",
-    type=click.IntRange(2),
+    type=WholeNumber(2),
     metavar="N",
-    default=10,
-    show_default=True,
-    help="Outer folds.",
+    help="How many outer folds.  [default: 10]",
 )
 @click.option("-o", "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write there.")
 @click.option("--overwrite", is_flag=True, help="Replace an assessment in DIR.")
 @READING
+@VERBOSE
 @TELLING
-def assess(folds: int, out: Path | None, overwrite: bool, **options: Any) -> int:
+def assess(folds: int | None, out: Path | None, overwrite: bool, **options: Any) -> int:
     """How good is the whole selection on rows that took no part in it?
 
-    Chooses penalty, features and their number anew in each outer fold of DATA, and tests every size
-    on the rows held out. Takes the same options as select, and says what may be reported.
+    Repeats the choice of penalty, features and their number in each outer fold of DATA, and tests
+    every size on the rows held out. Takes the same options as select, and says what to report.
 
     \b
     Examples:
@@ -263,7 +268,7 @@ def export(
 )
 @TELLING
 def demo(out: Path, **options: Any) -> int:
-    """Select features of data that come along: which measurements tell how diabetes goes on?
+    """Select features of a bundled data set: which measurements predict how diabetes progresses?
 
     Writes the table as CSV, runs select on it as you would, and leaves a report to open.
     """
@@ -274,15 +279,13 @@ def demo(out: Path, **options: Any) -> int:
 
 @app.command(cls=Sectioned)
 @click.option(
-    "-m", "--samples", metavar="N", type=click.IntRange(10), default=20_000, show_default=True
+    "-m", "--samples", metavar="N", type=WholeNumber(10), default=20_000, show_default=True
 )
+@click.option("-n", "--features", metavar="N", type=WholeNumber(2), default=500, show_default=True)
+@click.option("-k", "--size", metavar="N", type=WholeNumber(1), default=30, show_default=True)
+@click.option("--repeats", metavar="N", type=WholeNumber(1), default=3, show_default=True)
 @click.option(
-    "-n", "--features", metavar="N", type=click.IntRange(2), default=500, show_default=True
-)
-@click.option("-k", "--size", metavar="N", type=click.IntRange(1), default=30, show_default=True)
-@click.option("--repeats", metavar="N", type=click.IntRange(1), default=3, show_default=True)
-@click.option(
-    "--seed", metavar="N", type=click.IntRange(0, LARGEST_SEED), default=0, show_default=True
+    "--seed", metavar="N", type=WholeNumber(0, LARGEST_SEED), default=0, show_default=True
 )
 @TELLING
 def bench(samples: int, features: int, size: int, repeats: int, seed: int, **options: Any) -> int:
@@ -307,7 +310,8 @@ def _ways(options: dict[str, Any]) -> tuple[Reading, Telling]:
         options.get("skip_lines", 0),
         options.get("missing", ()),
     )
-    return reading, Telling(options["quiet"], options["as_json"])
+    telling = Telling(options["quiet"], options["as_json"], options.get("verbose", False))
+    return reading, telling
 
 
 def _class_weight(given: tuple[Any, ...]) -> str | tuple[tuple[str, float], ...] | None:

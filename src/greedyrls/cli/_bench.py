@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._greedy import greedy_path
+from .._numbers import counted
 from .._table import InputError
 from ._options import Telling
 from ._run import FINE
@@ -24,7 +25,7 @@ def run_bench(
 ) -> int:
     """Measure and tell; the exit code."""
     if size > features:
-        raise InputError(f"-k {size} is more than the {features} features of -n.")
+        raise InputError(f"-k {size} is more than the {counted(features, 'feature')} of -n.")
     generator = np.random.default_rng(seed)
     X = generator.standard_normal((samples, features))
     weights = np.zeros(features)
@@ -52,9 +53,9 @@ def run_bench(
         lasso_path(X, y, alphas=largest * np.geomspace(1.0, 1e-3, 50))
 
     jobs: dict[str, Callable[[], None]] = {
-        f"greedyrls: {size} features by exact leave-one-out": select,
+        f"greedyrls: {counted(size, 'feature')} by exact leave-one-out": select,
         f"{size} matrix-vector products with the data": products,
-        f"scikit-learn OMP: {size} features, no cross-validation": pursuit,
+        f"scikit-learn OMP: {counted(size, 'feature')}, no cross-validation": pursuit,
         "scikit-learn Lasso path: 50 penalties, no cross-validation": lasso,
     }
     with warnings.catch_warnings():
@@ -104,7 +105,7 @@ def _show(found: dict[str, Any]) -> None:
     Console(highlight=False).print(table)
     literal = found["samples"] * sum(found["features"] - step for step in range(found["size"]))
     show_line(
-        f"It read the data {found['passes']} times and made {found['exact_evaluations']} exact "
-        f"evaluations; refitting every candidate with every sample left out would be {literal:,} "
-        "fits."
+        f"It read the data {counted(found['passes'], 'time')} and made "
+        f"{counted(found['exact_evaluations'], 'exact evaluation')}; refitting every candidate "
+        f"with every sample left out would be {literal:,} fits."
     )

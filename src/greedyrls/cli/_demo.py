@@ -1,4 +1,4 @@
-"""``greedyrls demo``: the main job on data that come along."""
+"""``greedyrls demo``: the main job on bundled data."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import shlex
 from pathlib import Path
 
 from ._options import Telling
-from ._show import show_line
-from ._write import MODEL, PATH, PICTURE, REPORT, RESULT, check_folder, write
+from ._show import show_commands, show_line
+from ._write import ASSESSED, check_folder, write
 
 TABLE = "diabetes.csv"
-# Ten measurements of 442 patients (Efron and others 2004), and how the disease went on in a year.
+# Ten measurements of 442 patients (Efron and others 2004), and how far the disease had progressed
+# a year later.
 _TARGET = "progression"
 
 
@@ -20,16 +21,16 @@ def run_demo(out: Path, telling: Telling) -> int:
 
     table = out / TABLE
     # What an earlier demo left may go; what anybody else left may not.
-    check_folder(out, (RESULT, MODEL, PATH, REPORT, PICTURE), table.exists())
+    check_folder(out, ASSESSED, table.exists())
     write(table, _diabetes())
     arguments = ["select", str(table), "--target", _TARGET, "--assess", "--resamples", "50"]
     arguments += ["--out", str(out), "--overwrite"]
     if telling.is_human:
         show_line(
-            f"{table} has ten measurements of 442 patients, and how their diabetes went on in a "
-            "year. Which of them matter? This is what you would type:"
+            f"{table} has ten measurements of 442 patients, and how far their diabetes had "
+            "progressed a year later. Which of them matter? This is what you would type:"
         )
-        show_line(f"  greedyrls {shlex.join(arguments)}", "bold")
+        show_commands([f"greedyrls {shlex.join(arguments)}"])
     if telling.is_quiet:
         arguments.append("--quiet")
     if telling.is_json:
@@ -37,7 +38,7 @@ def run_demo(out: Path, telling: Telling) -> int:
     code = app.main(args=arguments, prog_name="greedyrls", standalone_mode=False)
     if telling.is_human:
         show_line(f"Open {out / 'report.html'} in a browser. Next, with a table of your own:")
-        show_line("  greedyrls select table.csv --target COLUMN --assess --out results", "bold")
+        show_commands(["greedyrls select table.csv --target COLUMN --assess --out results"])
     return int(code)
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, TypeVar
 
 import click
 
-from ._types import ClassWeight, Cost, Folds, Penalty, Size
+from ._types import ClassWeight, Cost, Folds, Number, Penalty, Size, WholeNumber
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -61,6 +61,7 @@ class Telling:
 
     is_quiet: bool
     is_json: bool
+    is_verbose: bool = False
 
     @property
     def is_human(self) -> bool:
@@ -68,6 +69,7 @@ class Telling:
         return not (self.is_quiet or self.is_json)
 
 
+_OTHERS = "Other options"
 # Long lists of options are read by what they are about.
 _SECTIONS = {
     "The table": ("target", "ids", "dropped", "kept", "forced", "categorical", "weights"),
@@ -88,7 +90,7 @@ _SECTIONS = {
     ),
     "How good it is": ("assess", "folds", "resamples", "permutations"),
     "What is written": ("all_columns", "probabilities", "digits"),
-    "Results": ("out", "overwrite", "quiet", "as_json"),
+    "Results": ("out", "overwrite", "verbose", "quiet", "as_json"),
     "Reading text files": (
         "delimiter",
         "decimal",
@@ -106,11 +108,11 @@ class Sectioned(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their titles."""
         titles = {name: title for title, names in _SECTIONS.items() for name in names}
-        found: dict[str, list[tuple[str, str]]] = {title: [] for title in (*_SECTIONS, "Else")}
+        found: dict[str, list[tuple[str, str]]] = {title: [] for title in (*_SECTIONS, _OTHERS)}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None and isinstance(param, click.Option):
-                found[titles.get(param.name or "", "Else")].append(record)
+                found[titles.get(param.name or "", _OTHERS)].append(record)
         for title, records in found.items():
             if records:
                 with formatter.section(title):
@@ -129,7 +131,9 @@ def _stacked(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
 DATA = click.argument("data", type=click.Path(path_type=Path))
 
 READING = _stacked(
-    click.option("--delimiter", metavar="C", help="Between cells; told from the first line."),
+    click.option(
+        "--delimiter", metavar="C", help="Between cells; detected in the first line by default."
+    ),
     click.option(
         "--decimal",
         type=click.Choice([".", ","]),
@@ -167,26 +171,39 @@ TELLING = _stacked(
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts."),
 )
 
+VERBOSE = click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Also show how size and penalties were chosen, and the losses that the search went by.",
+)
+
 COLUMNS = _stacked(
     click.option("-t", "--target", metavar="COLUMN", help="What to predict."),
-    click.option("--id", "ids", multiple=True, metavar="COLUMN", help="Names rows; no feature."),
     click.option(
-        "--drop", "dropped", multiple=True, metavar="COLUMN", help="Leave out (repeatable)."
+        "--id",
+        "ids",
+        multiple=True,
+        metavar="COLUMN",
+        help="Identifies rows; not used as a feature.",
+    ),
+    click.option(
+        "--drop", "dropped", multiple=True, metavar="COLUMN", help="Ignore the column (repeatable)."
     ),
     click.option(
         "--keep",
         "kept",
         multiple=True,
         metavar="COLUMN",
-        help="A feature, though it looks like a row number (repeatable).",
+        help="Use as a feature, although it looks like a row number (repeatable).",
     ),
     click.option(
-        "--force", "forced", multiple=True, metavar="COLUMN", help="Must be in (repeatable)."
+        "--force", "forced", multiple=True, metavar="COLUMN", help="Always selected (repeatable)."
     ),
     click.option(
         "--categorical", multiple=True, metavar="COLUMN", help="Codes, not numbers (repeatable)."
     ),
-    click.option("--weight", "weights", metavar="COLUMN", help="Weight of each row."),
+    click.option("--weight", "weights", metavar="COLUMN", help="Sample weights."),
     click.option(
         "--impute",
         type=click.Choice(["median"]),
@@ -198,7 +215,7 @@ COLUMNS = _stacked(
         " /--no-standardize",
         default=True,
         show_default=True,
-        help="Put columns in a common scale for the search; coefficients are in your units.",
+        help="Scale columns to unit variance for the search; coefficients stay in your units.",
     ),
 )
 
@@ -267,9 +284,9 @@ QUESTION = _stacked(
     ),
     click.option(
         "--max-features",
-        type=click.IntRange(1),
+        type=WholeNumber(1),
         metavar="N",
-        help="With -k auto: at most so many (100).",
+        help="With -k auto: the most features to consider.  [default: 100]",
     ),
     click.option(
         "--whole-columns",
@@ -287,7 +304,7 @@ QUESTION = _stacked(
     ),
     click.option(
         "--budget",
-        type=click.FloatRange(0.0, min_open=True),
+        type=Number(0.0, min_open=True),
         metavar="C",
         help="With costs: all chosen columns together cost no more. Implies --whole-columns.",
     ),
@@ -296,11 +313,11 @@ QUESTION = _stacked(
     ),
     click.option(
         "--seed",
-        type=click.IntRange(0, LARGEST_SEED),
+        type=WholeNumber(0, LARGEST_SEED),
         metavar="N",
         default=0,
         show_default=True,
-        help="Of the shuffled folds and all that is drawn.",
+        help="Seed of the shuffled folds and of all random draws.",
     ),
     click.option(
         "--jobs",

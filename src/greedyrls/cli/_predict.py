@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .._kernels import Float
 from .._linear_model import LinearModel
+from .._numbers import counted
 from .._read import MISSING, read_table
 from .._table import Numbers, Table, Texts, Unusable, make_texts
 from ._documents import load_model
@@ -117,9 +118,8 @@ def _unseen(model: LinearModel, table: Table) -> list[str]:
     """Texts that the model does not know."""
     return [
         one_line(
-            f"greedyrls: column {name!r} has {_values(levels)} that the model has not seen, "
-            f"such as {levels[0]!r}; {'it counts' if len(levels) == 1 else 'they count'} for no "
-            "feature."
+            f"greedyrls: column {name!r} has {counted(len(levels), 'value')} that the model has "
+            f"not seen, such as {levels[0]!r}; no feature of the model is set for them."
         )
         for name, levels in model.unseen(table).items()
     ]
@@ -159,8 +159,8 @@ def _how_good(
         told = f"error rate {number(float(wrong.mean()))}"
     around = "" if np.isnan(spread) else f" ± {number(float(spread), 2)}"
     return [
-        f"greedyrls: {told}{around} on the {count} rows that have {model.target!r} (only honest if "
-        "the model was not made from them)."
+        f"greedyrls: {told}{around} on the {counted(count, 'row')} with {model.target!r} (only "
+        "honest if the model was not made from them)."
     ]
 
 

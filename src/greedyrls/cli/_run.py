@@ -29,13 +29,27 @@ class Refused(Exception):
 def run(arguments: Sequence[str] | None) -> int:
     """Run a command; the exit code."""
     show_what_can_be_shown()
-    with warnings.catch_warnings():
-        if not os.environ.get("GREEDYRLS_DEBUG"):
-            # Libraries address these to programmers: a user cannot act on them.
-            for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
-                warnings.simplefilter("ignore", category)
-            warnings.showwarning = _warn
+    if os.environ.get("GREEDYRLS_DEBUG"):
         return _run(arguments)
+    with warnings.catch_warnings(), _quiet_workers():
+        # Libraries address these to programmers: a user cannot act on them.
+        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
+        warnings.showwarning = _warn
+        return _run(arguments)
+
+
+@contextmanager
+def _quiet_workers() -> Iterator[None]:
+    """Worker processes print no warnings while they start; later ones are sent to this process."""
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    try:
+        yield
+    finally:
+        os.environ.pop("PYTHONWARNINGS")
+        if before is not None:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 def _run(arguments: Sequence[str] | None) -> int:

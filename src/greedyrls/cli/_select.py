@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from contextlib import suppress
@@ -20,19 +21,23 @@ from .._analysis import (
     model_curve,
     own_rates,
     permute,
-    plan_folds,
     provisional,
     resample,
 )
+from .._fold_notes import fold_notes
+from .._numbers import counted, number, seconds_in_words
 from .._own_fit import coefficient_errors, own_predictions
 from .._path import SelectionPath
 from .._selection_result import SelectionResult
 from .._table import InputError
 from ._job import Job, Loaded, load, make_result, working
 from ._run import FINE, INTERRUPTED
-from ._show import show_line, show_result
+from ._show import show_commands, show_line, show_result
 from ._shown import one_line
-from ._write import MODEL, PATH, PICTURE, REPORT, RESULT, check_folder, check_packages, write_result
+from ._write import ASSESSED, MODEL, WRITTEN, check_folder, check_packages, write_result
+
+# Of an assessment, unless told otherwise.
+FOLDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,7 @@ class Extras:
     folds: int
     resamples: int
     permutations: int
+    has_asked: bool = False  # for that number of folds
 
 
 def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: bool) -> int:
@@ -50,10 +56,11 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
         raise InputError("--resamples 1 says nothing of stability; use 20 or more.")
     if out is not None:
         check_packages("jinja2", "matplotlib")
-        check_folder(out, (RESULT, MODEL, PATH, REPORT, PICTURE), is_overwritten)
+        check_folder(out, ASSESSED if extras.folds else WRITTEN, is_overwritten)
     loaded = load(job)
     check_question(job, loaded)
-    plan_folds(loaded.prepared, job.ask(), extras.folds or None)  # an error before hours of work
+    # An error before hours of work.
+    loaded = with_fold_notes(job, loaded, extras.folds or None, extras.has_asked)
     choice, missing = _chosen(job, loaded)
     if choice is None:
         print(f"greedyrls: {missing}", file=sys.stderr)
@@ -111,7 +118,7 @@ def _chosen(job: Job, loaded: Loaded) -> tuple[Choice | None, str | None]:
             return None, "interrupted before the first feature was chosen; nothing to save."
         also = " Features that came later are missing." if first.interrupted else ""
         return Choice(first, None), (
-            f"The choice of the penalty was interrupted: alpha={first.settings.alpha:.4g} is a "
+            f"The choice of the penalty was interrupted: alpha={number(first.settings.alpha)} is a "
             f"middling one that nothing speaks for, and so is what follows from it.{also}"
         )
     if choice.path.interrupted:
@@ -125,16 +132,33 @@ def _tell(job: Job, result: SelectionResult, out: Path | None) -> None:
         if job.telling.is_json:
             print(result.to_json())
         elif job.telling.is_human:
-            show_result(result)
+            show_result(result, job.telling.is_verbose)
     finally:
         written = [] if out is None else write_result(result, out)
     if not job.telling.is_human:
         return
-    if written:
+    if out is not None:
         names = ", ".join(file.name for file in written)
-        show_line(f"Written to {out}: {names} ({time.perf_counter() - job.began:.1f} s)")
-    else:
-        show_line("Nothing was written; pass --out DIR to keep the model and a report.", "dim")
+        seconds = seconds_in_words(time.perf_counter() - job.began)
+        show_line(f"Written to {out}: {names} (in {seconds})")
+    _show_next(job, result, out)
+
+
+def _show_next(job: Job, result: SelectionResult, out: Path | None) -> None:
+    """Commands to go on with, ready to be copied."""
+    assess = "" if result.assessment is not None or result.missing else " --assess"
+    if out is not None:
+        model = shlex.quote(str(out / MODEL))
+        show_line("Next, predict new rows, or export the model:" if not assess else "Next:")
+        commands = [f"greedyrls predict {model} new.csv", f"greedyrls export {model} --to python"]
+        if assess:
+            again = f"{job.command}{assess}"
+            commands = [again if "--overwrite" in again else f"{again} --overwrite", commands[0]]
+        show_commands(commands)
+        return
+    what = "an honest estimate, the model and a report" if assess else "the model and a report"
+    show_line(f"Nothing was written. To get {what}:")
+    show_commands([f"{job.command}{assess} --out results"])
 
 
 def _find_out(
@@ -157,22 +181,25 @@ def _find_out(
 def check_question(job: Job, loaded: Loaded) -> None:
     """What the engine would say in its own words, in those of the command line."""
     question, prepared = job.ask(), loaded.prepared
-    count, forced, unit = len(prepared.features), len(prepared.forced), "feature"
+    total, forced, unit = len(prepared.features), len(prepared.forced), "feature"
     if question.whole_columns:
         columns = [feature.column for feature in prepared.features]
-        count, unit = len(set(columns)), "column"
+        total, unit = len(set(columns)), "column"
         forced = len({columns[place] for place in prepared.forced})
         _check_costs(question, set(columns), job.data.name)
-    if isinstance(question.n_features, int) and question.n_features > count:
+    if isinstance(question.n_features, int) and question.n_features > total:
         raise InputError(
-            f"-k {question.n_features} is more than the {count} {unit}s that {job.data.name} has "
-            "to choose from."
+            f"-k {question.n_features} is more than the {counted(total, unit)} that "
+            f"{job.data.name} has to choose from."
         )
     if isinstance(question.n_features, int) and question.n_features < forced:
-        raise InputError(f"-k {question.n_features} is less than the {forced} {unit}s of --force.")
+        raise InputError(
+            f"-k {question.n_features} is less than the {counted(forced, unit)} of --force."
+        )
     if question.max_features is not None and question.max_features < forced:
         raise InputError(
-            f"--max-features {question.max_features} is less than the {forced} {unit}s of --force."
+            f"--max-features {question.max_features} is less than the {counted(forced, unit)} of "
+            "--force."
         )
     if question.n_jobs == 0:
         raise InputError("--jobs 0 does nothing; use 1 or more, or -1 for all cores.")
@@ -181,7 +208,9 @@ def check_question(job: Job, loaded: Loaded) -> None:
     ):
         raise InputError("--max-features and --size-rule are for -k auto; leave them out.")
     if len(prepared.y) < 3:
-        raise InputError(f"{job.data.name} has {len(prepared.y)} rows; at least 3 are needed.")
+        raise InputError(
+            f"{job.data.name} has {counted(len(prepared.y), 'row')}; at least 3 are needed."
+        )
     if question.class_weight is not None and prepared.task == "regression":
         raise InputError(
             f"--class-weight is for classes; {loaded.target!r} is taken as numbers. Use --task "
@@ -199,6 +228,13 @@ def check_question(job: Job, loaded: Loaded) -> None:
             raise InputError(
                 f"--loss auc is for two classes; {loaded.target!r} has {len(classes)}."
             )
+
+
+def with_fold_notes(job: Job, loaded: Loaded, folds: int | None, has_asked: bool) -> Loaded:
+    """The data with notes on folds of which there are fewer than usual."""
+    told = fold_notes(loaded.prepared, job.ask(), folds, has_asked)
+    prepared = replace(loaded.prepared, notes=(*loaded.prepared.notes, *told))
+    return replace(loaded, prepared=prepared)
 
 
 def _check_costs(question: Question, columns: set[str], file: str) -> None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from .._assessment import Curve, PathAssessment, measure_in_words
-from .._cautions import in_short
-from .._selection_result import SelectionResult, or_none, without_functions
+import numpy as np
+
+from .._assessment import Curve, PathAssessment
+from .._kernels import Float
+from .._measures import explained, measure_in_words
+from .._numbers import column, count, counted, percent, plural, scores
+from .._result_words import how_it_was_chosen, on_command_line
+from .._selection_result import SelectionResult
+from .._surface import initial_loss_in
 from .._text import printable
-from ._shown import number
+from ._show_model import model_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,84 +26,180 @@ if TYPE_CHECKING:
 _ROWS = 30
 _NAMES = ("feature", "runner-up")
 _SCORES = {"auc": "AUC", "balanced_accuracy": "balanced accuracy"}
+# A measure that an assessment has already.
+_SAME = {"auc": "auc", "balanced_zero_one": "balanced_accuracy"}
 # A name is cut to this before columns are left out.
 _SHORTEST = 12
 
 
-def show_result(result: SelectionResult) -> None:
-    """The path as a table, what was chosen, and what to take with care."""
+class Columns(NamedTuple):
+    """Columns of a table, and those that narrow terminals go without, the first one first."""
+
+    cells: dict[str, list[str]]
+    spare: tuple[str, ...]
+
+
+def show_result(result: SelectionResult, is_verbose: bool = False) -> None:
+    """The answer, the model, the path as a table, and what to take with care."""
     console = _console()
     data = result.data
     console.print(
         _text(
-            f"{data.file}: {data.n_rows:,} rows, {data.n_features:,} features to choose from; "
-            f"{result.task} of {result.target}"
+            f"{data.file}: {counted(data.n_rows, 'row')}, {counted(data.n_features, 'feature')} to "
+            f"choose from; {result.task} of {result.target}"
         )
     )
-    show_notes(data.notes)
-    console.print()
-    console.print(path_table(result, console.width))
-    if len(result.path) > _ROWS:
-        console.print(
-            _text(f"… and {len(result.path) - _ROWS} more (path.csv has all)."), style="dim"
-        )
-    for line in _legend(result):
-        console.print(_text(line), style="dim")
     console.print()
     console.print(_text(result.sentence), style="bold")
-    console.print(_text(result.path.sentence))
+    table, legend = model_lines(result)
+    if table is not None:
+        console.print(table)
+    for line in legend:
+        console.print(_text(line), style="dim")
+    console.print()
+    console.print(path_table(result, console.width, is_verbose))
+    if len(result.path) > _ROWS:
+        more = count(len(result.path) - _ROWS)
+        console.print(_text(f"… and {more} more (path.csv has all)."), style="dim")
+    for line in _legend(result, is_verbose):
+        console.print(_text(line), style="dim")
+    console.print()
+    if is_verbose:
+        console.print(_text(how_it_was_chosen(result)))
     if result.stability is not None:
         console.print(_text(result.stability.sentence))
     if result.null is not None:
-        console.print(_text(result.null.sentence))
+        console.print(_text(result.null.sentence_for(result.null_reading)))
+    show_notes(data.notes)
     show_warnings(result.warnings)
 
 
-def _legend(result: SelectionResult) -> list[str]:
+def _legend(result: SelectionResult, is_verbose: bool) -> list[str]:
     """What the numbers in the table are."""
-    settings = result.path.settings
-    codes = " of −1 and +1 codes" if result.classes is not None else ""
-    measure = measure_in_words(settings.loss) + (codes if settings.loss == "squared" else "")
-    if result.origin.parameters.get("class_weight") is not None:
-        measure += ", with weights of classes"
-    told = [f"Loss: {measure}, lower is better. Runner-up: its share of the search's gain."]
+    settings, told = result.path.settings, []
+    readings = {result.reading.kind, result.own_reading.kind}
+    if "root" in readings:
+        told.append(f"RMSE: root mean squared error, in the units of {result.target}.")
+    if is_verbose or "loss" in readings:
+        codes = " of −1 and +1 codes" if result.classes is not None else ""
+        measure = measure_in_words(settings.loss) + (codes if settings.loss == "squared" else "")
+        if result.origin.parameters.get("class_weight") is not None:
+            measure += ", with weights of classes"
+        told.append(f"Loss: {measure}, lower is better.")
+    own = "LOO: each row left out in turn" if settings.cv == "loo" else "CV: in the search's folds"
+    told.append(f"{own}; too good, since features were chosen by it.")
+    if result.assessment is None and result.path.held_out is not None:
+        told.append("Held-out: in the outer folds that made the choice.")
+    told.append("Runner-up: the next best feature, and its share of the gain.")
+    lines = [" ".join(told)]
     if result.model_curve is None and result.path.refit_alphas is not None:
-        told.append(
-            f"CV loss is the search's, with its own penalty {settings.alpha:.4g}; the models have "
-            "others. Go by the losses on held-out rows."
+        lines.append(
+            "CV values are the search's, with its own penalty; the models have others. Go by the "
+            "values on held-out rows."
         )
-    return told
+    return lines
 
 
-def path_table(result: SelectionResult, width: int) -> Table:
-    """A row for each size: the feature, what it brings, what would have been next best."""
+def path_table(result: SelectionResult, width: int, is_verbose: bool = False) -> Table:
+    """A row for each size: the feature, how good the model is, what would have been next best."""
     from rich import box
     from rich.cells import cell_len
     from rich.table import Table
 
     rows = result.rows()[:_ROWS]
-    has_honest = any(row["honest_loss"] is not None for row in rows)
-    own = "LOO loss" if result.path.settings.cv == "loo" else "CV loss"
-    honest = [_honest_title(result)] if has_honest else []
-    titles = ["#", "feature", own, "gain", *honest, "runner-up"]
-    cells = [dict(zip(titles, _cells(row, has_honest), strict=True)) for row in rows]
-    widths = {
-        title: max(cell_len(title), *(cell_len(line[title]) for line in cells)) for title in titles
-    }
-    _fit(widths, width, ("gain", "runner-up", *honest))
+    cells, spare = _path_columns(result, is_verbose)
+    widths = {title: max(map(cell_len, (title, *own))) for title, own in cells.items()}
+    _fit(widths, width, spare)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title, column in widths.items():
+    for title, wide in widths.items():
         table.add_column(
             title,
             justify="left" if title in _NAMES else "right",
-            width=column,
+            width=wide,
             overflow="ellipsis",
             no_wrap=True,
         )
-    for row, line in zip(rows, cells, strict=True):
+    for place, row in enumerate(rows):
         style = "bold" if row["n_features"] == result.size else "" if row["is_chosen"] else "dim"
-        table.add_row(*(_text(line[title]) for title in widths), style=style)
+        table.add_row(*(_text(cells[title][place]) for title in widths), style=style)
     return table
+
+
+def _path_columns(result: SelectionResult, is_verbose: bool) -> Columns:
+    """What is known of each size: held out, by the search itself, and the runner-up."""
+    rows = result.rows()[:_ROWS]
+    cells = {
+        "#": [str(row["n_features"]) for row in rows],
+        "feature": [printable(row["feature"]) for row in rows],
+    }
+    honest = Curve(_values(rows, "honest_loss"), _values(rows, "honest_error"))
+    own = Curve(_values(rows, "loss"), _values(rows, "standard_error"))
+    by = "LOO" if result.path.settings.cv == "loo" else "CV"
+    spare = ["gain"]
+    if np.isfinite(honest.mean).any():
+        where = "held-out" if result.assessment is None else "test"
+        cells[f"{where} {_short(result.reading.short)}"] = result.reading.column(*honest)
+        cells |= _second_columns(result, honest.mean)
+        spare += [*_SCORES.values()][1:]
+    own_title = f"{by} {_short(result.own_reading.short)}"
+    cells[own_title] = result.own_reading.column(*own)
+    if "R²" not in cells and result.own_reading.kind == "root":
+        cells["R²"] = _explained(own.mean, result.path.initial_loss)
+    if is_verbose:
+        cells[f"{by} loss"] = column(own.mean.tolist(), own.error.tolist())
+        cells["gain"] = column(_values(rows, "gain").tolist())
+        spare.append(f"{by} loss")
+    cells["runner-up"] = [_runner(row["runner_up"], row["runner_up_share"]) for row in rows]
+    if np.isfinite(honest.mean).any():
+        spare.append(own_title)
+    spare += ["runner-up", "AUC", "R²", *(title for title in cells if "held-out" in title)]
+    cells = {title: ["" if cell == "–" else cell for cell in own] for title, own in cells.items()}
+    return Columns(cells, tuple(spare))
+
+
+def _short(name: str) -> str:
+    """In the head of a column."""
+    return "loss" if name.endswith("codes") else name
+
+
+def _second_columns(result: SelectionResult, losses: Float) -> dict[str, list[str]]:
+    """R² of a regression; AUC and balanced accuracy of an assessed classification."""
+    if result.assessment is None:
+        initial = initial_loss_in(result.path.outer_surface, result.path.initial_loss)
+        return {"R²": _explained(losses, initial)} if result.reading.kind == "root" else {}
+    return second_columns(result.assessment, len(losses))
+
+
+def second_columns(assessment: PathAssessment, length: int) -> dict[str, list[str]]:
+    """The same of an assessment, to a number of sizes."""
+    if assessment.class_rates is not None:
+        return {
+            _SCORES[name]: _filled(scores(values[:length].tolist()), length)
+            for name, values in assessment.class_rates.scores_by_size().items()
+            if name != _SAME.get(assessment.measure)
+        }
+    if assessment.measure != "squared":
+        return {}
+    shares = _explained(assessment.test.mean[:length], assessment.initial_loss)
+    return {"R²": _filled(shares, length)}
+
+
+def _filled(cells: list[str], length: int) -> list[str]:
+    return [*cells, *[""] * (length - len(cells))]
+
+
+def _explained(losses: Float, initial_loss: float) -> list[str]:
+    return scores([explained(loss, initial_loss) for loss in losses.tolist()], 2)
+
+
+def _values(rows: list[dict[str, object]], name: str) -> Float:
+    """A column of numbers; not a number where there is none."""
+    return np.array([np.nan if row[name] is None else row[name] for row in rows], dtype=np.float64)
+
+
+def _runner(name: str | None, share: float | None) -> str:
+    shown = "" if name is None else printable(name)
+    return f"{shown} ({percent(share)})" if share is not None and share > 0.0 else shown
 
 
 def _fit(widths: dict[str, int], width: int, spare: tuple[str, ...]) -> None:
@@ -112,7 +214,7 @@ def _fit(widths: dict[str, int], width: int, spare: tuple[str, ...]) -> None:
 
     for title in spare:
         if is_tight():
-            del widths[title]
+            widths.pop(title, None)
     left = max(room(), 1)
     if "runner-up" in widths:
         runner = widths["runner-up"]
@@ -122,68 +224,45 @@ def _fit(widths: dict[str, int], width: int, spare: tuple[str, ...]) -> None:
         widths["feature"] = min(widths["feature"], left)
 
 
-def _cells(row: dict[str, Any], has_honest: bool) -> list[str]:
-    """A row of the path as text."""
-    cells = [
-        str(row["n_features"]),
-        printable(row["feature"]),
-        _with_error(row["loss"], row["standard_error"]),
-        number(row["gain"], 3),
-    ]
-    if has_honest:
-        cells.append(_with_error(row["honest_loss"], row["honest_error"]))
-    share = row["runner_up_share"]
-    runner = "" if row["runner_up"] is None else printable(row["runner_up"])
-    return [*cells, f"{runner} ({share:.0%})" if share is not None and share > 0.0 else runner]
-
-
-def _honest_title(result: SelectionResult) -> str:
-    if result.assessment is None:
-        return "held out"
-    measure = result.assessment.measure
-    return "test loss" if measure == result.path.settings.loss else measure_in_words(measure)
-
-
-def _with_error(loss: float | None, error: float | None) -> str:
-    if loss is None:
-        return ""
-    return number(loss) if error is None else f"{number(loss)} ± {in_short(error)}"
-
-
-def show_assessment(assessment: PathAssessment, sentence: str, warnings: Iterable[str]) -> None:
-    """Test curves by size, and what may be reported."""
+def show_assessment(
+    assessment: PathAssessment, sentence: str, warnings: Iterable[str], is_verbose: bool = False
+) -> None:
+    """What may be reported, and test curves by size."""
     from rich import box
     from rich.table import Table
 
     console = _console()
-    words = measure_in_words(assessment.measure)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    rates = assessment.class_rates
-    more = {} if rates is None else rates.scores_by_size()
-    names = [_SCORES[name] for name in more]
-    titles = ("#", f"test {words}", *names, "its own belief", "random features", "stability")
-    for title in titles:
-        table.add_column(title, justify="right")
-    stability = assessment.stability.index
-    curves = (assessment.test, assessment.selection, assessment.random)
-    sizes = [size for size in assessment.sizes.tolist() if size <= _ROWS]
-    for size in sizes:
-        cells = [_with_error(*_at(curve, size)) for curve in curves]
-        index = float(stability[size - 1]) if size <= len(stability) else None
-        scores = [number(or_none(float(values[size - 1]))) for values in more.values()]
-        cells[1:1] = scores
-        table.add_row(str(size), *map(_text, cells), number(index, 2))
-    console.print(table)
-    if len(assessment.sizes) > _ROWS:
-        console.print(_text(f"… and {len(assessment.sizes) - _ROWS} more sizes."), style="dim")
-    console.print(_text(without_functions([sentence])[0]), style="bold")
+    reading, size = assessment.reading, min(len(assessment.sizes), _ROWS)
+    console.print(_text(on_command_line([sentence])[0]), style="bold")
     console.print(_text(assessment.stability.sentence))
+    cells = {
+        "#": [str(number) for number in assessment.sizes.tolist()[:size]],
+        f"test {reading.short}": _of(assessment, "test", size),
+        **second_columns(assessment, size),
+        "own estimate": _of(assessment, "selection", size),
+        "random features": _of(assessment, "random", size),
+    }
+    if is_verbose:
+        test = (part[:size].tolist() for part in assessment.test)
+        cells[f"test {measure_in_words(assessment.measure)}"] = column(*test)
+    stability = scores(assessment.stability.index.tolist()[:size], 2)
+    cells["stability"] = _filled(stability, size)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in cells:
+        table.add_column(title, justify="right")
+    for row in zip(*cells.values(), strict=True):
+        table.add_row(*(_text("" if cell == "–" else cell) for cell in row))
+    console.print(table)
+    more = len(assessment.sizes) - _ROWS
+    if more > 0:
+        console.print(_text(f"… and {count(more)} more {plural('size')}."), style="dim")
     show_warnings(warnings)
 
 
-def _at(curve: Curve, size: int) -> tuple[float | None, float | None]:
-    loss, error = float(curve.mean[size - 1]), float(curve.error[size - 1])
-    return (None if loss != loss else loss), (None if error != error else error)
+def _of(assessment: PathAssessment, name: str, size: int) -> list[str]:
+    """A curve as people read it."""
+    curve: Curve = getattr(assessment, name)
+    return assessment.reading.column(curve.mean[:size], curve.error[:size])
 
 
 def show_warnings(warnings: Iterable[str]) -> None:
@@ -201,6 +280,12 @@ def show_notes(notes: Iterable[str]) -> None:
 def show_line(line: str, style: str = "") -> None:
     """One sentence."""
     _console().print(_text(line), style=style)
+
+
+def show_commands(commands: Iterable[str]) -> None:
+    """Commands to copy, each on a line of its own whatever the width: a break would cut them."""
+    for command in commands:
+        _console().print(_text(f"  {command}"), style="bold", soft_wrap=True)
 
 
 def _console() -> Console:

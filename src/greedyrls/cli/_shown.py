@@ -6,10 +6,12 @@ import codecs
 import math
 import sys
 
+from .. import _numbers as numbers
 from .._text import printable
 
 # For terminals that know ASCII or Latin only.
-_PLAIN = {"±": "+-", "−": "-", "×": "x", "…": "...", "–": "-", "’": "'"}
+_PLAIN = {"±": "+-", "−": "-", "×": "x", "…": "...", "–": "-", "’": "'", "²": "2"}
+_POWERS = dict(zip("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789", strict=True))
 
 
 def one_line(text: str) -> str:
@@ -19,11 +21,7 @@ def one_line(text: str) -> str:
 
 def number(value: float | None, digits: int = 4) -> str:
     """A number with some significant digits; nothing where there is none."""
-    if value is None or math.isnan(value):
-        return ""
-    # Nobody counts the digits of very large numbers.
-    is_readable = 10**digits <= abs(value) < 1e6
-    return f"{value:,.0f}" if is_readable else f"{value:.{digits}g}"
+    return "" if value is None or math.isnan(value) else numbers.number(value, digits)
 
 
 def show_what_can_be_shown() -> None:
@@ -39,4 +37,6 @@ def show_what_can_be_shown() -> None:
 def _in_plain(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
     signs = error.object[error.start : error.end]
+    if error.object[: error.start].endswith("10") and set(signs) <= set(_POWERS):
+        return "^" + "".join(_POWERS[sign] for sign in signs), error.end
     return "".join(_PLAIN.get(sign, "?") for sign in signs), error.end

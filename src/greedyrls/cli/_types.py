@@ -7,9 +7,23 @@ from typing import Any, NoReturn
 
 import click
 
+from .._numbers import agree
+
 
 class _Value(click.ParamType):  # type: ignore[type-arg]  # some releases of Click take an argument here, others refuse it
     """The value of an option."""
+
+
+class WholeNumber(click.IntRange):
+    """A whole number, and called so where it is none."""
+
+    name = "whole number"
+
+
+class Number(click.FloatRange):
+    """A number, and called so where it is none."""
+
+    name = "number"
 
 
 class Size(_Value):
@@ -66,7 +80,8 @@ class Folds(_Value):
         except ValueError:
             return value  # a column
         if count < 2:
-            self.fail(f"{count} folds are too few; 2 or more.", param, ctx)
+            few = f"{count} {agree(count, 'fold is', 'folds are')} too few"
+            self.fail(f"{few}; use 2 or more.", param, ctx)
         return count
 
 

@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from .._assessment import PathAssessment
 from .._atomic import replace_file
-from .._selection_result import SelectionResult
+from .._numbers import number
+from .._selection_result import SelectionResult, or_none
 from .._table import InputError
 
 RESULT, MODEL, PATH, REPORT, PICTURE = (
@@ -28,6 +30,11 @@ RESULT, MODEL, PATH, REPORT, PICTURE = (
     "report.html",
     "path.png",
 )
+
+
+ASSESSMENT_TABLE, ASSESSMENT_PICTURE = "assessment.csv", "assessment.png"
+WRITTEN = (RESULT, MODEL, PATH, REPORT, PICTURE)
+ASSESSED = (*WRITTEN, ASSESSMENT_TABLE, ASSESSMENT_PICTURE)
 
 
 def check_folder(folder: Path, names: tuple[str, ...], is_overwritten: bool) -> None:
@@ -100,6 +107,10 @@ def write_result(result: SelectionResult, folder: Path) -> list[Path]:
         REPORT: lambda: make_report(result),
         PICTURE: lambda: picture(result),
     }
+    assessment = result.assessment
+    if assessment is not None:
+        contents[ASSESSMENT_TABLE] = lambda: rows_as_csv(assessment_rows(assessment))
+        contents[ASSESSMENT_PICTURE] = lambda: assessment_picture(assessment)
     with uninterrupted():
         for name, make in contents.items():
             write(folder / name, make())
@@ -128,6 +139,33 @@ def rows_as_csv(rows: list[dict[str, object]]) -> str:
     return text.getvalue()
 
 
+def assessment_rows(assessment: PathAssessment) -> list[dict[str, object]]:
+    """A row for each size; None where there is no number."""
+    curves = {
+        name: getattr(assessment, name) for name in ("test", "selection", "random", "optimism")
+    }
+    stability = assessment.stability.index
+    scores = {} if assessment.class_rates is None else assessment.class_rates.scores_by_size()
+    rows: list[dict[str, object]] = []
+    for size in assessment.sizes.tolist():
+        row: dict[str, object] = {"n_features": size}
+        for name, curve in curves.items():
+            row[f"{name}_loss"] = or_none(curve.mean[size - 1])
+            row[f"{name}_error"] = or_none(curve.error[size - 1])
+        row["stability"] = or_none(stability[size - 1]) if size <= len(stability) else None
+        for name, values in scores.items():
+            row[name] = or_none(float(values[size - 1]))
+        rows.append(row)
+    return rows
+
+
+def assessment_picture(assessment: PathAssessment) -> bytes:
+    """The curves of an assessment as a PNG picture."""
+    from ..plots import plot_assessment
+
+    return as_png(lambda axes: plot_assessment(assessment, ax=axes))
+
+
 def picture(result: SelectionResult) -> bytes:
     """The losses of the models by size, as in the report, as a PNG picture."""
     from .._draw_path import Line, draw_path, loss_name
@@ -138,7 +176,7 @@ def picture(result: SelectionResult) -> bytes:
     how = "leave-one-out" if path.settings.cv == "loo" else "held out in the folds of the search"
     main, own = Line(f"models, {how}", *result.own_curve), None
     if result.model_curve is None and path.refit_alphas is not None:
-        main = main._replace(label=f"search, {how}, α = {path.settings.alpha:.4g}")
+        main = main._replace(label=f"search, {how}, α = {number(path.settings.alpha)}")
     honest = path.held_out, "models, held out while the penalty was chosen"
     if assessment is not None and assessment.measure == path.settings.loss:
         honest = assessment.test, "models, on test folds"

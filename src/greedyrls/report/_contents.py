@@ -6,7 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._assessment import measure_in_words
+from .._class_rates import ClassRates
+from .._measures import explained, measure_in_words
+from .._numbers import column, padded, score
+from .._result_words import how_it_was_chosen
 from .._selection_result import SelectionResult
 from . import _tables as tables
 from ._fit_charts import coefficient_intervals, confusion_table, draw_fit, fit_note
@@ -21,8 +24,16 @@ from ._models import (
 )
 from ._names import Names
 from ._panels import Panel, make_panels
-from ._path_chart import NARROW, WIDE, Chart, draw_panel, has_dots, is_band_in_sight
-from ._scores import best_known_score, source_in_words
+from ._path_chart import (
+    NARROW,
+    WIDE,
+    Chart,
+    draw_panel,
+    has_dots,
+    is_band_in_sight,
+    is_curve_in_sight,
+)
+from ._scores import best_known_score, initial_loss, source_in_words
 from ._thin import shown_sizes
 from ._words import (
     bytes_in_words,
@@ -33,7 +44,7 @@ from ._words import (
     percent,
     plain_name,
     seconds_in_words,
-    with_error,
+    unbroken,
 )
 
 # With more sizes than this the texts under the mouse need scripts.
@@ -62,6 +73,7 @@ class DrawnPanel(NamedTuple):
 
     panel: Panel
     band_label: str
+    labels: list[str]  # of the curves
     charts: tuple[Chart, ...]
     sizes: list[int]
     lines: list[list[tuple[str, str]]]
@@ -109,8 +121,9 @@ def make_contents(result: SelectionResult) -> tuple[dict[str, Any], dict[str, An
         "confusion": confusion_table(result),
         "intervals": coefficient_intervals(result, names),
         "to_report": _to_report(result),
-        "own_measure": measure_in_words(result.path.settings.loss),
-        "measure": measure_in_words(result.measure),
+        "own_measure": result.own_reading.name,
+        "measure": result.reading.name,
+        "how_chosen": how_it_was_chosen(result),
     }
     is_nested = result.path.is_nested
     data = {
@@ -135,58 +148,93 @@ def _figures(result: SelectionResult, stability: tables.StabilityView | None) ->
     """The few numbers to take home."""
     total = f"of {counted(result.n_candidates, result.unit)} chosen"
     figures = [Figure(count(result.size), total, "chosen")]
-    if result.assessment is not None:
-        loss = with_error(*result.assessment.estimate)
-        words = measure_in_words(result.assessment.measure)
-        label = f"{words} on samples that took no part in the selection"
-        figures.append(Figure(loss, label, "test"))
-        without = result.assessment.initial_loss
-    else:
-        score = best_known_score(result, result.size)
-        words = score.measure
-        if score.source == "held_out":
-            label = f"held-out {words}, a little too good"
-        else:
-            label = f"{words} by the selection's own estimate, too good"
-        if score.source != "initial":
-            figures.append(Figure(score.text, label, score.source.replace("_", "-")))
-        without = result.path.initial_loss
-    figures.append(Figure(number(without), f"{words} without features", ""))
-    if result.class_rates is not None:
-        where = "" if result.assessment is not None else ", each row left out in turn"
-        scores = {
-            "AUC (1: all in order, 0.5: as by chance)": result.class_rates.auc,
-            "balanced accuracy": result.class_rates.balanced_accuracy,
-            "Brier score of the probabilities (0: all certain and right)": (
-                result.class_rates.brier_score
-            ),
-            "log loss of the probabilities": result.class_rates.log_loss,
-        }
-        figures += [
-            Figure(number(score), f"{label}{where}", "")
-            for label, score in scores.items()
-            if score is not None
-        ]
+    figures += _how_good(result)
     if stability is not None and np.isfinite(stability.value):
         label = "stability of the selection (1: always the same, 0: as by chance)"
-        figures.append(Figure(f"{stability.value:.2f}".replace("-", "−"), label, ""))
+        figures.append(Figure(score(stability.value, 2), label, ""))
     if result.null is not None and len(result.null.null_losses):
         label = "p-value, from the same selection on permuted targets"
         figures.append(Figure(number(result.null.chosen_p_value, 2), label, ""))
     return figures
 
 
+def _how_good(result: SelectionResult) -> list[Figure]:
+    """What people know a model by, in the units of the target; the honest ones if there are any."""
+    if result.assessment is not None:
+        reading, loss = result.reading, result.assessment.estimate
+        without, kind = result.assessment.initial_loss, "test"
+        where = "on samples that took no part in the selection"
+    else:
+        known = best_known_score(result, result.size)
+        reading, loss, kind = known.reading, (known.loss, known.error), known.source
+        without = initial_loss(result, known.source)
+        where = "by the selection's own estimate, too good"
+        if kind == "held_out":
+            where = "in the outer folds that made the choice, a little too good"
+    rates = result.class_rates
+    is_unread = rates is not None and reading.kind == "loss"
+    figures = []
+    if not is_unread and kind != "initial":
+        value = unbroken(reading.written(*loss))
+        figures.append(Figure(value, f"{reading.name} {where}", kind.replace("_", "-")))
+    if reading.kind == "root" and kind != "initial":
+        share = explained(loss[0], without)
+        words = "R², the share of the variance explained"
+        if share <= 0.0:
+            words = "R²: no better than the mean"
+        figures.append(Figure(score(share, 2), words, ""))
+    if rates is not None:
+        figures += _of_classes(result, rates, set() if is_unread else {reading.name})
+    if rates is None:
+        figures.append(Figure(reading.written(without), f"{reading.name} without features", ""))
+    return figures
+
+
+def _of_classes(result: SelectionResult, rates: ClassRates, shown: set[str]) -> list[Figure]:
+    """Scores of a classification that are not shown yet."""
+    where, kind = (", each row left out in turn", "own")
+    if result.assessment is not None:
+        where, kind = ("", "test")
+    rate = rates.error_rate
+    scores = {
+        "accuracy": None if rate is None else 1.0 - rate,
+        "AUC": rates.auc,
+        "balanced accuracy": rates.balanced_accuracy,
+    }
+    hints = {"AUC": " (1: all in order, 0.5: as by chance)"}
+    figures = [
+        Figure(score(value), f"{name}{hints.get(name, '')}{where}", "" if shown else kind)
+        for name, value in scores.items()
+        if value is not None and name not in shown
+    ]
+    without = float(rates.shares @ rates.initial_losses[rates.measures.index("zero_one")])
+    figures.append(Figure(score(1.0 - without), "accuracy without features", ""))
+    losses = {
+        "Brier score of the probabilities (0: all certain and right)": rates.brier_score,
+        "log loss of the probabilities": rates.log_loss,
+    }
+    figures += [
+        Figure(padded(value, 3), label, "") for label, value in losses.items() if value is not None
+    ]
+    return figures
+
+
 def _drawn(result: SelectionResult, names: Names, place: int, panel: Panel) -> DrawnPanel:
     """A panel with what is shown at each size."""
     path, own = result.path, measure_in_words(result.path.settings.loss)
-    suffix = "" if panel.measure == own else f" ({own})"
-    gains = tables.gains(result.own_curve.mean, path.initial_loss)
+    curve, initial, suffix = result.own_curve.mean, path.initial_loss, f" ({own})"
+    if panel.measure == result.own_reading.name:
+        curve, initial = result.own_reading.value(curve), result.own_reading.value(initial)
+    if panel.measure in (own, result.own_reading.name):
+        suffix = ""
+    gains = tables.gains(curve, initial)
+    told_gains = column(gains)
     search_gains = tables.gains(path.losses, path.initial_loss)
     sizes = shown_sizes(len(path), result.size)
     lines = []
     for at in (size - 1 for size in sizes):
         step, shown = path.sets[at], panel.at(at + 1)
-        shown.append((f"gain of this step{suffix}", number(gains[at], 3)))
+        shown.append((f"gain of this step{suffix}", told_gains[at]))
         if step.runners_up:
             index, loss = step.runners_up[0]
             share = tables.share_of_gain(step.loss, search_gains[at], loss)
@@ -210,7 +258,11 @@ def _drawn(result: SelectionResult, names: Names, place: int, panel: Panel) -> D
         draw_panel(panel, result.size, NARROW, f"path-{place}-narrow", ()),
     )
     label = panel.band_label if is_band_in_sight(panel) else f"{panel.band_label}: off the chart"
-    return DrawnPanel(panel, label, charts, sizes, lines)
+    labels = [
+        curve.label if is_curve_in_sight(panel, curve) else f"{curve.label}: off the chart"
+        for curve in panel.curves
+    ]
+    return DrawnPanel(panel, label, labels, charts, sizes, lines)
 
 
 def _panel_data(drawn: DrawnPanel) -> dict[str, Any]:
@@ -256,11 +308,12 @@ def _to_report(result: SelectionResult) -> str:
     """The loss to report, beside those of single sizes."""
     if result.assessment is None:
         return ""
-    words = measure_in_words(result.assessment.measure)
+    reading = result.reading
     return (
-        f"What to report is the {words} of the whole selection: "
-        f"{with_error(*result.assessment.estimate)}. To pick a size here because its test loss is "
-        "smallest would be one more choice made on the test folds, and its loss too good."
+        f"What to report is the {reading.name} of the whole selection: "
+        f"{unbroken(reading.written(*result.assessment.estimate))}. To pick a size here because it "
+        "does best on the test folds would be one more choice made on them, and its result too "
+        "good."
     )
 
 
@@ -269,10 +322,9 @@ def _folds(result: SelectionResult) -> list[tuple[str, str, str]]:
     assessment = result.assessment
     if assessment is None or len(assessment.shares) > _MOST_FOLDS:
         return []
-    rows = zip(assessment.chosen_sizes, assessment.alphas, assessment.chosen_losses, strict=True)
-    return [
-        (count(int(size)), number(float(alpha)), number(float(loss))) for size, alpha, loss in rows
-    ]
+    losses = assessment.reading.column(assessment.chosen_losses)
+    rows = zip(assessment.chosen_sizes, assessment.alphas, losses, strict=True)
+    return [(count(int(size)), number(float(alpha)), loss) for size, alpha, loss in rows]
 
 
 def _data_facts(result: SelectionResult) -> list[Fact]:
@@ -304,7 +356,7 @@ def _search_facts(result: SelectionResult) -> list[Fact]:
         Fact("Why it ended", path.stop_reason.sentence),
         Fact("Passes over the data", count(counters.passes)),
         Fact("Losses computed exactly", count(counters.exact_evaluations)),
-        Fact("Begun anew because of rounding", f"{count(counters.rebuilds)} times"),
+        Fact("Restarts because of rounding", count(counters.rebuilds)),
         Fact("Time of the search", seconds_in_words(counters.seconds)),
     ]
 

@@ -7,14 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from .._linear_model import LinearModel
+from .._numbers import column, padded
 from .._selection_result import SelectionResult
 from ._names import Name, Names, together
 from ._scores import best_known_score, source_in_words
 from ._thin import thinned_models
-from ._words import NONE, exactly, number, plain_name
+from ._words import NONE, number, plain_name
 
 # Coefficients in the file, over all sizes and outputs; each takes some twenty bytes.
 _MOST_COEFFICIENTS = 35_000
+_ROUNDING = 1e-12
 
 
 class Row(NamedTuple):
@@ -51,6 +53,8 @@ def make_model(result: SelectionResult, names: Names, k: int) -> Model:
     is_single = standard.shape[1] == 1
     columns = [feature.column for feature in result.features_of(k)]
     known = [names.places[index] for index in result.path.features(k).tolist()]
+    # Effects of one standard deviation can be compared: all to the same decimals.
+    effects = column(standard.ravel().tolist())
     rows: list[Row] = []
     before = None
     for place in together(columns):
@@ -61,8 +65,8 @@ def make_model(result: SelectionResult, names: Names, k: int) -> Model:
                 known[place],
                 names.sizes[known[place]],
                 names.path[known[place]],
-                [exactly(value) for value in model.terms[place].coefficients],
-                [exactly(value) for value in values],
+                [padded(value) for value in model.terms[place].coefficients],
+                effects[place * standard.shape[1] : (place + 1) * standard.shape[1]],
                 bar,
                 columns[place] == before,
             )
@@ -76,14 +80,19 @@ def make_model(result: SelectionResult, names: Names, k: int) -> Model:
     return Model(
         k,
         rows,
-        [exactly(value) for value in model.intercepts],
-        [exactly(float(value)) for value in np.atleast_1d(result.path.intercept(k))],
+        [_intercept(value, largest) for value in model.intercepts],
+        [_intercept(float(one), largest) for one in np.atleast_1d(result.path.intercept(k))],
         penalty,
         score.text,
         score.measure,
         score.source,
         source_in_words(result, score.source),
     )
+
+
+def _intercept(value: float, largest: float) -> str:
+    """In the units of the data; 0 where it is rounding beside what the features do."""
+    return padded(0.0 if abs(value) < _ROUNDING * largest else value)
 
 
 def has_scales(result: SelectionResult) -> bool:

@@ -22,7 +22,7 @@ class Name(NamedTuple):
     @property
     def text(self) -> str:
         """In one piece."""
-        return self.column if self.level is None else f"{self.column} = {self.level}"
+        return self.column if self.level is None else f"{self.column}={self.level}"
 
 
 class Names:

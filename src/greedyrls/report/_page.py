@@ -82,8 +82,13 @@ def _environment() -> jinja2.Environment:
 
 
 def _shown(value: Any) -> Any:
-    """Texts on one line without signs that cannot be printed; what is markup already stays so."""
-    return plain(value) if type(value) is str else value
+    """Texts on one line without signs that cannot be printed; what is markup already stays so.
+
+    A value and its error are not parted by the end of a line.
+    """
+    if type(value) is not str:
+        return value
+    return plain(value).replace(" ± ", "\u00a0±\u00a0").replace(" ×10", "\u00a0×10")
 
 
 def _template(name: str) -> str:

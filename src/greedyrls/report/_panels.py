@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from .._assessment import measure_in_words
 from .._kernels import Float
+from .._measures import Reading, measure_in_words, reading_of
+from .._numbers import interval, percent
 from .._selection_result import SelectionResult
 from ._scores import Estimate, fitted, held_out_estimate, own_estimate, tested_estimate
-from ._words import number, with_error
+from ._words import with_error
 
 # Also the class of the style sheet.
 Kind = Literal["test", "held-out", "own", "random"]
@@ -58,8 +59,8 @@ class Panel:
                 error = np.nan if curve.error is None else curve.error[k - 1]
                 found.append((curve.label, with_error(float(curve.mean[k - 1]), float(error))))
         if self.band is not None and k <= len(self.band[0]) and np.isfinite(self.band[0][k - 1]):
-            low, high = (number(float(end[k - 1])) for end in self.band)
-            found.append((self.band_label, f"{low} to {high}"))
+            low, high = (float(end[k - 1]) for end in self.band)
+            found.append((self.band_label, interval(low, high)))
         return found
 
 
@@ -84,6 +85,7 @@ def make_panels(result: SelectionResult) -> list[Panel]:
 def _panel(result: SelectionResult, measure: str) -> Panel:
     path, assessment, length = result.path, result.assessment, len(result.path)
     is_assessed = assessment is not None and assessment.measure == measure
+    reading = _drawn_as(result, measure)
     curves = _honest_curves(result, measure)
     own = own_estimate(result)
     how = "leave-one-out" if path.settings.cv == "loo" else path.settings.cv
@@ -100,13 +102,30 @@ def _panel(result: SelectionResult, measure: str) -> Panel:
             curves.append(Curve("random", "as many features drawn at random", mean, None))
     null = result.null
     has_band = null is not None and null.measure == measure
+    without = path.initial_loss
+    if assessment is not None and is_assessed:
+        without = assessment.initial_loss
+    band = _band(result) if has_band else None
     return Panel(
-        measure_in_words(measure),
-        tuple(curves),
-        assessment.initial_loss if assessment is not None and is_assessed else path.initial_loss,
-        _band(result) if has_band else None,
-        f"own estimate on permuted targets (middle {LEVEL:.0%})" if has_band else "",
+        reading.name,
+        tuple(_as_read(curve, reading) for curve in curves),
+        float(reading.value(without)),
+        None if band is None else (reading.value(band[0]), reading.value(band[1])),
+        f"own estimate on permuted targets (middle {percent(LEVEL)})" if has_band else "",
     )
+
+
+def _drawn_as(result: SelectionResult, measure: str) -> Reading:
+    """Errors in the units of the target; of classes losses, so that lower is better everywhere."""
+    if measure == "squared" and result.task == "regression":
+        return reading_of(measure, is_classification=False)
+    words = measure_in_words(measure)
+    return Reading(words, words, "loss")
+
+
+def _as_read(curve: Curve, reading: Reading) -> Curve:
+    error = None if curve.error is None else reading.error(curve.mean, curve.error)
+    return replace(curve, mean=reading.value(curve.mean), error=error)
 
 
 def _honest_curves(result: SelectionResult, measure: str) -> list[Curve]:

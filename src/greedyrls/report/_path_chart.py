@@ -231,6 +231,13 @@ def is_band_in_sight(panel: Panel) -> bool:
         return bool(((panel.band[0] < high) & (panel.band[1] > low)).any())
 
 
+def is_curve_in_sight(panel: Panel, curve: Curve) -> bool:
+    """Whether any of a curve lies on the chart; that of random features may be far above it."""
+    low, high = _range(panel)
+    with np.errstate(invalid="ignore"):
+        return bool(((curve.mean >= low) & (curve.mean <= high)).any())
+
+
 def _is_in_sight(panel: Panel, up: Axis) -> bool:
     return bool(np.isfinite(panel.without)) and up.low <= panel.without <= up.high
 

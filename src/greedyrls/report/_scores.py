@@ -6,26 +6,37 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .._assessment import measure_in_words
 from .._kernels import Float
+from .._measures import Reading, explained, reading_of
+from .._numbers import score as score_in_words
 from .._selection_result import SelectionResult
-from ._words import with_error
+from .._surface import initial_loss_in
+from ._words import unbroken
 
 Source = Literal["test", "held_out", "own", "initial"]
 
 
 class Score(NamedTuple):
-    """A loss, what it is measured in, and where it comes from."""
+    """A loss, what it is shown as, and where it comes from."""
 
     loss: float
     error: float  # not a number where unknown
-    measure: str  # in words
+    reading: Reading
     source: Source
+    explained: float = np.nan  # R² of a regression
+
+    @property
+    def measure(self) -> str:
+        """In words."""
+        return self.reading.name
 
     @property
     def text(self) -> str:
-        """The loss give or take its error."""
-        return with_error(self.loss, self.error)
+        """What the loss is shown as and its standard error, and R² of a regression."""
+        text = unbroken(self.reading.written(self.loss, self.error))
+        if self.source == "initial" or np.isnan(self.explained):
+            return text
+        return f"{text}, R²\u00a0{score_in_words(self.explained, 2)}"
 
 
 class Estimate(NamedTuple):
@@ -71,15 +82,15 @@ def best_known_score(result: SelectionResult, k: int) -> Score:
         without, measure = result.path.initial_loss, result.path.settings.loss
         if result.assessment is not None:
             without, measure = result.assessment.initial_loss, result.assessment.measure
-        return Score(without, np.nan, measure_in_words(measure), "initial")
+        return Score(without, np.nan, _reading(result, measure), "initial")
     known: list[tuple[Source, Estimate | None]] = [
         ("test", tested_estimate(result)),
         ("held_out", held_out_estimate(result)),
     ]
     for source, estimate in known:
         if estimate is not None and np.isfinite(estimate.mean[k - 1]):
-            return _score(estimate, k, source)
-    return _score(own_estimate(result), k, "own")
+            return _score(result, estimate, k, source)
+    return _score(result, own_estimate(result), k, "own")
 
 
 def source_in_words(result: SelectionResult, source: Source) -> str:
@@ -104,9 +115,25 @@ def criterion_in_words(result: SelectionResult) -> str:
     return f"by the selection's own estimate ({'leave-one-out' if cv == 'loo' else cv})"
 
 
-def _score(estimate: Estimate, k: int, source: Source) -> Score:
+def _score(result: SelectionResult, estimate: Estimate, k: int, source: Source) -> Score:
     loss, error = float(estimate.mean[k - 1]), float(estimate.error[k - 1])
-    return Score(loss, error, measure_in_words(estimate.measure), source)
+    reading, share = _reading(result, estimate.measure), np.nan
+    if reading.kind == "root":
+        share = explained(loss, initial_loss(result, source))
+    return Score(loss, error, reading, source, share)
+
+
+def initial_loss(result: SelectionResult, source: Source) -> float:
+    """Of the model without features, on the same rows."""
+    if source == "test" and result.assessment is not None:
+        return result.assessment.initial_loss
+    if source == "held_out":
+        return initial_loss_in(result.path.outer_surface, result.path.initial_loss)
+    return result.path.initial_loss
+
+
+def _reading(result: SelectionResult, measure: str) -> Reading:
+    return reading_of(measure, result.task == "classification")
 
 
 def fitted(values: Float, length: int) -> Float:

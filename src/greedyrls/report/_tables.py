@@ -7,14 +7,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._assessment import measure_in_words
 from .._data_summary import ColumnSummary
 from .._kernels import Float
+from .._measures import explained, measure_in_words, reading_of
+from .._numbers import column as in_column
+from .._numbers import scores
 from .._selection_result import SelectionResult
 from ._names import Name, Names
-from ._scores import held_out_estimate, own_estimate, tested_estimate
+from ._scores import (
+    Estimate,
+    fitted,
+    held_out_estimate,
+    initial_loss,
+    own_estimate,
+    tested_estimate,
+)
 from ._thin import shown_sizes
-from ._words import count, counted, number, percent, plain_name, with_error
+from ._words import count, counted, number, percent, plain_name, unbroken
 
 # A runner-up that would have given all but this share of the gain is as good (as in warnings).
 NEAR = 0.05
@@ -98,33 +107,62 @@ def gains(losses: Float, initial_loss: float) -> list[float]:
 
 def path_table(result: SelectionResult, names: Names) -> PathTable:
     """Sizes, with all losses that are known of them."""
-    path = result.path
-    words = measure_in_words(path.settings.loss)
-    heads = [f"selection's own {words}", "gain"]
-    own = own_estimate(result)
-    known = [
-        (f"held-out {words}", held_out_estimate(result)),
-        (f"test {measure_in_words(result.measure)}", tested_estimate(result)),
-    ]
-    heads += [head for head, estimate in known if estimate is not None]
-    if path.refit_alphas is not None:
-        heads.append("penalty of the model")
-    rows = []
+    path, sizes = result.path, shown_sizes(len(result.path), result.size)
+    places = [size - 1 for size in sizes]
+    columns: dict[str, list[str]] = {}
+    known = (
+        ("test", tested_estimate(result)),
+        ("held-out", held_out_estimate(result)),
+        ("own", own_estimate(result)),
+    )
+    for title, estimate in known:
+        if estimate is None:
+            continue
+        reading = reading_of(estimate.measure, result.task == "classification")
+        if title == "own" and reading.kind == "root":
+            columns["own RMSE"] = reading.column(estimate.mean[places], estimate.error[places])
+            continue
+        columns[f"{title} {reading.short}"] = reading.column(
+            estimate.mean[places], estimate.error[places]
+        )
+        columns |= _beside(result, title, estimate, places)
+    own, losses = result.own_curve, measure_in_words(path.settings.loss)
     own_gains = gains(own.mean, path.initial_loss)
-    for place in (size - 1 for size in shown_sizes(len(path), result.size)):
-        cells = [
-            with_error(float(own.mean[place]), float(own.error[place])),
-            number(own_gains[place], 3),
-        ]
-        cells += [
-            with_error(float(estimate.mean[place]), float(estimate.error[place]))
-            for _, estimate in known
-            if estimate is not None
-        ]
-        if path.refit_alphas is not None:
-            cells.append(number(path.refit_alphas[place]))
-        rows.append(PathRow(place + 1, names.steps[place], cells, place + 1 == result.size))
-    return PathTable(heads, rows)
+    own_losses = in_column(own.mean[places].tolist(), own.error[places].tolist())
+    if own_losses not in columns.values():
+        columns[f"own {losses}"] = own_losses
+    columns["gain"] = in_column([own_gains[place] for place in places])
+    if path.refit_alphas is not None:
+        columns["penalty of the model"] = [number(path.refit_alphas[place]) for place in places]
+    rows = [
+        PathRow(
+            place + 1,
+            names.steps[place],
+            [unbroken(cells[row]) for cells in columns.values()],
+            place + 1 == result.size,
+        )
+        for row, place in enumerate(places)
+    ]
+    return PathTable(list(columns), rows)
+
+
+def _beside(
+    result: SelectionResult, title: str, estimate: Estimate, places: list[int]
+) -> dict[str, list[str]]:
+    """What goes with a loss: R² of a regression, further scores of a classification."""
+    if estimate.measure == "squared" and result.task == "regression":
+        without = initial_loss(result, "test" if title == "test" else "held_out")
+        shares = [explained(float(estimate.mean[place]), without) for place in places]
+        return {f"{title} R²": scores(shares, 2)}
+    rates = None if result.assessment is None else result.assessment.class_rates
+    if title != "test" or rates is None:
+        return {}
+    found: dict[str, list[str]] = {}
+    for name, values in rates.scores_by_size().items():
+        head = "AUC" if name == "auc" else name.replace("_", " ")
+        filled = fitted(values, len(result.path))[places]
+        found.setdefault(f"test {head}", scores(filled.tolist()))
+    return found
 
 
 def is_near_tie(loss: float, gain: float, runner_loss: float) -> bool:
@@ -141,22 +179,24 @@ def share_of_gain(loss: float, gain: float, runner_loss: float) -> str:
 
 def runner_rows(result: SelectionResult, names: Names) -> list[RunnerRow]:
     """Steps that have runners-up; losses are those that the search went by, with its penalty."""
-    path = result.path
+    path, reading = result.path, result.own_reading
     rows: list[RunnerRow] = []
     search_gains = gains(path.losses, path.initial_loss)
     for place, (step, gain) in enumerate(zip(path.sets, search_gains, strict=True)):
         if not step.runners_up or len(rows) == _MOST_STEPS:
             continue
+        found = step.runners_up[: len(RUNNERS)]
+        own, *told = reading.column(np.array([step.loss, *(loss for _, loss in found)]))
         runners = [
             Runner(
                 names.of(index),
-                number(loss),
+                words,
                 share_of_gain(step.loss, gain, loss),
                 is_near_tie(step.loss, gain, loss),
             )
-            for index, loss in step.runners_up[: len(RUNNERS)]
+            for (index, loss), words in zip(found, told, strict=True)
         ]
-        rows.append(RunnerRow(place + 1, names.steps[place], number(step.loss), runners))
+        rows.append(RunnerRow(place + 1, names.steps[place], own, runners))
     return rows
 
 

@@ -35,7 +35,7 @@ function wholeName(size) {
   if (data.changes) return data.changes[size - 1];
   const added = data.features.filter((feature) => feature.step === size);
   const feature = added[0];
-  return added.length > 1 || feature.level === null ? feature.column : `${feature.column} = ${feature.level}`;
+  return added.length > 1 || feature.level === null ? feature.column : `${feature.column}=${feature.level}`;
 }
 
 // `at` is a place among the sizes that are told of: all of them, unless the path is very long.

@@ -5,7 +5,7 @@ const watchers = []; // called with the size that is shown
 let shownSize = data.chosen;
 
 function nameOf(feature) {
-  const full = feature.level === null ? feature.column : `${feature.column} = ${feature.level}`;
+  const full = feature.level === null ? feature.column : `${feature.column}=${feature.level}`;
   const name = element("span", feature.level === null ? "name" : "name has-level");
   if (full.length > 16) name.title = full;
   if (feature.level === null) {
@@ -13,7 +13,7 @@ function nameOf(feature) {
   } else {
     name.append(
       element("bdi", "column", feature.column),
-      element("span", "equals", " = "),
+      element("span", "equals", "="),
       element("bdi", "level", feature.level),
     );
   }
