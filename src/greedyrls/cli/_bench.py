@@ -106,6 +106,6 @@ def _show(found: dict[str, Any]) -> None:
     literal = found["samples"] * sum(found["features"] - step for step in range(found["size"]))
     show_line(
         f"It read the data {counted(found['passes'], 'time')} and made "
-        f"{counted(found['exact_evaluations'], 'exact evaluation')}; refitting every candidate with every sample left out would be {literal:,} "
-        "fits."
+        f"{counted(found['exact_evaluations'], 'exact evaluation')}; refitting every candidate "
+        f"with every sample left out would be {literal:,} fits."
     )
