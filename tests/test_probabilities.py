@@ -383,8 +383,8 @@ def test_assessments_say_so_and_keep_it() -> None:
     found = cross_validate_path(X, y, 2, alpha=10.0, cv=3, n_random=0)
     rates = found.class_rates
     assert rates is not None
-    assert f"Brier score {rates.brier_score:.4g} (0." in found.sentence
-    assert f"log loss {rates.log_loss:.4g} (0." in found.sentence
+    assert f"Brier score {rates.brier_score:.3f} (0." in found.sentence
+    assert f"log loss {rates.log_loss:.3f} (0." in found.sentence
     again = PathAssessment.from_json(found.to_json())
     assert again.to_json() == found.to_json()
     assert again.class_rates is not None

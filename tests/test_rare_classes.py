@@ -62,7 +62,7 @@ def test_an_order_is_not_nothing(line: CommandLine, fraud: Path) -> None:
     told = " ".join(told.split())
     assert "The order is good (AUC 0.9" in told
     assert "but every row is predicted 'no': use --class-weight balanced, or --loss auc." in told
-    assert "Note: Rare classes: of 1,500 rows 'yes' has 4." in told
+    assert "Note: Rare classes: of 1500 rows 'yes' has 4." in told
 
 
 def test_balanced_classes_on_the_command_line(
