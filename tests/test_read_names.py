@@ -77,6 +77,11 @@ def test_a_delimiter_at_the_end_of_each_row(tmp_path: Path) -> None:
     assert columns_of(table) == {**EXPECTED, "column 3": ("number", None, None, None)}
 
 
+def test_a_single_column_without_a_name_is_no_row_name(tmp_path: Path) -> None:
+    path = write_bytes(tmp_path / "data.csv", '""\n1.5\n2.5\n')
+    assert read_columns(path) == {"column 1": ("number", 1.5, 2.5)}
+
+
 def test_names_are_made_up_where_they_must_be(tmp_path: Path) -> None:
     path = write_bytes(tmp_path / "data.csv", "x,,x, y ,x,column 2,x (2)\n1,2,3,4,5,6,7\n")
     table = read_table(path)
