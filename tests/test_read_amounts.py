@@ -158,6 +158,13 @@ def test_words_for_missing(word: str, tmp_path: Path) -> None:
     assert read([word, word], tmp_path)[0][0] == "text"
 
 
+def test_words_for_missing_are_no_texts(tmp_path: Path) -> None:
+    """Nine numbers and one text are mostly numbers, however many cells are missing."""
+    column = table_from([*"123456789", "x", *["n.d."] * 5], tmp_path).column("a")
+    assert isinstance(column, Unusable)
+    assert column.why == "has numbers in 90% of its cells, but 'x' in line 11"
+
+
 def test_notes_on_columns_alike_are_one(tmp_path: Path) -> None:
     path = write_bytes(tmp_path / "data.csv", 'a;b;c\n"1,5";"2,5";n.d.\n-;"0,1";2\n-;"1,1";n.d.\n')
     assert read_table(path).notes == (

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._kernels import Float
+from ._text import quoted
 
 # So many names are listed in a message.
 SHOWN = 5
@@ -203,21 +204,17 @@ def listed(names: Sequence[str]) -> str:
 
 def options_for(option: str, names: Sequence[str]) -> str:
     """What to type to name these columns."""
-    import shlex
-
-    shown = " ".join(f"{option} {shlex.quote(name)}" for name in names[:SHOWN])
+    shown = " ".join(f"{option} {quoted(name)}" for name in names[:SHOWN])
     return f"{shown} …" if len(names) > SHOWN else shown
 
 
 def reading_advice(column: Unusable) -> str:
     """What to do where cells cannot be read: options for reading the file."""
-    import shlex
-
     marks = {
         "--decimal": "pass --decimal {} if it is the decimal mark",
         "--thousands": "pass --thousands {} if it separates thousands",
     }
-    advice = [marks[name].format(shlex.quote(one)) for name, one in column.options if name in marks]
+    advice = [marks[name].format(quoted(one)) for name, one in column.options if name in marks]
     words = [one for name, one in column.options if name == "--missing"]
     if words:
         stands = "it stands" if len(words) == 1 else "they stand"
