@@ -278,14 +278,14 @@ def test_numbers_that_may_stand_for_missing_values(cli: CommandLine, tmp_path: P
     columns = plain()
     columns["a"][::9] = [-999] * 7
     columns["b"] = [row % 2 * 999 for row in range(60)]
-    columns["c"] = [990 + row % 10 for row in range(60)]
+    columns["c"] = [9990 + row % 10 for row in range(60)]
     file = write_csv(tmp_path / "nines.csv", columns)
     notes = cli.result(file, "-t", "y", *QUICK).data.notes
     told = [note for note in notes if "may stand for a missing value" in note]
     assert told[0] == (
         "-999 in 7 rows of 'a' may stand for a missing value: if it does, pass --missing -999."
     )
-    assert len(told) == 2  # 999 among 990 to 998 is one of them
+    assert len(told) == 2  # 9999 among 9990 to 9998 is one of them
     result = cli.result(file, "-t", "y", *QUICK, "--missing", "-999", "--impute", "median")
     assert not any("-999" in note for note in result.data.notes)
     assert {one.low for one in result.data.columns if one.name == "a"} == {

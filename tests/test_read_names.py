@@ -53,7 +53,7 @@ def test_row_names(text: str, tmp_path: Path) -> None:
 
 def test_row_names_of_a_file_beyond_the_sample(tmp_path: Path) -> None:
     """The sample ends within a row, which says nothing of how many cells it has."""
-    text = "a,b\n" + f"r,1.5,{'x' * 100}\n" * 11_000
+    text = "a,b\n" + f"{'r' * 100},1.5,x\n" * 11_000
     table = read_table(write_bytes(tmp_path / "data.csv", text))
     assert list(table.columns) == ["a", "b"]
 
