@@ -108,6 +108,7 @@ from greedyrls._random_sets import random_orders
 from greedyrls._read import read_table
 from greedyrls._read._arrow import column_of
 from greedyrls._read._names import tidy
+from greedyrls._read._styles import Style, take_apart
 from greedyrls._removals import choose_removal
 from greedyrls._rounds import _state_of, _Terms, find_plainly
 from greedyrls._row_order import RowOrder, Split, numbers_on_device

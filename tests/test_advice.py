@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import io
+import random
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from command_line import QUICK, CommandLine
+from internals import run
 from small_tables import signal, write_csv
 
 
@@ -129,3 +138,62 @@ def test_advice_on_a_file_without_names(cli: CommandLine, tmp_path: Path) -> Non
     message = cli.refusal("select", file, "-t", "x3", *QUICK)
     assert ("--no-header",) in advised(message)
     assert cli("select", file, "-t", "x3", *QUICK, "--no-header").code == 0
+
+
+# Tables drawn at random.
+
+KINDS: list[Callable[[random.Random], str]] = [
+    lambda draw: f"{draw.gauss(0, 3):.3f}",
+    lambda draw: f"${draw.random() * 9000:,.2f}",
+    lambda draw: f"{draw.random() * 9000:,.0f}",
+    lambda draw: f"{draw.random() * 9000:,.2f}".translate(str.maketrans(",.", ".,")),
+    lambda draw: f"{draw.random() * 9:.{draw.choice([1, 2, 3])}f}".replace(".", ","),
+    lambda draw: draw.choice([f"{draw.random():.2f}"] * 9 + ["n.d.", "-", "unknown"]),
+    lambda draw: draw.choice([f"{draw.random():.2f}"] * 15 + ["3o", "abc"]),
+    lambda draw: draw.choice([f"{draw.random():.2f}"] * 15 + ["inf", ""]),
+    lambda draw: draw.choice([f"{draw.random():.2f}"] * 9 + ["<0.1", ">9"]),
+    lambda draw: f"{draw.random() * 9:.1f}{draw.choice(['%', ''])}",
+    lambda draw: f"{draw.choice('$€')}{draw.random() * 9:.1f}",
+    lambda draw: f"2024-01-{draw.randrange(1, 29):02}",
+    lambda draw: f"name {draw.randrange(10**6)}",
+    lambda draw: draw.choice("abc"),
+    lambda draw: draw.choice(["1,337", "1,5", "12345", "2.5"]),
+]
+NAMES = ["", "x", "x", " y", "a b", "it's", "$(z)", "two\nlines", "tab\tab"]
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6))
+def test_commands_that_are_said_to_work_do(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    draw = random.Random(seed)
+    m = draw.choice([12, 60])
+    kinds = [draw.choice(KINDS) for _ in range(draw.randrange(1, 6))]
+    kinds.append(KINDS[0] if draw.random() < 0.6 else draw.choice(KINDS))
+    file = tmp_path_factory.getbasetemp() / "drawn.csv"
+    with file.open("w", newline="", encoding="utf-8") as text:
+        writer = csv.writer(text, delimiter=draw.choice(",;\t"))
+        writer.writerow([*(draw.choice(NAMES) for _ in kinds[1:]), "the target"])
+        writer.writerows([[kind(draw) for kind in kinds] for _ in range(m)])
+    arguments = ["select", str(file), "-t", "the target", "-k", "1", "--alpha", "1", "-q"]
+    code, lines = ended(arguments)
+    assert code in (0, 2)
+    assert all(line.isprintable() for line in lines)
+    assert not any("damaged" in line for line in lines)
+    if len(lines) > 1 and "This command would work:" in lines[-2]:
+        words = subprocess.run(
+            ["bash", "-c", f"greedyrls() {{ printf '%s\\0' \"$@\"; }}\n{lines[-1]}"],
+            capture_output=True,
+            check=True,
+        ).stdout.split(b"\0")[:-1]
+        assert ended([*arguments, *(word.decode() for word in words)]) == (0, [])
+
+
+def ended(arguments: list[str]) -> tuple[int, list[str]]:
+    """The exit code of a command, and its lines on stderr."""
+    shown = io.StringIO()
+    with contextlib.redirect_stderr(shown), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["greedyrls"])
+        code = run(arguments)
+    return code, shown.getvalue().splitlines()

@@ -278,14 +278,14 @@ def test_numbers_that_may_stand_for_missing_values(cli: CommandLine, tmp_path: P
     columns = plain()
     columns["a"][::9] = [-999] * 7
     columns["b"] = [row % 2 * 999 for row in range(60)]
-    columns["c"] = [90 + row % 10 for row in range(60)]
+    columns["c"] = [9990 + row % 10 for row in range(60)]
     file = write_csv(tmp_path / "nines.csv", columns)
     notes = cli.result(file, "-t", "y", *QUICK).data.notes
     told = [note for note in notes if "may stand for a missing value" in note]
     assert told[0] == (
         "-999 in 7 rows of 'a' may stand for a missing value: if it does, pass --missing -999."
     )
-    assert len(told) == 2  # 99 among 90 to 98 is one of them
+    assert len(told) == 2  # 9999 among 9990 to 9998 is one of them
     result = cli.result(file, "-t", "y", *QUICK, "--missing", "-999", "--impute", "median")
     assert not any("-999" in note for note in result.data.notes)
     assert {one.low for one in result.data.columns if one.name == "a"} == {
@@ -425,9 +425,53 @@ def test_rows_left_out_do_not_shift_lines(cli: CommandLine, tmp_path: Path) -> N
     columns = plain()
     columns["y"][0] = None
     columns["a"][7] = "inf"
+    columns["w"] = [1, 0, 1, 0, *[1] * 56]
     file = write_csv(tmp_path / "data.csv", columns)
-    message = cli.refusal("select", file, "-t", "y", *QUICK, "--drop-missing-target")
-    assert "'a' has an infinite value in line 9" in message
+    for more in ((), ("--weight", "w")):
+        message = cli.refusal("select", file, "-t", "y", *QUICK, "--drop-missing-target", *more)
+        assert "'a' has an infinite value in line 9" in message
     assert "--missing inf" in message
     options = ("--drop-missing-target", "--missing", "inf", "--impute", "median")
     assert cli("select", file, "-t", "y", *QUICK, *options).code == 0
+
+
+def test_a_title_that_a_spreadsheet_filled_up_with_cells(cli: CommandLine, tmp_path: Path) -> None:
+    """All lines have as many cells, so that nothing but the names tells where the table begins."""
+    text = write_csv(tmp_path / "data.csv", plain()).read_text()
+    file = tmp_path / "sheet.csv"
+    file.write_text(f"Measured in May,,\n,,\n{text}")
+    message = cli.refusal("select", file, "-t", "y", *QUICK)
+    assert "has no column 'y' among its names, but line 3 has it" in message
+    assert "pass --skip-lines 2" in message
+    assert cli("select", file, "-t", "y", *QUICK, "--skip-lines", "2").code == 0
+    model = model_of(cli, tmp_path, plain())
+    assert "pass --skip-lines 2" in cli.refusal("predict", model, file)
+    assert "no column 'z'; it has 'Measured in May'" in cli.refusal("select", file, "-t", "z")
+    value = str(plain()["a"][0])  # a cell, but of a row with numbers
+    assert "it has 'Measured in May'" in cli.refusal("select", file, "-t", value)
+
+
+@pytest.mark.parametrize("cell", ["inf", "-inf"])
+def test_an_infinite_target(cell: str, cli: CommandLine, tmp_path: Path) -> None:
+    columns = plain()
+    columns["y"][4] = cell
+    file = write_csv(tmp_path / "data.csv", columns)
+    message = cli.refusal("select", file, "-t", "y", *QUICK)
+    assert f"has an infinite value in line 6; mend it, or pass --missing {cell}" in message
+    options = ("--missing", cell, "--drop-missing-target")
+    assert cli.result(file, "-t", "y", *QUICK, *options).data.n_rows == 59
+
+
+def test_words_in_quotation_marks_are_missing_in_predict_as_in_select(
+    cli: CommandLine, tmp_path: Path
+) -> None:
+    rows = [f'"{("red", "green", "NA")[row % 3]}",{row % 3 + row % 7}\n' for row in range(60)]
+    data = tmp_path / "data.csv"
+    data.write_text("kind,y\n" + "".join(rows))
+    result = cli.result(data, "-t", "y", "-k", "1", "--alpha", "1", "--impute", "median")
+    assert result.inputs[0].levels == ("green", "red")
+    (tmp_path / "model.json").write_text(result.model().to_json())
+    ended = cli("predict", tmp_path / "model.json", data)
+    assert "has not seen" not in ended.err
+    filled = result.model().predict({"kind": [result.inputs[0].fill]})[0]
+    assert predictions(ended.out)[2] == filled

@@ -362,7 +362,9 @@ def test_folders_named_like_partitions_add_no_columns(tmp_path: Path) -> None:
 )
 def test_names_in_stores(names: list[str], expected: list[str], tmp_path: Path) -> None:
     table = pa.Table.from_arrays([pa.array([value]) for value in (1.0, 2.0, 3.0)], names=names)
-    files = [write(table, tmp_path / f"data{suffix}") for suffix in (".arrow", ".ipc", ".csv")]
+    files = [
+        write(table, tmp_path / f"data{suffix}") for suffix in (".arrow", ".ipc", ".csv", ".pq")
+    ]
     np.savez(tmp_path / "data.npz", X=np.array([[1.0, 2.0, 3.0]]), names=names)
     for file in (*files, tmp_path / "data.npz"):
         found = read_columns(file)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from internals import Table, Unusable, read_table
+from internals import Style, Table, Unusable, read_table, take_apart
 from table_files import plain, write, write_bytes
 
 
@@ -108,6 +108,7 @@ def test_amounts_with_decimal_commas(cells: list[str], values: Any, tmp_path: Pa
         (["$5", "€7"], "different units, such as '$5' in line 2 and '€7' in line 3", []),
         (["13%", "0.5"], "'%' in some cells only, such as '13%' in line 2 beside '0.5'", []),
         (["1 337", "1'337"], "separated in different ways", []),
+        (["12.345.678", "12345"], "marks between digits as no number has them, such as '12.", []),
     ],
 )
 def test_doubts_are_told(cells: list[str], why: str, options: list[str], tmp_path: Path) -> None:
@@ -155,6 +156,13 @@ def test_words_for_missing(word: str, tmp_path: Path) -> None:
     # Among texts a word may be a category.
     assert read(["x", word, "y"], tmp_path)[0] == ("text", "x", word, "y")
     assert read([word, word], tmp_path)[0][0] == "text"
+
+
+def test_words_for_missing_are_no_texts(tmp_path: Path) -> None:
+    """Nine numbers and one text are mostly numbers, however many cells are missing."""
+    column = table_from([*"123456789", "x", *["n.d."] * 5], tmp_path).column("a")
+    assert isinstance(column, Unusable)
+    assert column.why == "has numbers in 90% of its cells, but 'x' in line 11"
 
 
 def test_notes_on_columns_alike_are_one(tmp_path: Path) -> None:
@@ -259,3 +267,15 @@ def test_text_in_stores_where_numbers_are_needed(suffix: str, tmp_path: Path) ->
     for name in ("a", "b"):
         assert plain(table.column(name)) == ("number", 1.5, None, None, 3)
     assert table.notes == ("'n.d.' in 2 rows of 2 columns ('a', 'b') counts as missing.",)
+
+
+@settings(max_examples=100)
+@given(
+    st.from_regex(
+        r"[+-]?([0-9]{1,6}\.?[0-9]{0,3}|\.[0-9]{1,3})([eE][+-]?[0-9]{1,2})?", fullmatch=True
+    )
+)
+def test_plain_numbers_are_amounts_too(text: str) -> None:
+    cell = take_apart(text)
+    assert cell is not None
+    assert Style(".").value(cell) == float(text)

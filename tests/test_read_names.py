@@ -35,6 +35,7 @@ EXPECTED = {"a": ("number", 1.5, 2.5, 3), "b": ("text", "x", "y", "x")}
         'a,b\nr1,1.5,x\nr2,2.5,y\n"r3",3,x\n',  # write.table(sep=",") of R: a name fewer
         '"a" "b"\n"1" 1.5 "x"\n"2" 2.5 "y"\n"3" 3 "x"\n',  # write.table of R
         "# made by hand\n,a,b\n0,1.5,x\n1,2.5,y\n2,3,x\n",
+        "# made by R\na,b\nr1,1.5,x\nr2,2.5,y\nr3,3,x\n",
     ],
 )
 def test_row_names(text: str, tmp_path: Path) -> None:
@@ -48,6 +49,13 @@ def test_row_names(text: str, tmp_path: Path) -> None:
     some = read_table(tmp_path / "data.csv", only=["b"])
     assert columns_of(some) == {"b": EXPECTED["b"]}
     assert ROW_NAMES not in some.notes
+
+
+def test_row_names_of_a_file_beyond_the_sample(tmp_path: Path) -> None:
+    """The sample ends within a row, which says nothing of how many cells it has."""
+    text = "a,b\n" + f"{'r' * 100},1.5,x\n" * 11_000
+    table = read_table(write_bytes(tmp_path / "data.csv", text))
+    assert list(table.columns) == ["a", "b"]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather"])
@@ -75,6 +83,11 @@ def test_a_delimiter_at_the_end_of_each_row(tmp_path: Path) -> None:
     assert columns_of(table) == {**EXPECTED, "column 3": ("number", None, None, None)}
     table = read_table(write_bytes(tmp_path / "data.csv", "a,b,\n1.5,x,\n2.5,y,\n3,x,\n"))
     assert columns_of(table) == {**EXPECTED, "column 3": ("number", None, None, None)}
+
+
+def test_a_single_column_without_a_name_is_no_row_name(tmp_path: Path) -> None:
+    path = write_bytes(tmp_path / "data.csv", '""\n1.5\n2.5\n')
+    assert read_columns(path) == {"column 1": ("number", 1.5, 2.5)}
 
 
 def test_names_are_made_up_where_they_must_be(tmp_path: Path) -> None:

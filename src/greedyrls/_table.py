@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._kernels import Float
+from ._text import quoted
 
 # So many names are listed in a message.
 SHOWN = 5
@@ -115,6 +116,16 @@ class Unusable:
 Column = Numbers | Texts | Unusable
 
 
+class Places(Protocol):
+    """Where things stand in a file, as people find them."""
+
+    def __call__(self, row: int) -> str:
+        """Where a row stands, by its index."""
+
+    def line_with(self, name: str) -> int | None:
+        """The line below the names that has a cell and may have names, among the first ones."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """Columns by name, in the order of the file."""
@@ -128,7 +139,7 @@ class Table:
     names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what was made of the file, in sentences
     # Where a row of the file stands, by its index, in words; by default "row 3" for index 2.
-    place_of: Callable[[int], str] | None = None
+    place_of: Places | None = None
     rows: NDArray[np.intp] | None = None  # indices in the file, where rows were left out
     # Columns in which a comma is the decimal mark.
     comma_columns: frozenset[str] = frozenset()
@@ -175,6 +186,12 @@ def _suggestion(name: str, table: Table) -> str:
     close = difflib.get_close_matches(name.casefold().strip(), folded, 3, 0.6)
     if close:
         return f"; did you mean {' or '.join(repr(folded[one]) for one in close)}?"
+    line = None if table.place_of is None else table.place_of.line_with(name)
+    if line is not None:
+        return (
+            f" among its names, but line {line} has it; if the table begins there, pass "
+            f"--skip-lines {line - 1}"
+        )
     shown = ", ".join(repr(one) for one in names[:8])
     return f"; it has {shown}{', …' if len(names) > 8 else '.'}"
 
@@ -187,21 +204,17 @@ def listed(names: Sequence[str]) -> str:
 
 def options_for(option: str, names: Sequence[str]) -> str:
     """What to type to name these columns."""
-    import shlex
-
-    shown = " ".join(f"{option} {shlex.quote(name)}" for name in names[:SHOWN])
+    shown = " ".join(f"{option} {quoted(name)}" for name in names[:SHOWN])
     return f"{shown} …" if len(names) > SHOWN else shown
 
 
 def reading_advice(column: Unusable) -> str:
     """What to do where cells cannot be read: options for reading the file."""
-    import shlex
-
     marks = {
         "--decimal": "pass --decimal {} if it is the decimal mark",
         "--thousands": "pass --thousands {} if it separates thousands",
     }
-    advice = [marks[name].format(shlex.quote(one)) for name, one in column.options if name in marks]
+    advice = [marks[name].format(quoted(one)) for name, one in column.options if name in marks]
     words = [one for name, one in column.options if name == "--missing"]
     if words:
         stands = "it stands" if len(words) == 1 else "they stand"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 
 from .._preparation import prepare
 from .._table import InputError, InputProblems, Table
+from .._text import quoted
 from ._job import Job, read_job, roles_of
 
 # One remedy may bring up another problem, such as gaps where words count as missing.
@@ -68,16 +68,3 @@ def _with_options(job: Job, options: list[tuple[str, ...]]) -> Job:
         else:
             roles[option.removeprefix("--")] = value[0]  # --impute and --task
     return replace(job, roles=roles, reading=reading)
-
-
-def quoted(text: str) -> str:
-    """A word for a shell; what a terminal should not see is escaped."""
-    if text.isprintable():
-        return shlex.quote(text)
-    escaped = "".join(
-        letter
-        if letter.isprintable() and letter not in "\\'"
-        else "".join(f"\\x{byte:02x}" for byte in letter.encode(errors="surrogateescape"))
-        for letter in text
-    )
-    return f"$'{escaped}'"
