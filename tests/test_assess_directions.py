@@ -40,7 +40,9 @@ QUESTIONS: dict[str, tuple[Any, dict[str, Any]]] = {
     [
         pytest.param(
             *(name, direction),
-            marks=[pytest.mark.slow] if name == "a choice" and direction != "floating" else [],
+            marks=[]
+            if direction in ("floating", "backward") and name != "a choice"
+            else [pytest.mark.slow],
         )
         for name in QUESTIONS
         for direction in DIRECTIONS

@@ -49,11 +49,14 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "another loss": (GreedyRLSRegressor, {"loss": "absolute", "max_features": 6}),
     "there and back": (GreedyRLSRegressor, {"direction": "floating", "max_features": 8}),
     "classes": (GreedyRLSClassifier, {}),
-    "balanced classes": (GreedyRLSClassifier, {"class_weight": "balanced", "max_features": 8}),
+    "balanced classes": (
+        GreedyRLSClassifier,
+        {"class_weight": "balanced", "n_features_to_select": 3, "alpha": [1.0, 10.0]},
+    ),
 }
 
 
-SLOW = ("the default", "folds", "another loss", "balanced classes")
+SLOW = ("the default", "folds", "another loss", "there and back", "classes")
 
 
 @pytest.mark.parametrize(
@@ -108,8 +111,9 @@ def test_threads_and_a_checkpoint(tmp_path: Path) -> None:
     """What one thread has written, others go on from."""
     X, y = data()
     file = tmp_path / "begun.json"
-    one = GreedyRLSRegressor(checkpoint=file, n_jobs=2).fit(X, y)
-    assert_array_equal(GreedyRLSRegressor(checkpoint=file).fit(X, y).selected_, one.selected_)
+    options: dict[str, Any] = {"alpha": [1.0, 10.0], "checkpoint": file}
+    one = GreedyRLSRegressor(3, n_jobs=2, **options).fit(X, y)
+    assert_array_equal(GreedyRLSRegressor(3, **options).fit(X, y).selected_, one.selected_)
 
 
 def test_filters_of_warnings_are_left_as_they_were() -> None:
@@ -146,9 +150,9 @@ def test_parameters_are_those_of_scikit_learn(make: Any) -> None:
 @pytest.mark.parametrize("make", ESTIMATORS)
 def test_seeds_change_the_outer_folds(make: Any) -> None:
     """And nothing else does: the default is 0."""
-    X, y = data(60, 6)
+    X, y = data(40, 4)
     y = labels(y) if "Classifier" in make.__name__ else y
-    size = {"n_centers": 3} if "Kernel" in make.__name__ else {"n_features_to_select": 3}
+    size = {"n_centers": 2} if "Kernel" in make.__name__ else {"n_features_to_select": 2}
     surfaces = [
         make(**size, alpha=[0.1, 10.0], **seed).fit(X, y).path_.surface.losses
         for seed in ({}, {"random_state": 0}, {"random_state": 1})
