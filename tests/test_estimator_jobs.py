@@ -45,10 +45,10 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "a size": (GreedyRLSRegressor, {"n_features_to_select": 5}),
     "one penalty": (GreedyRLSRegressor, {"alpha": 10.0}),
     "neither is chosen": (GreedyRLSRegressor, {"n_features_to_select": 4, "alpha": 10.0}),
-    "folds": (GreedyRLSRegressor, {"cv": 4, "max_features": 12}),
+    "folds": (GreedyRLSRegressor, {"cv": 4, "max_features": 5, "alpha": [1.0, 10.0]}),
     "another loss": (GreedyRLSRegressor, {"loss": "absolute", "max_features": 6}),
     "there and back": (GreedyRLSRegressor, {"direction": "floating", "max_features": 8}),
-    "classes": (GreedyRLSClassifier, {}),
+    "classes": (GreedyRLSClassifier, {"alpha": [1.0, 10.0], "max_features": 8}),
     "balanced classes": (
         GreedyRLSClassifier,
         {"class_weight": "balanced", "n_features_to_select": 3, "alpha": [1.0, 10.0]},
@@ -82,7 +82,9 @@ def test_threads_with_sparse_data_and_weights() -> None:
     X, y = data()
     X = sparse.csr_array(np.where(np.abs(X) > 1.0, X, 0.0))
     weights = np.arange(len(y)) % 3 + 1.0
-    one, two = (GreedyRLSRegressor(n_jobs=jobs).fit(X, y, weights) for jobs in (1, 2))
+    one, two = (
+        GreedyRLSRegressor(4, alpha=[1.0, 10.0], n_jobs=jobs).fit(X, y, weights) for jobs in (1, 2)
+    )
     assert_array_equal(one.selected_, two.selected_)
 
 
@@ -90,7 +92,10 @@ def test_threads_with_sparse_data_and_weights() -> None:
 def test_threads_of_a_ranker() -> None:
     X, y = data(n=30)
     queries = np.arange(len(y)) // 6
-    one, two = (GreedyRLSRanker(n_jobs=jobs).fit(X, y, groups=queries) for jobs in (1, -1))
+    one, two = (
+        GreedyRLSRanker(3, alpha=[1.0, 10.0], n_jobs=jobs).fit(X, y, groups=queries)
+        for jobs in (1, -1)
+    )
     assert_array_equal(one.selected_, two.selected_)
     assert_allclose(one.path_.losses, two.path_.losses, rtol=1e-9)
 

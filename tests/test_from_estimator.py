@@ -123,7 +123,7 @@ def pipelines(draw: st.DrawFn, last: BaseEstimator, selectors: tuple[Any, ...]) 
 
 
 @given(pipelines(GreedyRLSRegressor(2, alpha=1.0), OF_NUMBERS), st.integers(0, 999))
-@settings(max_examples=max(20, EXAMPLES // 4))
+@settings(max_examples=max(20, EXAMPLES // 8))
 def test_predicts_what_the_pipeline_predicts(pipeline: Any, seed: int) -> None:
     X = table(seed=seed)
     pipeline.fit(X, target_of(X, seed))
@@ -136,7 +136,7 @@ def test_predicts_what_the_pipeline_predicts(pipeline: Any, seed: int) -> None:
 
 
 @given(pipelines(GreedyRLSClassifier(2, alpha=[1.0, 10.0]), SELECTORS), st.integers(0, 99))
-@settings(max_examples=max(4, EXAMPLES // 20))
+@settings(max_examples=max(4, EXAMPLES // 40))
 def test_classes_and_probabilities(pipeline: Any, seed: int) -> None:
     X = table(seed=seed)
     y = np.where(target_of(X, seed) > 13.0, "high", "low")
