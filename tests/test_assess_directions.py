@@ -40,7 +40,9 @@ QUESTIONS: dict[str, tuple[Any, dict[str, Any]]] = {
     [
         pytest.param(
             *(name, direction),
-            marks=[pytest.mark.slow] if name == "a choice" and direction != "floating" else [],
+            marks=[]
+            if direction in ("floating", "backward") and name != "a choice"
+            else [pytest.mark.slow],
         )
         for name in QUESTIONS
         for direction in DIRECTIONS
@@ -101,14 +103,3 @@ def test_resamples_are_selections_on_their_rows(direction: Any) -> None:
     for order, (rows, _) in zip(stability.selections, draws, strict=True):
         path = greedy_path(X[rows], y[rows], 4, alpha=0.5, direction=direction)
         assert order.tolist() == path.features(4).tolist()
-
-
-@pytest.mark.slow
-def test_processes_change_nothing() -> None:
-    X, y = tangled()
-    one, two = (
-        cross_validate_path(X, y, 4, cv=4, alpha=0.5, direction="floating", n_jobs=n_jobs)
-        for n_jobs in (1, 2)
-    )
-    assert [order.tolist() for order in one.features] == [order.tolist() for order in two.features]
-    assert_allclose(one.test_losses, two.test_losses, rtol=1e-12)

@@ -14,7 +14,9 @@ from command_line import as_process, environment_here
 GUIDE = Path(__file__).resolve().parent.parent / "docs" / "command-line.md"
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    "shell", ["bash", *(pytest.param(one, marks=pytest.mark.slow) for one in ("zsh", "fish"))]
+)
 def test_the_script_for_a_shell(shell: str) -> None:
     environment = {"_GREEDYRLS_COMPLETE": f"{shell}_source"}
     ended = as_process(environment=environment)
@@ -23,6 +25,7 @@ def test_the_script_for_a_shell(shell: str) -> None:
     assert f"_GREEDYRLS_COMPLETE={shell}_source greedyrls" in GUIDE.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [

@@ -27,15 +27,29 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_csv(tmp_path_factory.mktemp("data") / "data.csv", measured())
 
 
+@pytest.fixture(scope="module")
+def kept() -> dict[str, str]:
+    """Results by target, as they were written."""
+    return {}
+
+
 @pytest.fixture
-def made(cli: CommandLine, data: Path, tmp_path: Path) -> Path:
+def made(cli: CommandLine, data: Path, tmp_path: Path, kept: dict[str, str]) -> Path:
     """A folder with the result and the model of two classes."""
-    return make(cli, data, tmp_path / "made", "outcome")
+    if "outcome" not in kept:
+        made = make(cli, data, tmp_path / "first", "outcome")
+        kept["outcome"] = (made / "result.json").read_text()
+    return written(SelectionResult.from_json(kept["outcome"]), tmp_path / "made")
 
 
 def make(cli: CommandLine, data: Path, folder: Path, target: str) -> Path:
+    return written(
+        cli.result(*select_arguments(data, target, "-k", "3", "--alpha", "1,10")), folder
+    )
+
+
+def written(result: SelectionResult, folder: Path) -> Path:
     folder.mkdir()
-    result = cli.result(*select_arguments(data, target, "-k", "3", "--alpha", "1,10"))
     (folder / "result.json").write_text(result.to_json())
     (folder / "model.json").write_text(result.model().to_json())
     return folder

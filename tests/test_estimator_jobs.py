@@ -45,15 +45,18 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "a size": (GreedyRLSRegressor, {"n_features_to_select": 5}),
     "one penalty": (GreedyRLSRegressor, {"alpha": 10.0}),
     "neither is chosen": (GreedyRLSRegressor, {"n_features_to_select": 4, "alpha": 10.0}),
-    "folds": (GreedyRLSRegressor, {"cv": 4, "max_features": 12}),
+    "folds": (GreedyRLSRegressor, {"cv": 4, "max_features": 5, "alpha": [1.0, 10.0]}),
     "another loss": (GreedyRLSRegressor, {"loss": "absolute", "max_features": 6}),
     "there and back": (GreedyRLSRegressor, {"direction": "floating", "max_features": 8}),
-    "classes": (GreedyRLSClassifier, {}),
-    "balanced classes": (GreedyRLSClassifier, {"class_weight": "balanced", "max_features": 8}),
+    "classes": (GreedyRLSClassifier, {"alpha": [1.0, 10.0], "max_features": 8}),
+    "balanced classes": (
+        GreedyRLSClassifier,
+        {"class_weight": "balanced", "n_features_to_select": 3, "alpha": [1.0, 10.0]},
+    ),
 }
 
 
-SLOW = ("the default", "folds", "another loss", "balanced classes")
+SLOW = ("the default", "folds", "another loss", "there and back", "classes")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +82,9 @@ def test_threads_with_sparse_data_and_weights() -> None:
     X, y = data()
     X = sparse.csr_array(np.where(np.abs(X) > 1.0, X, 0.0))
     weights = np.arange(len(y)) % 3 + 1.0
-    one, two = (GreedyRLSRegressor(n_jobs=jobs).fit(X, y, weights) for jobs in (1, 2))
+    one, two = (
+        GreedyRLSRegressor(4, alpha=[1.0, 10.0], n_jobs=jobs).fit(X, y, weights) for jobs in (1, 2)
+    )
     assert_array_equal(one.selected_, two.selected_)
 
 
@@ -87,7 +92,10 @@ def test_threads_with_sparse_data_and_weights() -> None:
 def test_threads_of_a_ranker() -> None:
     X, y = data(n=30)
     queries = np.arange(len(y)) // 6
-    one, two = (GreedyRLSRanker(n_jobs=jobs).fit(X, y, groups=queries) for jobs in (1, -1))
+    one, two = (
+        GreedyRLSRanker(3, alpha=[1.0, 10.0], n_jobs=jobs).fit(X, y, groups=queries)
+        for jobs in (1, -1)
+    )
     assert_array_equal(one.selected_, two.selected_)
     assert_allclose(one.path_.losses, two.path_.losses, rtol=1e-9)
 
@@ -108,8 +116,9 @@ def test_threads_and_a_checkpoint(tmp_path: Path) -> None:
     """What one thread has written, others go on from."""
     X, y = data()
     file = tmp_path / "begun.json"
-    one = GreedyRLSRegressor(checkpoint=file, n_jobs=2).fit(X, y)
-    assert_array_equal(GreedyRLSRegressor(checkpoint=file).fit(X, y).selected_, one.selected_)
+    options: dict[str, Any] = {"alpha": [1.0, 10.0], "checkpoint": file}
+    one = GreedyRLSRegressor(3, n_jobs=2, **options).fit(X, y)
+    assert_array_equal(GreedyRLSRegressor(3, **options).fit(X, y).selected_, one.selected_)
 
 
 def test_filters_of_warnings_are_left_as_they_were() -> None:
@@ -146,9 +155,9 @@ def test_parameters_are_those_of_scikit_learn(make: Any) -> None:
 @pytest.mark.parametrize("make", ESTIMATORS)
 def test_seeds_change_the_outer_folds(make: Any) -> None:
     """And nothing else does: the default is 0."""
-    X, y = data(60, 6)
+    X, y = data(40, 4)
     y = labels(y) if "Classifier" in make.__name__ else y
-    size = {"n_centers": 3} if "Kernel" in make.__name__ else {"n_features_to_select": 3}
+    size = {"n_centers": 2} if "Kernel" in make.__name__ else {"n_features_to_select": 2}
     surfaces = [
         make(**size, alpha=[0.1, 10.0], **seed).fit(X, y).path_.surface.losses
         for seed in ({}, {"random_state": 0}, {"random_state": 1})

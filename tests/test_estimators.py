@@ -450,7 +450,7 @@ def test_weight_on_one_class_only() -> None:
 
 def test_text_is_named_in_the_error() -> None:
     X = pd.DataFrame({"size": [1.0, 2.0, 3.0], "level": ["1", "2", "low"]})
-    with pytest.raises(ValueError, match=r"row 2, column 1 \('level'\) is 'low'.*OneHotEncoder"):
+    with pytest.raises(ValueError, match=r"'level' has text \('low' in row 2\).*OneHotEncoder"):
         greedy_path(X, [1.0, 2.0, 3.0], 1)
     with pytest.raises(ValueError, match="for class labels use GreedyRLSClassifier"):
         greedy_path(X[["size"]], ["a", "b", "a"], 1)

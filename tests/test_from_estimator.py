@@ -123,7 +123,7 @@ def pipelines(draw: st.DrawFn, last: BaseEstimator, selectors: tuple[Any, ...]) 
 
 
 @given(pipelines(GreedyRLSRegressor(2, alpha=1.0), OF_NUMBERS), st.integers(0, 999))
-@settings(max_examples=max(30, EXAMPLES // 4))
+@settings(max_examples=max(20, EXAMPLES // 8))
 def test_predicts_what_the_pipeline_predicts(pipeline: Any, seed: int) -> None:
     X = table(seed=seed)
     pipeline.fit(X, target_of(X, seed))
@@ -136,7 +136,7 @@ def test_predicts_what_the_pipeline_predicts(pipeline: Any, seed: int) -> None:
 
 
 @given(pipelines(GreedyRLSClassifier(2, alpha=[1.0, 10.0]), SELECTORS), st.integers(0, 99))
-@settings(max_examples=max(5, EXAMPLES // 20))
+@settings(max_examples=max(4, EXAMPLES // 40))
 def test_classes_and_probabilities(pipeline: Any, seed: int) -> None:
     X = table(seed=seed)
     y = np.where(target_of(X, seed) > 13.0, "high", "low")
@@ -163,6 +163,15 @@ def test_the_recommended_way_can_be_exported() -> None:
     # What the path alone says is in other units.
     wrong = LinearModel.from_path(pipeline[-1].path_)
     assert not np.allclose(wrong.predict(X), pipeline.predict(X), atol=1.0)
+
+
+def test_a_path_is_not_an_estimator() -> None:
+    X = table(gaps=0.0)[NUMBERS]
+    pipeline = make_pipeline(StandardScaler(), GreedyRLSRegressor(1, alpha=1.0)).fit(X, X["age"])
+    for given_ in (pipeline, pipeline[-1]):
+        name = type(given_).__name__
+        with pytest.raises(TypeError, match=f"takes a SelectionPath, got {name}; of a fitted"):
+            LinearModel.from_path(given_)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

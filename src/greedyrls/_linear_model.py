@@ -164,6 +164,11 @@ class LinearModel:
         """
         from . import __version__
 
+        if not isinstance(path, SelectionPath):
+            raise TypeError(
+                f"from_path takes a SelectionPath, got {type(path).__name__}; of a fitted "
+                "estimator or pipeline from_estimator makes a model."
+            )
         size = path.chosen_size if k is None else k
         coefficients = np.atleast_2d(path.coef(size))
         labels = None if classes is None else tuple(np.asarray(classes).tolist())
