@@ -138,7 +138,8 @@ def test_a_few_new_rows_are_read_as_the_many_were(cli: CommandLine, tmp_path: Pa
     assert {one.name: one.decimal for one in made.columns} == {"a": ",", "b": ".", "kind": "."}
     (tmp_path / "model.json").write_text(made.to_json())
     new = {"a": ["1,337"], "b": ["n.d."], "kind": [" two "]}
-    ended = cli("predict", tmp_path / "model.json", write_csv(tmp_path / "new.csv", new))
+    file = write_csv(tmp_path / "new.csv", new)
+    ended = cli("predict", tmp_path / "model.json", file, "--digits", "17")
     fill = next(column.fill for column in made.columns if column.name == "b")
     assert (
         predictions(ended.out)

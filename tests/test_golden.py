@@ -33,7 +33,12 @@ DOCUMENTS = [file for file in FILES if not file.name.startswith("checkpoint")]
 FOR_PEOPLE = {"sentence", "warnings", "version", "data", "origin"}
 # Sentences whose losses were told as they are, and now in the units of the target or as scores; the
 # losses themselves are among what is expected.
-RETOLD = ("In the outer folds that chose", "On samples that took no part", "The search's own", "The same selection on permuted")
+RETOLD = (
+    "In the outer folds that chose",
+    "On samples that took no part",
+    "The search's own",
+    "The same selection on permuted",
+)
 
 
 def of(kind: str) -> list[Path]:
