@@ -131,7 +131,7 @@ def test_files_that_cannot_be_read(cli: CommandLine, tmp_path: Path) -> None:
     assert "is empty" in refused_file(cli, tmp_path / "a.csv", "")
     assert "no rows" in refused_file(cli, tmp_path / "b.csv", "a,b,y\n")
     assert "known are" in refused_file(cli, tmp_path / "c.doc", ROWS)
-    assert "Save the sheet as CSV" in refused_file(cli, tmp_path / "d.xlsx", "PK")
+    assert "Save the sheet as .xlsx or CSV" in refused_file(cli, tmp_path / "d.xls", "PK")
     assert "row 2 (line 3) has 2 cells" in refused_file(
         cli, tmp_path / "e.csv", "a,b,y\n1,2,3\n4,5\n6,7,8\n"
     )

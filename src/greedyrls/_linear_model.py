@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+import datetime
+import re
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._dates import (
+    ORDERS,
+    PARTS,
+    DatePart,
+    Order,
+    with_computed,
+)
+from ._frame_columns import as_table, texts_of_numbers
 from ._json_values import JsonObject, read_classes, read_document, write_document
 from ._kernels import Float
 from ._labels import constant_scores
@@ -17,7 +26,9 @@ from ._path import SelectionPath
 from ._table import Column, InputError, Numbers, Table, Texts, Unusable, make_texts
 
 FORMAT = "greedyrls.model"
-VERSION = 1
+VERSION = 2
+# Without parts of dates a file is of the first version, which older releases read.
+VERSIONS = (1, VERSION)
 
 Label = str | int | float | bool
 
@@ -33,11 +44,15 @@ class InputColumn:
         The texts seen when the model was fitted; None for a column of numbers.
     fill : float, str or None
         What stands for a missing value; None where none may be missing.
+    date : DatePart or None
+        The part of a date that it is; None for a column of the data themselves. `scores` computes
+        it from the column of dates, or takes it as it is where the data have no such column.
     """
 
     name: str
     levels: tuple[str, ...] | None = None
     fill: float | str | None = None
+    date: DatePart | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +195,7 @@ class LinearModel:
         -------
         ndarray of shape (m, outputs)
         """
-        table = as_table(data, [column.name for column in self.columns])
+        table = self._table(data)
         values = np.tile(np.array(self.intercepts, dtype=np.float64), (table.n_rows, 1))
         known = {column.name: self._filled(table, column) for column in self.columns}
         for term in self.terms:
@@ -217,7 +232,7 @@ class LinearModel:
 
     def unseen(self, data: Any) -> dict[str, list[str]]:
         """Texts that were not seen when the model was fitted, by column; they count for no term."""
-        table = as_table(data, [column.name for column in self.columns])
+        table = self._table(data)
         found = {}
         for column in self.columns:
             values = table.column(column.name)
@@ -234,6 +249,18 @@ class LinearModel:
             if new:
                 found[column.name] = new
         return found
+
+    @property
+    def date_orders(self) -> dict[str, Order | None]:
+        """The columns of dates that are looked at, and how they were written."""
+        parts = [column.date for column in self.columns if column.date is not None]
+        return {part.column: part.order for part in parts}
+
+    def _table(self, data: Any) -> Table:
+        """All columns of the model, parts of dates among them."""
+        parts = [column.date for column in self.columns if column.date is not None]
+        plain = [column.name for column in self.columns if column.date is None]
+        return with_computed(as_table(data, plain, parts), parts)
 
     def _filled(self, table: Table, column: InputColumn) -> Column:
         """A column as the model takes it, without missing values."""
@@ -276,7 +303,7 @@ class LinearModel:
         """
         document = {
             "format": FORMAT,
-            "version": VERSION,
+            "version": version_of(self.columns),
             "made_by": self.made_by,
             "task": self.task,
             "target": self.target,
@@ -306,7 +333,7 @@ class LinearModel:
         -------
         LinearModel
         """
-        return read_document(text, FORMAT, (VERSION,), _read)
+        return read_document(text, FORMAT, VERSIONS, _read)
 
 
 def term_values(column: Column, level: str | None) -> Float:
@@ -319,92 +346,6 @@ def term_values(column: Column, level: str | None) -> Float:
         return np.zeros(len(column.codes))
     values: Float = (column.codes == column.levels.index(level)).astype(np.float64)
     return values
-
-
-def texts_of_numbers(column: Numbers) -> Texts:
-    """Numbers as the texts that people write."""
-    return make_texts([_written(value, column.is_flag) for value in column.values.tolist()])
-
-
-def _written(value: float, is_flag: bool) -> str | None:
-    """3 rather than 3.0, true rather than 1."""
-    if math.isnan(value):
-        return None
-    if is_flag:
-        return "true" if value else "false"
-    return str(int(value)) if value.is_integer() else repr(value)
-
-
-def as_table(data: Any, names: list[str]) -> Table:
-    """The named columns of a data frame, or of a mapping to columns, as a table."""
-    if isinstance(data, Table):
-        return data
-    if not isinstance(data, Mapping) and not hasattr(data, "columns"):
-        raise TypeError(
-            "data must be a data frame or a mapping from column names to columns, got "
-            f"{type(data).__name__}."
-        )
-    # Columns of a data frame may be named by numbers.
-    keys = {str(key): key for key in (data.keys() if isinstance(data, Mapping) else data.columns)}
-    source = "the data"
-    table = Table(source, dict.fromkeys(keys, Unusable("nothing")), 0)
-    for name in names:
-        table.column(name)
-    columns = {name: _as_column(data[keys[name]]) for name in names}
-    # Without a column to look at, any tells the number of rows.
-    shown = columns if names else {name: _as_column(data[keys[name]]) for name in list(keys)[:1]}
-    lengths = {
-        len(column.values if isinstance(column, Numbers) else column.codes)
-        for column in shown.values()
-        if not isinstance(column, Unusable)
-    }
-    if len(lengths) > 1:
-        raise ValueError(f"The columns of the data have different lengths: {sorted(lengths)}.")
-    return Table(source, columns, lengths.pop() if lengths else 0)
-
-
-def _as_column(given: Any) -> Column:
-    # Lists through objects, because NumPy would turn missing values among text into text.
-    values = np.asarray(given, dtype=None if hasattr(given, "__array__") else object)
-    if values.ndim != 1:
-        return Unusable("more than one value in each row" if values.ndim else "a single value")
-    if values.dtype.kind in "biuf":
-        return Numbers(
-            values.astype(np.float64),
-            is_whole=values.dtype.kind in "iu",
-            is_flag=values.dtype == bool,
-        )
-    if values.dtype.kind in "mMcVS":
-        return Unusable(f"values of type {values.dtype}")
-    entries = [None if _is_missing(value) else value for value in values.tolist()]
-    is_text = any(isinstance(value, str) for value in entries)
-    try:
-        if is_text:
-            return make_texts([_text_of(value) for value in entries])
-        numbers = np.array([math.nan if value is None else _number_of(value) for value in entries])
-    except (TypeError, ValueError, OverflowError):
-        return Unusable("values that are neither numbers nor text")
-    return Numbers(numbers, is_flag=all(isinstance(value, bool | None) for value in entries))
-
-
-def _text_of(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return _written(_number_of(value), isinstance(value, bool))
-
-
-def _number_of(value: Any) -> float:
-    if isinstance(value, bytes | bytearray):  # which float would parse
-        raise TypeError("bytes are no number")
-    return float(value)
-
-
-def _is_missing(value: Any) -> bool:
-    # pandas.NA is neither equal nor unequal to itself, and its truth is an error.
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    differs = value != value
-    return isinstance(differs, bool | np.bool_) and bool(differs)
 
 
 def _read(document: JsonObject) -> LinearModel:
@@ -437,7 +378,13 @@ def _read(document: JsonObject) -> LinearModel:
 def column_document(column: InputColumn) -> dict[str, Any]:
     """A column as plain strings, numbers and lists."""
     levels = None if column.levels is None else list(column.levels)
-    return {"name": column.name, "levels": levels, "fill": column.fill}
+    document = {"name": column.name, "levels": levels, "fill": column.fill}
+    return document if column.date is None else document | {"date": asdict(column.date)}
+
+
+def version_of(columns: Collection[InputColumn]) -> int:
+    """The first version of a file that can hold these."""
+    return VERSION if any(column.date is not None for column in columns) else VERSIONS[0]
 
 
 def read_column(column: JsonObject) -> InputColumn:
@@ -446,7 +393,25 @@ def read_column(column: JsonObject) -> InputColumn:
     fill: Any = None
     if column.has("fill"):
         fill = column.number("fill") if levels is None else column.text("fill")
-    return InputColumn(column.text("name"), levels, fill)
+    date = None
+    if column.version > 1 and column.has_optional("date"):
+        date = _read_date(column.part("date"))
+        if date.name != column.text("name") or (levels is None) != (date.part in ("year", "days")):
+            raise ValueError("the date of a column does not fit the column")
+    return InputColumn(column.text("name"), levels, fill, date)
+
+
+def _read_date(date: JsonObject) -> DatePart:
+    part: Any = date.one_of("part", PARTS)
+    order: Any = date.one_of("order", ORDERS) if date.has("order") else None
+    origin = date.text("origin") if date.has("origin") else None
+    if (origin is not None) != (part == "days"):
+        raise ValueError("origin is of days, and of nothing else")
+    if origin is not None and not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", origin):
+        raise ValueError(f"origin is {origin!r:.40}, which is no date")
+    if origin is not None:
+        datetime.date.fromisoformat(origin)  # a ValueError if the calendar has no such day
+    return DatePart(date.text("column"), part, origin, order)
 
 
 def _read_term(term: JsonObject, columns: dict[str, InputColumn], outputs: int) -> Term:

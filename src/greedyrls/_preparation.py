@@ -5,30 +5,32 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._column_roles import without_identifiers
+from ._column_summary import summary
+from ._dates import PARTS, left_out_notes, with_parts
+from ._frame_columns import texts_of_numbers
 from ._kernels import Float
 from ._labels import Task, make_targets
-from ._linear_model import InputColumn, Label, term_values, texts_of_numbers
+from ._linear_model import InputColumn, Label, term_values
 from ._multiples import multiples_in_words
 from ._selection_result import ColumnSummary, Feature
-from ._table import MOST_LEVELS, Column, InputError, Numbers, Table, Texts, Unusable
+from ._table import MOST_LEVELS, Column, Dates, InputError, Numbers, Table, Texts, Unusable
 from ._table import SHOWN as _SHOWN
 from ._table import listed as _listed
 from ._table import options_for as _options
+from ._time_column import TimeOrder, ordered_by
 
 Impute = Literal["median"]
 
 MOST_CLASSES = 100
 # Of numbers whose fourth powers are numbers, too.
 _SPREADS = (1e-75, 1e75)
-# So many of the most frequent texts are told of a column.
-_TOLD_LEVELS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,13 @@ class Roles:
     is_standardised: bool = True
     is_centred: bool = True  # not where the model has no intercept
     drops_missing_target: bool = False
+    dates: tuple[str, ...] = ()  # whose parts are features
+    time: str | None = None  # by which rows are ordered
+
+    @property
+    def as_dates(self) -> tuple[str, ...]:
+        """Columns that are read as dates."""
+        return self.dates if self.time is None else (*self.dates, self.time)
 
     @property
     def as_text(self) -> tuple[str, ...]:
@@ -73,6 +82,7 @@ class Prepared:
     forced: tuple[int, ...]
     notes: tuple[str, ...]
     n_columns: int
+    time: TimeOrder | None = None  # then groups are rows of the same time, or given ones
 
 
 def prepare(table: Table, roles: Roles) -> Prepared:
@@ -84,13 +94,18 @@ def prepare(table: Table, roles: Roles) -> Prepared:
 
 def _prepare(table: Table, roles: Roles) -> Prepared:
     _check_roles(table, roles)
-    notes: list[str] = []
-    evidence = table.columns
+    notes: list[str] = list(table.notes)
+    evidence, n_columns = table.columns, len(table.columns)
     table = _with_weight(_with_target(table, roles, notes), roles, notes)
     task, y, classes = _target(table, roles, notes)
     groups = _groups(table, roles)
+    time = None
+    if roles.time is not None:
+        groups, time = ordered_by(table, roles.time, groups)
+        notes.append(time.note(is_feature=roles.time in roles.dates))
+    table, parts = with_parts(table, roles.dates, notes)
     weights = _weights(table, roles)
-    aside = {roles.target, roles.groups, roles.weights, *roles.ids, *roles.dropped}
+    aside = {roles.target, roles.groups, roles.time, roles.weights, *roles.ids, *roles.dropped}
     columns = {name: values for name, values in table.columns.items() if name not in aside}
     left_out = list(dict.fromkeys((*roles.ids, *roles.dropped)))
     if left_out:
@@ -99,12 +114,14 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
         notes.append(
             f"Rows with the same {roles.groups!r} stay together in all folds; it is no feature."
         )
-    wanted = {*roles.kept, *roles.priced, *roles.forced, *roles.categorical}
+    wanted = {*roles.kept, *roles.priced, *roles.forced, *roles.categorical, *parts}
     columns = without_identifiers(columns, evidence, wanted, notes)
     usable = _usable(table, columns, roles, notes)
     summaries = {name: summary(name, values) for name, values in usable.items()}
     summaries[roles.target] = summary(roles.target, table.columns[roles.target])
     filled, inputs = _filled(table, usable, roles, notes)
+    for name in parts.keys() & inputs.keys():
+        inputs[name] = replace(inputs[name], date=parts[name])
     features, X = _features(table, filled, roles, weights, notes)
     notes += multiples_in_words(X, features)
     return Prepared(
@@ -119,7 +136,8 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
         weights=weights,
         forced=_forced(features, roles),
         notes=tuple(notes),
-        n_columns=len(table.columns),
+        n_columns=n_columns,
+        time=time,
     )
 
 
@@ -131,6 +149,7 @@ def _check_roles(table: Table, roles: Roles) -> None:
     named += [("--drop", name) for name in roles.dropped]
     named += [("--cv", roles.groups)] if roles.groups is not None else []
     named += [("--weight", roles.weights)] if roles.weights is not None else []
+    named += [("--time", roles.time)] if roles.time is not None else []
     for option, name in named:
         table.column(name)
         if taken.get(name, option) != option:
@@ -140,10 +159,12 @@ def _check_roles(table: Table, roles: Roles) -> None:
         ("--categorical", roles.categorical),
         ("--force", roles.forced),
         ("--keep", roles.kept),
+        ("--dates", roles.dates),
     ):
         for name in names:
             table.column(name)
-            if name in taken and not (option == "--categorical" and name == roles.target):
+            may_be = {"--categorical": roles.target, "--dates": roles.time}.get(option)
+            if name in taken and name != may_be:
                 raise InputError(f"Column {name!r} cannot be both {taken[name]} and {option}.")
 
 
@@ -192,6 +213,8 @@ def _part(column: Column, kept: NDArray[np.bool_]) -> Column:
         is_missing = int((places < 0).any())
         levels = tuple(column.levels[place] for place in places[is_missing:])
         return Texts((codes - is_missing).astype(np.int32), levels)
+    if isinstance(column, Dates):
+        return Dates(column.what, column.moments[kept], column.order)
     return column
 
 
@@ -308,18 +331,12 @@ def _weights(table: Table, roles: Roles) -> Float | None:
 def _usable(
     table: Table, columns: dict[str, Column], roles: Roles, notes: list[str]
 ) -> dict[str, Numbers | Texts]:
-    """Columns that can be features, or an error that names those that cannot."""
-    odd = [name for name, values in columns.items() if isinstance(values, Unusable)]
-    if odd:
-        what = columns[odd[0]]
-        assert isinstance(what, Unusable)
-        raise InputError(
-            f"{table.source} has columns that are neither numbers nor text: {_listed(odd)} "
-            f"({what.what}). Leave them out ({_options('--drop', odd)}) or make numbers of them."
-        )
+    """Columns that can be features; notes and errors name those that cannot."""
+    notes += left_out_notes(table, columns, {*roles.forced, *roles.kept, *roles.priced})
     usable: dict[str, Numbers | Texts] = {}
     for name, values in columns.items():
-        assert not isinstance(values, Unusable)
+        if isinstance(values, Unusable):
+            continue
         if name in roles.categorical and isinstance(values, Numbers):
             values = texts_of_numbers(values)
         usable[name] = values
@@ -450,39 +467,17 @@ def _features(
 
 
 def _forced(features: Sequence[Feature], roles: Roles) -> tuple[int, ...]:
-    """Features of columns that must be in."""
-    found = [
-        place
-        for name in roles.forced
-        for place, feature in enumerate(features)
-        if feature.column == name
-    ]
-    missing = [name for name in roles.forced if all(one.column != name for one in features)]
+    """Features of columns that must be in; of dates all parts."""
+
+    def places(name: str) -> list[int]:
+        of_date = [f"{name}: {part}" for part in PARTS] if name in roles.dates else []
+        return [at for at, one in enumerate(features) if one.column in (name, *of_date)]
+
+    found = [place for name in roles.forced for place in places(name)]
+    missing = [name for name in roles.forced if not places(name)]
     if missing:
         raise InputError(f"--force {missing[0]!r}: the column has a single value, or none.")
     return tuple(dict.fromkeys(found))
-
-
-def summary(name: str, values: Column) -> ColumnSummary:
-    """A column in short."""
-    assert not isinstance(values, Unusable)
-    missing = int(values.is_missing.sum())
-    if isinstance(values, Texts):
-        counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels))
-        order = np.argsort(-counts, kind="stable")[:_TOLD_LEVELS]
-        levels = tuple((values.levels[place], int(counts[place])) for place in order)
-        used = int(np.count_nonzero(counts))
-        return ColumnSummary(name, "text", missing, n_levels=used, levels=levels)
-    known = values.values[~values.is_missing]
-    return ColumnSummary(
-        name,
-        "flag" if values.is_flag else "number",
-        missing,
-        low=float(known.min()),
-        mean=float(known.mean()),
-        high=float(known.max()),
-        deviation=float(known.std()),
-    )
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -30,20 +30,19 @@ from ._json_values import (
     read_document,
     write_document,
 )
-from ._linear_model import InputColumn, column_document, read_column
+from ._linear_model import VERSIONS, InputColumn, column_document, read_column, version_of
 from ._path import SelectionPath
 from ._path_format import decode_part, path_document
 from ._selection_result import ColumnSummary, DataSummary, Feature, Origin, SelectionResult
 
 FORMAT = "greedyrls.result"
-VERSION = 1
 
 
 def encode(result: SelectionResult, indent: int | None = None) -> str:
     """Text of a result."""
     document: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": version_of(result.inputs),
         "task": result.task,
         "target": result.target,
         "classes": None if result.classes is None else list(result.classes),
@@ -79,7 +78,7 @@ def encode(result: SelectionResult, indent: int | None = None) -> str:
 
 def decode(text: str | bytes) -> SelectionResult:
     """A result from its text, or a ValueError that says what is wrong with it."""
-    return read_document(text, FORMAT, (VERSION,), _read)
+    return read_document(text, FORMAT, VERSIONS, _read)
 
 
 def _read(document: JsonObject) -> SelectionResult:

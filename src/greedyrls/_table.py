@@ -60,6 +60,19 @@ class Unusable:
     what: str  # in words, such as "dates"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Dates(Unusable):
+    """Dates that were asked for: no feature themselves, but they have parts that are."""
+
+    moments: NDArray[np.datetime64]  # (m) microseconds in UTC, not a time where missing
+    order: str | None = None  # "dmy" or "mdy", where years are written last
+
+    @property
+    def is_missing(self) -> NDArray[np.bool_]:
+        """Where there is no value, (m)."""
+        return np.isnat(self.moments)
+
+
 Column = Numbers | Texts | Unusable
 
 
@@ -72,6 +85,7 @@ class Table:
     n_rows: int
     # The column that is the target unless another is named, for formats that have one.
     target: str | None = None
+    notes: tuple[str, ...] = ()  # what was done to read it, in sentences
 
     def column(self, name: str) -> Column:
         """A column, or an error that names those like it."""

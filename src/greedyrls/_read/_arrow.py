@@ -18,7 +18,11 @@ _RELEASE_TURNS = 16
 
 
 def converted(
-    source: Source, table: Any, as_text: frozenset[str], convert: Callable[[str, Any], Column]
+    source: Source,
+    table: Any,
+    as_text: frozenset[str],
+    convert: Callable[[str, Any], Column],
+    notes: tuple[str, ...] = (),
 ) -> Table:
     """A table of Arrow, its columns converted and let go of as we go.
 
@@ -37,7 +41,7 @@ def converted(
                 if name in gathered
                 else convert(name, arrow.pop(name))
             )
-    return Table(str(source.path), columns, n_rows)
+    return Table(source.name, columns, n_rows, notes=notes)
 
 
 def _gathered(arrow: dict[str, Any], as_text: frozenset[str]) -> dict[str, Float]:

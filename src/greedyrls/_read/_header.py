@@ -48,7 +48,7 @@ class Layout:
 
 def look(source: Source, dialect: Dialect) -> Layout:
     """What the start of a file tells; it must be of text."""
-    encoding = _checked_encoding(dialect.encoding)
+    encoding = checked_encoding(dialect.encoding)
     if dialect.decimal not in (".", ","):
         raise InputError(f"--decimal must be . or , and not {shown(dialect.decimal)}.")
     _check_is_text(source, encoding)
@@ -98,7 +98,8 @@ def open_text(source: Source, encoding: str) -> TextIO:
     return io.TextIOWrapper(source.open(), encoding=known, newline="")
 
 
-def _checked_encoding(name: str) -> str:
+def checked_encoding(name: str) -> str:
+    """An encoding of text by the name that Python has for it."""
     try:
         "".encode(name)  # Python also has codecs that are no encodings of text
         encoding = codecs.lookup(name).name

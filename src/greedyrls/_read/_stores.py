@@ -41,7 +41,7 @@ def _parquet(source: Source) -> Any:
     with guarded(source, "its Parquet data"), pq.ParquetFile(str(source.path)) as file:
         table = file.read()
         table.validate(full=True)
-        return _without_row_names(table)
+        return without_row_names(table)
 
 
 def _arrow(source: Source) -> Any:
@@ -61,8 +61,9 @@ def _arrow(source: Source) -> Any:
             table = pa.ipc.open_stream(file).read_all()
         # Arrow trusts its files: offsets beyond the data would be followed.
         table.validate(full=True)
-        return _without_row_names(table)
+        return without_row_names(table)
 
 
-def _without_row_names(table: Any) -> Any:
+def without_row_names(table: Any) -> Any:
+    """A table without the columns that pandas writes for row numbers."""
     return table.drop_columns([name for name in table.column_names if _ROW_NAMES.fullmatch(name)])

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import importlib.metadata
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .._analysis import Question, rare_notes
+from .._analysis import Question, plan_folds, rare_notes
+from .._dates import Order
 from .._leaks import find_leaks
 from .._linear_model import InputColumn
 from .._path import SelectionPath
 from .._preparation import Prepared, Roles, prepare
-from .._read import read_table
+from .._read import Given, file_name, given, read_table
 from .._selection_result import DataSummary, Origin, SelectionResult
 from .._table import InputError, Table
 from ._options import Reading, Telling
@@ -41,6 +41,11 @@ class Job:
     question: dict[str, Any]  # of Question, but for the folds
     command: str
     began: float
+
+    @property
+    def file(self) -> str:
+        """What the data are called."""
+        return file_name(self.data)
 
     @property
     def verbose(self) -> int:
@@ -69,29 +74,53 @@ def load(job: Job) -> Loaded:
     reading = job.reading
     groups = job.cv if isinstance(job.cv, str) and job.cv != "loo" else None
     known = Roles(target=job.target or "", groups=groups, **job.roles)
-    with working(job, f"Reading {job.data.name}"):
-        table = read_table(
-            job.data,
-            as_text=known.as_text,
-            delimiter=reading.delimiter,
-            decimal=reading.decimal,
-            header=reading.has_header,
-            encoding=reading.encoding,
-        )
+    with working(job, f"Reading {job.file}"), given(job.data) as source:
+        table = read_given(source, reading, as_text=known.as_text, as_dates=known.as_dates)
         priced = tuple(name for name, _ in job.question["costs"])
         known = replace(known, target=job.target or _only_target(table), priced=priced)
-        with open(job.data, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        n_bytes, digest = source.digest()
         prepared = prepare(table, known)
-        notes = (*prepared.notes, *rare_notes(prepared, job.ask()))
+        notes = (*prepared.notes, *rare_notes(prepared, job.ask()), *_time_notes(job, prepared))
         prepared = replace(prepared, notes=notes)
     return Loaded(
         prepared,
         known.target,
         len(prepared.y),
-        job.data.stat().st_size,
+        n_bytes,
         digest,
     )
+
+
+def read_given(
+    source: Given,
+    reading: Reading,
+    as_text: Collection[str],
+    as_dates: Collection[str],
+    orders: Mapping[str, Order] | None = None,
+) -> Table:
+    """A table as the options say; `orders` of dates are those of columns unless one is given."""
+    is_piped = source.title is not None
+    return read_table(
+        source.path,
+        as_text=as_text,
+        delimiter=reading.delimiter,
+        decimal=reading.decimal,
+        header=reading.has_header,
+        encoding=reading.encoding,
+        format=reading.format or ("csv" if is_piped else None),
+        sheet=reading.sheet,
+        title=source.title,
+        as_dates=as_dates,
+        date_order=reading.date_order or orders,
+    )
+
+
+def _time_notes(job: Job, prepared: Prepared) -> list[str]:
+    """What the order of time has changed."""
+    if prepared.time is None or job.cv != "loo":
+        return []
+    folds = plan_folds(prepared, job.ask(), None).criterion
+    return [f"The search goes by {folds.description} instead of leave-one-out (--cv K for others)."]
 
 
 def _only_target(table: Table) -> str:
@@ -146,7 +175,7 @@ def summarise(job: Job, loaded: Loaded, columns: list[str]) -> DataSummary:
     """The data without the data."""
     prepared = loaded.prepared
     return DataSummary(
-        file=job.data.name,
+        file=job.file,
         n_bytes=loaded.n_bytes,
         sha256=loaded.sha256,
         n_rows=loaded.n_rows,

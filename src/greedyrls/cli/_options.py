@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 
@@ -15,6 +15,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 # Of scikit-learn's folds.
 LARGEST_SEED = 2**32 - 1
+# Of read_table, which takes longer to import than --help should.
+FORMATS = ("csv", "tsv", "jsonl", "excel", "parquet", "arrow", "svmlight", "npz")
 LOSSES = ("auto", "squared", "absolute", "zero_one", "balanced_zero_one", "auc")
 
 
@@ -26,6 +28,9 @@ class Reading:
     decimal: str
     has_header: bool
     encoding: str
+    format: str | None = None
+    sheet: str | None = None
+    date_order: Literal["dmy", "mdy"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,17 @@ class Telling:
 
 # Long lists of options are read by what they are about.
 _SECTIONS = {
-    "The table": ("target", "ids", "dropped", "kept", "forced", "categorical", "weights"),
+    "The table": (
+        "target",
+        "ids",
+        "dropped",
+        "kept",
+        "forced",
+        "categorical",
+        "dates",
+        "time",
+        "weights",
+    ),
     "Preparing it": ("impute", "drop_missing_target", "standardise"),
     "What to choose": (
         "n_features",
@@ -60,7 +75,15 @@ _SECTIONS = {
     ),
     "How good it is": ("assess", "folds", "resamples", "permutations"),
     "Results": ("out", "overwrite", "quiet", "as_json"),
-    "Reading text files": ("delimiter", "decimal", "no_header", "encoding"),
+    "Reading files": (
+        "format",
+        "sheet",
+        "delimiter",
+        "decimal",
+        "date_order",
+        "no_header",
+        "encoding",
+    ),
 }
 
 
@@ -93,6 +116,12 @@ def _stacked(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
 DATA = click.argument("data", type=click.Path(path_type=Path))
 
 READING = _stacked(
+    click.option(
+        "--format",
+        type=click.Choice(FORMATS),
+        help="Of DATA, whatever its name says; csv for standard input.",
+    ),
+    click.option("--sheet", metavar="NAME", help="Of an Excel file; by default the first."),
     click.option("--delimiter", metavar="C", help="Between cells; told from the first line."),
     click.option(
         "--decimal",
@@ -101,6 +130,11 @@ READING = _stacked(
         default=".",
         show_default=True,
         help="Decimal point; ',' in much of Europe.",
+    ),
+    click.option(
+        "--date-order",
+        type=click.Choice(["dmy", "mdy"]),
+        help="Day or month first in dates such as 01/02/2024, where the column does not tell.",
     ),
     click.option("--no-header", is_flag=True, help="The first line is data: columns x0, x1, …"),
     click.option(
@@ -131,6 +165,18 @@ COLUMNS = _stacked(
     ),
     click.option(
         "--categorical", multiple=True, metavar="COLUMN", help="Codes, not numbers (repeatable)."
+    ),
+    click.option(
+        "--dates",
+        multiple=True,
+        metavar="COLUMN",
+        help="Use year, month, weekday and elapsed days of its dates (repeatable).",
+    ),
+    click.option(
+        "--time",
+        metavar="COLUMN",
+        help="Dates or numbers that order the rows: all folds train on earlier rows and test on "
+        "later ones. No feature unless --dates names it, too.",
     ),
     click.option("--weight", "weights", metavar="COLUMN", help="Weight of each row."),
     click.option(

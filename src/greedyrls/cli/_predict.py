@@ -6,6 +6,7 @@ import csv
 import io
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 
 from .._kernels import Float
 from .._linear_model import LinearModel
-from .._read import read_table
+from .._read import given
 from .._table import InputError, Numbers, Table, Texts, Unusable
+from ._job import read_given
 from ._options import Reading, Telling
 from ._run import FINE
 from ._shown import number
@@ -40,17 +42,21 @@ def predict_rows(
     texts = [column.name for column in model.columns if column.levels is not None]
     if model.classes is not None and isinstance(model.classes[0], str):
         texts.append(model.target)  # 01 is not the class 1
-    table = read_table(
-        data,
-        as_text=(*ids, *texts),
-        delimiter=reading.delimiter,
-        decimal=reading.decimal,
-        header=reading.has_header,
-        encoding=reading.encoding,
-    )
+    orders = model.date_orders
+    known = {name: order for name, order in orders.items() if order is not None}
+    with given(data) as source:
+        # A date that is also copied is copied as it is written.
+        table = read_given(source, reading, (*ids, *texts), set(orders) - set(ids), known)
+        if both := set(orders) & set(ids):
+            dated = read_given(source, reading, (), both, known)
+            model_table = replace(
+                table, columns=table.columns | {name: dated.columns[name] for name in both}
+            )
+        else:
+            model_table = table
     for name in ids:
         table.column(name)
-    scores = model.scores(table)
+    scores = model.scores(model_table)
     predictions = model.decide(scores)
     content = _as_csv(model, table, ids, scores, predictions, telling.is_json)
     if out is None:
@@ -58,7 +64,7 @@ def predict_rows(
     else:
         write(out, content)
     if not telling.is_quiet:
-        for line in (*_unseen(model, table), *_how_good(model, table, scores, predictions)):
+        for line in (*_unseen(model, model_table), *_how_good(model, table, scores, predictions)):
             print(line, file=sys.stderr)
     return FINE
 

@@ -1,0 +1,180 @@
+"""Sheets of Excel files (.xlsx, .xlsm), through openpyxl."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+from .._table import Column, InputError, Table, listed
+from ._files import Source, checked_names, guarded, need_pyarrow, shown
+from ._values import column_of_values, written
+
+# What cells of Excel have where a formula went wrong: no value.
+_ERRORS = frozenset(
+    ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#GETTING_DATA")
+)
+
+
+def read_excel(
+    source: Source,
+    as_text: frozenset[str],
+    sheet: str | None,
+    decimal: str,
+    header: bool,
+    matrix_limit: int,
+) -> Table:
+    """A table from a sheet; the first one unless it is named."""
+    need_pyarrow(source)
+    _need_openpyxl(source)
+    with guarded(source, "its workbook"):
+        _check_size(source, matrix_limit)
+        with _Workbook(source, has_values=True) as book:
+            name, notes = _chosen(source, book.names, sheet)
+            rows, first = _filled(book.rows(name))
+        if not rows:
+            raise InputError(f"{source}: sheet {shown(name)} is empty; name another with --sheet.")
+        width = max(map(len, rows))
+        rows = [[*row, *[None] * (width - len(row))] for row in rows]
+        _check_formulas(source, name, rows, first)
+        used = [place for place in range(width) if any(row[place] is not None for row in rows)]
+        head = rows.pop(0) if header else [f"x{number}" for number in range(len(used))]
+        if header:
+            head = ["" if head[place] is None else written(head[place], ".") for place in used]
+        kept = [row for row in rows if any(value is not None for value in row)]
+        columns: dict[str, Column] = {}
+        for label, place in zip(checked_names(source, head), used, strict=True):
+            values = [_value(row[place]) for row in kept]
+            columns[label] = column_of_values(
+                source, label, values, decimal, label in as_text, is_typed=False
+            )
+    return Table(source.name, columns, len(kept), notes=notes)
+
+
+def _need_openpyxl(source: Source) -> None:
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            f"{source}: reading it needs openpyxl; pip install 'greedyrls[excel]'."
+        ) from error
+
+
+def _check_size(source: Source, limit: int) -> None:
+    """Refuse archives that unpack to more than memory is likely to hold."""
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+    except zipfile.BadZipFile as error:
+        raise InputError(
+            f"{source}: is no Excel workbook (.xlsx), whatever its suffix says; is it protected by "
+            "a password, or a file of another kind?"
+        ) from error
+    if size > limit:
+        raise InputError(
+            f"{source}: unpacks to {size / 2**30:.2f} GiB, the limit is {limit / 2**30:.2f} GiB; "
+            "save the sheet as CSV."
+        )
+
+
+class _Workbook:
+    """A workbook whose sheets are read row by row."""
+
+    def __init__(self, source: Source, has_values: bool) -> None:
+        import warnings
+
+        from openpyxl import load_workbook
+
+        # By name it would want a suffix that it knows.
+        self._file = source.path.open("rb")
+        with warnings.catch_warnings():
+            # Parts that openpyxl does not know, such as lists to choose cells from, hold no data.
+            warnings.simplefilter("ignore")
+            self._book = load_workbook(
+                self._file, read_only=True, data_only=has_values, keep_links=False
+            )
+
+    def __enter__(self) -> _Workbook:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._book.close()
+        self._file.close()
+
+    @property
+    def names(self) -> list[str]:
+        """Of the sheets that have cells."""
+        return [sheet.title for sheet in self._book.worksheets]
+
+    def rows(self, name: str) -> Iterator[tuple[Any, ...]]:
+        """Cells of a sheet, row by row."""
+        import warnings
+
+        sheet = next(one for one in self._book.worksheets if one.title == name)
+        sheet.reset_dimensions()  # what a file says of its size may be wrong, and immense
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield from sheet.iter_rows()
+
+
+def _chosen(source: Source, names: list[str], sheet: str | None) -> tuple[str, tuple[str, ...]]:
+    """The sheet that is read, and what to say of it."""
+    if not names:
+        raise InputError(f"{source}: has no sheet with cells.")
+    if sheet is not None:
+        if sheet not in names:
+            raise InputError(f"{source}: has no sheet {shown(sheet)}; it has {listed(names)}.")
+        return sheet, ()
+    others = "" if len(names) == 1 else f"; others are {listed(names[1:])} (--sheet NAME)"
+    notes = (f"Read the first sheet, {names[0]!r}{others}.",) if others else ()
+    return names[0], notes
+
+
+def _filled(rows: Iterator[tuple[Any, ...]]) -> tuple[list[list[Any]], int]:
+    """Values of rows from the first that has any, and the number of that row in the sheet."""
+    found: list[list[Any]] = []
+    first = 0
+    for number, cells in enumerate(rows, 1):
+        values = [_cell(cell) for cell in cells]
+        if not found and all(value is None for value in values):
+            continue
+        first = first or number
+        found.append(values)
+    while found and all(value is None for value in found[-1]):
+        found.pop()
+    return found, first
+
+
+def _cell(cell: Any) -> Any:
+    """The value of a cell; an empty text for a formula that gave one."""
+    if cell.value is None and cell.data_type == "str":
+        return ""
+    return cell.value
+
+
+def _value(value: Any) -> Any:
+    """The same, None where it is missing."""
+    if isinstance(value, str):
+        return None if value in _ERRORS or not value.strip() else value
+    return None if value != value else value
+
+
+def _check_formulas(source: Source, name: str, rows: list[list[Any]], first: int) -> None:
+    """Fail if a formula has no value: the file was not saved by a program that computes them."""
+    gaps = {
+        (first + number, place)
+        for number, row in enumerate(rows)
+        for place, value in enumerate(row)
+        if value is None
+    }
+    if not gaps:
+        return
+    with _Workbook(source, has_values=False) as book:
+        for number, cells in enumerate(book.rows(name), 1):
+            for place, cell in enumerate(cells):
+                if (number, place) in gaps and cell.data_type == "f":
+                    raise InputError(
+                        f"{source}: cell {cell.coordinate} of sheet {shown(name)} has a formula "
+                        "without a value; open the file in a spreadsheet program and save it, so "
+                        "that its formulas are computed."
+                    )

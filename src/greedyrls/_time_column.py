@@ -1,0 +1,64 @@
+"""The column of a table that orders its rows in time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._table import Dates, InputError, Numbers, Table, Unusable
+from ._time_order import TimeOrderedSplit
+
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimeOrder:
+    """Units of rows that are never taken apart, in time."""
+
+    column: str
+    starts: Codes  # (units) first and last time of each, by rank
+    ends: Codes
+
+    def splitter(self, n_splits: int, keeps_classes: bool) -> TimeOrderedSplit:
+        """Folds in this order, of rows whose groups are these units."""
+        words = f"the order of {self.column!r}"
+        return TimeOrderedSplit(n_splits, self.starts, self.ends, words, keeps_classes)
+
+    def note(self, is_feature: bool) -> str:
+        """What to say of it."""
+        also = "" if is_feature else "; it is no feature"
+        return (
+            f"Rows are in the order of {self.column!r}: all folds train on earlier rows and test "
+            f"on later ones{also}."
+        )
+
+
+def ordered_by(table: Table, name: str, groups: NDArray[Any] | None) -> tuple[Codes, TimeOrder]:
+    """The unit of each row, and when units begin and end: rows of the same time, or groups."""
+    values = table.columns[name]
+    where = f"Column {name!r} (--time) of {table.source}"
+    if isinstance(values, Dates):
+        times: NDArray[Any] = values.moments
+    elif isinstance(values, Numbers):
+        times = values.values
+    else:
+        what = values.what if isinstance(values, Unusable) else "text"
+        raise InputError(f"{where} has {what}; it must have dates, timestamps or numbers.")
+    if values.is_missing.any():
+        row = int(np.argmax(values.is_missing)) + 1
+        raise InputError(
+            f"{where} has missing values, first in row {row}; fill them in, or leave these rows "
+            "out of the file."
+        )
+    ranks = np.unique(times, return_inverse=True)[1].reshape(-1)
+    if ranks.max() < 1:
+        raise InputError(f"{where} has a single value in all rows: there is no order.")
+    units = ranks if groups is None else groups
+    starts = np.full(int(units.max()) + 1, len(ranks))
+    ends = np.zeros(len(starts), dtype=np.intp)
+    np.minimum.at(starts, units, ranks)
+    np.maximum.at(ends, units, ranks)
+    return units, TimeOrder(name, starts, ends)
