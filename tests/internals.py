@@ -108,6 +108,7 @@ from greedyrls._surface import best_pair, chosen_pair, difference_errors
 from greedyrls._svg import BLUE, ORANGE, Line, bar, key, line_picture
 from greedyrls._table import Column, Dates, InputError, Numbers, Table, Texts, Unusable, make_texts
 from greedyrls._tiles import loo_margins
+from greedyrls._time_order import TimeOrderedSplit
 from greedyrls.report import _page as page_builder
 from greedyrls.report import _tables as tables
 from greedyrls.report._contents import make_contents

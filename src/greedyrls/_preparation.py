@@ -149,7 +149,8 @@ def _check_roles(table: Table, roles: Roles) -> None:
     named += [("--drop", name) for name in roles.dropped]
     named += [("--cv", roles.groups)] if roles.groups is not None else []
     named += [("--weight", roles.weights)] if roles.weights is not None else []
-    named += [("--time", roles.time)] if roles.time is not None else []
+    if roles.time is not None and roles.time not in roles.dates:  # both is possible
+        named.append(("--time", roles.time))
     for option, name in named:
         table.column(name)
         if taken.get(name, option) != option:
@@ -163,8 +164,7 @@ def _check_roles(table: Table, roles: Roles) -> None:
     ):
         for name in names:
             table.column(name)
-            may_be = {"--categorical": roles.target, "--dates": roles.time}.get(option)
-            if name in taken and name != may_be:
+            if name in taken and not (option == "--categorical" and name == roles.target):
                 raise InputError(f"Column {name!r} cannot be both {taken[name]} and {option}.")
 
 
