@@ -45,6 +45,14 @@ from greedyrls._criterion import (
     support_bounds,
 )
 from greedyrls._curves import LooCurve
+from greedyrls._dates import (
+    MONTHS,
+    WEEKDAYS,
+    DatePart,
+    DateProblem,
+    dates_of_values,
+    read_dates,
+)
 from greedyrls._device import DeviceMatrix
 from greedyrls._draw_parts import short
 from greedyrls._draws import draw_order, draw_rows

@@ -325,6 +325,14 @@ def _is_missing(value: Any) -> bool:
     return type(value).__name__ == "NAType" or (isinstance(differs, bool) and differs)
 
 
+def orders_of(parts: Collection[DatePart]) -> dict[str, Order | None]:
+    """How the dates of some parts were written, by column."""
+    found: dict[str, Order | None] = {}
+    for part in parts:
+        found[part.column] = found.get(part.column) or part.order
+    return found
+
+
 def order_for(order: Order | Mapping[str, Order] | None, name: str) -> Order | None:
     """The order of a column, of one for all or of those of some."""
     return order.get(name) if isinstance(order, Mapping) else order

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._dates import DatePart, DateProblem, dates_of_values
+from ._dates import DatePart, DateProblem, Order, dates_of_values, orders_of
 from ._table import Column, Dates, InputError, Numbers, Table, Texts, Unusable, make_texts
 
 
@@ -45,9 +45,12 @@ def as_table(data: Any, names: list[str], parts: Collection[DatePart] = ()) -> T
     for name in names:
         table.column(name)
     columns = {name: _as_column(data[keys[name]]) for name in names}
+    orders = orders_of(parts)
     for part in parts:
-        if part.column in keys and part.column not in columns:
-            columns[part.column] = _as_dates(data[keys[part.column]], part)
+        if part.column in keys:
+            if not isinstance(columns.get(part.column), Dates):
+                given = data[keys[part.column]]
+                columns[part.column] = _as_dates(given, part.column, orders[part.column])
         elif part.column not in keys and part.name in keys:
             columns[part.name] = _as_column(data[keys[part.name]])
         else:
@@ -64,14 +67,13 @@ def as_table(data: Any, names: list[str], parts: Collection[DatePart] = ()) -> T
     return Table(source, columns, lengths.pop() if lengths else 0)
 
 
-def _as_dates(given: Any, part: DatePart) -> Dates:
+def _as_dates(given: Any, name: str, order: Order | None) -> Dates:
     try:
-        return dates_of_values(given, part.order)
+        return dates_of_values(given, order)
     except DateProblem as problem:
         cells = [repr(list(given)[position]) for position in problem.positions]
         raise InputError(
-            f"Column {part.column!r} of the data must have dates, but "
-            f"{problem.words.format(*cells)}."
+            f"Column {name!r} of the data must have dates, but {problem.words.format(*cells)}."
         ) from problem
 
 

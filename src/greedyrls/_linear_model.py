@@ -16,6 +16,7 @@ from ._dates import (
     PARTS,
     DatePart,
     Order,
+    orders_of,
     with_computed,
 )
 from ._frame_columns import as_table, texts_of_numbers
@@ -253,8 +254,7 @@ class LinearModel:
     @property
     def date_orders(self) -> dict[str, Order | None]:
         """The columns of dates that are looked at, and how they were written."""
-        parts = [column.date for column in self.columns if column.date is not None]
-        return {part.column: part.order for part in parts}
+        return orders_of([column.date for column in self.columns if column.date is not None])
 
     def _table(self, data: Any) -> Table:
         """All columns of the model, parts of dates among them."""
