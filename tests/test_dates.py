@@ -385,6 +385,44 @@ def test_results_in_files() -> None:
     assert json.loads(plain.to_json())["version"] == 1
 
 
+def test_exports_take_the_parts() -> None:
+    import sqlite3
+
+    from greedyrls.export import to_c, to_python, to_sql
+
+    words = '"sold: days" is of the date "sold": days since 2024-01-01, with fractions'
+    names = [column.name for column in MODEL.columns]
+    rows = [(2024, "Feb", "Sat", 33.0, 1.0), (2024, "Feb", "Thu", 59.0, 2.0)]
+    module: dict[str, Any] = {}
+    code = to_python(MODEL)
+    exec(code, module)
+    found = [module["predict"](dict(zip(names, row, strict=True))) for row in rows]
+    assert_allclose(found, EXPECTED, rtol=1e-12)
+    database = sqlite3.connect(":memory:")
+    database.execute(f"CREATE TABLE data ({', '.join(repr(name) for name in names)})")
+    database.executemany("INSERT INTO data VALUES (?, ?, ?, ?, ?)", rows)
+    statement = to_sql(MODEL)
+    found = [row[-1] for row in database.execute(statement)]
+    database.close()
+    assert_allclose(found, EXPECTED, rtol=1e-12)
+    c = to_c(MODEL)
+    assert "double sold_days;" in c
+    for text in (code, statement, c):
+        assert words in text
+        assert '"sold: weekday" is of the date "sold": the weekday (UTC), one of Mon Tue' in text
+    nasty = DatePart("*/ x\n", "year")
+    model = LinearModel(
+        "regression",
+        "y",
+        (InputColumn(nasty.name, None, None, nasty),),
+        (Term(nasty.name, None, (1.0,)),),
+        (0.0,),
+    )
+    assert to_c(model).count("*/") == to_c(model).count("/*")
+    assert "\n x" not in to_sql(model)
+    compile(to_python(model), "model", "exec")
+
+
 # On the command line.
 
 

@@ -57,6 +57,7 @@ ROOMS = [
     "_crew",
     "_cluster",
     "_feature_names",
+    "_date_targets",
     "_grouping",
     "_class_weight",
     "_problem",
@@ -263,7 +264,17 @@ def test_nothing_optional_is_loaded() -> None:
     ours = modules_after(
         "import greedyrls\nfor name in greedyrls.__all__: getattr(greedyrls, name)"
     )
-    optional = {"dask", "torch", "cupy", "matplotlib", "pandas", "polars", "pyarrow", "tqdm"}
+    optional = {
+        "dask",
+        "torch",
+        "cupy",
+        "matplotlib",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "tqdm",
+        "openpyxl",
+    }
     assert not optional & (ours - theirs)
 
 

@@ -15,6 +15,7 @@ from ._class_weight import ClassWeight, make_class_weights
 from ._classifier import ProbabilityMixin, labels_on_device
 from ._cluster import is_dask
 from ._dask import check_classes_on_cluster, gather_rows, labels_of
+from ._date_targets import refuse_dates
 from ._estimator_base import SPARSE, GreedyRLSBase
 from ._feature_names import FeatureList, with_names
 from ._files import DataFile
@@ -162,6 +163,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         -------
         self
         """
+        refuse_dates(y)
         if isinstance(X, DataFile | SparseFile) or is_dask(X) or is_foreign(X):
             self._take_shape(X)
         else:
@@ -410,6 +412,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         -------
         self
         """
+        refuse_dates(y)
         if is_dask(X):
             if self.class_weight is not None:
                 raise ValueError(

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._class_weight import ClassWeights
 from ._classifier import NoProbabilities
+from ._date_targets import refuse_dates
 from ._estimator_base import nothing_predicts
 from ._feature_names import feature_names_of, with_names
 from ._file_memory import check_limit
@@ -327,6 +328,7 @@ class GreedyKernelBase(NoProbabilities, BaseEstimator):
         return tags
 
     def _check_points(self, X: Any, **options: Any) -> Any:
+        refuse_dates(options.get("y"))
         return validate_data(
             self,
             with_names(X),

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from .._linear_model import InputColumn, Label, LinearModel, Term
-from ._parts import check_name, check_whole_labels, checked, encoded, shown
+from ._parts import check_name, check_whole_labels, checked, date_words, encoded, shown
 
 # SQLite takes expressions up to a depth of 1000; a sum of n summands has the depth n.
 _SUMMANDS = 50
@@ -59,6 +59,7 @@ def to_sql(model: LinearModel, *, table: str = "data", name: str = "predict") ->
         raise ValueError(f"table must be the name of a table, got {given!r}.")
     check_whole_labels(model, "SQL")
     head = f"-- {name}: {shown(model.target)}, written by {shown(model.made_by)}.\n"
+    head += "".join(f"-- {line}\n" for line in date_words(model))
     source = _quoted(table, "The table")
     scores = [_score(model, place, source) for place in range(len(model.intercepts))]
     if model.classes is None:
