@@ -125,8 +125,8 @@ def test_files_name_the_cell(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_table(path, as_dates=["sold"])
     assert str(caught.value) == (
-        f"{path}: column 'sold' was asked for as dates, but '02/01/2024' in row 1 may have the day "
-        "or the month first, and no other cell tells; pass --date-order dmy (day first) or "
+        f"{path}: column 'sold' must have dates, but '02/01/2024' in row 1 may have the day or the "
+        "month first, and no other cell tells; pass --date-order dmy (day first) or "
         "--date-order mdy."
     )
     found = read_table(path, as_dates=["sold", "absent"], date_order={"sold": "dmy"})
@@ -249,7 +249,7 @@ def test_missing_dates_are_filled_in() -> None:
 
 
 def test_columns_that_are_no_dates() -> None:
-    assert "--dates 'x0': the column of data.csv has numbers or text" in refusal(
+    assert "--dates 'x0': the column of data.csv has numbers, not dates" in refusal(
         dated(), dates=("x0",)
     )
     assert "has no column 'solt'; did you mean 'sold'" in refusal(dated(), dates=("solt",))

@@ -119,7 +119,8 @@ def test_cells_of_a_sheet(tmp_path: Path) -> None:
     assert values_of(table.columns["error"]) == [None, 2, 1]
     assert values_of(table.columns["mixed"]) == [3.5, 4, None]
     assert read_table(path).columns["day"] == Unusable("dates")
-    as_text = read_table(path, as_text=["number", "flag", "2024"])
+    as_text = read_table(path, as_text=["number", "flag", "day"])
+    assert values_of(as_text.columns["day"]) == ["2024-02-29 12:00:00", None, "2024-02-29"]
     assert values_of(as_text.columns["number"]) == ["1", "2.5", None]
     assert values_of(as_text.columns["flag"]) == ["true", "false", None]
 
@@ -253,6 +254,30 @@ def test_whole_numbers_of_any_size(tmp_path: Path) -> None:
     wide = "".join(json.dumps({f"k{row}": 1}) + "\n" for row in range(50))
     path.write_text(wide)
     assert "50 different keys, too many" in failure(path, matrix_limit=1000)
+
+
+def test_texts_of_dates_in_any_format(tmp_path: Path, cli: CommandLine) -> None:
+    """More of them than a text column may have, and still no reason to stop."""
+    names, rows = rows_of(60)
+    days = [str(DAY + datetime.timedelta(row)) for row in range(60)]
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    pq.write_table(pa.table({**columns, "day": days}), tmp_path / "t.parquet")
+    found = cli.result(tmp_path / "t.parquet", "-t", "y", *QUICK)
+    assert found.data.notes == (
+        "Left out, as dates: 'day'. To use year, month, weekday and elapsed days, pass --dates "
+        "day.",
+    )
+    dated = cli.result(tmp_path / "t.parquet", "-t", "y", *QUICK, "--dates", "day")
+    assert "'day' is used by its year" in dated.data.notes[0]
+
+
+def test_predictions_from_a_sheet(tmp_path: Path, cli: CommandLine) -> None:
+    names, rows = rows_of()
+    path = sheet(tmp_path / "t.xlsx", [names, *rows], "First", "Second")
+    cli.fine("select", path, "-t", "y", *QUICK, "-q", "--out", tmp_path / "out")
+    ended = cli("predict", tmp_path / "out" / "model.json", path)
+    assert ended.code == 0
+    assert "greedyrls: Read the first sheet, 'First'; others are 'Second'" in ended.err
 
 
 # Standard input.

@@ -236,6 +236,8 @@ def test_times_that_order_nothing() -> None:
     )
     assert "cannot be both --target and --time" in refusal(in_time(), time="y")
     assert "cannot be both --time and --keep" in refusal(in_time(), time="t", kept=("t",))
+    message = refusal(in_time(who=numbers([0, 1, 2] * 20)), time="t", groups="who")
+    assert "groups of 'who' overlap in time" in message
     few = prepared_of(in_time(t=numbers([0, 1] * 30)), time="t")
     with pytest.raises(InputError, match=r"cannot be tested in the order of 't': there .* 1 time"):
         plan_folds(few, Question(), None)

@@ -122,10 +122,9 @@ def with_parts(
             columns[name] = values
             continue
         if not isinstance(values, Dates):
-            what = values.what if isinstance(values, Unusable) else "numbers or text"
             raise InputError(
-                f"--dates {name!r}: the column of {table.source} has {what}, not dates such as "
-                "2024-01-31."
+                f"--dates {name!r}: the column of {table.source} has {_what(values)}, not dates "
+                "such as 2024-01-31."
             )
         if values.is_missing.all():
             notes.append(f"1 column without any value left out: {name!r}.")
@@ -157,11 +156,17 @@ def with_computed(table: Table, parts: Collection[DatePart]) -> Table:
             columns[part.name] = part.values(values)
         elif part.name not in columns:
             table.column(part.column)  # or an error that names those like it
-            what = values.what if isinstance(values, Unusable) else "numbers or text"
+            what = _what(table.columns[part.column])
             raise InputError(
                 f"Column {part.column!r} of {table.source} has {what}; the model takes dates there."
             )
     return Table(table.source, columns, table.n_rows, table.target, table.notes)
+
+
+def _what(values: Column) -> str:
+    if isinstance(values, Unusable):
+        return values.what
+    return "numbers" if isinstance(values, Numbers) else "text"
 
 
 def left_out_notes(

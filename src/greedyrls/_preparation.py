@@ -101,7 +101,7 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
     groups = _groups(table, roles)
     time = None
     if roles.time is not None:
-        groups, time = ordered_by(table, roles.time, groups)
+        groups, time = ordered_by(table, roles.time, groups, roles.groups)
         notes.append(time.note(is_feature=roles.time in roles.dates))
     table, parts = with_parts(table, roles.dates, notes)
     weights = _weights(table, roles)
@@ -156,6 +156,9 @@ def _check_roles(table: Table, roles: Roles) -> None:
         if taken.get(name, option) != option:
             raise InputError(f"Column {name!r} cannot be both {taken[name]} and {option}.")
         taken[name] = option
+    both = [name for name in roles.dates if name in roles.categorical]
+    if both:
+        raise InputError(f"Column {both[0]!r} cannot be both --categorical and --dates.")
     for option, names in (
         ("--categorical", roles.categorical),
         ("--force", roles.forced),

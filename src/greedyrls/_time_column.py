@@ -36,7 +36,9 @@ class TimeOrder:
         )
 
 
-def ordered_by(table: Table, name: str, groups: NDArray[Any] | None) -> tuple[Codes, TimeOrder]:
+def ordered_by(
+    table: Table, name: str, groups: NDArray[Any] | None, grouped_by: str | None
+) -> tuple[Codes, TimeOrder]:
     """The unit of each row, and when units begin and end: rows of the same time, or groups."""
     values = table.columns[name]
     where = f"Column {name!r} (--time) of {table.source}"
@@ -61,4 +63,9 @@ def ordered_by(table: Table, name: str, groups: NDArray[Any] | None) -> tuple[Co
     ends = np.zeros(len(starts), dtype=np.intp)
     np.minimum.at(starts, units, ranks)
     np.maximum.at(ends, units, ranks)
+    if starts.max() <= ends.min():
+        raise InputError(
+            f"The groups of {grouped_by!r} overlap in time: none of them ends before another "
+            f"begins, so that later ones cannot be tested. Leave out --cv {grouped_by!r} or --time."
+        )
     return units, TimeOrder(name, starts, ends)

@@ -92,8 +92,9 @@ class TimeOrderedSplit:
                 can_begin &= times > end[y == label].min()
         times, first = times[can_begin], first[can_begin]
         if len(times) < count:
+            known = "is 1 time" if len(times) == 1 else f"are {len(times)} times"
             raise ValueError(
-                f"there are {len(times)} times at which a test can begin, with rows "
+                f"there {known} at which a test can begin, with rows "
                 f"{'of every class ' if self.keeps_classes else ''}before it, too few for {count}"
             )
         size = max(1, m // (2 * count))

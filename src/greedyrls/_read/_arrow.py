@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._kernels import Float
 from .._table import Column, Numbers, Table, Texts, Unusable
-from ._columns import levelled, make_numbers, missing_numbers
+from ._columns import levelled, make_numbers, missing_numbers, or_dates
 from ._files import Source, checked_names, guarded, shown
 
 # The allocator of Arrow keeps what is freed for later unless it is asked, which takes a moment.
@@ -84,7 +84,8 @@ def column_of(column: Any, as_text: bool) -> Column:
         m = len(column)
         return Texts(np.full(m, -1, np.int32), ()) if as_text else missing_numbers(m)
     if _is_text(kind):
-        return texts_of(column)
+        found = texts_of(column)
+        return found if as_text else or_dates(found)
     is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     is_flag = types.is_boolean(kind)
     is_date = types.is_date(kind) or types.is_timestamp(kind)

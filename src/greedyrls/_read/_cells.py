@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._table import Column, InputError, Numbers, Texts, Unusable
 from ._arrow import texts_of
-from ._columns import levelled, make_numbers, missing_numbers
+from ._columns import DATE, levelled, make_numbers, missing_numbers
 from ._files import Source, shown
 from ._header import number_pattern
 
@@ -25,10 +25,6 @@ TRUE = ("true", "True", "TRUE")
 FALSE = ("false", "False", "FALSE")
 # Missing only among numbers: among texts they may be a category, such as a strand of DNA.
 _NO_NUMBER = ("-", "--", ".")
-_DATE = (
-    r"^([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4})"
-    r"([T ]+[0-9]{1,2}:[0-9]{2}.*)?$"
-)
 _TIME = r"^[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?( ?[aApP][mM])?$"
 # A column with this share of numbers is one of numbers, some of which are mistyped.
 _MOSTLY_NUMBERS = 0.9
@@ -93,7 +89,7 @@ class _Different:
         if not is_number.any():
             if not (is_other & ~self._among(TRUE + FALSE)).any():
                 return self._flags()
-            for what, pattern in (("dates", _DATE), ("times of day", _TIME)):
+            for what, pattern in (("dates", DATE), ("times of day", _TIME)):
                 if not (is_other & ~self._match(pattern)).any():
                     return Unusable(what)
         self._check_decimals(is_missing, is_number)

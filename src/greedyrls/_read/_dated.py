@@ -36,8 +36,7 @@ def as_dates(
     except DateProblem as problem:
         cells = [_cell(values, position) for position in problem.positions]
         raise InputError(
-            f"{source}: column {shown(name)} was asked for as dates, but "
-            f"{problem.words.format(*cells)}."
+            f"{source}: column {shown(name)} must have dates, but {problem.words.format(*cells)}."
         ) from problem
     return Dates("dates", np.append(moments, np.datetime64("NaT", "us"))[values.codes], found)
 

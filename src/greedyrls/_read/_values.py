@@ -75,5 +75,7 @@ def written(value: Any, decimal: str) -> str:
             return str(int(value))
         return repr(value).replace(".", decimal)
     if isinstance(value, datetime.datetime):
-        return value.isoformat(" ")
+        # Sheets have dates only with a time of day.
+        is_day = value.time() == datetime.time()
+        return str(value.date()) if is_day else value.isoformat(" ")
     return str(value)

@@ -119,7 +119,8 @@ READING = _stacked(
     click.option(
         "--format",
         type=click.Choice(FORMATS),
-        help="Of DATA, whatever its name says; csv for standard input.",
+        metavar="NAME",
+        help=f"Of DATA, whatever its name says: {', '.join(FORMATS)}. Standard input is csv.",
     ),
     click.option("--sheet", metavar="NAME", help="Of an Excel file; by default the first."),
     click.option("--delimiter", metavar="C", help="Between cells; told from the first line."),

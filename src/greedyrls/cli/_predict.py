@@ -20,7 +20,7 @@ from .._table import InputError, Numbers, Table, Texts, Unusable
 from ._job import read_given
 from ._options import Reading, Telling
 from ._run import FINE
-from ._shown import number
+from ._shown import number, one_line
 from ._write import check_file, print_text, write
 
 Document = TypeVar("Document")
@@ -64,6 +64,8 @@ def predict_rows(
     else:
         write(out, content)
     if not telling.is_quiet:
+        for note in table.notes:
+            print(one_line(f"greedyrls: {note}"), file=sys.stderr)
         for line in (*_unseen(model, model_table), *_how_good(model, table, scores, predictions)):
             print(line, file=sys.stderr)
     return FINE
@@ -135,8 +137,6 @@ def _cells(table: Table, name: str) -> list[object]:
 
 def _unseen(model: LinearModel, table: Table) -> list[str]:
     """Texts that the model does not know."""
-    from ._shown import one_line
-
     return [
         one_line(
             f"greedyrls: column {name!r} has {len(levels)} values that the model has not seen, "
