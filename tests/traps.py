@@ -48,7 +48,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "read rows of a file": ("_file_sources.ArraySource.fill",),
     "parse CSV": ("_read._csv._table",),
     # The command line.
-    "read table": ("cli._job.read_table", "cli._predict.read_table"),
+    "read table": ("cli._job.read_table",),
     "choose features": ("cli._select.choose",),
     "compute the curve of models": ("cli._select.model_curve",),
     "assess": ("cli._select.assess",),
