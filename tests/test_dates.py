@@ -119,6 +119,21 @@ def test_dates_that_are_none(
     assert caught.value.positions == positions
 
 
+def test_iso_dates_are_read_alike_alone_and_among_others() -> None:
+    """Alone by NumPy, among others by the calendar of Python."""
+    rng = np.random.default_rng(2)
+    days = np.datetime64("0001-01-01") + rng.integers(0, 3_600_000, 300)
+    forms = ("{}", "{}T23:59", "{} 00:00:59Z", "{}T12:00:00.5", "{} 12:30:01.1234567Z")
+    texts = [forms[place % 5].format(day) for place, day in enumerate(days.astype(str))]
+    alone, order = read_dates(texts, None)
+    among, _ = read_dates([*texts, "2024/1/1"], None)
+    assert order is None
+    assert (alone == among[:-1]).all()
+    for bad in ("2023-02-29", "2023-02-28T24:00", "2023-02-28 23:60", "0000-01-01"):
+        with pytest.raises(DateProblem):
+            read_dates([bad], None)
+
+
 def test_files_name_the_cell(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("sold,y\n02/01/2024,1\n02/03/2024,2\n,3\n")

@@ -41,6 +41,9 @@ _WRITTEN = re.compile(
     r"([.,](?P<fraction>[0-9]+))?)?( ?(?P<half>[aApP])[mM])?"
     r" ?(?P<zone>Z|UTC|GMT|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
 )
+_ISO = re.compile(
+    r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?Z?)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +224,9 @@ def read_dates(texts: Sequence[str | None], order: Order | None) -> tuple[Moment
     The order is told by the texts, all of which have the same; `order` is needed where they do not
     tell. Raises DateProblem.
     """
+    plain = _iso_moments(texts)
+    if plain is not None:
+        return plain, None
     fields = [_fields(text, position) for position, text in enumerate(texts) if text is not None]
     last = [one for one in fields if one.is_last]
     found = _order_of(last, order) if last else None
@@ -233,6 +239,19 @@ def read_dates(texts: Sequence[str | None], order: Order | None) -> tuple[Moment
             raise DateProblem("{} is no date of the calendar", one.position) from None
         moments[one.position] = np.datetime64(moment, "us")
     return moments, found
+
+
+def _iso_moments(texts: Sequence[str | None]) -> Moments | None:
+    """Moments of texts that are all ISO dates in UTC, by NumPy, which is faster."""
+    is_iso = _ISO.fullmatch
+    if not all(text is None or is_iso(text) for text in texts):
+        return None
+    try:
+        # Digits beyond microseconds are cut off.
+        known = ["NaT" if text is None else text[:26].rstrip("Z") for text in texts]
+        return np.array(known, dtype="M8[us]")
+    except ValueError:  # a day that the calendar does not have
+        return None
 
 
 def _fields(text: str, position: int) -> _Fields:

@@ -24,7 +24,8 @@ def as_dates(
     if not isinstance(values, Texts):
         return values
     texts = [text.strip() for text in values.levels]
-    known = [None if text in MISSING else text for text in texts]
+    missing = frozenset(MISSING)
+    known = [None if text in missing else text for text in texts]
     present = [text for text in known if text is not None]
     # Some formats write numbers with a point whatever the decimal mark of cells is.
     for mark in dict.fromkeys((decimal, ".")):
