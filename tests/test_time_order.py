@@ -181,6 +181,8 @@ def test_all_levels_are_in_time() -> None:
     assert counts == [10, 5, 5]
     assert plan_folds(prepared, Question(2, 1.0, folds=4), None).criterion.n_splits == 4
     assert plan_folds(prepared, Question(2, 1.0), None).penalty is None
+    # Thirty times, of which the first cannot be tested.
+    assert plan_folds(prepared, Question(2, 1.0, folds=10**9), None).criterion.n_splits == 29
     path = choose(prepared, Question(alpha=[0.1, 10.0]))
     assert path.settings.cv == "5 folds in the order of 't'"
     assert "(5 folds in the order of 't')" in path.sentence

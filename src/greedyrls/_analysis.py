@@ -420,14 +420,9 @@ def _most_in_time(
     """As many folds of some rows as can be, up to a number, and the fewest rows trained on."""
     assert prepared.groups is not None
     y, units = prepared.y[rows], prepared.groups[rows]
-    while True:
-        splitter = time.splitter(count, keeps_classes)
-        try:
-            return splitter, next(splitter.split(rows, y, units))[0]
-        except ValueError:
-            if count == 2:
-                raise
-        count -= 1
+    most = time.splitter(count, keeps_classes).most(y, units)
+    splitter = time.splitter(max(2, min(count, most)), keeps_classes)
+    return splitter, next(splitter.split(rows, y, units))[0]
 
 
 def _units(prepared: Prepared) -> tuple[Any, int, str]:

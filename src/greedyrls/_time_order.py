@@ -80,17 +80,25 @@ class TimeOrderedSplit:
             raise ValueError(f"{self.description}, within earlier rows: {error}.") from error
         return tuple(Split(rows[test], rows[train], len(counted)) for train, test in pairs)
 
-    def _bounds(self, start: NDArray[Any], end: NDArray[Any], y: Any) -> list[Any]:
-        """The time at which each test begins."""
-        m, count = len(start), self.n_splits
-        times, first = np.unique(np.sort(start), return_index=True)  # rows that start before each
+    def most(self, y: Any, groups: NDArray[Any]) -> int:
+        """How many splits there could be of some rows."""
+        return len(self._begins(self.starts[groups], self.ends[groups], y)[0])
+
+    def _begins(self, start: NDArray[Any], end: NDArray[Any], y: Any) -> tuple[NDArray[Any], Rows]:
+        """Times at which a test can begin, and how many rows start before each."""
+        times, first = np.unique(np.sort(start), return_index=True)
         can_begin = first > 0
         ended = np.searchsorted(np.sort(end), times)  # rows that ended before each
         can_begin &= ended > 0
         if self.keeps_classes:
             for label in np.unique(y):
                 can_begin &= times > end[y == label].min()
-        times, first = times[can_begin], first[can_begin]
+        return times[can_begin], first[can_begin]
+
+    def _bounds(self, start: NDArray[Any], end: NDArray[Any], y: Any) -> list[Any]:
+        """The time at which each test begins."""
+        m, count = len(start), self.n_splits
+        times, first = self._begins(start, end, y)
         if len(times) < count:
             known = "is 1 time" if len(times) == 1 else f"are {len(times)} times"
             raise ValueError(
