@@ -168,6 +168,26 @@ def test_formulas_have_values_or_are_refused(tmp_path: Path) -> None:
     assert values_of(read_table(cached).columns["b"]) == [2, None]
 
 
+def test_formulas_in_rows_of_their_own_are_not_lost(tmp_path: Path) -> None:
+    path = sheet(tmp_path / "t.xlsx", [["a"], [1], ["=A2+1"]])
+    assert "cell A3 of sheet 'Data' has a formula without a value" in failure(path)
+
+
+def test_cells_far_away_cost_nothing(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (["a", "b"], [1, 2]):
+        book.active.append(row)
+    book.active.cell(5000, 9000, 3.0)
+    book.active.cell(1, 9000, "far")
+    book.save(tmp_path / "t.xlsx")
+    table = read_table(tmp_path / "t.xlsx")
+    assert {name: values_of(column) for name, column in table.columns.items()} == {
+        "a": [1, None],
+        "b": [2, None],
+        "far": [None, 3],
+    }
+
+
 def test_workbooks_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bad = tmp_path / "t.xlsx"
     bad.write_bytes(b"PK\3\4 nonsense")

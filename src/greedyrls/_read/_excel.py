@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,9 @@ from ._values import column_of_values, written
 _ERRORS = frozenset(
     ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#GETTING_DATA")
 )
+# A formula in the XML of a sheet, looked for in parts that overlap.
+_FORMULA = re.compile(rb"<(\w{1,20}:)?f[ />]")
+_PART, _LONGEST_TAG = 1 << 20, 32
 
 
 def read_excel(
@@ -28,23 +32,28 @@ def read_excel(
     need_pyarrow(source)
     _need_openpyxl(source)
     with guarded(source, "its workbook"):
-        _check_size(source, matrix_limit)
+        has_formulas = _look_into(source, matrix_limit)
         with _Workbook(source, has_values=True) as book:
             name, notes = _chosen(source, book.names, sheet)
-            rows, first = _filled(book.rows(name))
+            rows = _filled(book.rows(name))
+        if has_formulas:
+            _check_formulas(source, name, rows)
         if not rows:
             raise InputError(f"{source}: sheet {shown(name)} is empty; name another with --sheet.")
-        width = max(map(len, rows))
-        rows = [[*row, *[None] * (width - len(row))] for row in rows]
-        _check_formulas(source, name, rows, first)
-        used = [place for place in range(width) if any(row[place] is not None for row in rows)]
-        head = rows.pop(0) if header else [f"x{number}" for number in range(len(used))]
+        used = sorted({place for row in rows.values() for place in row})
+        if len(used) * len(rows) * 8 > matrix_limit:
+            raise InputError(
+                f"{source}: sheet {shown(name)} has {len(rows)} rows and {len(used)} columns, more "
+                f"than {matrix_limit / 2**30:.2f} GiB; save the sheet as CSV."
+            )
+        kept = list(rows.values())
+        head = [f"x{number}" for number in range(len(used))]
         if header:
-            head = ["" if head[place] is None else written(head[place], ".") for place in used]
-        kept = [row for row in rows if any(value is not None for value in row)]
+            first = kept.pop(0)
+            head = [written(first[place], ".") if place in first else "" for place in used]
         columns: dict[str, Column] = {}
         for label, place in zip(checked_names(source, head), used, strict=True):
-            values = [_value(row[place]) for row in kept]
+            values = [_value(row.get(place)) for row in kept]
             columns[label] = column_of_values(
                 source, label, values, decimal, label in as_text, is_typed=False
             )
@@ -60,21 +69,34 @@ def _need_openpyxl(source: Source) -> None:
         ) from error
 
 
-def _check_size(source: Source, limit: int) -> None:
-    """Refuse archives that unpack to more than memory is likely to hold."""
+def _look_into(source: Source, limit: int) -> bool:
+    """Whether a sheet has formulas; fails for archives that unpack to more than memory may hold."""
     try:
         with zipfile.ZipFile(source.path) as archive:
-            size = sum(member.file_size for member in archive.infolist())
+            members = archive.infolist()
+            size = sum(member.file_size for member in members)
+            if size > limit:
+                raise InputError(
+                    f"{source}: unpacks to {size / 2**30:.2f} GiB, the limit is "
+                    f"{limit / 2**30:.2f} GiB; save the sheet as CSV."
+                )
+            sheets = [one for one in members if one.filename.startswith("xl/worksheets/")]
+            return any(_has_formulas(archive, member) for member in sheets)
     except zipfile.BadZipFile as error:
         raise InputError(
             f"{source}: is no Excel workbook (.xlsx), whatever its suffix says; is it protected by "
             "a password, or a file of another kind?"
         ) from error
-    if size > limit:
-        raise InputError(
-            f"{source}: unpacks to {size / 2**30:.2f} GiB, the limit is {limit / 2**30:.2f} GiB; "
-            "save the sheet as CSV."
-        )
+
+
+def _has_formulas(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
+    with archive.open(member) as file:
+        before = b""
+        while part := file.read(_PART):
+            if _FORMULA.search(before + part):
+                return True
+            before = part[-_LONGEST_TAG:]
+    return False
 
 
 class _Workbook:
@@ -130,19 +152,19 @@ def _chosen(source: Source, names: list[str], sheet: str | None) -> tuple[str, t
     return names[0], notes
 
 
-def _filled(rows: Iterator[tuple[Any, ...]]) -> tuple[list[list[Any]], int]:
-    """Values of rows from the first that has any, and the number of that row in the sheet."""
-    found: list[list[Any]] = []
-    first = 0
+def _filled(rows: Iterator[tuple[Any, ...]]) -> dict[int, dict[int, Any]]:
+    """Values by row and column, of those that have any.
+
+    A single cell far away must not make a table of millions of empty ones.
+    """
+    found: dict[int, dict[int, Any]] = {}
     for number, cells in enumerate(rows, 1):
-        values = [_cell(cell) for cell in cells]
-        if not found and all(value is None for value in values):
-            continue
-        first = first or number
-        found.append(values)
-    while found and all(value is None for value in found[-1]):
-        found.pop()
-    return found, first
+        values = {
+            place: value for place, cell in enumerate(cells) if (value := _cell(cell)) is not None
+        }
+        if values:
+            found[number] = values
+    return found
 
 
 def _cell(cell: Any) -> Any:
@@ -159,20 +181,13 @@ def _value(value: Any) -> Any:
     return None if value != value else value
 
 
-def _check_formulas(source: Source, name: str, rows: list[list[Any]], first: int) -> None:
+def _check_formulas(source: Source, name: str, rows: dict[int, dict[int, Any]]) -> None:
     """Fail if a formula has no value: the file was not saved by a program that computes them."""
-    gaps = {
-        (first + number, place)
-        for number, row in enumerate(rows)
-        for place, value in enumerate(row)
-        if value is None
-    }
-    if not gaps:
-        return
     with _Workbook(source, has_values=False) as book:
         for number, cells in enumerate(book.rows(name), 1):
+            known = rows.get(number, {})
             for place, cell in enumerate(cells):
-                if (number, place) in gaps and cell.data_type == "f":
+                if cell.data_type == "f" and place not in known:
                     raise InputError(
                         f"{source}: cell {cell.coordinate} of sheet {shown(name)} has a formula "
                         "without a value; open the file in a spreadsheet program and save it, so "
