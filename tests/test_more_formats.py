@@ -198,6 +198,14 @@ def test_workbooks_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.Monke
     for length in (100, len(whole) // 2, len(whole) - 30):
         bad.write_bytes(whole[:length])
         assert "t.xlsx" in failure(bad)
+    # An archive that is no workbook; its file must not stay open.
+    import gc
+    import zipfile
+
+    with zipfile.ZipFile(bad, "w") as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", "<worksheet/>")
+    assert "its workbook cannot be read" in failure(bad)
+    gc.collect()
     assert "the limit is 0.00 GiB" in failure(good, matrix_limit=1000)
     assert "sheet 'Data' is empty" in failure(sheet(bad, []))
     assert "column 2 of 2 has no name" in failure(sheet(bad, [["a", None], [1, 2]]))

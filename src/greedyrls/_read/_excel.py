@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import warnings
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .._table import Column, InputError, Table, listed
@@ -33,9 +35,10 @@ def read_excel(
     _need_openpyxl(source)
     with guarded(source, "its workbook"):
         has_formulas = _look_into(source, matrix_limit)
-        with _Workbook(source, has_values=True) as book:
-            name, notes = _chosen(source, book.names, sheet)
-            rows = _filled(book.rows(name))
+        with _workbook(source, has_values=True) as book:
+            names = [one.title for one in book.worksheets]
+            name, notes = _chosen(source, names, sheet)
+            rows = _filled(_rows(book, name))
         if has_formulas:
             _check_formulas(source, name, rows)
         if not rows:
@@ -99,44 +102,27 @@ def _has_formulas(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
     return False
 
 
-class _Workbook:
-    """A workbook whose sheets are read row by row."""
+@contextmanager
+def _workbook(source: Source, has_values: bool) -> Iterator[Any]:
+    """A workbook whose sheets are read row by row: values of formulas, or formulas."""
+    from openpyxl import load_workbook
 
-    def __init__(self, source: Source, has_values: bool) -> None:
-        import warnings
+    # By name it would want a suffix that it knows.
+    with source.path.open("rb") as file, warnings.catch_warnings():
+        # Parts that openpyxl does not know, such as lists to choose cells from, hold no data.
+        warnings.simplefilter("ignore")
+        book = load_workbook(file, read_only=True, data_only=has_values, keep_links=False)
+        try:
+            yield book
+        finally:
+            book.close()
 
-        from openpyxl import load_workbook
 
-        # By name it would want a suffix that it knows.
-        self._file = source.path.open("rb")
-        with warnings.catch_warnings():
-            # Parts that openpyxl does not know, such as lists to choose cells from, hold no data.
-            warnings.simplefilter("ignore")
-            self._book = load_workbook(
-                self._file, read_only=True, data_only=has_values, keep_links=False
-            )
-
-    def __enter__(self) -> _Workbook:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._book.close()
-        self._file.close()
-
-    @property
-    def names(self) -> list[str]:
-        """Of the sheets that have cells."""
-        return [sheet.title for sheet in self._book.worksheets]
-
-    def rows(self, name: str) -> Iterator[tuple[Any, ...]]:
-        """Cells of a sheet, row by row."""
-        import warnings
-
-        sheet = next(one for one in self._book.worksheets if one.title == name)
-        sheet.reset_dimensions()  # what a file says of its size may be wrong, and immense
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield from sheet.iter_rows()
+def _rows(book: Any, name: str) -> Iterator[tuple[Any, ...]]:
+    """Cells of a sheet, row by row."""
+    sheet = next(one for one in book.worksheets if one.title == name)
+    sheet.reset_dimensions()  # what a file says of its size may be wrong, and immense
+    return iter(sheet.iter_rows())
 
 
 def _chosen(source: Source, names: list[str], sheet: str | None) -> tuple[str, tuple[str, ...]]:
@@ -183,8 +169,8 @@ def _value(value: Any) -> Any:
 
 def _check_formulas(source: Source, name: str, rows: dict[int, dict[int, Any]]) -> None:
     """Fail if a formula has no value: the file was not saved by a program that computes them."""
-    with _Workbook(source, has_values=False) as book:
-        for number, cells in enumerate(book.rows(name), 1):
+    with _workbook(source, has_values=False) as book:
+        for number, cells in enumerate(_rows(book, name), 1):
             known = rows.get(number, {})
             for place, cell in enumerate(cells):
                 if cell.data_type == "f" and place not in known:
