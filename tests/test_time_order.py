@@ -232,6 +232,11 @@ def test_times_that_order_nothing() -> None:
     columns = in_time(t=numbers([*range(58), None, 3]))
     message = refusal(columns, time="t")
     assert "Column 't' (--time) of data.csv has missing values, first in row 59" in message
+    y = [None, *range(59)]
+    columns["y"] = numbers(y)
+    assert "first in row 59" in refusal(columns, time="t", drops_missing_target=True)
+    columns["t"] = numbers([None, *range(59)])  # the row is left out anyway
+    assert len(prepared_of(columns, time="t", drops_missing_target=True).y) == 59
     assert "has a single value" in refusal(in_time(t=numbers([3.0] * 60)), time="t")
     assert "has text; it must have dates, timestamps or numbers" in refusal(
         in_time(t=texts(["a", "b"] * 30)), time="t"

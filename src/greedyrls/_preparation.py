@@ -24,7 +24,7 @@ from ._table import MOST_LEVELS, Column, Dates, InputError, Numbers, Table, Text
 from ._table import SHOWN as _SHOWN
 from ._table import listed as _listed
 from ._table import options_for as _options
-from ._time_column import TimeOrder, ordered_by
+from ._time_column import TimeOrder, check_times, ordered_by
 
 Impute = Literal["median"]
 
@@ -96,6 +96,8 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
     _check_roles(table, roles)
     notes: list[str] = list(table.notes)
     evidence, n_columns = table.columns, len(table.columns)
+    if roles.time is not None:
+        check_times(table, roles.time, roles.target)
     table = _with_weight(_with_target(table, roles, notes), roles, notes)
     task, y, classes = _target(table, roles, notes)
     groups = _groups(table, roles)

@@ -36,6 +36,20 @@ class TimeOrder:
         )
 
 
+def check_times(table: Table, name: str, target: str) -> None:
+    """Every row that has a target has a time; rows are still numbered as in the file."""
+    values, y = table.columns[name], table.columns[target]
+    if isinstance(y, Unusable) or not isinstance(values, Numbers | Dates):
+        return
+    is_missing = values.is_missing & ~y.is_missing
+    if is_missing.any():
+        row = int(np.argmax(is_missing)) + 1
+        raise InputError(
+            f"Column {name!r} (--time) of {table.source} has missing values, first in row {row}; "
+            "fill them in, or leave these rows out of the file."
+        )
+
+
 def ordered_by(
     table: Table, name: str, groups: NDArray[Any] | None, grouped_by: str | None
 ) -> tuple[Codes, TimeOrder]:
@@ -49,12 +63,6 @@ def ordered_by(
     else:
         what = values.what if isinstance(values, Unusable) else "text"
         raise InputError(f"{where} has {what}; it must have dates, timestamps or numbers.")
-    if values.is_missing.any():
-        row = int(np.argmax(values.is_missing)) + 1
-        raise InputError(
-            f"{where} has missing values, first in row {row}; fill them in, or leave these rows "
-            "out of the file."
-        )
     ranks = np.unique(times, return_inverse=True)[1].reshape(-1)
     if ranks.max() < 1:
         raise InputError(f"{where} has a single value in all rows: there is no order.")
