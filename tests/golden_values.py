@@ -102,6 +102,7 @@ SOME_TABLE = {
     "d": [1.0, 1.0, -3.0, 0.125],
     "hue": ["red", "green", None, "violet"],
     "flag": [True, False, True, False],
+    "day": ["2010-01-09", None, "31.12.2015", "06.01.2010 12:00"],
 }
 
 

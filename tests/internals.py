@@ -48,6 +48,14 @@ from greedyrls._criterion import (
 )
 from greedyrls._curves import LooCurve
 from greedyrls._data_summary import ColumnSummary, DataSummary, Feature, Origin
+from greedyrls._dates import (
+    MONTHS,
+    WEEKDAYS,
+    DatePart,
+    DateProblem,
+    dates_of_values,
+    read_dates,
+)
 from greedyrls._device import DeviceMatrix
 from greedyrls._draws import draw_order, draw_rows
 from greedyrls._features import FeatureSpace
@@ -105,7 +113,7 @@ from greedyrls._preparation import Prepared, Roles, prepare
 from greedyrls._problem import Problem, make_problem
 from greedyrls._procedure import Options, make_procedure
 from greedyrls._random_sets import random_orders
-from greedyrls._read import read_table
+from greedyrls._read import FORMATS, read_table
 from greedyrls._read._arrow import column_of
 from greedyrls._read._names import tidy
 from greedyrls._read._styles import Style, take_apart
@@ -127,8 +135,9 @@ from greedyrls._state import DRIFT_BOUND, SelectionState
 from greedyrls._steps import Action, FeatureSet, Moments, Settings
 from greedyrls._surface import best_pair, chosen_pair, difference_errors
 from greedyrls._svg import BLUE, ORANGE, Line, bar, key, line_picture
-from greedyrls._table import Column, InputError, Numbers, Table, Texts, Unusable, make_texts
+from greedyrls._table import Column, Dates, InputError, Numbers, Table, Texts, Unusable, make_texts
 from greedyrls._tiles import loo_margins
+from greedyrls._time_order import TimeOrderedSplit
 from greedyrls.report import _page as page_builder
 from greedyrls.report import _tables as tables
 from greedyrls.report._contents import make_contents
@@ -139,6 +148,7 @@ from greedyrls.report._scores import best_known_score, source_in_words
 from greedyrls.report._words import with_error
 
 with suppress(ImportError):  # click is not installed
+    from greedyrls.cli._options import FORMATS as OPTION_FORMATS
     from greedyrls.cli._run import run
 
 # The modules of the engine that an interrupt may hit at any line.

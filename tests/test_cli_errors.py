@@ -133,7 +133,7 @@ def test_files_that_cannot_be_read(cli: CommandLine, tmp_path: Path) -> None:
     assert "is empty" in refused_file(cli, tmp_path / "a.csv", "")
     assert "no rows" in refused_file(cli, tmp_path / "b.csv", "a,b,y\n")
     assert "known are" in refused_file(cli, tmp_path / "c.doc", ROWS)
-    assert "Save the sheet as CSV" in refused_file(cli, tmp_path / "d.xlsx", "PK")
+    assert "Save the sheet as .xlsx or CSV" in refused_file(cli, tmp_path / "d.xls", "PK")
     assert "line 3 has 2 cells" in refused_file(
         cli, tmp_path / "e.csv", "a,b,y\n1,2,3\n4,5\n6,7,8\n"
     )
@@ -141,7 +141,8 @@ def test_files_that_cannot_be_read(cli: CommandLine, tmp_path: Path) -> None:
         cli, tmp_path / "h.csv", "a,b,y\ngr\xfcn,2,3\n".encode("latin-1")
     )
     assert "--no-header" in refused_file(cli, tmp_path / "i.csv", "1,2,3\n4,5,6\n7,8,9\n")
-    for suffix in (".csv.gz", ".csv.xz", ".csv.bz2", ".parquet", ".feather", ".npz", ".svm"):
+    suffixes = ".csv.gz .csv.xz .csv.bz2 .parquet .feather .npz .svm .xlsx .jsonl .ndjson.gz"
+    for suffix in suffixes.split():
         refused_file(cli, tmp_path / f"damaged{suffix}", b"\x00\x01not what it says\xff" * 9)
 
 

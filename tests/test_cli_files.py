@@ -261,7 +261,7 @@ def test_reports_are_made_again(made: dict[str, Path], cli: CommandLine, tmp_pat
     message = cli.refusal("report", copied)
     assert str(copied) in message
     assert "not JSON" in message
-    newer = json.loads((made["y"] / "result.json").read_text()) | {"version": 2}
+    newer = json.loads((made["y"] / "result.json").read_text()) | {"version": 3}
     copied.write_text(json.dumps(newer))
     assert "A newer greedyrls may be needed" in cli.refusal("report", copied)
     assert "that is a folder" in cli.refusal("report", made["y"] / "result.json", "-o", tmp_path)

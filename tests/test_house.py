@@ -61,12 +61,14 @@ ROOMS = [
     "_cluster",
     "_feature_names",
     "_column_errors",
+    "_date_targets",
     "_grouping",
     "_class_weight",
     "_problem",
     "_group_layout",
     "_row_order",
     "_shuffle",
+    "_time_order",
     "_folds",
     "_columns",
     "_statistics",
@@ -157,6 +159,7 @@ ROOMS = [
     "metrics",
     "_pairs",
     "_ranker",
+    "_center_counts",
     "_kernel_base",
     "_kernel_estimators",
     "_cautions",
@@ -188,6 +191,9 @@ ROOMS = [
     "_predictions_format",
     "_assessment_format",
     "_table",
+    "_dates",
+    "_frame_columns",
+    "_time_column",
     "_column_roles",
     "_read",
     "_linear_model",
@@ -202,6 +208,7 @@ ROOMS = [
     "_placeholders",
     "_column_problems",
     "_target_column",
+    "_column_summary",
     "_preparation",
     "_leaks",
     "_analysis",
@@ -281,7 +288,17 @@ def test_nothing_optional_is_loaded() -> None:
     ours = modules_after(
         "import greedyrls\nfor name in greedyrls.__all__: getattr(greedyrls, name)"
     )
-    optional = {"dask", "torch", "cupy", "matplotlib", "pandas", "polars", "pyarrow", "tqdm"}
+    optional = {
+        "dask",
+        "torch",
+        "cupy",
+        "matplotlib",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "tqdm",
+        "openpyxl",
+    }
     assert not optional & (ours - theirs)
 
 

@@ -194,9 +194,9 @@ def test_a_regression_must_have_an_output() -> None:
         load({key: value for key, value in document.items() if key != "classes"})
 
 
-@pytest.mark.parametrize("version", [2, 0, -1, 1.0, "1", None, True, [1], 10**30])
+@pytest.mark.parametrize("version", [3, 0, -1, 1.0, "1", None, True, [1], 10**30])
 def test_other_versions(version: Any) -> None:
-    with pytest.raises(ValueError, match=r"has version .*reads version 1\. A newer greedyrls"):
+    with pytest.raises(ValueError, match=r"has version .*reads versions 1 and 2\. A newer"):
         load(DOCUMENT | {"version": version})
 
 

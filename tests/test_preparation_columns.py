@@ -56,10 +56,20 @@ def test_columns_that_are_neither_numbers_nor_text() -> None:
     columns = plain_table()
     columns["when"] = Unusable("dates")
     columns["lists"] = Unusable("lists")
-    message = refusal(columns)
-    assert "data.csv" in message
-    assert "'when', 'lists' (dates)" in message
-    assert "--drop when --drop lists" in message
+    prepared = prepared_of(columns)
+    assert len(prepared.features) == 5
+    assert prepared.notes == (
+        "Left out, as dates: 'when'. To use year, month, weekday and elapsed days, pass --dates "
+        "when.",
+        "Left out, as neither numbers nor text: 'lists' (lists). To use one, make numbers or text "
+        "of it.",
+    )
+    assert "has dates, which are no features as they are: pass --dates when" in refusal(
+        columns, forced=("when",)
+    )
+    assert "has lists, which are no features as they are: leave it out" in refusal(
+        columns, forced=("lists",)
+    )
     assert len(prepared_of(columns, dropped=("when", "lists")).features) == 5
     assert len(prepared_of(columns, ids=("when", "lists")).features) == 5
     message = refusal(columns, target="when", dropped=("lists",))

@@ -87,7 +87,7 @@ def test_unknown_suffix(name: str, tmp_path: Path) -> None:
 
 
 def test_a_sheet_is_to_be_saved_as_csv(tmp_path: Path) -> None:
-    assert "as CSV" in failure(write_bytes(tmp_path / "data.xlsx", b"PK"))
+    assert "as .xlsx or CSV" in failure(write_bytes(tmp_path / "data.xls", b"PK"))
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ from ._size import SizeRule, fold_covariance
 from ._stability import Stability
 from ._steps import DirectionName
 from ._table import InputError
+from ._time_column import TimeOrder
+from ._time_order import TimeOrderedSplit
 from ._trial import Trial
 from .assess import cross_validate_path, permutation_null, resample_path
 
@@ -38,6 +40,8 @@ from .assess import cross_validate_path, permutation_null, resample_path
 PENALTY_FOLDS = 5
 # With groups and no number of folds.
 GROUP_FOLDS = 10
+# The same in the order of time.
+_TIME_FOLDS = 5
 _RUNNERS_UP = 3
 # Of the sum of squares of a feature, where no penalty is chosen.
 _MIDDLING = 1e-2
@@ -367,7 +371,7 @@ def _options(prepared: Prepared, question: Question, plan: FoldPlan, alpha: Any)
 
 @dataclass(frozen=True, slots=True)
 class FoldPlan:
-    """Shuffled folds in folds: groups stay together, classes are spread.
+    """Shuffled folds in folds: groups stay together, classes are spread; or folds in time order.
 
     Files are often sorted, so that folds of neighbouring rows would be unlike each other.
     """
@@ -379,6 +383,8 @@ class FoldPlan:
 
 def plan_folds(prepared: Prepared, question: Question, outer: int | None) -> FoldPlan:
     """Folds of the numbers asked for, or fewer where there are not so many groups or samples."""
+    if prepared.time is not None:
+        return _plan_in_time(prepared, prepared.time, question, outer)
     groups, seed = prepared.groups, question.seed
     make, units, told = fold_units(prepared)
     is_by_folds = groups is not None or question.folds is not None
@@ -399,6 +405,46 @@ def plan_folds(prepared: Prepared, question: Question, outer: int | None) -> Fol
         found.append(make(count, shuffle=True, random_state=seed))
         units -= -(-units // count)  # what is left to train on where folds are of equal size
     return FoldPlan(found[0], found[1], "loo" if found[2] is None else found[2])
+
+
+def _plan_in_time(
+    prepared: Prepared, time: TimeOrder, question: Question, outer: int | None
+) -> FoldPlan:
+    """Folds in folds in the order of time: each has the earlier rows of the one around it."""
+    is_chosen = question.n_features == "auto" or not isinstance(question.alpha, float)
+    asked = [
+        outer,
+        PENALTY_FOLDS if is_chosen else None,
+        question.folds or _TIME_FOLDS,
+    ]
+    assert prepared.groups is not None
+    keeps_classes = prepared.task == "classification"
+    left, found = np.arange(len(prepared.y)), list[Any]()
+    for count in asked:
+        if count is None:
+            found.append(None)
+            continue
+        try:
+            made, fewest = _most_in_time(time, count, keeps_classes, prepared, left)
+        except ValueError as error:
+            raise InputError(
+                f"Rows cannot be tested in the order of {time.column!r}: {error}. Use more rows or "
+                "a finer time, a number for --alpha without --assess, or leave out --time."
+            ) from error
+        found.append(made)
+        left = left[fewest]
+    return FoldPlan(*found)
+
+
+def _most_in_time(
+    time: TimeOrder, count: int, keeps_classes: bool, prepared: Prepared, rows: Any
+) -> tuple[TimeOrderedSplit, Any]:
+    """As many folds of some rows as can be, up to a number, and the fewest rows trained on."""
+    assert prepared.groups is not None
+    y, units = prepared.y[rows], prepared.groups[rows]
+    most = time.splitter(count, keeps_classes).most(y, units)
+    splitter = time.splitter(max(2, min(count, most)), keeps_classes)
+    return splitter, next(splitter.split(rows, y, units))[0]
 
 
 def fold_units(prepared: Prepared) -> tuple[Any, int, str]:

@@ -15,28 +15,18 @@ from ._table import (
     Table,
     Texts,
     Unusable,
-    listed,
     options_for,
     reading_advice,
 )
 
 
 def unusable_columns(table: Table, columns: Mapping[str, Column]) -> list[Problem]:
-    """Columns that could not be read, each a problem; and dates, lists and the like as one."""
-    unread = {name: one for name, one in columns.items() if isinstance(one, Unusable) and one.why}
-    problems = [_unread(table, name, column) for name, column in unread.items()]
-    odd = {name: one for name, one in columns.items() if isinstance(one, Unusable) and not one.why}
-    if odd:
-        names = list(odd)
-        problems.append(
-            Problem(
-                f"there are columns that are neither numbers nor text: {listed(names)} "
-                f"({odd[names[0]].what}). Leave them out ({options_for('--drop', names)}) or make "
-                "numbers of them.",
-                _repeated("--drop", names),
-            )
-        )
-    return problems
+    """Columns that could not be read, each a problem; dates, lists and the like are none."""
+    return [
+        _unread(table, name, column)
+        for name, column in columns.items()
+        if isinstance(column, Unusable) and column.why
+    ]
 
 
 def _unread(table: Table, name: str, column: Unusable) -> Problem:

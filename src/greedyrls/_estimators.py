@@ -15,6 +15,7 @@ from ._classifier import ProbabilityMixin, labels_on_device
 from ._cluster import is_dask
 from ._column_errors import named_columns, numeric
 from ._dask import check_classes_on_cluster, gather_rows, labels_of
+from ._date_targets import refuse_dates
 from ._estimator_base import SPARSE, GreedyRLSBase
 from ._feature_names import FeatureList, with_names
 from ._files import DataFile
@@ -232,6 +233,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         -------
         self
         """
+        refuse_dates(y)
         if is_dask(X):
             if self.class_weight is not None:
                 raise ValueError(

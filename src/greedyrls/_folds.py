@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numbers
 import reprlib
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -22,6 +23,7 @@ from sklearn.utils import check_random_state
 from ._kernels import Float
 from ._row_order import FoldMembers, RowOrder, Split
 from ._shuffle import Shuffle, as_met, fold_ends, fold_ids, warn_of_rare_classes
+from ._time_order import TimeOrderedSplit
 
 Rows = NDArray[np.intp]
 
@@ -39,6 +41,8 @@ class Folds:
     n_samples: int
     description: str
     is_plain: bool = False  # made of a number: rows in their order
+    # Makes the splits of some rows (a mask) anew, where a part of those of all rows will not do.
+    remake: Callable[[NDArray[np.bool_]], tuple[Split, ...]] | None = None
 
     @property
     def n_splits(self) -> int:
@@ -118,7 +122,8 @@ def make_folds(
         for number, pair in enumerate(pairs)
     )
     _check_parts(splits, n_samples, None if weights is None else weights > 0, labels)
-    return Folds(splits, n_samples, description, is_plain)
+    remake = partial(cv.remade, target, group_of) if isinstance(cv, TimeOrderedSplit) else None
+    return Folds(splits, n_samples, description, is_plain, remake)
 
 
 def _k_fold_pairs(
@@ -256,6 +261,8 @@ def _with_words(splitter: Any) -> tuple[Any, str]:
 
 def _in_words(splitter: Any) -> str:
     """The usual folds as people call them; others by class and settings."""
+    if isinstance(splitter, TimeOrderedSplit):
+        return splitter.description
     kind = {KFold: "", StratifiedKFold: ", stratified", GroupKFold: " by groups"}
     if type(splitter) not in kind:
         return _describe(splitter)

@@ -9,7 +9,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
-from ._linear_model import InputColumn, LinearModel, Term, text_of
+from ._frame_columns import text_of
+from ._linear_model import InputColumn, LinearModel, Term
 from ._pipeline_columns import Columns, Source, inputs_of, made_by
 from ._ranker import GreedyRLSRanker
 from ._sigmoid import Sigmoid

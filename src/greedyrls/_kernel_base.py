@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import numbers
 import warnings
 from dataclasses import dataclass
 from functools import partial
@@ -17,10 +16,12 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._center_counts import largest_number, number_of_centers
 from ._class_weight import ClassWeights
 from ._classifier import NoProbabilities
 from ._column_errors import named_columns
 from ._crew import in_threads
+from ._date_targets import refuse_dates
 from ._estimator_base import nothing_predicts
 from ._feature_names import feature_names_of, with_names
 from ._file_memory import check_limit
@@ -239,14 +240,14 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         request = make_request(
             problem,
             plan,
-            _number_of_centers(self.n_centers, problem.n_available, self.max_centers),
+            number_of_centers(self.n_centers, problem.n_available, self.max_centers),
             name="n_centers",
             alpha=self.alpha,
             alpha_rule=self.alpha_rule,
             alpha_cv=self.alpha_cv,
             refit_alpha=self.refit_alpha,
             size_rule=self.size_rule,
-            max_features=_largest_number(self.max_centers),
+            max_features=largest_number(self.max_centers),
             patience=self.patience,
             tol=self.tol,
             n_runners_up=self.n_runners_up,
@@ -364,6 +365,7 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         return tags
 
     def _check_points(self, X: Any, **options: Any) -> Any:
+        refuse_dates(options.get("y"))
         with named_columns(X):
             return validate_data(
                 self,
@@ -462,39 +464,3 @@ def _check_definite(path: SelectionPath) -> None:
             "The kernel is not positive semidefinite: the matrix of the chosen centres has the "
             f"eigenvalue {values[0]:.6g}. {USE_ANOTHER}"
         )
-
-
-def _largest_number(max_centers: Any) -> Any:
-    if max_centers is not None and (not is_whole(max_centers) or max_centers < 1):
-        raise ValueError(
-            f"max_centers must be None or a whole number, 1 or more; got {max_centers!r}."
-        )
-    return max_centers
-
-
-def _number_of_centers(n_centers: Any, available: int, most: int | None) -> Any:
-    """A share of all candidates as a number of them; "auto" as it is."""
-    wrong = f"n_centers must be a whole number, a share in (0, 1] or 'auto', got {n_centers!r}."
-    if isinstance(n_centers, str):
-        if n_centers != "auto":
-            raise ValueError(wrong)
-        return n_centers
-    if isinstance(n_centers, bool) or not isinstance(n_centers, numbers.Real):
-        raise TypeError(wrong)
-    if isinstance(n_centers, numbers.Integral):
-        count = int(n_centers)
-        if not 1 <= count <= available:
-            raise ValueError(
-                f"n_centers={count} is not possible: there are {available} candidates. Ask for 1 "
-                f"to {available}."
-            )
-        if most is not None and count > _largest_number(most):
-            raise ValueError(
-                f"n_centers={count} is more than max_centers={most}; max_centers is for 'auto', "
-                "leave it out."
-            )
-        return count
-    share = float(n_centers)
-    if not 0.0 < share <= 1.0:
-        raise ValueError(f"{wrong} For a number of centres pass a whole number.")
-    return max(1, math.floor(share * available * (1 + 1e-12)))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 
+from ._date_targets import refuse_dates
 from ._folds import one_per_row
 from ._kernels import Float
 from ._own_warnings import GreedyRLSWarning
@@ -33,6 +34,7 @@ class Targets(NamedTuple):
 
 def code_classes(y: NDArray[Any]) -> Targets:
     """Two classes as −1 and +1, more as a column each, +1 in the column of the class."""
+    refuse_dates(y)
     check_classification_targets(y)
     binarizer = LabelBinarizer(neg_label=-1, pos_label=1)
     codes: Float = binarizer.fit_transform(y).astype(np.float64)
@@ -59,10 +61,9 @@ def make_targets(y: Any, task: Any) -> Targets:
     """Targets by task; "auto" takes text, flags and two different whole numbers for classes."""
     if not isinstance(task, str) or task not in ("auto", "regression", "classification"):
         raise ValueError(f"task must be 'auto', 'regression' or 'classification', got {task!r}.")
+    refuse_dates(y)
     # Through objects, because NumPy would turn missing values among text into text.
     values = np.asarray(y, dtype=None if hasattr(y, "__array__") else object)
-    if values.dtype.kind in "mM":
-        raise ValueError(f"y has dates or times ({values.dtype}); turn them into numbers first.")
     column = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if task == "auto":
         is_categorical = hasattr(getattr(y, "dtype", None), "categories")

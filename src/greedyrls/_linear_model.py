@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,6 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._calibration import probabilities_of
+from ._dates import (
+    DatePart,
+    Order,
+    orders_of,
+    with_computed,
+)
+from ._frame_columns import as_table, texts_of_numbers
 from ._kernels import Float
 from ._labels import constant_scores
 from ._numbers import counted
@@ -44,12 +49,16 @@ class InputColumn:
     decimal : "." or ","
         The decimal mark of the text file from which the model was made: says how to read a comma
         in another one where that might also separate thousands.
+    date : DatePart or None
+        The part of a date that it is; None for a column of the data themselves. `scores` computes
+        it from the column of dates, or takes it as it is where the data have no such column.
     """
 
     name: str
     levels: tuple[str, ...] | None = None
     fill: float | str | None = None
     decimal: str = "."
+    date: DatePart | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +254,7 @@ class LinearModel:
         -------
         ndarray of shape (m, outputs)
         """
-        table = as_table(data, [column.name for column in self.columns])
+        table = self._table(data)
         values = np.tile(np.array(self.intercepts, dtype=np.float64), (table.n_rows, 1))
         known = {column.name: self._filled(table, column) for column in self.columns}
         for term in self.terms:
@@ -306,7 +315,7 @@ class LinearModel:
 
     def unseen(self, data: Any) -> dict[str, list[str]]:
         """Texts that were not seen when the model was fitted, by column; they count for no term."""
-        table = as_table(data, [column.name for column in self.columns])
+        table = self._table(data)
         found = {}
         for column in self.columns:
             values = table.column(column.name)
@@ -326,13 +335,24 @@ class LinearModel:
 
     def n_filled(self, data: Any) -> dict[str, int]:
         """How many missing values the model fills in, by column; those without any are left out."""
-        table = as_table(data, [column.name for column in self.columns])
+        table = self._table(data)
         found = {}
         for column in self.columns:
             values = table.column(column.name)
             if column.fill is not None and not isinstance(values, Unusable):
                 found[column.name] = int(values.is_missing.sum())
         return {name: count for name, count in found.items() if count}
+
+    @property
+    def date_orders(self) -> dict[str, Order | None]:
+        """The columns of dates that are looked at, and how they were written."""
+        return orders_of([column.date for column in self.columns if column.date is not None])
+
+    def _table(self, data: Any) -> Table:
+        """All columns of the model, parts of dates among them."""
+        parts = [column.date for column in self.columns if column.date is not None]
+        plain = [column.name for column in self.columns if column.date is None]
+        return with_computed(as_table(data, plain, parts), parts)
 
     def _filled(self, table: Table, column: InputColumn) -> Column:
         """A column as the model takes it, without missing values."""
@@ -409,91 +429,3 @@ def term_values(column: Column, level: str | None) -> Float:
         return np.zeros(len(column.codes))
     values: Float = (column.codes == column.levels.index(level)).astype(np.float64)
     return values
-
-
-def texts_of_numbers(column: Numbers) -> Texts:
-    """Numbers as the texts that people write."""
-    return make_texts([written(value, column.is_flag) for value in column.values.tolist()])
-
-
-def written(value: float, is_flag: bool) -> str | None:
-    """3 rather than 3.0, true rather than 1."""
-    if math.isnan(value):
-        return None
-    if is_flag:
-        return "true" if value else "false"
-    return str(int(value)) if value.is_integer() else repr(value)
-
-
-def as_table(data: Any, names: list[str]) -> Table:
-    """The named columns of a data frame, or of a mapping to columns, as a table."""
-    if isinstance(data, Table):
-        return data
-    if not isinstance(data, Mapping) and not hasattr(data, "columns"):
-        raise TypeError(
-            "data must be a data frame or a mapping from column names to columns, got "
-            f"{type(data).__name__}."
-        )
-    # Columns of a data frame may be named by numbers.
-    keys = {str(key): key for key in (data.keys() if isinstance(data, Mapping) else data.columns)}
-    source = "the data"
-    table = Table(source, dict.fromkeys(keys, Unusable("nothing")), 0)
-    for name in names:
-        table.column(name)
-    columns = {name: _as_column(data[keys[name]]) for name in names}
-    # Without a column to look at, any tells the number of rows.
-    shown = columns if names else {name: _as_column(data[keys[name]]) for name in list(keys)[:1]}
-    lengths = {
-        len(column.values if isinstance(column, Numbers) else column.codes)
-        for column in shown.values()
-        if not isinstance(column, Unusable)
-    }
-    if len(lengths) > 1:
-        raise ValueError(f"The columns of the data have different lengths: {sorted(lengths)}.")
-    return Table(source, columns, lengths.pop() if lengths else 0)
-
-
-def _as_column(given: Any) -> Column:
-    # Lists through objects, because NumPy would turn missing values among text into text.
-    values = np.asarray(given, dtype=None if hasattr(given, "__array__") else object)
-    if values.ndim != 1:
-        return Unusable("more than one value in each row" if values.ndim else "a single value")
-    if values.dtype.kind in "biuf":
-        return Numbers(
-            values.astype(np.float64),
-            is_whole=values.dtype.kind in "iu",
-            is_flag=values.dtype == bool,
-        )
-    if values.dtype.kind in "mMcVS":
-        return Unusable(f"values of type {values.dtype}")
-    entries = [None if is_missing(value) else value for value in values.tolist()]
-    is_text = any(isinstance(value, str) for value in entries)
-    try:
-        if is_text:
-            return make_texts([text_of(value) for value in entries])
-        numbers = np.array([math.nan if value is None else _number_of(value) for value in entries])
-    except (TypeError, ValueError, OverflowError):
-        return Unusable("values that are neither numbers nor text")
-    return Numbers(numbers, is_flag=all(isinstance(value, bool | None) for value in entries))
-
-
-def text_of(value: Any) -> str | None:
-    """A text, or a number as people write it; None stays None."""
-    if value is None or isinstance(value, str):
-        return value
-    return written(_number_of(value), isinstance(value, bool))
-
-
-def _number_of(value: Any) -> float:
-    if isinstance(value, bytes | bytearray):  # which float would parse
-        raise TypeError("bytes are no number")
-    return float(value)
-
-
-def is_missing(value: Any) -> bool:
-    """Whether it is None, not a number, or what pandas has for a missing value."""
-    # pandas.NA is neither equal nor unequal to itself, and its truth is an error.
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    differs = value != value
-    return isinstance(differs, bool | np.bool_) and bool(differs)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import datetime
+import re
+from collections.abc import Collection
+from dataclasses import asdict
 from typing import Any
 
+from ._dates import ORDERS, PARTS, DatePart
 from ._json_values import JsonObject, read_classes, read_document, write_document
 from ._linear_model import InputColumn, LinearModel, Term
 from ._sigmoid import Sigmoid
 
 FORMAT = "greedyrls.model"
-VERSION = 1
+VERSION = 2
+# Without parts of dates a file is of the first version, which older releases read.
+VERSIONS = (1, VERSION)
 
 
 def encode(model: LinearModel, indent: int | None = None) -> str:
     """Text of a model."""
     document = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": version_of(model.columns),
         "made_by": model.made_by,
         "task": model.task,
         "target": model.target,
@@ -38,7 +45,7 @@ def encode(model: LinearModel, indent: int | None = None) -> str:
 
 def decode(text: str | bytes) -> LinearModel:
     """A model from its text, or a ValueError that says what is wrong with it."""
-    return read_document(text, FORMAT, (VERSION,), _read)
+    return read_document(text, FORMAT, VERSIONS, _read)
 
 
 def sigmoids_document(sigmoids: tuple[Sigmoid, ...] | None) -> list[dict[str, float]] | None:
@@ -91,8 +98,15 @@ def column_document(column: InputColumn) -> dict[str, Any]:
     """A column as plain strings, numbers and lists."""
     levels = None if column.levels is None else list(column.levels)
     document = {"name": column.name, "levels": levels, "fill": column.fill}
-    # Only where it says something: most models are made from files with points.
-    return document if column.decimal == "." else {**document, "decimal": column.decimal}
+    # Only where they say something: most models are made from files with points, without dates.
+    if column.decimal != ".":
+        document["decimal"] = column.decimal
+    return document if column.date is None else document | {"date": asdict(column.date)}
+
+
+def version_of(columns: Collection[InputColumn]) -> int:
+    """The first version of a file that can hold these."""
+    return VERSION if any(column.date is not None for column in columns) else VERSIONS[0]
 
 
 def read_column(column: JsonObject) -> InputColumn:
@@ -104,7 +118,25 @@ def read_column(column: JsonObject) -> InputColumn:
     decimal = column.text("decimal") if column.has_optional("decimal") else "."
     if decimal not in (".", ","):
         raise ValueError(f"the decimal mark {decimal[:10]!r} is neither '.' nor ','")
-    return InputColumn(column.text("name"), levels, fill, decimal)
+    date = None
+    if column.version > 1 and column.has_optional("date"):
+        date = _read_date(column.part("date"))
+        if date.name != column.text("name") or (levels is None) != (date.part in ("year", "days")):
+            raise ValueError("the date of a column does not fit the column")
+    return InputColumn(column.text("name"), levels, fill, decimal, date)
+
+
+def _read_date(date: JsonObject) -> DatePart:
+    part: Any = date.one_of("part", PARTS)
+    order: Any = date.one_of("order", ORDERS) if date.has("order") else None
+    origin = date.text("origin") if date.has("origin") else None
+    if (origin is not None) != (part == "days"):
+        raise ValueError("origin is of days, and of nothing else")
+    if origin is not None and not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", origin):
+        raise ValueError(f"origin is {origin!r:.40}, which is no date")
+    if origin is not None:
+        datetime.date.fromisoformat(origin)  # a ValueError if the calendar has no such day
+    return DatePart(date.text("column"), part, origin, order)
 
 
 def _read_term(term: JsonObject, columns: dict[str, InputColumn], outputs: int) -> Term:

@@ -26,7 +26,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from ._linear_model import is_missing, text_of
+from ._frame_columns import is_missing, text_of
 
 # Whole numbers beyond are not all numbers of float64, in which a model reads them.
 _LARGEST_CODE = 2**53

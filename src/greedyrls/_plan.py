@@ -172,6 +172,8 @@ def _folds_within(folds: Folds | ClusterFolds, problem: Problem) -> Folds | Clus
     if isinstance(folds, ClusterFolds):
         assert isinstance(problem.X, ClusterMatrix)
         return folds_within(problem.X, folds)
+    if folds.remake is not None:
+        return replace(folds, splits=folds.remake(problem.has_weight))
     left = tuple(splits_within(folds, problem.has_weight))
     return replace(folds, splits=left) if left else None
 

@@ -11,14 +11,18 @@ from numpy.typing import NDArray
 
 from ._column_problems import gaps_in_words, odd_values, unusable_columns
 from ._column_roles import without_identifiers
+from ._column_summary import summary
 from ._data_summary import ColumnSummary, Feature
+from ._dates import PARTS, left_out_notes, with_parts
+from ._frame_columns import texts_of_numbers
 from ._kernels import Float
 from ._labels import Task
-from ._linear_model import InputColumn, Label, term_values, texts_of_numbers
+from ._linear_model import InputColumn, Label, term_values
 from ._multiples import multiples_in_words
 from ._placeholders import placeholder_notes
 from ._table import (
     Column,
+    Dates,
     InputError,
     InputProblems,
     Numbers,
@@ -32,11 +36,9 @@ from ._table import (
 from ._table import listed as _listed
 from ._table import options_for as _options
 from ._target_column import check_target_is_readable, make_target
+from ._time_column import TimeOrder, check_times, ordered_by
 
 Impute = Literal["median"]
-
-# So many of the most frequent texts are told of a column.
-_TOLD_LEVELS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,13 @@ class Roles:
     is_standardised: bool = True
     is_centred: bool = True  # not where the model has no intercept
     drops_missing_target: bool = False
+    dates: tuple[str, ...] = ()  # whose parts are features
+    time: str | None = None  # by which rows are ordered
+
+    @property
+    def as_dates(self) -> tuple[str, ...]:
+        """Columns that are read as dates."""
+        return self.dates if self.time is None else (*self.dates, self.time)
 
     @property
     def as_text(self) -> tuple[str, ...]:
@@ -81,6 +90,7 @@ class Prepared:
     forced: tuple[int, ...]
     notes: tuple[str, ...]
     n_columns: int
+    time: TimeOrder | None = None  # then groups are rows of the same time, or given ones
 
 
 def prepare(table: Table, roles: Roles) -> Prepared:
@@ -95,20 +105,27 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
     notes = list(table.notes)
     problems: list[Problem] = []  # all that are found, so that the user sees them at once
     evidence, target = table.columns, None
+    if roles.time is not None:
+        check_times(table, roles.time, roles.target)
     with collecting(problems):
         check_target_is_readable(table, roles.target)
         table = _with_target(table, roles, notes, problems)
     with collecting(problems):
         table = _with_weight(table, roles, notes)
-    groups, weights = None, None
+    groups, weights, time = None, None, None
     with collecting(problems):
         groups = _groups(table, roles)
+        if roles.time is not None:
+            groups, time = ordered_by(table, roles.time, groups, roles.groups)
+            notes.append(time.note(is_feature=roles.time in roles.dates))
     with collecting(problems):
         weights = _weights(table, roles) if not problems else None
     if _has_values(table.columns[roles.target]):
         with collecting(problems):
             target = make_target(table, roles.target, roles.task, notes)
-    aside = {roles.target, roles.groups, roles.weights, *roles.ids, *roles.dropped}
+    n_columns = len(table.all_names)
+    table, parts = with_parts(table, roles.dates, notes)
+    aside = {roles.target, roles.groups, roles.time, roles.weights, *roles.ids, *roles.dropped}
     columns = {name: values for name, values in table.columns.items() if name not in aside}
     left_out = list(dict.fromkeys((*roles.ids, *roles.dropped)))
     if left_out:
@@ -117,7 +134,7 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
         notes.append(
             f"Rows with the same {roles.groups!r} stay together in all folds; it is no feature."
         )
-    wanted = {*roles.kept, *roles.priced, *roles.forced, *roles.categorical}
+    wanted = {*roles.kept, *roles.priced, *roles.forced, *roles.categorical, *parts}
     columns = without_identifiers(columns, evidence, wanted, notes)
     usable = _usable(table, columns, roles, notes, problems)
     _check_gaps(table, usable, roles, problems)
@@ -128,6 +145,8 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
     summaries = {name: summary(name, values) for name, values in usable.items()}
     summaries[roles.target] = summary(roles.target, table.columns[roles.target])
     filled, inputs = _filled(table, usable, roles, notes)
+    for name in parts.keys() & inputs.keys():
+        inputs[name] = replace(inputs[name], date=parts[name])
     features, X = _features(table, filled, roles, weights, notes)
     notes += multiples_in_words(X, features)
     return Prepared(
@@ -142,7 +161,8 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
         weights=weights,
         forced=_forced(features, roles),
         notes=tuple(notes),
-        n_columns=len(table.all_names),
+        n_columns=n_columns,
+        time=time,
     )
 
 
@@ -154,15 +174,21 @@ def _check_roles(table: Table, roles: Roles) -> None:
     named += [("--drop", name) for name in roles.dropped]
     named += [("--cv", roles.groups)] if roles.groups is not None else []
     named += [("--weight", roles.weights)] if roles.weights is not None else []
+    if roles.time is not None and roles.time not in roles.dates:  # both is possible
+        named.append(("--time", roles.time))
     for option, name in named:
         table.check_has(name, option)
         if taken.get(name, option) != option:
             raise InputError(f"Column {name!r} cannot be both {taken[name]} and {option}.")
         taken[name] = option
+    both = [name for name in roles.dates if name in roles.categorical]
+    if both:
+        raise InputError(f"Column {both[0]!r} cannot be both --categorical and --dates.")
     for option, names in (
         ("--categorical", roles.categorical),
         ("--force", roles.forced),
         ("--keep", roles.kept),
+        ("--dates", roles.dates),
     ):
         for name in names:
             table.check_has(name, option)
@@ -220,6 +246,8 @@ def _part(column: Column, kept: NDArray[np.bool_]) -> Column:
         is_missing = int((places < 0).any())
         levels = tuple(column.levels[place] for place in places[is_missing:])
         return Texts((codes - is_missing).astype(np.int32), levels)
+    if isinstance(column, Dates):
+        return Dates(column.what, column.moments[kept], column.order)
     return column
 
 
@@ -265,8 +293,9 @@ def _usable(
     notes: list[str],
     problems: list[Problem],
 ) -> dict[str, Numbers | Texts]:
-    """Columns that can be features; those that cannot are problems."""
+    """Columns that can be features; notes and problems name those that cannot."""
     problems += unusable_columns(table, columns)
+    notes += left_out_notes(table, columns, {*roles.forced, *roles.kept, *roles.priced})
     usable: dict[str, Numbers | Texts] = {}
     for name, values in columns.items():
         if isinstance(values, Unusable):
@@ -383,39 +412,17 @@ def _features(
 
 
 def _forced(features: Sequence[Feature], roles: Roles) -> tuple[int, ...]:
-    """Features of columns that must be in."""
-    found = [
-        place
-        for name in roles.forced
-        for place, feature in enumerate(features)
-        if feature.column == name
-    ]
-    missing = [name for name in roles.forced if all(one.column != name for one in features)]
+    """Features of columns that must be in; of dates all parts."""
+
+    def places(name: str) -> list[int]:
+        of_date = [f"{name}: {part}" for part in PARTS] if name in roles.dates else []
+        return [at for at, one in enumerate(features) if one.column in (name, *of_date)]
+
+    found = [place for name in roles.forced for place in places(name)]
+    missing = [name for name in roles.forced if not places(name)]
     if missing:
         raise InputError(f"--force {missing[0]!r}: the column has a single value, or none.")
     return tuple(dict.fromkeys(found))
-
-
-def summary(name: str, values: Column) -> ColumnSummary:
-    """A column in short."""
-    assert not isinstance(values, Unusable)
-    missing = int(values.is_missing.sum())
-    if isinstance(values, Texts):
-        counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels))
-        order = np.argsort(-counts, kind="stable")[:_TOLD_LEVELS]
-        levels = tuple((values.levels[place], int(counts[place])) for place in order)
-        used = int(np.count_nonzero(counts))
-        return ColumnSummary(name, "text", missing, n_levels=used, levels=levels)
-    known = values.values[~values.is_missing]
-    return ColumnSummary(
-        name,
-        "flag" if values.is_flag else "number",
-        missing,
-        low=float(known.min()),
-        mean=float(known.mean()),
-        high=float(known.max()),
-        deviation=float(known.std()),
-    )
 
 
 def _columns(names: Sequence[str]) -> str:

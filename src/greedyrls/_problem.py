@@ -17,6 +17,7 @@ from ._class_weight import ClassWeights
 from ._cluster import ClusterMatrix, is_dask
 from ._column_errors import named_columns, numeric
 from ._crew import ask
+from ._date_targets import refuse_dates
 from ._device import DeviceMatrix, as_device_matrix
 from ._devices import on_device as on_device_named
 from ._feature_names import FeatureList, feature_indices, feature_names_of
@@ -333,6 +334,7 @@ def _check_array(X: Any) -> Any:
 def _check_targets(y: Any, n_samples: int) -> tuple[Float, bool]:
     if y is None:
         raise ValueError("This needs a target: requires y to be passed, but the target y is None.")
+    refuse_dates(y)
     shape = np.shape(y)
     if len(shape) not in (1, 2):
         raise ValueError(f"y must have 1 or 2 dimensions, got an array of shape {shape}.")

@@ -13,6 +13,7 @@ from ._alphas import check_alphas
 from ._class_weight import ClassWeights
 from ._cluster import is_dask
 from ._column_errors import named_columns, numeric
+from ._date_targets import refuse_dates
 from ._estimator_base import SPARSE, GreedyRLSBase, number_of_features
 from ._feature_names import FeatureList, with_names
 from ._files import DataFile
@@ -213,6 +214,7 @@ class GreedyRLSRanker(GreedyRLSBase):
                 f"GreedyRLSRanker takes data in memory, got X of type {type(X).__name__}. Load "
                 "it first, or select with greedy_path(X, y, cv=groups), which needs no pairs."
             )
+        refuse_dates(y)
         X = numpy_of(X)
         with named_columns(X):
             X, y = validate_data(

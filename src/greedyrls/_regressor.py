@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from ._cluster import is_dask
 from ._column_errors import named_columns, numeric
+from ._date_targets import refuse_dates
 from ._estimator_base import SPARSE, GreedyRLSBase
 from ._feature_names import with_names
 from ._files import DataFile
@@ -156,6 +157,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         -------
         self
         """
+        refuse_dates(y)
         if isinstance(X, DataFile | SparseFile) or is_dask(X) or is_foreign(X):
             self._take_shape(X)
         else:

@@ -33,21 +33,27 @@ from ._json_values import (
 )
 from ._kernels import Float
 from ._linear_model import InputColumn
-from ._model_format import column_document, read_column, read_sigmoids, sigmoids_document
+from ._model_format import (
+    VERSIONS,
+    column_document,
+    read_column,
+    read_sigmoids,
+    sigmoids_document,
+    version_of,
+)
 from ._path import SelectionPath
 from ._path_format import decode_part, path_document
 from ._predictions_format import predictions_document, read_predictions
 from ._selection_result import SelectionResult, order_of
 
 FORMAT = "greedyrls.result"
-VERSION = 1
 
 
 def encode(result: SelectionResult, indent: int | None = None) -> str:
     """Text of a result."""
     document: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": version_of(result.inputs),
         "task": result.task,
         "target": result.target,
         "classes": None if result.classes is None else list(result.classes),
@@ -86,7 +92,7 @@ def encode(result: SelectionResult, indent: int | None = None) -> str:
 
 def decode(text: str | bytes) -> SelectionResult:
     """A result from its text, or a ValueError that says what is wrong with it."""
-    return read_document(text, FORMAT, (VERSION,), _read)
+    return read_document(text, FORMAT, VERSIONS, _read)
 
 
 def _read(document: JsonObject) -> SelectionResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -108,9 +108,22 @@ class Unusable:
 
     what: str  # in words, such as "dates"
     # Of cells that cannot be read, what is wrong, after the name of the column: "has … in line 7".
-    why: str = ""
+    why: str = field(default="", kw_only=True)
     # Options for reading the file that would help, each with its value, the likeliest first.
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dates(Unusable):
+    """Dates that were asked for: no feature themselves, but they have parts that are."""
+
+    moments: NDArray[np.datetime64]  # (m) microseconds in UTC, not a time where missing
+    order: str | None = None  # "dmy" or "mdy", where years are written last
+
+    @property
+    def is_missing(self) -> NDArray[np.bool_]:
+        """Where there is no value, (m)."""
+        return np.isnat(self.moments)
 
 
 Column = Numbers | Texts | Unusable

@@ -221,6 +221,16 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def dated_table() -> str:
+    """A table with dates, the day first, on weekends only."""
+    X, y = numbers()
+    lines = ["day,a,b,y"]
+    for row in range(len(y)):
+        day = 6 + row % 2 + 7 * (row // 2 % 3)
+        lines.append(f"{day:02}.01.{2010 + row // 6},{X[row, 0]:g},{X[row, 1]:g},{y[row]:g}")
+    return "\n".join(lines) + "\n"
+
+
 TARGETS = {"y", "outcome", "kind", "grade"}
 COMMANDS = {
     "regression": [
@@ -325,6 +335,27 @@ def from_command_line() -> Iterator[tuple[str, str, None]]:
                     None,
                 )
                 yield f"model-v1-{name}", Path(name, "model.json").read_text(encoding="utf-8"), None
+            Path("dated.csv").write_text(dated_table(), encoding="utf-8")
+            options = [
+                "-t",
+                "y",
+                "--dates",
+                "day",
+                "--time",
+                "day",
+                "--alpha",
+                "1",
+                "-k",
+                "10",
+                "--force",
+                "day",
+                "--impute",
+                "median",
+            ]
+            command(["select", "dated.csv", *options, "--out", "dates"])
+            for kind in ("result", "model"):
+                text = Path("dates", f"{kind}.json").read_text(encoding="utf-8")
+                yield f"{kind}-v2-dates", text, None
             drops = [word for one in sorted(TARGETS - {"y"}) for word in ("--drop", one)]
             options = ["--impute", "median", "--alpha", "1", "-k", "2", "--folds", "3"]
             command(["assess", "table.csv", "-t", "y", *drops, *options, "--out", "assessed"])

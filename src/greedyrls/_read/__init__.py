@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from .._dates import ORDERS, Order, order_for
 from .._table import InputError, Table
 from ._cells import MISSING
 from ._columns import without_marked
 from ._csv import read_csv
-from ._files import locate
+from ._dated import as_dates as to_dates
+from ._excel import read_excel
+from ._files import FORMATS, locate
+from ._folder import read_folder
 from ._header import Dialect
+from ._input import Given, file_name, given
+from ._jsonl import read_jsonl
 from ._matrices import read_npz, read_svmlight
 from ._stores import read_arrow, read_parquet
 from ._wanted import Wanted
 
-__all__ = ["MISSING", "read_table"]
+__all__ = ["FORMATS", "MISSING", "Given", "file_name", "given", "read_table"]
 
 
 def read_table(
@@ -36,15 +42,21 @@ def read_table(
     skip_lines: int = 0,
     encoding: str = "utf-8",
     matrix_limit: int = 4 << 30,
+    format: str | None = None,
+    sheet: str | None = None,
+    title: str | None = None,
+    as_dates: Collection[str] = (),
+    date_order: Order | Mapping[str, Order] | None = None,
 ) -> Table:
     r"""Read a table from a file.
 
     Parameters
     ----------
     path : str or path-like
-        CSV and its kin (.csv, .tsv, .tab, .txt, also followed by .gz, .bz2, .xz or .zst), Parquet
-        (.parquet, .pq), Arrow and Feather (.feather, .arrow, .ipc), svmlight (.svmlight, .svm,
-        .libsvm, also followed by .gz, .bz2 or .xz) or NumPy arrays (.npz).
+        CSV and its kin (.csv, .tsv, .tab, .txt) and JSON lines (.jsonl, .ndjson), both also
+        followed by .gz, .bz2, .xz or .zst; Excel (.xlsx, .xlsm), Parquet (.parquet, .pq, or a
+        folder of such files), Arrow and Feather (.feather, .arrow, .ipc), svmlight (.svmlight,
+        .svm, .libsvm, also followed by .gz, .bz2 or .xz) or NumPy arrays (.npz).
     as_text : names
         Columns that are read as text, as written: "01234" keeps its zero. Names that the file
         does not have are ignored.
@@ -78,13 +90,26 @@ def read_table(
     encoding : str
         Of a CSV file, as Python names encodings.
     matrix_limit : int
-        Bytes that a svmlight file may take as a dense table.
+        Bytes that a svmlight file or JSON lines may take as a dense table, or an Excel file
+        unpacked.
+    format : str, optional
+        One of FORMATS, whatever the suffix says.
+    sheet : str, optional
+        Of an Excel file; by default the first.
+    title : str, optional
+        What messages call the file, such as "standard input".
+    as_dates : names
+        Columns that are read as dates, or as numbers where they have numbers. Names that the file
+        does not have are ignored.
+    date_order : "dmy", "mdy", or a mapping from names to these, optional
+        Whether the day or the month comes first in dates that end in the year, where the column
+        does not tell by itself.
 
     Returns
     -------
     Table
         Numbers are float64; columns of which every value is a whole number, however it is stored,
-        are marked so. Dates, lists and the like are named but not read.
+        are marked so. Dates are read where they are asked for; lists and the like never are.
 
     Raises
     ------
@@ -115,9 +140,15 @@ def read_table(
     every other vector as long as X has rows is a column too, and ``y`` is the target. Nothing is
     ever unpickled, and no format can run code.
     """
-    source = locate(path)
+    orders = (date_order,) if isinstance(date_order, str) else (date_order or {}).values()
+    if any(order not in ORDERS for order in orders):
+        raise InputError(f"--date-order must be dmy or mdy and not {date_order!r}.")
+    source = locate(path, format, title)
+    if sheet is not None and source.format != "excel":
+        raise InputError(f"{source}: --sheet is for Excel files; leave it out.")
+    dated = frozenset(as_dates)
     wanted = Wanted(
-        frozenset(as_text),
+        frozenset(as_text) | dated,  # every format can give its dates as text
         frozenset(as_numbers),
         None if only is None else frozenset(only),
         frozenset(leave_out),
@@ -125,11 +156,17 @@ def read_table(
         tuple(missing),
         frozenset(comma_columns),
     )
+    dialect = Dialect(delimiter, decimal, header, encoding, thousands, skip_lines)
     if source.format == "csv":
-        dialect = Dialect(delimiter, decimal, header, encoding, thousands, skip_lines)
         table = read_csv(source, wanted, dialect)
+    elif source.format == "jsonl":
+        table = read_jsonl(source, wanted, dialect, matrix_limit)
+    elif source.format == "excel":
+        table = read_excel(source, wanted, dialect, sheet, matrix_limit)
     elif source.format == "parquet":
         table = read_parquet(source, wanted)
+    elif source.format == "folder":
+        table = read_folder(source, wanted)
     elif source.format == "arrow":
         table = read_arrow(source, wanted)
     elif source.format == "svmlight":
@@ -138,9 +175,13 @@ def read_table(
         table = read_npz(source, wanted)
     if table.n_rows == 0:
         raise InputError(f"{source}: has no rows below its names; are all data in another file?")
+    columns = table.columns
     if wanted.missing:
-        columns = {
-            name: without_marked(column, wanted.missing) for name, column in table.columns.items()
-        }
-        table = replace(table, columns=columns)
-    return table
+        columns = {name: without_marked(one, wanted.missing) for name, one in columns.items()}
+    columns = {
+        name: to_dates(table, name, values, decimal, order_for(date_order, name))
+        if name in dated
+        else values
+        for name, values in columns.items()
+    }
+    return replace(table, columns=columns)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._kernels import Float
 from .._table import Column, Numbers, Table, Texts, Unusable
-from ._columns import levelled, make_numbers, missing_numbers
+from ._columns import levelled, make_numbers, missing_numbers, or_dates
 from ._files import Source, guarded, shown
 from ._names import tidy
 
@@ -43,7 +43,7 @@ def converted(
                 if name in gathered
                 else convert(name, arrow.pop(name))
             )
-    return Table(str(source.path), columns, n_rows)
+    return Table(source.name, columns, n_rows)
 
 
 def _gathered(arrow: dict[str, Any], as_text: frozenset[str]) -> dict[str, Float]:
@@ -86,7 +86,8 @@ def column_of(column: Any, as_text: bool) -> Column:
         m = len(column)
         return Texts(np.full(m, -1, np.int32), ()) if as_text else missing_numbers(m)
     if _is_text(kind):
-        return texts_of(column)
+        found = texts_of(column)
+        return found if as_text else or_dates(found)
     is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     is_flag = types.is_boolean(kind)
     is_date = types.is_date(kind) or types.is_timestamp(kind)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._table import Column, Numbers, Texts, Unusable
 from ._arrow import texts_of
-from ._columns import levelled, make_numbers, missing_numbers
+from ._columns import DATE, levelled, make_numbers, missing_numbers
 from ._files import Source, shown
 from ._header import number_pattern
 from ._remarks import Remarks
@@ -53,10 +53,6 @@ _NO_NUMBER = frozenset(
         *("unbekannt", "fehlt", "inconnu", "desconocido", "#div/0!", "#value!", "#ref!", "#name?"),
         *("#num!", "#null!", "#n/a", "#n/a n/a", "<na>"),
     }
-)
-_DATE = (
-    r"^([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4})"
-    r"([T ]+[0-9]{1,2}:[0-9]{2}.*)?$"
 )
 _TIME = r"^[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?( ?[aApP][mM])?$"
 # A column with this share of numbers is one of numbers, some of which are mistyped.
@@ -157,7 +153,7 @@ class _Different:
         if not is_number.any():
             if not (is_other & ~self._among(TRUE + FALSE)).any():
                 return self._flags()
-            for what, pattern in (("dates", _DATE), ("times of day", _TIME)):
+            for what, pattern in (("dates", DATE), ("times of day", _TIME)):
                 if not (is_other & ~self._match(pattern)).any():
                     return Unusable(what)
         return self._written_otherwise(is_missing, is_number, is_other)
@@ -220,7 +216,8 @@ class _Different:
         doubt = style if isinstance(style, Doubt) else doubtful_units(known)
         if doubt is not None:
             examples = [self._first_of(places[one]) for one in doubt.examples]
-            return Unusable("numbers", doubt.words.format(*examples), doubt.options)
+            why = doubt.words.format(*examples)
+            return Unusable("numbers", why=why, options=doubt.options)
         assert isinstance(style, Style)
         values = np.full(len(self.texts) + 1, np.nan)  # the last is for code −1
         values[places] = [style.value(cell) for cell in known]
@@ -277,8 +274,8 @@ class _Different:
         options = tuple(("--missing", text) for text in texts) if len(texts) <= _FEW_WORDS else ()
         return Unusable(
             "numbers and text",
-            f"has numbers in {share:.0%} of its cells, but {self._first(is_text)}{others}",
-            options,
+            why=f"has numbers in {share:.0%} of its cells, but {self._first(is_text)}{others}",
+            options=options,
         )
 
     def _among(self, known: tuple[str, ...]) -> NDArray[np.bool_]:

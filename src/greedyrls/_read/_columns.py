@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -9,8 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import Float
-from .._table import Column, Numbers, Texts, make_texts
+from .._table import Column, Numbers, Texts, Unusable, make_texts
 
+DATE = (
+    r"^([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4})"
+    r"([T ]+[0-9]{1,2}:[0-9]{2}.*)?$"
+)
 # Beyond it float64 skips whole numbers, so that writing one as such would invent digits.
 _LARGEST_WHOLE = 2.0**53
 
@@ -41,6 +46,13 @@ def levelled(texts: Sequence[str | None], codes: NDArray[np.integer[Any]]) -> Te
     place: dict[str | None, int] = {level: code for code, level in enumerate(levels)}
     renumbered = np.array([*(place.get(text, -1) for text in texts), -1], dtype=np.int32)
     return Texts(renumbered[codes], tuple(levels))
+
+
+def or_dates(column: Texts) -> Texts | Unusable:
+    """A column of text, which is one of dates if all its texts are."""
+    is_date = re.compile(DATE).match
+    are_dates = bool(column.levels) and all(map(is_date, column.levels))
+    return Unusable("dates") if are_dates else column
 
 
 def texts_of_values(values: NDArray[Any]) -> Texts:

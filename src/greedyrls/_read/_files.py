@@ -7,17 +7,19 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Literal, TextIO, cast
 
 from .._table import InputError
 from .._text import printable
 
-Format = Literal["csv", "parquet", "arrow", "svmlight", "npz"]
+Format = Literal["csv", "jsonl", "excel", "parquet", "folder", "arrow", "svmlight", "npz"]
 
 SUFFIXES: dict[Format, tuple[str, ...]] = {
     "csv": (".csv", ".tsv", ".tab", ".txt"),
+    "jsonl": (".jsonl", ".ndjson"),
+    "excel": (".xlsx", ".xlsm"),
     "parquet": (".parquet", ".pq"),
     "arrow": (".feather", ".arrow", ".ipc"),
     "svmlight": (".svmlight", ".svm", ".libsvm"),
@@ -25,7 +27,26 @@ SUFFIXES: dict[Format, tuple[str, ...]] = {
 }
 COMPRESSIONS: dict[Format, tuple[str, ...]] = {
     "csv": (".gz", ".bz2", ".xz", ".zst"),
+    "jsonl": (".gz", ".bz2", ".xz", ".zst"),
     "svmlight": (".gz", ".bz2", ".xz"),
+}
+# What --format may say, and which suffix it stands for; a folder is one of Parquet files.
+FORMATS: dict[str, str] = {
+    "csv": ".csv",
+    "tsv": ".tsv",
+    "jsonl": ".jsonl",
+    "excel": ".xlsx",
+    "parquet": ".parquet",
+    "arrow": ".arrow",
+    "svmlight": ".svmlight",
+    "npz": ".npz",
+}
+# The first bytes of packed data.
+_MAGIC = {
+    b"\x1f\x8b": ".gz",
+    b"BZh": ".bz2",
+    b"\xfd7zXZ\x00": ".xz",
+    b"\x28\xb5\x2f\xfd": ".zst",
 }
 
 
@@ -37,9 +58,15 @@ class Source:
     format: Format
     suffix: str  # such as ".tsv", without that of a compression
     compression: str  # such as ".gz", or ""
+    title: str | None = None  # what people call it, if not by its path
 
     def __str__(self) -> str:
-        return printable(str(self.path))
+        return printable(self.name)
+
+    @property
+    def name(self) -> str:
+        """The path as the user gave it, or what stands for it."""
+        return str(self.path) if self.title is None else self.title
 
     def open_native(self) -> Any:
         """The same as a file of Arrow's own, where it can unpack it; else None.
@@ -80,32 +107,54 @@ class Source:
         return self.path.open("rb")
 
 
-def locate(path: str | os.PathLike[str]) -> Source:
-    """A file that can be read, or an error that says why it cannot."""
+def locate(
+    path: str | os.PathLike[str], format: str | None = None, title: str | None = None
+) -> Source:
+    """A file, or a folder of Parquet files, that can be read; or an error that says why not.
+
+    The format is told by the suffix unless it is given. `title` is what messages call the file.
+    """
     path = Path(path)
-    name = printable(str(path))
+    name = printable(str(path) if title is None else title)
+    if format is not None and format not in FORMATS:
+        raise InputError(f"--format {shown(format)} is not known; use {', '.join(FORMATS)}.")
     try:
         status = path.stat()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{name}: cannot be found ({reason}); check the name.") from error
     if stat.S_ISDIR(status.st_mode):
-        raise InputError(f"{name}: is a directory; give one of the files in it.")
+        if format not in (None, "parquet"):
+            raise InputError(f"{name}: is a directory, and --format {format} is of single files.")
+        return Source(path, "folder", "", "", title)
     if not stat.S_ISREG(status.st_mode):
-        raise InputError(f"{name}: is no regular file; save the data in a file first.")
-    source = _told_by_suffix(path)
+        raise InputError(
+            f"{name}: is no regular file; save the data in a file first, or pass - for DATA to "
+            "read standard input."
+        )
+    source = replace(_told_by_suffix(path, format), title=title)
     if status.st_size == 0:
         raise InputError(f"{name}: is empty (0 bytes); was it written completely?")
     try:
-        with path.open("rb"):
-            pass
+        with path.open("rb") as file:
+            start = file.read(8)
     except OSError as error:
         raise InputError(f"{name}: cannot be opened ({error.strerror}).") from error
+    if title is not None and not source.compression:
+        # Standard input has no suffix that tells how it is packed.
+        packed = next((suffix for magic, suffix in _MAGIC.items() if start.startswith(magic)), "")
+        if packed in COMPRESSIONS.get(source.format, ()):
+            source = replace(source, compression=packed)
     return source
 
 
-def _told_by_suffix(path: Path) -> Source:
+def _told_by_suffix(path: Path, format: str | None) -> Source:
     suffixes = [suffix.lower() for suffix in path.suffixes]
+    if format is not None:
+        suffix = FORMATS[format]
+        kind = next(kind for kind, known in SUFFIXES.items() if suffix in known)
+        is_packed = bool(suffixes) and suffixes[-1] in COMPRESSIONS.get(kind, ())
+        return Source(path, kind, suffix, suffixes[-1] if is_packed else "")
     for kind, known in SUFFIXES.items():
         if suffixes and suffixes[-1] in known:
             return Source(path, kind, suffixes[-1], "")
@@ -117,10 +166,14 @@ def _told_by_suffix(path: Path) -> Source:
         for kind, known in SUFFIXES.items()
         for packed in [COMPRESSIONS.get(kind, ())]
     ]
-    advice = " Save the sheet as CSV." if suffixes and suffixes[-1].startswith(".xls") else ""
+    advice = ""
+    if suffixes and suffixes[-1] in (".xls", ".xlsb", ".ods"):
+        advice = " Save the sheet as .xlsx or CSV."
+    elif suffixes and suffixes[-1] == ".json":
+        advice = " Pass --format jsonl if each line is an object."
     raise InputError(
         f"{printable(str(path))}: its suffix tells no format that is known; known are "
-        f"{', '.join(lists)}.{advice}"
+        f"{', '.join(lists)}; or pass --format.{advice}"
     )
 
 

@@ -56,7 +56,7 @@ class Layout:
 
 def look(source: Source, dialect: Dialect) -> Layout:
     """What the start of a file tells; it must be of text."""
-    encoding = _checked_encoding(dialect.encoding)
+    encoding = checked_encoding(dialect.encoding)
     _check_marks(dialect)
     _check_is_text(source, encoding)
     notes: list[str] = []
@@ -213,7 +213,8 @@ def _sample(text: str, delimiter: str, n: int, *, is_strict: bool = False) -> li
     return [] if is_strict and len(found) < len(some) - n_cut else found
 
 
-def _checked_encoding(name: str) -> str:
+def checked_encoding(name: str) -> str:
+    """An encoding of text by the name that Python has for it."""
     try:
         "".encode(name)  # Python also has codecs that are no encodings of text
         encoding = codecs.lookup(name).name

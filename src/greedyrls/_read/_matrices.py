@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._table import Column, InputError, Numbers, Table, Unusable
+from .._table import Column, InputError, Numbers, Table, Unusable, make_texts
 from ._columns import make_numbers, texts_of_values
 from ._files import Source, guarded, shown
 from ._names import Names, tidy
@@ -134,13 +134,16 @@ def _table(
     for name in wanted.used(names):
         with guarded(source, f"column {shown(name)}"):
             columns[name] = _column(arrays[name], name in wanted.as_text)
-    return Table(str(source.path), columns, m, target, tuple(names.names))
+    return Table(source.name, columns, m, target, tuple(names.names))
 
 
 def _column(values: NDArray[Any], as_text: bool) -> Column:
     kind = values.dtype.kind
     if kind in "US" or (as_text and kind in "biuf"):
         return texts_of_values(values)
+    if kind == "M" and as_text:
+        written = np.datetime_as_string(values.astype("M8[us]")).tolist()
+        return make_texts([None if text == "NaT" else text for text in written])
     if kind == "b":
         return Numbers(values.astype(np.float64), is_flag=True)
     if kind in "iuf":

@@ -40,7 +40,7 @@ def _converted(
         source,
         table,
         wanted.as_text,
-        lambda name, column: _column(source, column, name, wanted, remarks),
+        lambda name, column: stored_column(source, column, name, wanted, remarks),
         [names.names[place] for place in places],
     )
     columns = {name: own.columns[name] for name in wanted.used(names)}
@@ -48,7 +48,9 @@ def _converted(
     return replace(own, columns=columns, names=tuple(names.names), notes=notes)
 
 
-def _column(source: Source, column: Any, name: str, wanted: Wanted, remarks: Remarks) -> Column:
+def stored_column(
+    source: Source, column: Any, name: str, wanted: Wanted, remarks: Remarks
+) -> Column:
     """A column; text in one that must have numbers is read as that of a CSV file."""
     if name not in wanted.as_numbers or not has_text(column):
         return column_of(column, name in wanted.as_text)
@@ -108,6 +110,11 @@ def _arrow(source: Source, wanted: Wanted) -> tuple[Names, list[int], Any]:
         # Arrow trusts its files: offsets beyond the data would be followed.
         table.validate(full=True)
         return names, places, table
+
+
+def without_row_names(table: Any) -> Any:
+    """A table without the columns that pandas writes for row numbers."""
+    return table.drop_columns([name for name in table.column_names if _ROW_NAMES.fullmatch(name)])
 
 
 def _only(table: Any, own: list[str], places: list[int]) -> Any:

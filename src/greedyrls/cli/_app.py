@@ -93,14 +93,16 @@ def select(
 ) -> int:
     """Choose features of DATA that predict a column.
 
-    DATA is a table: CSV and TSV (also .gz, .xz, .bz2), Parquet, Feather/Arrow, svmlight or NPZ,
-    recognised by the file name. Text columns are coded as one feature for each text (colour=red).
+    DATA is a table: CSV, TSV and JSON lines (also .gz, .xz, .bz2, .zst), Excel, Parquet (a file or
+    a folder of them), Feather/Arrow, svmlight or NPZ, recognised by the name; or - for standard
+    input. Text columns are coded as one feature for each text (colour=red).
 
     \b
     Examples:
       greedyrls select houses.csv --target price
       greedyrls select houses.csv -t price -k 5 --drop address --impute median
       greedyrls select patients.parquet -t outcome --cv hospital --assess --out results
+      greedyrls select sales.xlsx -t units --dates day --time day --assess
       greedyrls select genes.csv.gz -t tumour --id sample --loss auc --cv 10 --permutations 100
 
     With --out it writes result.json (everything), model.json (to predict and export), path.csv,
@@ -189,6 +191,7 @@ def predict(
     Examples:
       greedyrls predict results/model.json new.csv > predictions.csv
       greedyrls predict results new.parquet --id customer --probabilities --out predictions.csv
+      zcat new.jsonl.gz | greedyrls predict results - --format jsonl
     """
     from ._predict import predict_rows
     from ._predictions import Wanted
@@ -309,6 +312,9 @@ def _ways(options: dict[str, Any]) -> tuple[Reading, Telling]:
         options.get("thousands"),
         options.get("skip_lines", 0),
         options.get("missing", ()),
+        options.get("format"),
+        options.get("sheet"),
+        options.get("date_order"),
     )
     telling = Telling(options["quiet"], options["as_json"], options.get("verbose", False))
     return reading, telling
@@ -340,6 +346,8 @@ def _job(options: dict[str, Any]) -> Job:
             "categorical": options["categorical"],
             "forced": options["forced"],
             "kept": options["kept"],
+            "dates": options["dates"],
+            "time": options["time"],
             "task": options["task"],
             "impute": options["impute"],
             "is_standardised": options["standardise"],

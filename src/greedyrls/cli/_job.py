@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import importlib.metadata
 import platform
 import sys
@@ -14,13 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .._analysis import Question, rare_notes
+from .._analysis import Question, plan_folds, rare_notes
 from .._data_summary import DataSummary, Origin
 from .._leaks import find_leaks
 from .._linear_model import InputColumn
 from .._path import SelectionPath
 from .._preparation import Prepared, Roles, prepare
-from .._read import read_table
+from .._read import Given, file_name, given, read_table
 from .._selection_result import SelectionResult, order_of
 from .._table import InputError, InputProblems, Table
 from ._options import Reading, Telling
@@ -42,6 +41,11 @@ class Job:
     question: dict[str, Any]  # of Question, but for the folds
     command: str
     began: float
+
+    @property
+    def file(self) -> str:
+        """What the data are called."""
+        return file_name(self.data)
 
     @property
     def verbose(self) -> int:
@@ -67,31 +71,30 @@ class Loaded:
 
 def load(job: Job) -> Loaded:
     """Read the file and make features of its columns."""
-    with working(job, f"Reading {job.data.name}"):
-        table = read_job(job)
+    with working(job, f"Reading {job.file}"), given(job.data) as source:
+        table = read_job(job, source)
         roles = roles_of(job, table)
-        with open(job.data, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        n_bytes, digest = source.digest()
         try:
             prepared = prepare(table, roles)
         except InputProblems as error:
             from ._remedies import working_command
 
             if len(error.problems) > 1:  # one says itself what to do
-                error.command = working_command(job, table, error)
+                error.command = working_command(job, source, table, error)
             raise
-        notes = (*prepared.notes, *rare_notes(prepared, job.ask()))
+        notes = (*prepared.notes, *rare_notes(prepared, job.ask()), *_time_notes(job, prepared))
         prepared = replace(prepared, notes=notes)
     return Loaded(
         prepared,
         roles.target,
         len(prepared.y),
-        job.data.stat().st_size,
+        n_bytes,
         digest,
     )
 
 
-def read_job(job: Job) -> Table:
+def read_job(job: Job, source: Given) -> Table:
     """The columns of the file that are used, and what the others are called."""
     groups = job.cv if isinstance(job.cv, str) and job.cv != "loo" else None
     known = Roles(target=job.target or "", groups=groups, **job.roles)
@@ -99,9 +102,11 @@ def read_job(job: Job) -> Table:
     if job.target is not None and known.task == "regression":
         numbers.append(job.target)
     return read_table(
-        job.data,
+        source.path,
+        title=source.title,
         as_text=known.as_text,
         as_numbers=numbers,
+        as_dates=known.as_dates,
         leave_out={*known.ids, *known.dropped} - {known.target, known.weights, known.groups},
         named=(
             known.target,
@@ -109,8 +114,16 @@ def read_job(job: Job) -> Table:
             *known.forced,
             *(one for one, _ in job.question["costs"]),
         ),
-        **job.reading.options(),
+        **job.reading.options(is_piped=source.title is not None),
     )
+
+
+def _time_notes(job: Job, prepared: Prepared) -> list[str]:
+    """What the order of time has changed."""
+    if prepared.time is None or job.cv != "loo":
+        return []
+    folds = plan_folds(prepared, job.ask(), None).criterion
+    return [f"The search goes by {folds.description} instead of leave-one-out (--cv K for others)."]
 
 
 def roles_of(job: Job, table: Table) -> Roles:
@@ -176,7 +189,7 @@ def summarise(job: Job, loaded: Loaded, columns: list[str]) -> DataSummary:
     """The data without the data."""
     prepared = loaded.prepared
     return DataSummary(
-        file=job.data.name,
+        file=job.file,
         n_bytes=loaded.n_bytes,
         sha256=loaded.sha256,
         n_rows=loaded.n_rows,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar
 
 import click
 
@@ -15,6 +15,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 # Of scikit-learn's folds.
 LARGEST_SEED = 2**32 - 1
+# Of read_table, which takes longer to import than --help should.
+DateOrder = Literal["dmy", "mdy"]
+FORMATS = ("csv", "tsv", "jsonl", "excel", "parquet", "arrow", "svmlight", "npz")
 LOSSES = ("auto", "squared", "absolute", "zero_one", "balanced_zero_one", "auc")
 
 
@@ -28,6 +31,9 @@ class ReadOptions(TypedDict):
     thousands: str | None
     skip_lines: int
     missing: tuple[str, ...]
+    format: str | None
+    sheet: str | None
+    date_order: DateOrder | Mapping[str, DateOrder] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +47,12 @@ class Reading:
     thousands: str | None = None
     skip_lines: int = 0
     missing: tuple[str, ...] = ()
+    format: str | None = None
+    sheet: str | None = None
+    date_order: DateOrder | None = None
 
-    def options(self) -> ReadOptions:
-        """The same, as `read_table` takes it."""
+    def options(self, *, is_piped: bool = False) -> ReadOptions:
+        """The same, as `read_table` takes it; what comes through a pipe is CSV by default."""
         return {
             "delimiter": self.delimiter,
             "decimal": self.decimal,
@@ -52,6 +61,9 @@ class Reading:
             "thousands": self.thousands,
             "skip_lines": self.skip_lines,
             "missing": self.missing,
+            "format": self.format or ("csv" if is_piped else None),
+            "sheet": self.sheet,
+            "date_order": self.date_order,
         }
 
 
@@ -72,7 +84,17 @@ class Telling:
 _OTHERS = "Other options"
 # Long lists of options are read by what they are about.
 _SECTIONS = {
-    "The table": ("target", "ids", "dropped", "kept", "forced", "categorical", "weights"),
+    "The table": (
+        "target",
+        "ids",
+        "dropped",
+        "kept",
+        "forced",
+        "categorical",
+        "dates",
+        "time",
+        "weights",
+    ),
     "Preparing it": ("missing", "impute", "drop_missing_target", "standardise"),
     "What to choose": (
         "n_features",
@@ -91,10 +113,13 @@ _SECTIONS = {
     "How good it is": ("assess", "folds", "resamples", "permutations"),
     "What is written": ("all_columns", "probabilities", "digits"),
     "Results": ("out", "overwrite", "verbose", "quiet", "as_json"),
-    "Reading text files": (
+    "Reading files": (
+        "format",
+        "sheet",
         "delimiter",
         "decimal",
         "thousands",
+        "date_order",
         "no_header",
         "skip_lines",
         "encoding",
@@ -132,6 +157,13 @@ DATA = click.argument("data", type=click.Path(path_type=Path))
 
 READING = _stacked(
     click.option(
+        "--format",
+        type=click.Choice(FORMATS),
+        metavar="NAME",
+        help=f"Of DATA, whatever its name says: {', '.join(FORMATS)}. Standard input is csv.",
+    ),
+    click.option("--sheet", metavar="NAME", help="Of an Excel file; by default the first."),
+    click.option(
         "--delimiter", metavar="C", help="Between cells; detected in the first line by default."
     ),
     click.option(
@@ -159,6 +191,11 @@ READING = _stacked(
         metavar="N",
         default=0,
         help="Lines before the table; those that begin with # are found.",
+    ),
+    click.option(
+        "--date-order",
+        type=click.Choice(["dmy", "mdy"]),
+        help="Day or month first in dates such as 01/02/2024, where the column does not tell.",
     ),
     click.option("--no-header", is_flag=True, help="The first line is data: columns x0, x1, …"),
     click.option(
@@ -202,6 +239,18 @@ COLUMNS = _stacked(
     ),
     click.option(
         "--categorical", multiple=True, metavar="COLUMN", help="Codes, not numbers (repeatable)."
+    ),
+    click.option(
+        "--dates",
+        multiple=True,
+        metavar="COLUMN",
+        help="Use year, month, weekday and elapsed days of its dates (repeatable).",
+    ),
+    click.option(
+        "--time",
+        metavar="COLUMN",
+        help="Dates or numbers that order the rows: all folds train on earlier rows and test on "
+        "later ones. No feature unless --dates names it, too.",
     ),
     click.option("--weight", "weights", metavar="COLUMN", help="Sample weights."),
     click.option(

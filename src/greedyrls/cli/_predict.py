@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._kernels import Float
 from .._linear_model import LinearModel
 from .._numbers import counted
-from .._read import MISSING, read_table
+from .._read import MISSING, Given, given, read_table
 from .._table import Numbers, Table, Texts, Unusable, make_texts
 from ._documents import load_model
 from ._options import Reading, Telling
@@ -35,14 +35,18 @@ def predict_rows(
     if out is not None:
         check_file(out, is_overwritten)
     model = load_model(model_file)
-    table = _read(model, data, wanted.ids, reading)
-    for name in wanted.ids:
-        table.check_has(name, "--id")
-    copied, names = table, wanted.ids
-    if wanted.has_all_columns:
-        # As they are written in the file, whatever the model makes of them.
-        names = table.all_names
-        copied = read_table(data, only=names, as_text=names, **reading.options())
+    with given(data) as source:
+        table = _read(model, source, wanted.ids, reading)
+        for name in wanted.ids:
+            table.check_has(name, "--id")
+        copied, names = table, wanted.ids
+        if wanted.has_all_columns or set(names) & set(model.date_orders):
+            # As they are written in the file, whatever the model makes of them.
+            names = table.all_names if wanted.has_all_columns else names
+            options = reading.options(is_piped=source.title is not None)
+            copied = read_table(
+                source.path, title=source.title, only=names, as_text=names, **options
+            )
     scores = model.scores(table)
     predictions = model.decide(scores)
     found = predicted_columns(model, scores, wanted)
@@ -59,22 +63,29 @@ def predict_rows(
     return FINE
 
 
-def _read(model: LinearModel, data: Path, ids: tuple[str, ...], reading: Reading) -> Table:
+def _read(model: LinearModel, source: Given, ids: tuple[str, ...], reading: Reading) -> Table:
     """The columns that the model needs, and those asked for; whatever the others hold."""
     levels = {column.name: column.levels for column in model.columns if column.levels is not None}
-    texts = [*ids, *levels]
+    orders = model.date_orders
+    texts = [*(name for name in ids if name not in orders), *levels]
     numbers = [column.name for column in model.columns if column.levels is None]
     if model.classes is not None and isinstance(model.classes[0], str):
         texts.append(model.target)  # 01 is not the class 1
     elif model.classes is None:
         numbers.append(model.target)
+    options = reading.options(is_piped=source.title is not None)
+    if reading.date_order is None:
+        known_orders = {name: order for name, order in orders.items() if order is not None}
+        options = {**options, "date_order": known_orders}
     table = read_table(
-        data,
-        only=(*texts, *numbers, model.target),
+        source.path,
+        title=source.title,
+        only=(*texts, *numbers, *orders, model.target),
         as_text=texts,
         as_numbers=numbers,
+        as_dates=orders,
         comma_columns=[column.name for column in model.columns if column.decimal == ","],
-        **reading.options(),
+        **options,
     )
     known = {
         name: _as_known(column, levels[name])

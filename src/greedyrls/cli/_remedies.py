@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .._preparation import prepare
+from .._read import Given
 from .._table import InputError, InputProblems, Table
 from .._text import quoted
 from ._job import Job, read_job, roles_of
@@ -13,7 +14,7 @@ from ._job import Job, read_job, roles_of
 _MOST_ROUNDS = 4
 
 
-def working_command(job: Job, table: Table, error: InputProblems) -> str | None:
+def working_command(job: Job, source: Given, table: Table, error: InputProblems) -> str | None:
     """The user's command with the options that make it work; None where there are none.
 
     The options are tried out, so that what is said to work does.
@@ -27,7 +28,7 @@ def working_command(job: Job, table: Table, error: InputProblems) -> str | None:
         remedied = _with_options(job, options)
         try:
             if remedied.reading != job.reading:
-                table = read_job(remedied)
+                table = read_job(remedied, source)
             prepare(table, roles_of(remedied, table))
         except InputProblems as again:
             error = again

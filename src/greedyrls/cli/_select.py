@@ -52,6 +52,12 @@ class Extras:
 
 def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: bool) -> int:
     """Choose features and tell of them; the exit code."""
+    if job.roles["time"] is not None and (extras.resamples or extras.permutations):
+        option = "--resamples" if extras.resamples else "--permutations"
+        raise InputError(
+            f"{option} takes rows for exchangeable, which rows in time order are not; leave it out "
+            "with --time (--assess shows which features each fold chooses)."
+        )
     if extras.resamples == 1:
         raise InputError("--resamples 1 says nothing of stability; use 20 or more.")
     if out is not None:
@@ -186,11 +192,11 @@ def check_question(job: Job, loaded: Loaded) -> None:
         columns = [feature.column for feature in prepared.features]
         total, unit = len(set(columns)), "column"
         forced = len({columns[place] for place in prepared.forced})
-        _check_costs(question, set(columns), job.data.name)
+        _check_costs(question, set(columns), job.file)
     if isinstance(question.n_features, int) and question.n_features > total:
         raise InputError(
             f"-k {question.n_features} is more than the {counted(total, unit)} that "
-            f"{job.data.name} has to choose from."
+            f"{job.file} has to choose from."
         )
     if isinstance(question.n_features, int) and question.n_features < forced:
         raise InputError(
@@ -209,7 +215,7 @@ def check_question(job: Job, loaded: Loaded) -> None:
         raise InputError("--max-features and --size-rule are for -k auto; leave them out.")
     if len(prepared.y) < 3:
         raise InputError(
-            f"{job.data.name} has {counted(len(prepared.y), 'row')}; at least 3 are needed."
+            f"{job.file} has {counted(len(prepared.y), 'row')}; at least 3 are needed."
         )
     if question.class_weight is not None and prepared.task == "regression":
         raise InputError(

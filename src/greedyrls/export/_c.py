@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._linear_model import InputColumn, Label, LinearModel, Term
-from ._parts import Exportable, check_name, checked, encoded, identifiers, shown
+from ._parts import Exportable, check_name, checked, date_words, encoded, identifiers, shown
 
 # C99 promises no more characters in a string.
 _LONGEST = 4095
@@ -15,7 +15,7 @@ _HEAD = """\
  * C99 or C++11 with <math.h> and <string.h>: no memory is allocated, nothing changes between calls.
  * Include this file in one source file; where only the declarations are wanted, define
  * {name}_DECLARATIONS before. Not for -ffast-math, which takes missing values (NAN) for numbers.
- */
+{dates} */
 #ifndef {name}_DECLARED
 #define {name}_DECLARED
 
@@ -188,6 +188,7 @@ def _head(model: LinearModel, name: str, members: list[str]) -> str:
         target=shown(model.target),
         count=f"{columns} column{'' if columns == 1 else 's'}",
         made_by=shown(model.made_by),
+        dates="".join(f" * {line}\n" for line in date_words(model)),
         # A structure must have a member.
         members="\n".join(lines) or "    char nothing;",
         outputs=outputs,

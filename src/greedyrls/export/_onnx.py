@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._linear_model import InputColumn, LinearModel, Term
-from ._parts import Exportable, check_name, check_whole_labels, checked, encoded, shown
+from ._parts import Exportable, check_name, check_whole_labels, checked, date_words, encoded, shown
 
 # The first opset that compares texts, and the file format that came with it.
 _OPSET = 19
@@ -155,7 +155,8 @@ class _Graph:
             graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_FORMAT
         )
         made.producer_name = "greedyrls"
-        made.doc_string = f"Predicts {shown(model.target)}. Written by {shown(model.made_by)}."
+        told = [f"Predicts {shown(model.target)}. Written by {shown(model.made_by)}."]
+        made.doc_string = " ".join((*told, *date_words(model)))
         content: bytes = made.SerializeToString()
         return content
 

@@ -111,6 +111,15 @@ def shown(text: str) -> str:
     return re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)", r"\\", json.dumps(text))
 
 
+def date_words(model: LinearModel) -> list[str]:
+    """What inputs that are parts of dates must hold, a line for each, for a comment."""
+    return [
+        f"{shown(column.name)} is of the date {shown(column.date.column)}: {column.date.words}."
+        for column in model.columns
+        if column.date is not None
+    ]
+
+
 def encoded(text: str, what: str, language: str) -> bytes:
     """A text in UTF-8 for a language whose texts end at a null character."""
     if "\0" in text:

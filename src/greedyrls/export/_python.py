@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._linear_model import LinearModel
-from ._parts import Exportable, check_name, checked
+from ._parts import Exportable, check_name, checked, date_words
 
 _HEAD = '''\
 """A linear model that needs nothing but the standard library of Python 3.8 or newer."""
@@ -146,6 +146,7 @@ def to_python(model: Exportable, *, name: str = "predict") -> str:
             _HEAD,
             # The text is quoted in ASCII: no line ends inside it.
             f"# Written by {model.made_by!a}.\n",
+            *(f"# {line}\n" for line in date_words(model)),
             _IMPORTS,
             _constants(model),
             _FUNCTIONS,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._linear_model import InputColumn, Label, LinearModel, Term
-from ._parts import Exportable, check_name, check_whole_labels, checked, encoded, shown
+from ._parts import Exportable, check_name, check_whole_labels, checked, date_words, encoded, shown
 
 # SQLite takes expressions up to a depth of 1000; a sum of n summands has the depth n.
 _SUMMANDS = 50
@@ -65,6 +65,7 @@ def to_sql(
     name, model = check_name(name), checked(model)
     check_whole_labels(model, "SQL")
     head = f"-- {name}: {shown(model.target)}, written by {shown(model.made_by)}.\n"
+    head += "".join(f"-- {line}\n" for line in date_words(model))
     source = ".".join(_quoted(part, "The table") for part in table_parts(table))
     scores = [_score(model, place, source) for place in range(len(model.intercepts))]
     if model.classes is None:

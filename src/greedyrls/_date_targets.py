@@ -1,0 +1,41 @@
+"""Targets that are dates: refused, since as numbers they would be micro- or nanoseconds."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+
+_DATES = datetime.date | datetime.time | datetime.timedelta | np.datetime64 | np.timedelta64
+
+
+def refuse_dates(y: Any) -> None:
+    """Fail if y has dates, times or durations, in an array, a data frame or a list."""
+    what = _type_of_dates(y)
+    if what is not None:
+        raise ValueError(
+            f"y has dates or times ({what}); make numbers of them first, such as the days since a "
+            "date."
+        )
+
+
+def _type_of_dates(y: Any) -> str | None:
+    types = list(y.dtypes) if hasattr(y, "columns") else [getattr(y, "dtype", None)]
+    for dtype in types:
+        is_polars = type(dtype).__module__.startswith("polars")
+        if getattr(dtype, "kind", "") in ("m", "M") or (
+            is_polars and getattr(dtype, "is_temporal", bool)()
+        ):
+            return str(dtype)
+    has_objects = isinstance(y, list | tuple) or any(
+        getattr(dtype, "kind", "") == "O" for dtype in types
+    )
+    if not has_objects or type(y).__module__.startswith("dask"):  # which would have to compute it
+        return None
+    try:
+        values = np.asarray(y, dtype=object).ravel()
+    except (TypeError, ValueError):  # lists of different lengths, which others refuse
+        return None
+    found = next((value for value in values if isinstance(value, _DATES)), None)
+    return None if found is None else type(found).__name__

@@ -1,0 +1,474 @@
+"""Excel sheets, JSON lines, standard input and folders of Parquet files."""
+
+from __future__ import annotations
+
+import bz2
+import datetime
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+openpyxl = pytest.importorskip("openpyxl")
+pytest.importorskip("click")
+
+from command_line import QUICK, CommandLine  # noqa: E402
+from internals import (  # noqa: E402
+    FORMATS,
+    OPTION_FORMATS,
+    Dates,
+    InputError,
+    Numbers,
+    Texts,
+    Unusable,
+    read_table,
+)
+from small_tables import signal  # noqa: E402
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(capsys)
+
+
+def failure(path: Path, **options: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read_table(path, **options)
+    message = str(caught.value)
+    assert message.isprintable()
+    return message
+
+
+def values_of(column: Any) -> list[Any]:
+    if isinstance(column, Texts):
+        return column.strings()
+    assert isinstance(column, Numbers)
+    return [None if value != value else value for value in column.values.tolist()]
+
+
+def sheet(path: Path, rows: list[list[Any]], title: str = "Data", *others: str) -> Path:
+    book = openpyxl.Workbook()
+    book.active.title = title
+    for row in rows:
+        book.active.append(row)
+    for name in others:
+        book.create_sheet(name).append([f"of {name}"])
+    book.save(path)
+    return path
+
+
+def rows_of(m: int = 40) -> tuple[list[str], list[list[Any]]]:
+    X, y = signal(m, 2)
+    city = ["Oslo" if row % 3 else "Bergen" for row in range(m)]
+    return ["a", "b", "city", "y"], [
+        [round(float(a), 6), round(float(b), 6), text, round(float(target), 6)]
+        for (a, b), text, target in zip(X, city, y, strict=True)
+    ]
+
+
+def csv_of(m: int = 40) -> str:
+    names, rows = rows_of(m)
+    lines = [",".join(names), *(",".join(map(str, row)) for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+# Excel.
+
+DAY, NOON = datetime.date(2024, 2, 29), datetime.datetime(2024, 2, 29, 12)
+
+
+def test_cells_of_a_sheet(tmp_path: Path) -> None:
+    path = sheet(
+        tmp_path / "t.xlsx",
+        [
+            [],
+            [None, "number", " name ", "flag", "day", "clock", "error", "mixed", 2024],
+            [None, 1, "a", True, NOON, datetime.time(1), "#N/A", "3.5", 1],
+            [],
+            [None, 2.5, None, False, None, None, 2, 4, 2],
+            [None, None, " b ", None, DAY, datetime.time(2), 1, "NA", 3],
+        ],
+    )
+    table = read_table(path, as_dates=["day"])
+    assert table.n_rows == 3
+    assert table.notes == ("Blanks around the names of columns were taken off: 'name'.",)
+    assert list(table.columns) == [
+        *("number", "name", "flag", "day", "clock", "error", "mixed", "2024"),
+    ]
+    assert values_of(table.columns["number"]) == [1, 2.5, None]
+    assert values_of(table.columns["name"]) == ["a", None, "b"]
+    flags = table.columns["flag"]
+    assert isinstance(flags, Numbers)
+    assert flags.is_flag
+    assert values_of(flags) == [1, 0, None]
+    days = table.columns["day"]
+    assert isinstance(days, Dates)
+    assert days.moments.astype(str).tolist() == [
+        *("2024-02-29T12:00:00.000000", "NaT", "2024-02-29T00:00:00.000000"),
+    ]
+    assert table.columns["clock"] == Unusable("times of day")
+    assert values_of(table.columns["error"]) == [None, 2, 1]
+    assert values_of(table.columns["mixed"]) == [3.5, 4, None]
+    assert read_table(path).columns["day"] == Unusable("dates")
+    as_text = read_table(path, as_text=["number", "flag", "day"])
+    assert values_of(as_text.columns["day"]) == ["2024-02-29 12:00:00", None, "2024-02-29"]
+    assert values_of(as_text.columns["number"]) == ["1", "2.5", None]
+    assert values_of(as_text.columns["flag"]) == ["true", "false", None]
+
+
+def test_sheets_are_chosen_by_name(tmp_path: Path, cli: CommandLine) -> None:
+    names, rows = rows_of()
+    path = sheet(tmp_path / "t.xlsx", [names, *rows], "First", "Second", "Third")
+    shown = cli.fine("select", path, "-t", "y", *QUICK)
+    assert "Read the first sheet, 'First'; others are 'Second', 'Third'" in " ".join(shown.split())
+    found = cli.result(path, "-t", "y", *QUICK, "--sheet", "First")
+    assert found.data.notes == ()
+    assert found.data.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert "has no sheet 'first'; it has 'First', 'Second', 'Third'" in failure(path, sheet="first")
+    assert "has no rows below its names" in failure(path, sheet="Second")
+    assert "--sheet is for Excel files" in failure(_written(tmp_path / "t.csv"), sheet="First")
+
+
+def _written(path: Path) -> Path:
+    path.write_text(csv_of())
+    return path
+
+
+def test_formulas_have_values_or_are_refused(tmp_path: Path) -> None:
+    path = sheet(tmp_path / "t.xlsx", [["a", "b"], [1, "=A2*2"], [2, None]])
+    message = failure(path)
+    assert "cell B2 of sheet 'Data' has a formula without a value" in message
+    assert "open the file in a spreadsheet program and save it" in message
+    # As a spreadsheet program writes them: with what they came to, also an empty text.
+    import zipfile
+
+    cached = tmp_path / "cached.xlsx"
+    with zipfile.ZipFile(path) as before, zipfile.ZipFile(cached, "w") as after:
+        for member in before.infolist():
+            content = before.read(member)
+            if member.filename == "xl/worksheets/sheet1.xml":
+                text = content.decode()
+                start, end = text.index('<c r="B2"'), text.index("</c>", text.index('<c r="B2"'))
+                text = text[:start] + '<c r="B2"><f>A2*2</f><v>2</v>' + text[end:]
+                text = text.replace('<c r="A3"', '<c r="A3"', 1).replace(
+                    "</row></sheetData>",
+                    '<c r="B3" t="str"><f>IF(A3,"","x")</f><v></v></c></row></sheetData>',
+                )
+                content = text.encode()
+            after.writestr(member, content)
+    assert values_of(read_table(cached).columns["b"]) == [2, None]
+
+
+def test_formulas_in_rows_of_their_own_are_not_lost(tmp_path: Path) -> None:
+    path = sheet(tmp_path / "t.xlsx", [["a"], [1], ["=A2+1"]])
+    assert "cell A3 of sheet 'Data' has a formula without a value" in failure(path)
+
+
+def test_cells_far_away_cost_nothing(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (["a", "b"], [1, 2]):
+        book.active.append(row)
+    book.active.cell(5000, 9000, 3.0)
+    book.active.cell(1, 9000, "far")
+    book.save(tmp_path / "t.xlsx")
+    table = read_table(tmp_path / "t.xlsx")
+    assert {name: values_of(column) for name, column in table.columns.items()} == {
+        "a": [1, None],
+        "b": [2, None],
+        "far": [None, 3],
+    }
+
+
+def test_workbooks_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = tmp_path / "t.xlsx"
+    bad.write_bytes(b"PK\3\4 nonsense")
+    assert "is no Excel workbook" in failure(bad)
+    names, rows = rows_of()
+    good = sheet(tmp_path / "good.xlsx", [names, *rows])
+    whole = good.read_bytes()
+    for length in (100, len(whole) // 2, len(whole) - 30):
+        bad.write_bytes(whole[:length])
+        assert "t.xlsx" in failure(bad)
+    # An archive that is no workbook; its file must not stay open.
+    import gc
+    import zipfile
+
+    with zipfile.ZipFile(bad, "w") as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", "<worksheet/>")
+    assert "its workbook cannot be read" in failure(bad)
+    gc.collect()
+    assert "the limit is 0.00 GiB" in failure(good, matrix_limit=1000)
+    assert "sheet 'Data' is empty" in failure(sheet(bad, []))
+    assert list(read_table(sheet(bad, [["a", None], [1, 2]])).columns) == ["a", "column 2"]
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert "needs openpyxl; pip install 'greedyrls[excel]'" in failure(good)
+
+
+# JSON lines.
+
+LINES = """\
+{"a": 1, "b": "x", "deep": {"k": 1}, "when": "2024-01-31T10:00:00+02:00"}
+{"a": null, "c": true, "b": "", "deep": null, "code": "007"}\r
+
+{"b": "y", "a": 2.5, "list": [1], "c": false, "code": "012", "when": "2024-02-01"}
+"""
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz", ".zst"])
+def test_json_lines(tmp_path: Path, suffix: str) -> None:
+    content = ("\ufeff" + LINES).encode()
+    pack = {
+        "": bytes,
+        ".gz": gzip.compress,
+        ".bz2": bz2.compress,
+        ".xz": lzma.compress,
+        ".zst": lambda data: pa.compress(data, "zstd", asbytes=True),
+    }
+    path = tmp_path / f"t.jsonl{suffix}"
+    path.write_bytes(pack[suffix](content))
+    table = read_table(path, as_dates=["when"])
+    assert table.n_rows == 3
+    assert list(table.columns) == ["a", "b", "deep", "when", "c", "code", "list"]
+    assert values_of(table.columns["a"]) == [1, None, 2.5]
+    assert values_of(table.columns["b"]) == ["x", None, "y"]
+    assert values_of(table.columns["c"]) == [None, 1, 0]
+    assert values_of(table.columns["code"]) == [None, "007", "012"]  # texts stay texts
+    assert table.columns["deep"] == Unusable("records")
+    assert table.columns["list"] == Unusable("lists")
+    when = table.columns["when"]
+    assert isinstance(when, Dates)
+    assert when.moments.astype("M8[h]").astype(str).tolist() == [
+        *("2024-01-31T08", "NaT", "2024-02-01T00"),
+    ]
+    assert read_table(path).columns["when"] == Unusable("dates")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1}\n{"a": 2\n', "line 2 is no JSON object"),
+        ('{"a": 1}\n\n[1, 2]\n', "line 3 is '[1, 2]', not an object"),
+        ('{"a": 1, "a": 2}\n', "the key 'a' is there more than once"),
+        ('{"a": ' + "[" * 100_000 + "\n", "line 1 is no JSON object"),
+        ('{"a": ' + "9" * 5000 + "}\n", "line 1 is no JSON object"),
+        ("\n\n", "only blank lines"),
+        ("{}\n{}\n", "have no keys"),
+        ('{"a": "\udcff"}\n', "is no text in the encoding utf-8"),
+    ],
+)
+def test_json_lines_that_are_none(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "t.ndjson"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    assert message in failure(path)
+
+
+def test_json_lines_are_read_as_other_tables(tmp_path: Path) -> None:
+    """Names, mistakes among numbers, and columns that are left out, as in a CSV file."""
+    path = tmp_path / "t.ndjson"
+    rows = [{"": row, "a": 3, " b": 1.5, "junk": {"x": 1}} for row in range(30)]
+    rows[4]["a"] = "x1"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    table = read_table(path, leave_out=["junk"])
+    assert list(table.columns) == ["a", "b"]
+    assert table.all_names == ("column 1", "a", "b", "junk")
+    damaged = table.columns["a"]
+    assert isinstance(damaged, Unusable)
+    assert damaged.why == "has numbers in 97% of its cells, but 'x1' in row 5"
+    assert isinstance(read_table(path, missing=["x1"]).columns["a"], Numbers)
+    assert any("row names" in note for note in table.notes)
+
+
+def test_whole_numbers_of_any_size(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": %s, "b": NaN}\n{"a": -3, "b": 1}\n' % ("9" * 400))
+    columns = read_table(path).columns
+    assert values_of(columns["a"]) == [np.inf, -3]  # refused by prepare, which names the row
+    assert values_of(columns["b"]) == [None, 1]
+    wide = "".join(json.dumps({f"k{row}": 1}) + "\n" for row in range(50))
+    path.write_text(wide)
+    assert "50 different keys, too many" in failure(path, matrix_limit=1000)
+
+
+def test_texts_of_dates_in_any_format(tmp_path: Path, cli: CommandLine) -> None:
+    """More of them than a text column may have, and still no reason to stop."""
+    names, rows = rows_of(60)
+    days = [str(DAY + datetime.timedelta(row)) for row in range(60)]
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    pq.write_table(pa.table({**columns, "day": days}), tmp_path / "t.parquet")
+    found = cli.result(tmp_path / "t.parquet", "-t", "y", *QUICK)
+    assert found.data.notes == (
+        "Left out, as dates: 'day'. To use year, month, weekday and elapsed days, pass --dates "
+        "day.",
+    )
+    dated = cli.result(tmp_path / "t.parquet", "-t", "y", *QUICK, "--dates", "day")
+    assert "'day' is used by its year" in dated.data.notes[0]
+
+
+def test_predictions_from_a_sheet(tmp_path: Path, cli: CommandLine) -> None:
+    names, rows = rows_of()
+    path = sheet(tmp_path / "t.xlsx", [names, *rows], "First", "Second")
+    cli.fine("select", path, "-t", "y", *QUICK, "-q", "--out", tmp_path / "out")
+    ended = cli("predict", tmp_path / "out" / "model.json", path)
+    assert ended.code == 0
+    assert "greedyrls: Read the first sheet, 'First'; others are 'Second'" in ended.err
+
+
+# Standard input.
+
+
+def pipe(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def test_standard_input(tmp_path: Path, cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = csv_of().encode()
+    file = tmp_path / "t.csv"
+    file.write_bytes(content)
+    expected = cli.result(file, "-t", "y", *QUICK)
+    for piped in (content, gzip.compress(content)):
+        pipe(monkeypatch, piped)
+        found = cli.result("-", "-t", "y", *QUICK)
+        assert found.data.file == "standard input"
+        assert found.data.sha256 == hashlib.sha256(piped).hexdigest()
+        assert found.data.n_bytes == len(piped)
+        assert found.model() == expected.model()
+    pipe(monkeypatch, b"")
+    assert "standard input: is empty" in cli.refusal("select", "-", "-t", "y")
+    pipe(monkeypatch, content)
+    assert "standard input has no column 'z'" in cli.refusal("select", "-", "-t", "z")
+
+
+def test_standard_input_of_other_formats(
+    tmp_path: Path, cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names, rows = rows_of()
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    sheet(tmp_path / "t.xlsx", [names, *rows])
+    contents = {
+        "tsv": csv_of().replace(",", "\t").encode(),
+        "jsonl": "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows),
+        "parquet": (tmp_path / "t.parquet").read_bytes(),
+        "excel": (tmp_path / "t.xlsx").read_bytes(),
+    }
+    models = []
+    for name, content in contents.items():
+        plain = content if isinstance(content, bytes) else content.encode()
+        pipe(monkeypatch, plain)
+        models.append(cli.result("-", "-t", "y", *QUICK, "--format", name).model())
+    assert models == models[:1] * len(models)
+
+
+@pytest.mark.slow
+def test_standard_input_of_a_process(tmp_path: Path, cli: CommandLine) -> None:
+    import subprocess
+
+    model = tmp_path / "out"
+    (tmp_path / "t.csv").write_text(csv_of())
+    cli.fine("select", tmp_path / "t.csv", "-t", "y", *QUICK, "--out", model, "-q")
+    command = [sys.executable, "-m", "greedyrls", "predict", str(model / "model.json"), "-"]
+    found = subprocess.run(command, input=csv_of(), capture_output=True, text=True, check=True)
+    assert found.stdout.startswith("prediction\n")
+    assert found.stdout.count("\n") == 41
+
+
+def test_a_terminal_has_no_data(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe(monkeypatch, b"")
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    assert "standard input has no data" in cli.refusal("select", "-", "-t", "y")
+
+
+def test_a_format_may_be_told(tmp_path: Path) -> None:
+    path = tmp_path / "data.log"
+    path.write_text(csv_of())
+    assert "or pass --format" in failure(path)
+    assert read_table(path, format="csv").n_rows == 40
+    (tmp_path / "d.json").write_text('{"a": 1}\n{"a": 2}\n')
+    assert "Pass --format jsonl if each line is an object" in failure(tmp_path / "d.json")
+    assert read_table(tmp_path / "d.json", format="jsonl").n_rows == 2
+    packed = tmp_path / "d.json.gz"
+    packed.write_bytes(gzip.compress(b'{"a": 1}\n'))
+    assert read_table(packed, format="jsonl").n_rows == 1
+    assert "--format 'doc' is not known" in failure(path, format="doc")
+    assert tuple(FORMATS) == OPTION_FORMATS
+
+
+# Folders of Parquet files.
+
+
+def part(path: Path, **columns: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_a_folder_of_parquet_files(tmp_path: Path) -> None:
+    files = [
+        part(tmp_path / "year=2023/city=S%C3%A3o%20Paulo/b.parquet", x=[3.0], y=[1]),
+        part(tmp_path / "year=2022/city=Rio/a.parquet", x=[1.0, 2.0], y=[1, 2]),
+        part(
+            tmp_path / "year=2024/city=__HIVE_DEFAULT_PARTITION__/c.pq",
+            y=[4],
+            x=pa.array([None], pa.null()),
+        ),
+    ]
+    for name in ("_SUCCESS", ".part.crc", "_metadata", "notes.txt", "_temporary/x.parquet"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("nothing")
+    table = read_table(tmp_path)
+    assert table.notes == ("Read 3 Parquet files.",)
+    assert values_of(table.columns["x"]) == [1, 2, 3, None]
+    assert values_of(table.columns["y"]) == [1, 2, 1, 4]
+    assert values_of(table.columns["year"]) == [2022, 2022, 2023, 2024]
+    assert values_of(table.columns["city"]) == ["Rio", "Rio", "São Paulo", None]
+    assert values_of(read_table(tmp_path, as_text=["year"]).columns["year"])[0] == "2022"
+    assert read_table(tmp_path, format="parquet").n_rows == 4
+    assert "--format csv is of single files" in failure(tmp_path, format="csv")
+    files[0].write_bytes(files[0].read_bytes()[:-10])
+    assert "city=S%C3%A3o%20Paulo/b.parquet cannot be read" in failure(tmp_path)
+
+
+def test_folders_whose_files_differ(tmp_path: Path) -> None:
+    assert "is a directory without Parquet files" in failure(tmp_path)
+    part(tmp_path / "a.parquet", x=[1.0], y=[1])
+    part(tmp_path / "b.parquet", x=["text"], y=[1])
+    message = failure(tmp_path)
+    assert "column 'x' differs between a.parquet and b.parquet: double in the first" in message
+    assert "string in the second" in message
+    part(tmp_path / "b.parquet", y=[1])
+    message = failure(tmp_path)
+    assert "of a.parquet and b.parquet only the first has a column 'x'" in message
+    part(tmp_path / "b.parquet", x=[1.0], y=[1], z=[1])
+    assert "only the second has a column 'z'" in failure(tmp_path)
+    (tmp_path / "b.parquet").unlink()
+    part(tmp_path / "k=1/b.parquet", x=[1.0], y=[1])
+    assert "in folders of different partitions (none; 'k')" in failure(tmp_path)
+    (tmp_path / "a.parquet").unlink()
+    part(tmp_path / "k=1/b.parquet", k=[1.0], y=[1])
+    assert "has a column 'k', and its folder is a partition" in failure(tmp_path)
+
+
+def test_a_folder_on_the_command_line(tmp_path: Path, cli: CommandLine) -> None:
+    names, rows = rows_of()
+    folder = tmp_path / "data"
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    whole = pa.table(columns)
+    files = []
+    for number in range(2):
+        half = whole.slice(20 * number, 20)
+        files.append(part(folder / f"{number}.parquet", **{name: half[name] for name in names}))
+    pq.write_table(whole, tmp_path / "whole.parquet")
+    found = cli.result(folder, "-t", "y", *QUICK)
+    assert found.model() == cli.result(tmp_path / "whole.parquet", "-t", "y", *QUICK).model()
+    content = b"".join(file.read_bytes() for file in files)
+    assert (found.data.file, found.data.n_bytes) == ("data", len(content))
+    assert found.data.sha256 == hashlib.sha256(content).hexdigest()
