@@ -224,7 +224,7 @@ def test_a_result_tells_of_leaks(has_leaks: bool, is_assessed: bool) -> None:
     assert sum("almost exactly" in warning for warning in found.warnings) == 1
     assert f"{words} (--drop)." in found.sentence
     assert "Report the first" not in found.sentence
-    assert "Report the first" not in found.sentence
+    assert "R² is" not in found.sentence
     again = SelectionResult.from_json(found.to_json())
     assert again.leaks == found.leaks
     assert again.sentence == found.sentence

@@ -313,17 +313,26 @@ class PathAssessment(ArrayValue):
             chosen = "chosen in each fold"
         elif (self.chosen_sizes != self.n_asked).any():
             chosen = f"where the searches ended ({self.n_asked} were asked for)"
+        praise = "" if self.leaks else REPORT_IT
         own = self.reading.written(float(self.shares @ self._own_losses))
         without = self.reading.written(self.initial_loss)
         return (
             f"On samples that took no part in the selection the {self.reading.name} is "
-            f"{self._estimate_in_words()}{self._interval_in_words()}{self._second_measure()}, with "
+            f"{self._estimate_in_words()}{self._interval_in_words()}{self.second_measure}, with "
             f"{self._sizes_in_words()}, {chosen} ({self.folds}). The selection's own estimate is "
-            f"{own}; without features it is {without}.{'' if self.leaks else REPORT_IT}"
+            f"{own}; without features it is {without}.{praise}"
             f"{self._rates_in_words()}"
         )
 
-    def _second_measure(self) -> str:
+    def sentence_without_praise(self) -> str:
+        """The same where the data are known to have a column that is too good to be true."""
+        sentence = self.sentence.replace(REPORT_IT, "")
+        if self.class_rates is not None or not self.second_measure:
+            return sentence
+        return sentence.replace(self.second_measure, "")
+
+    @property
+    def second_measure(self) -> str:
         """What else people know a model by: R² of numbers, AUC or balanced accuracy of classes."""
         if self.class_rates is not None:
             name, value = self.class_rates.second_score(self.measure)

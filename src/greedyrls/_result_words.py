@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ._assessment import REPORT_IT
 from ._cautions import no_better, noise, too_good
 from ._class_rates import BALANCED, BY_AUC, ClassRates
 from ._measures import explained_in_words, measure_in_words
@@ -53,7 +52,7 @@ def sentence_of(result: SelectionResult) -> str:
     told = _how_good(result)
     if leaks:
         # What is too good to be true is not praised.
-        told = f"{told.replace(REPORT_IT, '')} {leaks[0]}"
+        told = f"{told} {leaks[0]}"
     else:
         told += _rates(result)
     return f"{chosen} {on_command_line([told])[0]}"
@@ -164,7 +163,9 @@ def _by_penalty_folds(result: SelectionResult) -> list[str]:
 def _how_good(result: SelectionResult) -> str:
     """How good the chosen model is, in the measures that people know."""
     if result.assessment is not None:
-        return result.assessment.sentence
+        is_leaking = bool(result.size and _leaks(result))
+        assessment = result.assessment
+        return assessment.sentence_without_praise() if is_leaking else assessment.sentence
     if not result.size:
         return _without_features(result)
     if _is_by_own_rates(result):
@@ -192,7 +193,7 @@ def _how_good(result: SelectionResult) -> str:
 
 def _share(result: SelectionResult, loss: float, initial_loss: float) -> str:
     """R² of a regression."""
-    if result.task != "regression" or result.measure != "squared":
+    if result.task != "regression" or result.measure != "squared" or _leaks(result):
         return ""
     return explained_in_words(loss, initial_loss)
 

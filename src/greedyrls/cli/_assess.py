@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from .._analysis import assess
-from .._assessment import REPORT_IT, PathAssessment
+from .._assessment import PathAssessment
 from .._assessment_format import encode
 from .._cautions import too_good
 from .._leaks import find_leaks
@@ -60,7 +60,7 @@ def assess_selection(job: Job, folds: int | None, out: Path | None, is_overwritt
 def _told(loaded: Loaded, assessment: PathAssessment) -> tuple[str, list[str]]:
     """What may be reported, and what to take with care."""
     leaks = too_good(find_leaks(loaded.prepared), loaded.target, "--drop")
-    sentence = assessment.sentence.removesuffix(REPORT_IT) if leaks else assessment.sentence
+    sentence = assessment.sentence_without_praise() if leaks else assessment.sentence
     own = too_good(assessment.leaks) if leaks else []
     others = [warning for warning in assessment.warnings if warning not in own]
     return sentence, on_command_line([*leaks, *others])
