@@ -19,6 +19,10 @@ from internals import read_table, run
 from small_tables import measured, write_csv
 
 
+def accuracy(told: str) -> float:
+    return float(told.split("accuracy ")[1].split()[0])
+
+
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
     return CommandLine(capsys)
@@ -66,14 +70,18 @@ def test_predictions_are_those_of_the_model(
     if target == "y":
         assert list(rows[0]) == ["id", "colour", "prediction"]
         assert [float(row["prediction"]) for row in rows] == scores[:, 0].tolist()
-        assert "mean squared error" in ended.err
+        errors = np.array(measured()["y"]) - scores[:, 0]
+        told = ended.err.split("root mean squared error ")[1].split()
+        assert float(told[0]) == pytest.approx(np.sqrt(np.mean(errors**2)), rel=0.02)
+        share = 1.0 - np.mean(errors**2) / np.var(measured()["y"])
+        assert f", R² {share:.2f}, on the " in ended.err
     else:
         names = ["score"] if target == "outcome" else ["score_low", "score_mid", "score_top"]
         assert list(rows[0]) == ["id", "colour", "prediction", *names]
         assert [row["prediction"] for row in rows] == model.predict(table).tolist()
         assert [[float(row[name]) for name in names] for row in rows] == scores.tolist()
         wrong = np.mean(model.predict(table) != np.array(measured()[target]))
-        assert f"error rate {wrong:.4g}" in ended.err
+        assert accuracy(ended.err) == pytest.approx(1.0 - wrong, abs=5e-3)
     assert ended.err.count("\n") == 1
     out = tmp_path / "predictions.csv"
     arguments = ("predict", file, data, "--id", "id", "--id", "colour", *exactly)
@@ -145,7 +153,7 @@ def test_labels_that_look_like_numbers(cli: CommandLine, tmp_path: Path) -> None
     predicted = [row["prediction"] for row in rows_of(ended.out)]
     assert set(predicted) == {"01", "02"}
     wrong = np.mean(np.array(predicted) != np.array(columns["outcome"]))
-    assert f"error rate {wrong:.4g}" in ended.err
+    assert accuracy(ended.err) == pytest.approx(1.0 - wrong, abs=5e-3)
 
 
 @pytest.mark.parametrize(
@@ -159,8 +167,7 @@ def test_labels_of_every_kind_are_known_again(
     columns["outcome"] = [first if one == "yes" else second for one in columns["outcome"]]
     file = write_csv(tmp_path / "codes.csv", columns)
     ended = cli("predict", model_file(cli, tmp_path, file), file)
-    rate = float(ended.err.split("error rate ")[1].split()[0])
-    assert rate < 0.4
+    assert accuracy(ended.err) > 0.6
 
 
 def test_predict_refuses(
@@ -213,4 +220,4 @@ def test_flags_written_as_numbers_are_the_same_labels(cli: CommandLine, tmp_path
     ones = [int(one) for one in flags]
     numbers = write_csv(tmp_path / "numbers.csv", {**columns, "outcome": ones})
     for data in (given, numbers):
-        assert "error rate 0 " in cli("predict", model, data).err
+        assert accuracy(cli("predict", model, data).err) == 1.0

@@ -16,7 +16,7 @@ import pytest
 from command_line import QUICK, CommandLine, as_process, environment_here, select_arguments
 from greedyrls import LinearModel, SelectionResult
 from greedyrls.assess import cross_validate_path
-from internals import padded, reading_of
+from internals import padded, reading_of, with_error
 from small_tables import measured, write_csv
 
 pytest.importorskip("click")
@@ -129,9 +129,11 @@ def test_coefficients_come_right_after_the_answer(cli: CommandLine, houses: Path
     lines = shown.splitlines()
     rows = {line.split()[0]: line.split()[1:] for line in lines if line.split()}
     effects = result.standardised_coefficients(3)[0]
-    for term, effect in zip(result.model().terms, effects, strict=True):
-        coefficient, per_deviation = rows[term.name]
-        assert coefficient == padded(term.coefficients[0])
+    assert result.coefficient_errors is not None
+    errors = result.coefficient_errors[0, 1:] / [one.scale for one in result.features_of(3)]
+    for term, error, effect in zip(result.model().terms, errors, effects, strict=True):
+        *coefficient, per_deviation = rows[term.name]
+        assert " ".join(coefficient) == with_error(term.coefficients[0], error)
         value = float(per_deviation.replace(",", "").replace("−", "-"))
         assert value == pytest.approx(effect, rel=0.01)
     assert rows["(intercept)"] == [padded(result.model().intercepts[0])]

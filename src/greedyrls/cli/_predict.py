@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from .._kernels import Float
 from .._linear_model import LinearModel
-from .._numbers import counted
+from .._measures import explained, reading_of
+from .._numbers import counted, score
 from .._read import MISSING, Given, given, read_table
 from .._table import Numbers, Table, Texts, Unusable, make_texts
 from ._documents import load_model
 from ._options import Reading, Telling
 from ._predictions import Wanted, as_text, copied_columns, predicted_columns
 from ._run import FINE
-from ._shown import number, one_line
+from ._shown import one_line
 from ._write import check_file, print_text, write
 
 
@@ -156,9 +157,12 @@ def _how_good(
     if model.classes is None:
         if not isinstance(truth, Numbers):
             return [_not_compared(model, "has text")]
-        errors = np.square(truth.values[known] - scores[known, 0])
-        spread = errors.std(ddof=1) / np.sqrt(count) if count > 1 else np.nan
-        told = f"mean squared error {number(float(errors.mean()))}"
+        observed = truth.values[known]
+        losses = np.square(observed - scores[known, 0])
+        told = f"{reading_of('squared', False).name} {_written('squared', False, losses)}"
+        variance = float(np.var(observed))
+        if variance > 0.0:
+            told += f", R² {score(explained(float(losses.mean()), variance), 2)},"
     else:
         if isinstance(model.classes[0], bool) and isinstance(truth, Numbers):
             truth = Numbers(truth.values, is_flag=True)  # 1 and 0 are true and false
@@ -166,13 +170,17 @@ def _how_good(
             truth = Numbers(truth.values)
         labels = _labels(truth)[known]
         wrong = labels != np.array([_as_text(one) for one in predictions.tolist()])[known]
-        spread = wrong.std(ddof=1) / np.sqrt(count) if count > 1 else np.nan
-        told = f"error rate {number(float(wrong.mean()))}"
-    around = "" if np.isnan(spread) else f" ± {number(float(spread), 2)}"
+        told = f"accuracy {_written('zero_one', True, wrong.astype(np.float64))}"
     return [
-        f"greedyrls: {told}{around} on the {counted(count, 'row')} with {model.target!r} (only "
+        f"greedyrls: {told} on the {counted(count, 'row')} with {model.target!r} (only "
         "honest if the model was not made from them)."
     ]
+
+
+def _written(measure: str, is_classification: bool, losses: Float) -> str:
+    """The mean of losses of rows, (rows), as people know it, with its standard error."""
+    error = float(losses.std(ddof=1) / np.sqrt(len(losses))) if len(losses) > 1 else np.nan
+    return reading_of(measure, is_classification).written(float(losses.mean()), error)
 
 
 def _not_compared(model: LinearModel, why: str) -> str:

@@ -30,6 +30,8 @@ _SCORES = {"auc": "AUC", "balanced_accuracy": "balanced accuracy"}
 _SAME = {"auc": "auc", "balanced_zero_one": "balanced_accuracy"}
 # A name is cut to this before columns are left out.
 _SHORTEST = 12
+# Between columns of a table.
+_GAP = 3
 
 
 class Columns(NamedTuple):
@@ -247,9 +249,12 @@ def show_assessment(
         cells[f"test {measure_in_words(assessment.measure)}"] = column(*test)
     stability = scores(assessment.stability.index.tolist()[:size], 2)
     cells["stability"] = _filled(stability, size)
+    for title in ("random features", "own estimate"):
+        if sum(_widths(cells, console.width).values()) > console.width:
+            del cells[title]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in cells:
-        table.add_column(title, justify="right")
+    for title, width in _widths(cells, console.width).items():
+        table.add_column(title, justify="right", width=width - _GAP)
     for row in zip(*cells.values(), strict=True):
         table.add_row(*(_text("" if cell == "–" else cell) for cell in row))
     console.print(table)
@@ -257,6 +262,23 @@ def show_assessment(
     if more > 0:
         console.print(_text(f"… and {count(more)} more {plural('size')}."), style="dim")
     show_warnings(warnings)
+
+
+def _widths(cells: dict[str, list[str]], room: int) -> dict[str, int]:
+    """Of columns with the gaps between them: a value stays with its error.
+
+    Titles go over several lines where there is no room for them otherwise.
+    """
+
+    def with_titles(lengths: dict[str, int]) -> dict[str, int]:
+        return {
+            title: max(lengths[title], *map(len, column)) + _GAP for title, column in cells.items()
+        }
+
+    wide = with_titles({title: len(title) for title in cells})
+    if sum(wide.values()) <= room:
+        return wide
+    return with_titles({title: max(map(len, title.split())) for title in cells})
 
 
 def _of(assessment: PathAssessment, name: str, size: int) -> list[str]:

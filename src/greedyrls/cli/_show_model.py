@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._kernels import Float
-from .._numbers import column, count, padded
+from .._numbers import column, count, padded, with_error
 from .._selection_result import SelectionResult
 from .._text import printable
 
@@ -68,7 +68,12 @@ def _table(result: SelectionResult, effects: Float) -> Table:
     table.add_column("feature", overflow="ellipsis", no_wrap=True)
     heads = ["coefficient", "per SD"] if is_single else [str(one) for one in model.classes or ()]
     largest = float(np.nanmax(np.abs(effects), initial=0.0))
-    rows = [[padded(value) for value in term.coefficients] for term in model.terms[:_ROWS]]
+    errors = _errors(result)
+    if errors is None:
+        rows = [[padded(value) for value in term.coefficients] for term in model.terms[:_ROWS]]
+    else:
+        pairs = zip(model.terms[:_ROWS], errors, strict=False)
+        rows = [[with_error(term.coefficients[0], error)] for term, error in pairs]
     rows.append(
         [padded(0.0 if abs(value) < _ROUNDING * largest else value) for value in model.intercepts]
     )
@@ -84,6 +89,16 @@ def _table(result: SelectionResult, effects: Float) -> Table:
         table.add_row(Text(printable(feature.name)), *row)
     table.add_row("(intercept)", *rows[-1], style="dim")
     return table
+
+
+def _errors(result: SelectionResult) -> list[float] | None:
+    """Standard errors of the coefficients in the units of the data; of a single output only."""
+    known = result.coefficient_errors
+    if known is None or len(known) != 1 or not np.isfinite(known).all():
+        return None
+    scales = [feature.scale for feature in result.features_of(result.size)]
+    errors: list[float] = (known[0, 1:] / np.array(scales)).tolist()
+    return errors
 
 
 def _by_class(result: SelectionResult, effects: Float) -> Table:
@@ -114,4 +129,10 @@ def _legend(result: SelectionResult) -> str:
         first, second = result.classes
         units += f": a score above 0 predicts {second!r}, otherwise {first!r}"
         effect = "the score"
-    return f"{units}. Per SD: the change of {effect} with one standard deviation of the feature."
+    given = ""
+    if _errors(result) is not None:
+        given = " ±: standard errors as if the features had been given in advance, so too small."
+    return (
+        f"{units}. Per SD: the change of {effect} with one standard deviation of the feature."
+        f"{given}"
+    )
