@@ -133,7 +133,8 @@ def test_coefficients_come_right_after_the_answer(cli: CommandLine, houses: Path
     errors = result.coefficient_errors[0, 1:] / [one.scale for one in result.features_of(3)]
     for term, error, effect in zip(result.model().terms, errors, effects, strict=True):
         *coefficient, per_deviation = rows[term.name]
-        assert " ".join(coefficient) == with_error(term.coefficients[0], error)
+        expected = with_error(term.coefficients[0], error).replace("\u00a0", " ")
+        assert " ".join(coefficient) == expected
         value = float(per_deviation.replace(",", "").replace("−", "-"))
         assert value == pytest.approx(effect, rel=0.01)
     assert rows["(intercept)"] == [padded(result.model().intercepts[0])]

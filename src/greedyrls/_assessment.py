@@ -313,7 +313,8 @@ class PathAssessment(ArrayValue):
             chosen = "chosen in each fold"
         elif (self.chosen_sizes != self.n_asked).any():
             chosen = f"where the searches ended ({self.n_asked} were asked for)"
-        praise = "" if self.leaks else REPORT_IT
+        is_doubtful = self.leaks or (self.class_rates and self.class_rates.advice(self.measure))
+        praise = "" if is_doubtful else REPORT_IT
         own = self.reading.written(float(self.shares @ self._own_losses))
         without = self.reading.written(self.initial_loss)
         return (

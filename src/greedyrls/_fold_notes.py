@@ -44,6 +44,8 @@ def fold_notes(
         instead = f"--cv {made[2]} or fewer" if made[2] > 1 else "--cv loo"
         loo = "" if made[2] < 2 or prepared.groups is not None else ", or --cv loo"
         raise InputError(f"--cv {asked} cannot be made: {why}{within}. Use {instead}{loo}.")
+    if prepared.time is not None:
+        return []  # the order of time has a note of its own
     usual = _usual(question, outer, prepared.groups is not None)
     told = [
         f"{count} instead of {most} {what}"

@@ -49,6 +49,9 @@ class InputColumn:
     decimal : "." or ","
         The decimal mark of the text file from which the model was made: says how to read a comma
         in another one where that might also separate thousands.
+    missing : tuple of str
+        Cells that counted as missing in the file from which the model was made, besides the usual
+        ones.
     date : DatePart or None
         The part of a date that it is; None for a column of the data themselves. `scores` computes
         it from the column of dates, or takes it as it is where the data have no such column.
@@ -59,6 +62,7 @@ class InputColumn:
     fill: float | str | None = None
     decimal: str = "."
     date: DatePart | None = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

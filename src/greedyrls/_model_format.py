@@ -101,6 +101,8 @@ def column_document(column: InputColumn) -> dict[str, Any]:
     # Only where they say something: most models are made from files with points, without dates.
     if column.decimal != ".":
         document["decimal"] = column.decimal
+    if column.missing:
+        document["missing"] = list(column.missing)
     return document if column.date is None else document | {"date": asdict(column.date)}
 
 
@@ -123,7 +125,8 @@ def read_column(column: JsonObject) -> InputColumn:
         date = _read_date(column.part("date"))
         if date.name != column.text("name") or (levels is None) != (date.part in ("year", "days")):
             raise ValueError("the date of a column does not fit the column")
-    return InputColumn(column.text("name"), levels, fill, decimal, date)
+    missing = tuple(column.texts("missing")) if column.has_optional("missing") else ()
+    return InputColumn(column.text("name"), levels, fill, decimal, date, missing)
 
 
 def _read_date(date: JsonObject) -> DatePart:

@@ -337,7 +337,7 @@ def _filled(
                 fill = values.levels[int(np.argmax(np.bincount(seen)))]
                 code = values.levels.index(fill)
                 values = Texts(np.where(values.codes < 0, code, values.codes), values.levels)
-            inputs[name] = InputColumn(name, values.levels, fill)
+            inputs[name] = InputColumn(name, values.levels, fill, missing=table.missing)
         else:
             if roles.impute is not None:
                 fill = float(np.nanmedian(values.values))
@@ -346,7 +346,7 @@ def _filled(
             if name in gaps:
                 values = Numbers(np.where(values.is_missing, fill, values.values))
             mark = "," if name in table.comma_columns else "."
-            inputs[name] = InputColumn(name, None, fill, mark)
+            inputs[name] = InputColumn(name, None, fill, mark, missing=table.missing)
         filled[name] = values
     if gaps:
         notes.append(

@@ -156,6 +156,8 @@ class Table:
     rows: NDArray[np.intp] | None = None  # indices in the file, where rows were left out
     # Columns in which a comma is the decimal mark.
     comma_columns: frozenset[str] = frozenset()
+    missing: tuple[str, ...] = ()  # cells that the user said to be missing
+    hint: str = ""  # where columns may be that are not here, in a sentence
 
     @property
     def all_names(self) -> tuple[str, ...]:
@@ -171,7 +173,8 @@ class Table:
         """Raise an error that names columns like it if the file has no such column."""
         if name not in self.columns and name not in self.names:
             advice = _repetition(name, self, option) or _suggestion(name, self)
-            raise InputError(f"{self.source} has no column {name!r}{advice}")
+            hint = f" {self.hint}" if self.hint else ""
+            raise InputError(f"{self.source} has no column {name!r}{advice}{hint}")
 
     def place(self, row: int) -> str:
         """Where a row stands: "line 4" of a text file, "row 3" of others."""

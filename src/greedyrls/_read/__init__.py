@@ -184,4 +184,4 @@ def read_table(
         else values
         for name, values in columns.items()
     }
-    return replace(table, columns=columns)
+    return replace(table, columns=columns, missing=wanted.missing)

@@ -207,6 +207,8 @@ class _Different:
             assert cell is not None
             cells[index] = cell
         places, known = list(cells), list(cells.values())
+        if all(cell.is_accounting for cell in known):
+            return None  # (1), (2), … may be anything
         n_limits = sum(bool(cell.limit) for cell in known)
         if 2 * n_limits >= len(known) and n_limits and not self.as_number:
             return None
@@ -243,6 +245,8 @@ class _Different:
         if taken:
             kept = ", so that 5% is the number 5" if unit == PER_CENT else ""
             self.remarks.did(f"{' and '.join(taken)} taken out{kept}", self.name)
+        if any(cell.is_accounting for cell in cells):
+            self.remarks.did("numbers as (12) or 12- taken as negative", self.name)
         if style.decimal != self.decimal:
             self.remarks.did(f"{style.decimal!r} taken as the decimal mark", self.name)
         limited = [place for place, cell in zip(places, cells, strict=True) if cell.limit]

@@ -7,10 +7,12 @@ import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+from .._numbers import counted
 from .._table import InputError, Table, listed
-from ._files import Source, guarded, need_pyarrow, shown
+from ._files import Source, guarded, need_pyarrow, shortened, shown
 from ._header import Dialect
 from ._values import table_of_values, written
 from ._wanted import Wanted
@@ -22,6 +24,8 @@ _ERRORS = frozenset(
 # A formula in the XML of a sheet, looked for in parts that overlap.
 _FORMULA = re.compile(rb"<(\w{1,20}:)?f[ />]")
 _PART, _LONGEST_TAG = 1 << 20, 32
+# Rows above a table that may be titles.
+_MOST_TITLES = 10
 
 
 def read_excel(
@@ -47,11 +51,26 @@ def read_excel(
                 f"than {matrix_limit / 2**30:.2f} GiB; save the sheet as CSV."
             )
         kept = list(rows.values())
+        titles = dialect.skip_lines or (_titles(kept) if dialect.header else 0)
+        if titles and not dialect.skip_lines:
+            notes = (
+                *notes,
+                f"The first {counted(titles, 'row')} of the sheet, {_first(kept[0])}, taken as a "
+                f"title and skipped.",
+            )
+        kept = kept[titles:]
+        if not kept:
+            raise InputError(
+                f"{source}: sheet {shown(name)} has {counted(len(rows), 'row')}, all of which "
+                f"--skip-lines {dialect.skip_lines} skips; pass a smaller number."
+            )
+        used = sorted({place for row in kept for place in row})
         head = [f"x{number}" for number in range(len(used))]
         if dialect.header:
             first = kept.pop(0)
             head = [written(first[place], ".") if place in first else "" for place in used]
-        return table_of_values(
+        others = [one for one in names if one != name]
+        table = table_of_values(
             source,
             head,
             lambda place: [_value(row.get(used[place])) for row in kept],
@@ -61,6 +80,23 @@ def read_excel(
             is_typed=False,
             notes=notes,
         )
+    hint = f"This is sheet {name!r}; others are {listed(others)} (--sheet NAME)." if others else ""
+    return replace(table, hint=hint)
+
+
+def _titles(rows: list[dict[int, Any]]) -> int:
+    """How many rows at the top have a single text, while the table below has several columns."""
+    count = 0
+    for row in rows[:_MOST_TITLES]:
+        if len(row) > 1 or not isinstance(next(iter(row.values())), str):
+            break
+        count += 1
+    below = rows[count:]
+    return count if count and below and len(below[0]) > 1 else 0
+
+
+def _first(row: dict[int, Any]) -> str:
+    return shown(shortened(written(next(iter(row.values())), "."), 40))
 
 
 def _need_openpyxl(source: Source) -> None:

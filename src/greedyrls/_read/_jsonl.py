@@ -56,10 +56,22 @@ def _rows(source: Source, encoding: str) -> list[dict[str, Any]]:
                     f"{source}: line {number} is {shown(shortened(text, 40))}, not an object such "
                     'as {"price": 3.5}; JSON lines have one on each line.'
                 )
-            rows.append(row)
+            rows.append(_flat(row))
     if not rows:
         raise InputError(f"{source}: has only blank lines; was it written completely?")
     return rows
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """Objects in an object as columns of their own, named by the way to them: user.age."""
+    found: dict[str, Any] = {}
+    for key, value in row.items():
+        parts = _flat(value) if isinstance(value, dict) and value else {}
+        for name, one in parts.items():
+            found.setdefault(f"{key}.{name}", one)
+        if not parts:
+            found[key] = value
+    return found
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -15,18 +15,26 @@ _CODES = (
     "RUB|TRY|KRW|SGD|HKD|ILS|THB|IDR|MYR|PHP|TWD|UAH|AED|SAR|ARS|CLP|COP|PEN|EGP|NGN|KES|VND|PKR"
 )
 _UNIT = f"{_SIGNS}|{_CODES}"
+# What is measured; no single capital, which may well be a code such as seat 12A.
+_MEASURED = (
+    "°C|°F|hours?|hrs?|h|minutes?|mins?|seconds?|secs?|s|ms|years?|yrs?|y|months?|weeks?|days?|d|"
+    "kg|g|mg|µg|ug|ng|lbs?|oz|km|m|cm|mm|mi|miles?|ft|l|L|dl|dL|ml|mL|ha|m²|m2|km²|kWh|kW|MW|Hz|"
+    "kHz|MHz|GHz|kB|MB|GB|TB|ppm|ppb|bpm|mmHg|hPa|kPa|bar|mol|mmol|pcs|pts?|x"
+)
 _BLANKS = " \u00a0\u202f\u2009"
 _QUOTES = "'\u2019"
 _CELL = re.compile(
     rf"(?P<limit>[<>≤≥]=?)?[{_BLANKS}]*(?P<minus>[-+\u2212]?)[{_BLANKS}]*"
     rf"(?:(?P<before>{_UNIT})[{_BLANKS}]*)?(?P<sign>[-+\u2212]?)"
     rf"(?P<body>[.,]?[0-9]+(?:[.,{_QUOTES}{_BLANKS}][0-9]+)*[.,]?)(?P<power>[eE][-+]?[0-9]+)?"
-    rf"(?:[{_BLANKS}]*(?P<after>{_UNIT}|{PER_CENT}))?"
+    rf"(?:[{_BLANKS}]*(?P<after>{_UNIT}|{PER_CENT}|{_MEASURED}))?"
 )
 # Digits and marks that make a number in one way of writing or another: 1.2.3 is none.
 _PLAIN = r"[0-9]+[.,]?[0-9]*|[.,][0-9]+"
 _GROUPED = r"[1-9][0-9]{0,2}([., '])(?:[0-9]{2,3}\1)*[0-9]{3}(?:(?!\1)[.,][0-9]*)?"
 _NUMBER = re.compile(f"{_PLAIN}|{_GROUPED}")
+# Negative numbers as accountants write them.
+_ACCOUNTING = re.compile(rf"\((.*[0-9].*)\)|(.*[0-9])[{_BLANKS}]*[-\u2212]")
 _INFINITE = re.compile(r"[+-]?([iI][nN][fF]|[iI]nfinity)")
 # One sign stands for all that look like it.
 _ALIKE = str.maketrans({**dict.fromkeys(_BLANKS, " "), **dict.fromkeys(_QUOTES, "'")})
@@ -41,6 +49,7 @@ class Cell(NamedTuple):
     power: str  # such as "e5"
     unit: str  # a currency, "%" or nothing
     limit: str  # such as "<"
+    is_accounting: bool = False  # a negative number as (12) or 12-
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +97,11 @@ class Doubt:
 
 def take_apart(text: str) -> Cell | None:
     """A cell that may be a number in some way of writing; None for all others."""
+    inner = _ACCOUNTING.fullmatch(text)
+    if inner is not None:
+        cell = take_apart(inner[1] or inner[2])
+        is_plain = cell is not None and not (cell.sign or cell.limit or cell.is_accounting)
+        return cell._replace(sign="-", is_accounting=True) if cell and is_plain else None
     found = _CELL.fullmatch(text)
     if found is None:
         if _INFINITE.fullmatch(text):
@@ -164,7 +178,7 @@ def _with_other_mark(
     long = _first_long(bodies)
     if may_group and long is None and not (may_swap and has_decimal):
         # With points elsewhere in the column, no option makes a decimal mark of the comma.
-        return Style(decimal, other, f"pass --decimal {other}" if may_swap else "mend the cells")
+        return Style(decimal, other, f"pass --decimal '{other}'" if may_swap else "correct the cells")
     if may_swap and not has_decimal and not groupable:
         return swapped
     rivals = [*groupable[:1], *fractions[:1]]

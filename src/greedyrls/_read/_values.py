@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -69,6 +70,9 @@ def _column(
     as_text = name in wanted.as_text
     kinds = {type(value) for value in values} - {type(None)}
     nested = kinds & {dict, list}
+    if nested and as_text:
+        texts = (json.dumps(one) if isinstance(one, dict | list) else one for one in values)
+        return make_texts([None if one is None else written(one, ".") or None for one in texts])
     if nested:
         return Unusable("records" if nested == {dict} else "lists")
     others = [words for kind, words in _OTHERS.items() if kind in kinds]

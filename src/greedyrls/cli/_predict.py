@@ -59,6 +59,8 @@ def predict_rows(
     if not telling.is_quiet:
         notes = [one_line(f"greedyrls: {note}") for note in table.notes]
         rated = _how_good(model, table, scores, predictions)
+        if wanted.has_probabilities:
+            notes += _contradicted(model, scores, predictions)
         for line in (*notes, *_filled(model, table), *_unseen(model, table), *rated):
             print(line, file=sys.stderr)
     return FINE
@@ -75,6 +77,8 @@ def _read(model: LinearModel, source: Given, ids: tuple[str, ...], reading: Read
     elif model.classes is None:
         numbers.append(model.target)
     options = reading.options(is_piped=source.title is not None)
+    known_missing = dict.fromkeys(word for column in model.columns for word in column.missing)
+    options = {**options, "missing": tuple(dict.fromkeys((*reading.missing, *known_missing)))}
     if reading.date_order is None:
         known_orders = {name: order for name, order in orders.items() if order is not None}
         options = {**options, "date_order": known_orders}
@@ -112,6 +116,18 @@ def _as_known(column: Texts, levels: tuple[str, ...]) -> Texts:
     if known == list(column.levels):
         return column
     return make_texts([None if code < 0 else known[code] for code in column.codes.tolist()])
+
+
+def _contradicted(model: LinearModel, scores: Float, predictions: NDArray[np.generic]) -> list[str]:
+    """Rows whose prediction is not the most probable class: predictions go by the scores."""
+    likely = np.array(model.classes, dtype=object)[model.probabilities(scores).argmax(axis=1)]
+    count = int(np.count_nonzero(likely != np.array(predictions.tolist(), dtype=object)))
+    if not count:
+        return []
+    return [
+        f"greedyrls: in {counted(count, 'row')} another class is more probable than the "
+        "prediction, which goes by the score."
+    ]
 
 
 def _filled(model: LinearModel, table: Table) -> list[str]:

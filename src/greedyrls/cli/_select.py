@@ -153,6 +153,14 @@ def _tell(job: Job, result: SelectionResult, out: Path | None) -> None:
 def _show_next(job: Job, result: SelectionResult, out: Path | None) -> None:
     """Commands to go on with, ready to be copied."""
     assess = "" if result.assessment is not None or result.missing else " --assess"
+    if result.leaks:
+        columns = dict.fromkeys(name.partition("=")[0] for name in result.leaks)
+        drop = " ".join(f"--drop {shlex.quote(name)}" for name in columns)
+        replaced = " --overwrite" if out is not None and "--overwrite" not in job.command else ""
+        they = "it is" if len(columns) == 1 else "they are"
+        show_line(f"If {they} not known before {result.target} is:")
+        show_commands([f"{job.command} {drop}{replaced}"])
+        return
     if out is not None:
         model = shlex.quote(str(out / MODEL))
         show_line("Next, predict new rows, or export the model:" if not assess else "Next:")

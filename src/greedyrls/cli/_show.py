@@ -73,7 +73,8 @@ def show_result(result: SelectionResult, is_verbose: bool = False) -> None:
     if result.null is not None:
         console.print(_text(result.null.sentence_for(result.null_reading)))
     show_notes(data.notes)
-    show_warnings(result.warnings)
+    # What the answer says already is not said again.
+    show_warnings(one for one in result.warnings if one not in result.sentence)
 
 
 def _legend(result: SelectionResult, is_verbose: bool) -> list[str]:
