@@ -237,12 +237,12 @@ def test_json_lines(tmp_path: Path, suffix: str) -> None:
     path.write_bytes(pack[suffix](content))
     table = read_table(path, as_dates=["when"])
     assert table.n_rows == 3
-    assert list(table.columns) == ["a", "b", "deep", "when", "c", "code", "list"]
+    assert list(table.columns) == ["a", "b", "deep.k", "when", "c", "code", "list"]
     assert values_of(table.columns["a"]) == [1, None, 2.5]
     assert values_of(table.columns["b"]) == ["x", None, "y"]
     assert values_of(table.columns["c"]) == [None, 1, 0]
     assert values_of(table.columns["code"]) == [None, "007", "012"]  # texts stay texts
-    assert table.columns["deep"] == Unusable("records")
+    assert isinstance(table.columns["deep.k"], Numbers)
     assert table.columns["list"] == Unusable("lists")
     when = table.columns["when"]
     assert isinstance(when, Dates)
@@ -271,15 +271,63 @@ def test_json_lines_that_are_none(tmp_path: Path, text: str, message: str) -> No
     assert message in failure(path)
 
 
+def test_objects_in_objects_are_columns(cli: CommandLine, tmp_path: Path) -> None:
+    rows: list[Any] = [
+        {"user": {"age": row, "home": {"city": "ab"[row % 2]}}, "tags": [row], "y": 2.0 * row + 1}
+        for row in range(40)
+    ]
+    rows[3]["user"] = None
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    table = read_table(path)
+    assert list(table.columns) == ["user.age", "user.home.city", "tags", "y"]
+    assert values_of(table.columns["user.age"])[2:5] == [2, None, 4]
+    out = tmp_path / "out"
+    options = ("-k", "1", "--alpha", "1", "--impute", "median", "--out", out, "-q")
+    assert cli("select", path, "-t", "y", *options).code == 0
+    ended = cli("predict", out, path, "--all-columns")
+    assert ended.out.splitlines()[0] == "user.age,user.home.city,tags,y,prediction"
+    assert ended.out.splitlines()[1].startswith("0,a,[0],1,")
+
+
+@pytest.mark.parametrize("n_titles", [1, 2])
+def test_titles_above_a_sheet(n_titles: int, cli: CommandLine, tmp_path: Path) -> None:
+    names, rows = rows_of()
+    titles = [["Weekly sales, confidential"], ["made by Finance"]][:n_titles]
+    path = sheet(tmp_path / "t.xlsx", [*titles, [], names, *rows])
+    table = read_table(path)
+    assert list(table.columns) == names
+    assert any("'Weekly sales, confidential', taken as a title" in note for note in table.notes)
+    assert list(read_table(path, skip_lines=n_titles).columns) == names
+    assert "skip" in failure(path, skip_lines=999)
+    # A table of one column has no title, nor has one whose names are below a number.
+    assert list(read_table(sheet(path, [["a"], ["b"], ["c"]])).columns) == ["a"]
+    assert list(read_table(sheet(path, [["a", None], [1, 2]])).columns) == ["a", "column 2"]
+
+
+def test_a_column_in_another_sheet(cli: CommandLine, tmp_path: Path) -> None:
+    import openpyxl
+
+    path = tmp_path / "t.xlsx"
+    book = openpyxl.Workbook()
+    book.active.title = "Info"
+    book.active.append(["who", "when"])
+    book.active.append(["me", "now"])
+    book.create_sheet("Data").append(["Units", "x"])
+    book.save(path)
+    told = cli.refusal("select", path, "-t", "Units")
+    assert "This is sheet 'Info'; others are 'Data' (--sheet NAME)." in told
+
+
 def test_json_lines_are_read_as_other_tables(tmp_path: Path) -> None:
     """Names, mistakes among numbers, and columns that are left out, as in a CSV file."""
     path = tmp_path / "t.ndjson"
     rows = [{"": row, "a": 3, " b": 1.5, "junk": {"x": 1}} for row in range(30)]
     rows[4]["a"] = "x1"
     path.write_text("\n".join(map(json.dumps, rows)))
-    table = read_table(path, leave_out=["junk"])
+    table = read_table(path, leave_out=["junk.x"])
     assert list(table.columns) == ["a", "b"]
-    assert table.all_names == ("column 1", "a", "b", "junk")
+    assert table.all_names == ("column 1", "a", "b", "junk.x")
     damaged = table.columns["a"]
     assert isinstance(damaged, Unusable)
     assert damaged.why == "has numbers in 97% of its cells, but 'x1' in row 5"

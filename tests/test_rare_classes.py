@@ -76,6 +76,7 @@ def test_balanced_classes_on_the_command_line(
     assert "Rare classes" not in told
     assert "with weights of classes" in told
     assert "go by AUC or balanced accuracy" in told
+    assert "Report the first" not in told  # the accuracy is first
     assert "Probabilities: Brier score 0.0" in told
     result = SelectionResult.from_json((out / "result.json").read_text())
     rates = result.class_rates

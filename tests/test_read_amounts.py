@@ -30,7 +30,7 @@ def read(cells: list[str], folder: Path, **options: Any) -> tuple[tuple[Any, ...
 THOUSANDS = "thousands separators taken out"
 MAY_BE = (
     "Column 'a': ',' taken as a thousands separator, since three digits follow each; if it is the "
-    "decimal mark, pass --decimal ,."
+    "decimal mark, pass --decimal ','."
 )
 
 
@@ -41,7 +41,7 @@ MAY_BE = (
         (["1,337.5", "950"], (1337.5, 950), f"Column 'a': {THOUSANDS}."),
         (["1,234,567", "1,337"], (1234567, 1337), f"Column 'a': {THOUSANDS}."),
         (["12,34,567", "1,337"], (1234567, 1337), f"Column 'a': {THOUSANDS}."),
-        (["1,337", "2.5"], (1337, 2.5), "if it is the decimal mark, mend the cells."),
+        (["1,337", "2.5"], (1337, 2.5), "if it is the decimal mark, correct the cells."),
         (["1 337", "12 000 000", "5"], (1337, 12000000, 5), f"Column 'a': {THOUSANDS}."),
         (["1\u00a0337", "2 337"], (1337, 2337), f"Column 'a': {THOUSANDS}."),
         (["1'337.5", "2’337"], (1337.5, 2337), f"Column 'a': {THOUSANDS}."),
@@ -209,7 +209,9 @@ def test_columns_that_must_be_numbers(tmp_path: Path) -> None:
         ["192.168.0.1", "10.0.0.7"],
         ["040 123 456", "040 123 457"],
         ["123 45", "543 21"],
-        ["5 kg", "7 kg"],
+        ["12A", "7A"],
+        ["(1)", "(2)"],
+        ["5 kg", "7 apples"],
         ["1-3", "4-6"],
         ["$", "%"],
         ["EURO 5", "5 EUROS"],
@@ -220,6 +222,36 @@ def test_columns_that_must_be_numbers(tmp_path: Path) -> None:
 )
 def test_text_stays_text(cells: list[str], tmp_path: Path) -> None:
     assert read(cells, tmp_path) == (("text", *cells), ())
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "note"),
+    [
+        (["7", "(12)", "(1,337)"], (7, -12, -1337), "numbers as (12) or 12- taken as negative"),
+        (["1.3", "0.3-", "2.5"], (1.3, -0.3, 2.5), "numbers as (12) or 12- taken as negative"),
+        (["$5", "($7)", "$0"], (5, -7, 0), "'$' taken out"),
+        (["11.0 °C", "-3.5 °C", "0 °C"], (11.0, -3.5, 0), "'°C' taken out"),
+        (["6h", "23h", "14h"], (6, 23, 14), "'h' taken out"),
+        (["5 kg", "7 kg", "1,200.5 kg"], (5, 7, 1200.5), "'kg' and thousands separators taken out"),
+    ],
+)
+def test_accounts_and_measurements(
+    cells: list[str], values: tuple[float, ...], note: str, tmp_path: Path
+) -> None:
+    (_, *found), notes = read(cells, tmp_path)
+    assert tuple(found) == values
+    assert note in " ".join(notes)
+    assert ("taken as negative" in " ".join(notes)) == any(value < 0 for value in values) or (
+        "-3.5 °C" in cells
+    )
+
+
+def test_different_measures_are_not_mixed(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("a\n5 kg\n300 g\n7 kg\n")
+    column = read_table(path).columns["a"]
+    assert isinstance(column, Unusable)
+    assert "different units, such as '5 kg' in line 2 and '300 g' in line 3" in column.why
 
 
 def written(value: float, thousands: str, decimal: str, digits: int) -> str:

@@ -286,9 +286,9 @@ def test_sizes_that_do_not_have_the_features_of_smaller_ones(
     for k in range(1, len(result.path) + 1):
         driver.execute_script(f"{move} s.dispatchEvent(new Event('input'))", k - 1)
         shown = {row[1]: row[2:4] for row in rows_of(driver)}
-        standard = result.standardised_coefficients(k)[0].tolist()
+        standard = column(result.standardised_coefficients(k)[0].tolist())
         assert shown == {
-            term.name: [padded(term.coefficients[0]), padded(value)]
+            term.name: [padded(term.coefficients[0]), value]
             for term, value in zip(result.model(k).terms, standard, strict=True)
         }
     chart = one(driver, ".panel .probe")

@@ -173,8 +173,8 @@ def test_all_levels_are_in_time() -> None:
     prepared = prepared_of(in_time(), time="t")
     assert [feature.name for feature in prepared.features] == [f"x{place}" for place in range(5)]
     assert prepared.notes == (
-        "Rows are in the order of 't': all folds train on earlier rows and test on later ones; it "
-        "is no feature.",
+        "Rows are in the order of 't': all folds train on earlier rows and test on later ones; 't' "
+        "itself is not a feature.",
     )
     plan = plan_folds(prepared, Question(), 10)
     counts = [one.n_splits for one in (plan.outer, plan.penalty, plan.criterion)]
@@ -308,7 +308,8 @@ def test_time_on_the_command_line(capsys: Any, tmp_path: Path) -> None:
     file.write_text("\n".join(lines) + "\n")
     base = (file, "-t", "y", "--time", "sold", *QUICK)
     shown = " ".join(cli.fine("select", *base, "--folds", "3").split())
-    assert "all folds train on earlier rows and test on later ones; it is no feature." in shown
+    assert "test on later ones; 'sold' itself is not a feature." in shown
+    assert "Fewer folds than usual" not in shown
     assert "The search goes by 5 folds in the order of 'sold' instead of leave-one-out" in shown
     assert "(3 folds in the order of 'sold')" in shown
     found = cli.result(*base, "--cv", "3")

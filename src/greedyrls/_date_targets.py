@@ -21,7 +21,8 @@ def refuse_dates(y: Any) -> None:
 
 
 def _type_of_dates(y: Any) -> str | None:
-    types = list(y.dtypes) if hasattr(y, "columns") else [getattr(y, "dtype", None)]
+    # A series of Dask has columns, too, but a single type.
+    types = [y.dtype] if hasattr(y, "dtype") else list(getattr(y, "dtypes", [None]))
     for dtype in types:
         is_polars = type(dtype).__module__.startswith("polars")
         if getattr(dtype, "kind", "") in ("m", "M") or (

@@ -29,7 +29,7 @@ class TimeOrder:
 
     def note(self, is_feature: bool) -> str:
         """What to say of it."""
-        also = "" if is_feature else "; it is no feature"
+        also = "" if is_feature else f"; {self.column!r} itself is not a feature"
         return (
             f"Rows are in the order of {self.column!r}: all folds train on earlier rows and test "
             f"on later ones{also}."

@@ -91,8 +91,9 @@ def _titles(rows: list[dict[int, Any]]) -> int:
         if len(row) > 1 or not isinstance(next(iter(row.values())), str):
             break
         count += 1
-    below = rows[count:]
-    return count if count and below and len(below[0]) > 1 else 0
+    below = list(rows[count].values()) if count < len(rows) else []
+    are_names = len(below) > 1 and all(isinstance(value, str) for value in below)
+    return count if are_names else 0
 
 
 def _first(row: dict[int, Any]) -> str:

@@ -21,7 +21,7 @@ def read_jsonl(source: Source, wanted: Wanted, dialect: Dialect, matrix_limit: i
             rows = _rows(source, checked_encoding(dialect.encoding))
         except UnicodeError as error:
             raise undecodable(source, dialect.encoding) from error
-        keys = list(dict.fromkeys(key for row in rows for key in row))
+        keys = _keys(rows)
         if not keys:
             raise InputError(f"{source}: its objects have no keys; was it written completely?")
         if len(keys) * len(rows) * 8 > matrix_limit:
@@ -60,6 +60,19 @@ def _rows(source: Source, encoding: str) -> list[dict[str, Any]]:
     if not rows:
         raise InputError(f"{source}: has only blank lines; was it written completely?")
     return rows
+
+
+def _keys(rows: list[dict[str, Any]]) -> list[str]:
+    """All keys, but for those of objects that have columns of their own and are null elsewhere."""
+    keys = dict.fromkeys(key for row in rows for key in row)
+    parents = {key[:place] for key in keys for place, sign in enumerate(key) if sign == "."}
+    filled = {
+        key
+        for row in rows
+        for key, value in row.items()
+        if key in parents and value is not None and value != {}
+    }
+    return [key for key in keys if key not in parents or key in filled]
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:

@@ -178,7 +178,9 @@ def _with_other_mark(
     long = _first_long(bodies)
     if may_group and long is None and not (may_swap and has_decimal):
         # With points elsewhere in the column, no option makes a decimal mark of the comma.
-        return Style(decimal, other, f"pass --decimal '{other}'" if may_swap else "correct the cells")
+        return Style(
+            decimal, other, f"pass --decimal '{other}'" if may_swap else "correct the cells"
+        )
     if may_swap and not has_decimal and not groupable:
         return swapped
     rivals = [*groupable[:1], *fractions[:1]]

@@ -139,6 +139,8 @@ def _filled(model: LinearModel, table: Table) -> list[str]:
     shown = ", ".join(f"{count:,} in {name!r}" for name, count in list(found.items())[:5])
     more = "" if len(found) <= 5 else f", and others in {len(found) - 5} more columns"
     were = "cell was" if total == 1 else "cells were"
+    if total == 1:
+        shown = f"in {next(iter(found))!r}"
     return [one_line(f"greedyrls: {total:,} missing {were} filled in: {shown}{more}.")]
 
 
