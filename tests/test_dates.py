@@ -202,7 +202,7 @@ def test_parts_are_those_of_the_calendar() -> None:
     rng = np.random.default_rng(0)
     days = np.datetime64("1899-12-31") + rng.integers(0, 90_000, 400)
     moments = days.astype("M8[us]") + rng.integers(0, 86_400_000_000, 400).astype("m8[us]")
-    column = Dates("dates", np.append(moments, np.datetime64("NaT")))
+    column = Dates("dates", np.append(moments, np.datetime64("NaT", "us")))
     frame = pd.Series(moments)
     year = DatePart("d", "year").values(column)
     month = DatePart("d", "month").values(column)
