@@ -59,7 +59,7 @@ def table(m: int = 60, seed: int = 0, is_new: bool = False, gaps: float = 0.1) -
     columns["city"] = rng.choice(np.array(cities, dtype=object), m, p=None)
     columns["plan"] = rng.choice(np.array(["basic", "plus"], dtype=object), m)
     for values in columns.values():
-        values[rng.random(m) < gaps] = None if values.dtype == object else np.nan
+        values[rng.random(m) < gaps] = np.nan
     return pd.DataFrame(columns)
 
 
@@ -273,6 +273,24 @@ def test_other_steps_are_refused_by_name(name: str) -> None:
     with pytest.raises(TypeError, match=message) as caught:
         LinearModel.from_estimator(pipeline)
     assert "two steps" in str(caught.value) or "Leave the step out" in str(caught.value)
+
+
+def test_gaps_that_an_imputer_does_not_see() -> None:
+    """None in a column of objects is a category to scikit-learn, unless pandas makes it NaN."""
+    X = table(gaps=0.0)
+    objects = X["city"].astype(object)
+    objects[:5] = None
+    X = pd.DataFrame({"city": objects.astype(object), "age": X["age"]})
+    encode = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
+    pipeline = make_pipeline(
+        make_column_transformer((encode, ["city"]), remainder="passthrough"),
+        GreedyRLSRegressor(2, alpha=1.0),
+    ).fit(X, X["age"])
+    if any(value is None for value in X["city"]):
+        with pytest.raises(TypeError, match="'city' still has missing values after the imputer"):
+            LinearModel.from_estimator(pipeline)
+    else:
+        assert LinearModel.from_estimator(pipeline).terms
 
 
 def test_words_are_refused() -> None:

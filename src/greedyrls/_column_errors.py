@@ -56,7 +56,11 @@ def _first_date_type(X: Any) -> int | None:
 
 def _first_date(X: Any, place: int) -> tuple[int, Any]:
     """A row of a column of dates that has one, and its value."""
-    column = X[:, place] if isinstance(X, np.ndarray) else X[list(X.columns)[place]]
+    column: Any = X[:, place] if isinstance(X, np.ndarray) else X[list(X.columns)[place]]
+    if type(column).__module__.startswith("polars"):
+        # Early releases of Polars crash where NumPy asks for their dates.
+        found = [(row, value) for row, value in enumerate(column.to_list()) if value is not None]
+        return found[0] if found else (0, "a date")
     values = np.asarray(column)
     if values.ndim != 1 or values.dtype.kind not in "mM":
         return 0, "a date"

@@ -7,6 +7,7 @@ the data, or flags of their categories, times coefficients. Such sums stay sums 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -215,6 +216,12 @@ def _one_hot(step: Any, given: Columns) -> Columns:
         if len(set(texts)) < len(texts):
             refuse(step, f"two categories of column {source.name!r} are written alike")
         fill = source.fill
+        if fill is not None and stand_in in texts:
+            refuse(
+                step,
+                f"column {source.name!r} still has missing values after the imputer, which fills "
+                "either None or not a number; make them alike before the pipeline is fitted",
+            )
         if fill is not None:
             fill = _text(step, source, fill)
         elif stand_in in texts or step.handle_unknown != "error":
@@ -253,7 +260,10 @@ def _column_transformer(step: Any, given: Columns) -> Columns:
     weights = step.transformer_weights or {}
     found: Columns = []
     for name, transformer, columns in step.transformers_:
-        own = [given[place] for place in _places(columns, len(given), names)]
+        with warnings.catch_warnings():
+            # scikit-learn 1.6 announces that the rest will be named; numbers are understood, too.
+            warnings.simplefilter("ignore", FutureWarning)
+            own = [given[place] for place in _places(columns, len(given), names)]
         if own and not (isinstance(transformer, str) and transformer == "drop"):
             found += _weighted(made_by(transformer, own), weights.get(name))
     return found

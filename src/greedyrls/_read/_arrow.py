@@ -97,6 +97,9 @@ def column_of(column: Any, as_text: bool) -> Column:
     if as_text:
         if types.is_floating(kind):
             column = pc.if_else(pc.is_nan(column), None, column)
+        if types.is_timestamp(kind) and kind.tz is not None:
+            # Kept in UTC, whatever the zone; not every release knows every one by name.
+            column = column.cast(pa.timestamp(kind.unit))
         return texts_of(column.cast(pa.string()))
     values = column.cast(pa.float64(), safe=False).to_numpy()
     return Numbers(values, is_flag=True) if is_flag else make_numbers(values)
