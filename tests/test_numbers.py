@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from internals import (
@@ -197,6 +197,7 @@ def test_what_is_shown_is_what_was_meant(value: float, error: float) -> None:
     assert "e" not in text
 
 
+@example(5e-324, 2)
 @given(st.floats(-1e300, 1e300), st.integers(2, 8))
 def test_any_number_can_be_read_again(value: float, digits: int) -> None:
     text = number(value, digits)

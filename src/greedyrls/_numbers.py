@@ -75,8 +75,8 @@ def column(
     if len(given) > 1 and largest > _ALIKE * min(seen, default=largest):
         return [with_error(value, error) for value, error in zip(given, spreads, strict=True)]
     power = _power(max(largest, *sure), 2)
-    decimals = _decimals(sure, 10.0**power)
-    scaled = max(largest, *sure) / 10.0**power
+    decimals = _decimals(sure, _ten(power))
+    scaled = max(largest, *sure) / _ten(power)
     return [
         _pair(value, error, decimals, power, scaled)
         for value, error in zip(given, spreads, strict=True)
@@ -103,8 +103,8 @@ def interval(low: float, high: float) -> str:
     if not math.isfinite(width) or width <= _ROUNDING * largest:
         return f"{number(low)} to {number(high)}"
     power = _power(largest, 2)
-    decimals = 1 - _exponent(width / 10.0**power, 2)
-    scale = 10.0**power
+    decimals = 1 - _exponent(width / _ten(power), 2)
+    scale = _ten(power)
     ends = " to ".join(_fixed(end / scale, decimals, largest / scale) for end in (low, high))
     return f"{ends}{_times(power, ' ')}"
 
@@ -225,6 +225,11 @@ def _power(largest: float, digits: int) -> int:
     return 0 if _SMALL <= rounded < _LARGE else _exponent(largest, digits)
 
 
+def _ten(power: int) -> float:
+    """A power of ten, above 0 also where float64 has none."""
+    return 10.0 ** max(power, -307)
+
+
 def _decimals(errors: Sequence[float], scale: float) -> int:
     """As many as give the middle error two digits, and the smallest one."""
     scaled = sorted(error / scale for error in errors)
@@ -254,7 +259,7 @@ def _pair(
         return NONE
     if math.isinf(value):
         return number(value)
-    scale = 10.0**power
+    scale = _ten(power)
     spread = "" if error is None else f" ± {_fixed(error / scale, decimals, largest)}"
     return (
         f"{_fixed(value / scale, decimals, largest)}{spread}{_times(power, ' ' if spread else '')}"
@@ -268,8 +273,8 @@ def _alone(values: Sequence[float | None], largest: float, digits: int) -> list[
     if largest == 0.0:
         return [number(value, digits) for value in values]
     power = _power(largest, digits)
-    decimals = digits - 1 - _exponent(largest / 10.0**power, digits)
-    scaled = largest / 10.0**power
+    decimals = digits - 1 - _exponent(largest / _ten(power), digits)
+    scaled = largest / _ten(power)
     return [_pair(value, None, decimals, power, scaled) for value in values]
 
 
@@ -281,10 +286,11 @@ def _rounded(value: float | None, digits: int, is_padded: bool) -> str:
     if value == 0.0:
         return "0"
     exponent = _exponent(value, digits)
-    rounded = float(f"{value:.{digits - 1}e}")
     power = _power(abs(value), digits)
     decimals = digits - 1 - (exponent - power)
-    text = _fixed(rounded / 10.0**power, decimals)
+    # By its digits: the smallest numbers are below every power of ten that can be divided by.
+    mantissa, ten = f"{value:.{digits - 1}e}".split("e")
+    text = _fixed(float(mantissa) * 10.0 ** (int(ten) - power), decimals)
     if not is_padded and "." in text:
         text = text.rstrip("0").rstrip(".")
     return f"{text}{_times(power)}"
