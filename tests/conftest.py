@@ -24,7 +24,7 @@ from tuning import Tune, change
 pytest.register_assert_rewrite("agreement")
 
 # How many problems the exactness sweeps draw, by tier; GREEDYRLS_EXAMPLES overrides it.
-_QUICK_EXAMPLES, _ALL_EXAMPLES = 60, 200
+_QUICK_EXAMPLES, _ALL_EXAMPLES = 45, 200
 EXAMPLES = _QUICK_EXAMPLES
 
 # Triton kernels run on a GPU, or else in Triton's interpreter: it must be on when that is loaded.

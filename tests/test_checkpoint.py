@@ -210,6 +210,7 @@ search.run(sys.argv[1], callback=lambda step: time.sleep(0.03))
 """
 
 
+@pytest.mark.slow
 def test_killed_from_outside(file: Path) -> None:
     whole = SEARCHES["nested size"].run()
     places = os.pathsep.join([str(Path(__file__).parent), *sys.path])

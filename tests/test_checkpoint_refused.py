@@ -204,6 +204,7 @@ def test_every_truncation(file: Path) -> None:
         refused(SEARCHES["nested"], file)
 
 
+@pytest.mark.slow
 def test_every_kind_of_flipped_byte(file: Path) -> None:
     search = SEARCHES["nested"]
     search.run(file)

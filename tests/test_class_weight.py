@@ -161,6 +161,7 @@ def test_resamples_have_weights_of_their_own_rows() -> None:
             assert order.tolist() == question.select(rows, counts).indices.tolist()
 
 
+@pytest.mark.slow
 def test_jobs_change_nothing() -> None:
     X, y, w = rare(seed=6)
     one, two = (

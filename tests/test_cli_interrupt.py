@@ -229,6 +229,7 @@ class Terminal:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of Unix")
+@pytest.mark.slow
 def test_a_real_signal_in_a_long_search(tmp_path: Path) -> None:
     """The steps made so far are those of the search, and their models predict."""
     generator = np.random.default_rng(0)

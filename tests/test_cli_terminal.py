@@ -81,6 +81,7 @@ def test_a_terminal_shows_signs_of_life_and_a_table(data: Path) -> None:
     assert all(len(line) <= 40 for line in lines if "\r" not in line and line[:12] not in commands)
 
 
+@pytest.mark.slow
 def test_bars_are_for_people_at_a_terminal(
     data: Path, monkeypatch: pytest.MonkeyPatch, tune: Tune, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,6 +100,7 @@ def test_bars_are_for_people_at_a_terminal(
     assert set(shown.values()) == {""}
 
 
+@pytest.mark.slow
 def test_quiet_in_a_terminal(data: Path) -> None:
     assert in_terminal("select", *select_arguments(data, "y", *QUICK, "--quiet")) == (0, "")
 
@@ -111,6 +113,7 @@ def test_errors_in_a_terminal(data: Path) -> None:
     assert_one_line(f"{line.rsplit(chr(13), 1)[-1]}\n")
 
 
+@pytest.mark.slow
 def test_no_decorations_elsewhere(data: Path) -> None:
     ended = as_process("select", *select_arguments(data, "y", "--assess", "--folds", "2"))
     assert (ended.code, ended.err) == (0, "")
@@ -138,6 +141,7 @@ def unread(*arguments: object) -> Ended:
     return Ended(ended.returncode, "", ended.stderr.decode("utf-8"))
 
 
+@pytest.mark.slow
 def test_an_output_that_nobody_reads(data: Path, tmp_path: Path) -> None:
     """The end of ``| head -1`` is no error, and the files are written all the same."""
     for extra in ([], ["--json"]):
@@ -149,6 +153,7 @@ def test_an_output_that_nobody_reads(data: Path, tmp_path: Path) -> None:
     assert unread() == (0, "", "")
 
 
+@pytest.mark.slow
 def test_the_first_line_of_a_long_output(tmp_path: Path) -> None:
     """Predictions of many rows, more than a pipe holds."""
     model = tmp_path / "model.json"
@@ -175,6 +180,7 @@ ASCII = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     [ASCII, {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}],
     ids=["ascii", "C"],
 )
+@pytest.mark.slow
 def test_other_encodings(environment: dict[str, str], tmp_path: Path) -> None:
     columns = measured()
     columns["größe ☃"] = columns.pop("x0")
@@ -190,6 +196,7 @@ def test_other_encodings(environment: dict[str, str], tmp_path: Path) -> None:
     assert "größe ☃" in (out / "path.csv").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_data_are_not_changed_to_fit_an_encoding(tmp_path: Path) -> None:
     """A label with a sign that the output lacks is an error, not another label."""
     data = write_csv(tmp_path / "data.csv", {"x0": measured()["x0"]})
@@ -207,6 +214,7 @@ def test_data_are_not_changed_to_fit_an_encoding(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files may be any bytes")
+@pytest.mark.slow
 def test_names_of_files_that_are_no_text(data: Path, tmp_path: Path) -> None:
     odd = os.fsencode(tmp_path) + b"/bad\xff.csv"
     with open(odd, "wb") as file:
@@ -220,6 +228,7 @@ def test_names_of_files_that_are_no_text(data: Path, tmp_path: Path) -> None:
 # Starting up.
 
 
+@pytest.mark.slow
 def test_help_loads_next_to_nothing() -> None:
     code = (
         "import sys\nfrom greedyrls.cli import main\n"
@@ -236,6 +245,7 @@ def test_help_loads_next_to_nothing() -> None:
     assert not {"joblib", "tqdm", "asyncio", "onnx"} & loaded
 
 
+@pytest.mark.slow
 def test_the_script_and_the_module() -> None:
     script = Path(sys.executable).with_name("greedyrls")
     by_module = as_process("--help")
@@ -248,6 +258,7 @@ def test_the_script_and_the_module() -> None:
         assert as_process("--help", command=(str(script),)) == by_module
 
 
+@pytest.mark.slow
 def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["select", "--help"]) == 0
     shown = capsys.readouterr().out

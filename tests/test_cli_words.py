@@ -274,6 +274,7 @@ def noisy(y_true: Any, y_pred: Any) -> float:
     return float(np.mean(np.square(y_true - y_pred)))
 
 
+@pytest.mark.slow
 def test_warnings_of_workers_obey_the_filters_of_the_caller(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

@@ -102,6 +102,7 @@ def test_the_answer_is_that_in_memory(case: str) -> None:
 
 
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.slow
 def test_sparse_chunks(make: Any) -> None:
     X, y, weights = problem()
     X[np.abs(X) < 0.8] = 0.0
@@ -149,11 +150,13 @@ def test_however_the_rows_are_partitioned(name: str) -> None:
     assert_same_path(found, expected_path())
 
 
+@pytest.mark.slow
 def test_many_tiny_partitions() -> None:
     X, y, _ = problem(m=40, n=5)
     assert_same_path(greedy_path(cut(X, 2), cut(y, 2), 1), greedy_path(X, y, 1))
 
 
+@pytest.mark.slow
 def test_targets_in_chunks_of_columns() -> None:
     X, y = data("two targets")
     found = greedy_path(cut(X), da.from_array(y, chunks=(20, 1)), 2)
@@ -165,6 +168,7 @@ def test_targets_in_chunks_of_columns() -> None:
 @pytest.mark.heavy
 @settings(max_examples=max(2, EXAMPLES // 500))
 @given(st.data())
+@pytest.mark.slow
 def test_random_partitions(draw: st.DataObject) -> None:
     m = draw.draw(st.integers(12, 30))
     X, y, weights = problem(draw.draw(st.integers(0, 99)), m=m, n=6)
@@ -191,6 +195,7 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame(X, columns=NAMES).assign(y=y, weight=weights)
 
 
+@pytest.mark.slow
 def test_data_frames() -> None:
     table = frame()
     lazy = dd.from_pandas(table, npartitions=4)
@@ -202,6 +207,7 @@ def test_data_frames() -> None:
 
 
 @pytest.mark.parametrize("change", ["filtered", "divisions", "values", "single"])
+@pytest.mark.slow
 def test_data_frames_of_partitions_that_are_not_known(change: str) -> None:
     table = frame()
     lazy = dd.from_pandas(table, npartitions=1 if change == "single" else 4)
@@ -222,6 +228,7 @@ def test_data_frames_of_partitions_that_are_not_known(change: str) -> None:
     assert_same_path(greedy_path(X, y, 2), expected)
 
 
+@pytest.mark.slow
 def test_a_data_frame_of_mixed_types() -> None:
     table = frame().astype({"a": "float32"})
     table["b"] = (10 * table["b"]).round().astype(int)
@@ -233,6 +240,7 @@ def test_a_data_frame_of_mixed_types() -> None:
     assert_lazy_and_same(model.predict(lazy[NAMES]), model.predict(table[NAMES]))
 
 
+@pytest.mark.slow
 def test_a_data_frame_of_nullable_types() -> None:
     table = frame().astype({"a": "Float64", "y": "Float64"})
     table["b"] = (10 * table["b"]).round().astype("Int64")
@@ -242,6 +250,7 @@ def test_a_data_frame_of_nullable_types() -> None:
 
 
 @pytest.mark.parametrize("cv", ["loo", 3])
+@pytest.mark.slow
 def test_a_path_goes_on(cv: Any) -> None:
     X, y, _ = problem()
     path = greedy_path(cut(X), cut(y), 1, cv=cv)
@@ -256,6 +265,7 @@ def interrupt(step: Step) -> None:
 
 
 @pytest.mark.parametrize("cv", ["loo", 3])
+@pytest.mark.slow
 def test_checkpoints(cv: Any, tmp_path: Path) -> None:
     X, y, _ = problem()
     file = tmp_path / "search.checkpoint"
@@ -273,6 +283,7 @@ def test_checkpoints(cv: Any, tmp_path: Path) -> None:
         greedy_path(cut(X), cut(other), 3, cv=cv, checkpoint=file)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_other_folds_is_refused(tmp_path: Path) -> None:
     X, y, _ = problem()
     ids = np.arange(len(y)) % 3
@@ -283,6 +294,7 @@ def test_a_checkpoint_of_other_folds_is_refused(tmp_path: Path) -> None:
         greedy_path(cut(X), cut(y), 3, cv=cut(np.sort(ids)), checkpoint=file)
 
 
+@pytest.mark.slow
 def test_a_finished_checkpoint_of_other_folds_is_refused(tmp_path: Path) -> None:
     X, y, _ = problem()
     file = tmp_path / "search.checkpoint"
@@ -293,6 +305,7 @@ def test_a_finished_checkpoint_of_other_folds_is_refused(tmp_path: Path) -> None
         greedy_path(cut(X), cut(y), 2, cv=cut(ids[::-1].copy()), checkpoint=file)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_penalties(tmp_path: Path) -> None:
     X, y, _ = problem()
     file = tmp_path / "search.checkpoint"
@@ -315,6 +328,7 @@ def assert_lazy_and_same(found: Any, expected: Array) -> None:
         assert_array_equal(values, expected)
 
 
+@pytest.mark.slow
 def test_the_regressor() -> None:
     table = frame()
     lazy = dd.from_pandas(table, npartitions=3)
@@ -335,6 +349,7 @@ def test_the_regressor() -> None:
 
 
 @pytest.mark.parametrize("chunks", [(23, 8), (13, 3)])
+@pytest.mark.slow
 def test_predictions_of_arrays(chunks: tuple[int, int]) -> None:
     X, y = data("two targets")
     lazy = da.from_array(X, chunks=chunks)
@@ -346,6 +361,7 @@ def test_predictions_of_arrays(chunks: tuple[int, int]) -> None:
     assert_allclose(single.predict(unknown).compute(), single.predict(X), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_predictions_of_sparse_chunks() -> None:
     X, y, _ = problem()
     X[np.abs(X) < 0.8] = 0.0
@@ -362,6 +378,7 @@ def labels(count: int) -> Array:
 
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("cv", ["loo", 3])
+@pytest.mark.slow
 def test_the_classifier(count: int, cv: Any) -> None:
     X, _, weights = problem()
     y = labels(count)
@@ -375,6 +392,7 @@ def test_the_classifier(count: int, cv: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["objects", "categories", "numbers"])
+@pytest.mark.slow
 def test_labels_of_any_kind_in_a_data_frame(kind: str) -> None:
     table = frame()
     text = pd.Series(labels(2))
@@ -392,6 +410,7 @@ def test_labels_of_any_kind_in_a_data_frame(kind: str) -> None:
 
 
 @pytest.mark.parametrize("cv", ["loo", 3])
+@pytest.mark.slow
 def test_a_class_without_weight(cv: Any) -> None:
     X, y = problem()[0], labels(3)
     weights = 1.0 * (y != "fig")
@@ -401,6 +420,7 @@ def test_a_class_without_weight(cv: Any) -> None:
     assert_same_path(model.path_, expected.path_)
 
 
+@pytest.mark.slow
 def test_losses_of_the_classifier() -> None:
     X, y = problem()[0], labels(3)
     options: dict[str, Any] = {"alpha": 0.5, "loss": "balanced_zero_one", "cv": 3}
@@ -408,6 +428,7 @@ def test_losses_of_the_classifier() -> None:
     assert_same_path(GreedyRLSClassifier(2, **options).fit(cut(X), y).path_, expected.path_)
 
 
+@pytest.mark.slow
 def test_a_class_of_a_single_row() -> None:
     X, y = problem()[0], labels(2)
     y[20] = "kiwi"
@@ -428,6 +449,7 @@ def test_the_classifier_as_it_comes() -> None:
     assert_same_path(model.path_, expected.path_)
 
 
+@pytest.mark.slow
 def test_nothing_is_left_on_the_cluster(client: Client) -> None:
     X, y, _ = problem()
     # Errors that other tests have caught may hold what was on the cluster then.
@@ -443,6 +465,7 @@ def test_nothing_is_left_on_the_cluster(client: Client) -> None:
     assert left == []
 
 
+@pytest.mark.slow
 def test_probabilities() -> None:
     """Of a model fitted to arrays they are lazy; one fitted on the cluster has none."""
     X, _, _ = problem()

@@ -334,6 +334,7 @@ print(json.dumps([peak, path.indices.tolist(), path.counters.passes]))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are told elsewhere")
+@pytest.mark.slow
 def test_memory_stays_within_the_limit(tmp_path: Path) -> None:
     # 300 MB in a file, 60 MB of memory.
     m, n, limit = 150_000, 500, 60_000_000

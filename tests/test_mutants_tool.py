@@ -82,6 +82,7 @@ def test_names_of_modules(root: Path) -> None:
         imported_by.full_name("_other", root)
 
 
+@pytest.mark.slow
 def test_every_module_of_the_package_is_tested() -> None:
     graph = imported_by.import_graph()
     for module in graph:

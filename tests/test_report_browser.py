@@ -162,6 +162,7 @@ def check_model(driver: Any, result: SelectionResult, k: int) -> None:
 
 
 @pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.slow
 def test_loads_nothing(visit: Open, name: str) -> None:
     driver, result = visit(name), RESULTS[name]()
     assert driver.execute_script("return performance.getEntriesByType('resource').length") == 0
@@ -224,6 +225,7 @@ def test_number_shows_the_model_of_any_size(visit: Open) -> None:
         check_model(driver, result, k)
 
 
+@pytest.mark.slow
 def test_a_long_path_offers_some_of_its_sizes(driver: Any, visit: Open, tmp_path: Path) -> None:
     from selenium.webdriver.common.keys import Keys
 

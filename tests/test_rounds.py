@@ -213,6 +213,7 @@ def test_samples_of_a_group_are_one_in_standard_errors() -> None:
 
 
 @pytest.mark.parametrize("is_after", [False, True])
+@pytest.mark.slow
 def test_rounds_go_on_from_every_fold(is_after: bool, tmp_path: Path) -> None:
     """Interrupted in one round or the next, before a fold is written or after."""
     X, y = numbers(120, 30, 2, 10, 0.3)
