@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -20,6 +21,9 @@ import components
 import fuzzing
 from traps import Traps
 from tuning import Tune, change
+
+if TYPE_CHECKING:
+    from command_line import CommandLine
 
 pytest.register_assert_rewrite("agreement")
 
@@ -122,3 +126,11 @@ def tune(monkeypatch: pytest.MonkeyPatch) -> Tune:
 def traps(monkeypatch: pytest.MonkeyPatch) -> Traps:
     """Interrupts, watches or replaces calls (traps.POINTS) until the end of the test."""
     return Traps(monkeypatch)
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    """Runs commands in this process."""
+    from command_line import CommandLine  # which needs Click
+
+    return CommandLine(capsys)

@@ -23,11 +23,6 @@ from internals import run
 from small_tables import signal, write_csv
 
 
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(capsys)
-
-
 def plain() -> dict[str, list[Any]]:
     X, y = signal(40, 3)
     named = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": y}

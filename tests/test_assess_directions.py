@@ -79,7 +79,7 @@ def test_backward_ratio_is_passed_on() -> None:
     with pytest.raises(ValueError, match=r"backward_ratio=0\.9 is for direction='foba'"):
         cross_validate_path(X, y, 3, backward_ratio=0.9)
     with pytest.raises(ValueError, match=r"direction must be one of 'forward'.*got 'sideways'"):
-        resample_path(X, y, 3, direction="sideways")  # type: ignore[arg-type]
+        resample_path(X, y, 3, direction="sideways")  # type: ignore[arg-type]  # a wrong value, on purpose
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

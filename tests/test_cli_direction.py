@@ -29,11 +29,6 @@ def tangled(m: int = 60) -> dict[str, Any]:
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(capsys)
-
-
-@pytest.fixture
 def data(tmp_path: Path) -> Path:
     return write_csv(tmp_path / "tangled.csv", tangled())
 

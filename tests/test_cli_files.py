@@ -28,11 +28,6 @@ WRITTEN = ["model.json", "path.csv", "path.png", "report.html", "result.json"]
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(capsys)
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_csv(tmp_path_factory.mktemp("data") / "data.csv", measured())

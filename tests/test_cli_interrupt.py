@@ -30,11 +30,6 @@ from traps import Traps, interrupted_at
 WRITTEN = ["model.json", "path.csv", "path.png", "report.html", "result.json"]
 
 
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(capsys)
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_csv(tmp_path_factory.mktemp("data") / "data.csv", measured())

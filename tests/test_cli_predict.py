@@ -23,11 +23,6 @@ def accuracy(told: str) -> float:
     return float(told.split("accuracy ")[1].split()[0])
 
 
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(capsys)
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_csv(tmp_path_factory.mktemp("data") / "data.csv", measured())

@@ -17,11 +17,6 @@ from greedyrls import GreedyRLSClassifier, LinearModel, SelectionResult
 from small_tables import measured, write_csv
 
 
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(capsys)
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_csv(tmp_path_factory.mktemp("data") / "data.csv", measured())

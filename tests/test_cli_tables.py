@@ -18,11 +18,6 @@ from greedyrls import LinearModel
 from small_tables import signal, write_csv
 
 
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(capsys)
-
-
 def plain(m: int = 60) -> dict[str, list[Any]]:
     """Columns a and b, and a target y that depends on both."""
     X, y = signal(m, 2)

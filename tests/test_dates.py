@@ -37,11 +37,6 @@ pytest.importorskip("click")
 from command_line import QUICK, CommandLine  # noqa: E402
 
 
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(capsys)
-
-
 def written(*texts: str | None, order: Any = None) -> list[str]:
     moments, _ = read_dates(texts, order)
     return [str(one).removesuffix(".000000").removesuffix("T00:00:00") for one in moments]

@@ -35,11 +35,6 @@ from internals import (  # noqa: E402
 from small_tables import signal  # noqa: E402
 
 
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(capsys)
-
-
 def failure(path: Path, **options: Any) -> str:
     with pytest.raises(InputError) as caught:
         read_table(path, **options)

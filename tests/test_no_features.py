@@ -415,11 +415,6 @@ def test_pages(make: Any, is_assessed: bool) -> None:
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(capsys)
-
-
-@pytest.fixture
 def table(tmp_path: Path) -> Path:
     """Numbers and a text column that say nothing of a number and two classes."""
     X, y = noise(60, 3)

@@ -27,11 +27,6 @@ matplotlib.use("Agg")
 ROC_GRID = np.linspace(0.0, 1.0, 101)
 
 
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(capsys)
-
-
 def numbers(m: int = 60, n: int = 6, seed: int = 0) -> Any:
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((m, n))

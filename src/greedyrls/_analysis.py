@@ -184,15 +184,8 @@ def model_curve(prepared: Prepared, question: Question, path: SelectionPath) -> 
     """
     if path.refit_alphas is None:
         return None
-    targets = make_targets(prepared.y, prepared.task)
     problem = make_selected_problem(prepared, path, question)
-    plan = make_plan(
-        problem,
-        cv=plan_folds(prepared, question, None).criterion,
-        groups=prepared.groups,
-        loss=path.settings.loss,
-        labels=targets.labels,
-    )
+    plan = make_selected_plan(prepared, path, question, problem)
     penalties = np.array(path.refit_alphas)
     if plan.folds is None:
         curve = LooCurve(LooData(problem).samples, problem, chosen_of(path), plan.loss)
@@ -238,6 +231,19 @@ def own_rates(
     )
     sizes, is_weighted = np.array([path.chosen_size]), problem.class_weights is not None
     return rates_of_folds(prepared.y, [rates], sizes, np.ones(1), is_weighted)
+
+
+def make_selected_plan(
+    prepared: Prepared, path: SelectionPath, question: Question, problem: Problem
+) -> Plan:
+    """What the search of the path went by."""
+    return make_plan(
+        problem,
+        cv=plan_folds(prepared, question, None).criterion,
+        groups=prepared.groups,
+        loss=path.settings.loss,
+        labels=make_targets(prepared.y, prepared.task).labels,
+    )
 
 
 def make_selected_problem(prepared: Prepared, path: SelectionPath, question: Question) -> Problem:

@@ -7,7 +7,7 @@ squared error, which has the units of the target, and accuracies rather than err
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -61,7 +61,8 @@ class Reading:
     def value(self, loss: Values) -> Values:
         """Of a loss, or of several."""
         if self.kind == "root":
-            return np.sqrt(np.maximum(loss, 0.0))  # type: ignore[no-any-return]
+            root: Values = np.sqrt(np.maximum(loss, 0.0))
+            return root
         return 1.0 - loss if self.kind == "score" else loss
 
     def error(self, loss: Values, error: Values) -> Values:
@@ -70,8 +71,11 @@ class Reading:
             return error
         with np.errstate(divide="ignore", invalid="ignore"):
             # Of a loss of 0 nothing is known.
-            found = np.divide(error, 2.0 * self.value(loss))
-        return np.where(np.isfinite(found), found, np.nan)[()]  # type: ignore[return-value]
+            found: Any = np.divide(error, 2.0 * self.value(loss))
+        # A number stays a number.
+        known: Any = np.where(np.isfinite(found), found, np.nan)
+        shaped: Values = known[()]
+        return shaped
 
     def written(self, loss: float, error: float = np.nan) -> str:
         """Of a loss and its standard error, as text."""

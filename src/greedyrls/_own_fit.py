@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._analysis import Question, make_selected_problem, plan_folds
+from ._analysis import Question, make_selected_plan, make_selected_problem
 from ._class_rates import places_of
 from ._coefficient_errors import jackknife_errors
 from ._kernels import Float
 from ._labels import make_targets
 from ._margins import Selected, held_out_margins
 from ._path import SelectionPath
-from ._plan import make_plan
 from ._predictions import Predictions, part_of_classes, part_of_numbers, shown_rows, united
 from ._preparation import Prepared
 
@@ -70,12 +69,5 @@ def coefficient_errors(prepared: Prepared, question: Question, path: SelectionPa
 def _selected(prepared: Prepared, question: Question, path: SelectionPath) -> Selected:
     """The path with what it was made of, but without the folds that chose the penalty."""
     problem = make_selected_problem(prepared, path, question)
-    targets = make_targets(prepared.y, prepared.task)
-    plan = make_plan(
-        problem,
-        cv=plan_folds(prepared, question, None).criterion,
-        groups=prepared.groups,
-        loss=path.settings.loss,
-        labels=targets.labels,
-    )
+    plan = make_selected_plan(prepared, path, question, problem)
     return Selected(path, problem, plan, None, path.settings.refit_alpha)

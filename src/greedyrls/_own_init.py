@@ -28,4 +28,4 @@ class OwnInit:
             own.__annotations__ = inherited.__annotations__
             own.__doc__, own.__module__ = inherited.__doc__, inherited.__module__
             own.__qualname__ = f"{cls.__qualname__}.__init__"
-            cls.__init__ = own  # type: ignore[method-assign]
+            cls.__init__ = own  # type: ignore[method-assign]  # to replace it is the purpose

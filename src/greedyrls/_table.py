@@ -179,11 +179,16 @@ class Table:
     def place(self, row: int) -> str:
         """Where a row stands: "line 4" of a text file, "row 3" of others."""
         index = row if self.rows is None else int(self.rows[row])
-        return f"row {index + 1}" if self.place_of is None else self.place_of(index)
+        return (self.place_of or row_in_words)(index)
 
     def problem(self, text: str, *remedy: str) -> InputProblems:
         """An error of one problem."""
         return InputProblems(self.source, [Problem(text, remedy)])
+
+
+def row_in_words(index: int) -> str:
+    """Where a row stands in a file that has no lines."""
+    return f"row {index + 1}"
 
 
 def _repetition(name: str, table: Table, option: str | None) -> str:

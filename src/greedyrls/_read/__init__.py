@@ -61,7 +61,7 @@ def read_table(
         Columns that are read as text, as written: "01234" keeps its zero. Names that the file
         does not have are ignored.
     as_numbers : names
-        Columns of a CSV file that must have numbers in all cells if they have any.
+        Columns that must have numbers in all cells if they have any.
     only : names, default None
         Columns to read; by default all. Others are not looked at, whatever is in them.
     leave_out : names
@@ -85,8 +85,8 @@ def read_table(
     header : bool
         Whether the first line of a CSV file has the names; otherwise they are x0, x1, ….
     skip_lines : int
-        Lines of a CSV file before the table. By default those at the very top that begin with "#"
-        if a table follows.
+        Lines of a CSV file, or filled rows of an Excel sheet, before the table. By default lines
+        at the very top that begin with "#", and rows of a single text, if a table follows.
     encoding : str
         Of a CSV file, as Python names encodings.
     matrix_limit : int
@@ -127,11 +127,13 @@ def read_table(
     ``-``, ``n.d.``, ``unknown``, ``#DIV/0!`` or another such word. Blanks around cells are
     dropped. In `as_text` columns blanks are kept, and ``"NA"`` in quotation marks is text. An
     empty text is missing in every format. Thousands separators, signs of a currency, ``%``, decimal
-    commas and limits (``<0.5``) are understood where all cells of a column are written alike and
-    can be read in one way only; `Table.notes` says what was made of them. Columns with numbers
-    that can be read in several ways, or with texts among mostly numbers, are unusable, since a
-    mistyped number would make them categories unseen. ISO dates, and those with a year of four
-    digits, are dates.
+    commas, a unit (``5 kg``), negative numbers as ``(12)`` and limits (``<0.5``) are understood
+    where all cells of a column are written alike and can be read in one way only; `Table.notes`
+    says what was made of them. Columns with numbers that can be read in several ways, or with texts
+    among mostly numbers, are unusable, since a mistyped number would make them categories unseen.
+    ISO dates, and those with a year of four digits, are dates.
+
+    JSON lines: objects in an object are columns of their own, such as ``user.age``.
 
     svmlight: the columns are ``target``, ``qid`` where the file has query ids, and x1, x2, … by
     the index that the file itself uses (from x0 if it has an index 0).

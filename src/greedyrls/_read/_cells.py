@@ -10,13 +10,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._table import Column, Numbers, Texts, Unusable
+from .._table import Column, Numbers, Texts, Unusable, row_in_words
 from ._arrow import texts_of
 from ._columns import DATE, levelled, make_numbers, missing_numbers
-from ._files import Source, shown
-from ._header import number_pattern
+from ._files import shown
+from ._header import Dialect, number_pattern
 from ._remarks import Remarks
 from ._styles import PER_CENT, Cell, Doubt, Style, choose_style, doubtful_units, take_apart
+from ._wanted import Wanted
 
 Kind = Literal["number", "flag", "text"]
 
@@ -81,33 +82,27 @@ def guessed_kinds(
 
 
 def column_of_cells(
-    source: Source,
     name: str,
     cells: Any,
-    decimal: str,
-    as_text: bool,
-    *,
-    as_number: bool = False,
-    thousands: str | None = None,
-    missing: tuple[str, ...] = (),
-    has_commas: bool = False,
-    place_of: Callable[[int], str] | None = None,
-    remarks: Remarks | None = None,
+    wanted: Wanted,
+    dialect: Dialect,
+    remarks: Remarks,
+    place_of: Callable[[int], str] = row_in_words,
 ) -> Column:
     """A column from strings of Arrow, null where missing.
 
-    Cells that cannot be read for sure make it unusable, which is an error where it is used. With
-    `as_number`, a column that has any numbers must have them in all cells.
+    Cells that cannot be read for sure make it unusable, which is an error where it is used. A
+    column that is wanted as numbers must have them in all cells if it has any.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if as_text:
+    if name in wanted.as_text:
         return texts_of(cells)
     if cells.null_count == len(cells):
         return missing_numbers(len(cells))
     cells = pc.utf8_trim_whitespace(cells)
-    if decimal == ".":
+    if dialect.decimal == ".":
         try:
             return make_numbers(cells.cast(pa.float64()).to_numpy())
         except pa.ArrowInvalid:
@@ -118,13 +113,13 @@ def column_of_cells(
         name,
         encoded.dictionary,
         codes,
-        decimal,
-        thousands,
-        (*MISSING, *missing),
-        as_number,
-        has_commas,
-        place_of or (lambda row: f"row {row + 1}"),
-        Remarks() if remarks is None else remarks,
+        dialect.decimal,
+        dialect.thousands,
+        (*MISSING, *wanted.missing),
+        name in wanted.as_numbers,
+        name in wanted.comma_columns,
+        place_of,
+        remarks,
     ).column()
 
 

@@ -46,9 +46,7 @@ def read_csv(source: Source, wanted: Wanted, dialect: Dialect) -> Table:
                 # Where no column is used, the first tells how many rows there are.
                 _parsed(source, layout, wanted, used or names[:1]),
                 wanted.as_text,
-                lambda name, column: _column(
-                    source, column, name, dialect, wanted, place_of, remarks
-                ),
+                lambda name, column: _column(column, name, dialect, wanted, place_of, remarks),
                 used or names[:1],
             )
         except UnicodeError as error:
@@ -64,7 +62,6 @@ def read_csv(source: Source, wanted: Wanted, dialect: Dialect) -> Table:
 
 
 def _column(
-    source: Source,
     column: Any,
     name: str,
     dialect: Dialect,
@@ -74,22 +71,9 @@ def _column(
 ) -> Column:
     import pyarrow as pa
 
-    as_text = name in wanted.as_text
     if column.type != pa.string():
-        return column_of(column, as_text)
-    return column_of_cells(
-        source,
-        name,
-        column,
-        dialect.decimal,
-        as_text,
-        as_number=name in wanted.as_numbers,
-        thousands=dialect.thousands,
-        missing=wanted.missing,
-        has_commas=name in wanted.comma_columns,
-        place_of=place_of,
-        remarks=remarks,
-    )
+        return column_of(column, name in wanted.as_text)
+    return column_of_cells(name, column, wanted, dialect, remarks, place_of)
 
 
 def _parsed(source: Source, layout: Layout, wanted: Wanted, used: list[str]) -> Any:

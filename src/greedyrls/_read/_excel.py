@@ -12,7 +12,7 @@ from typing import Any
 
 from .._numbers import counted
 from .._table import InputError, Table, listed
-from ._files import Source, guarded, need_pyarrow, shortened, shown
+from ._files import Source, guarded, need, need_pyarrow, shortened, shown
 from ._header import Dialect
 from ._values import table_of_values, written
 from ._wanted import Wanted
@@ -33,7 +33,7 @@ def read_excel(
 ) -> Table:
     """A table from a sheet; the first one unless it is named."""
     need_pyarrow(source)
-    _need_openpyxl(source)
+    need(source, "openpyxl", "excel")
     with guarded(source, "its workbook"):
         has_formulas = _look_into(source, matrix_limit)
         with _workbook(source, has_values=True) as book:
@@ -98,15 +98,6 @@ def _titles(rows: list[dict[int, Any]]) -> int:
 
 def _first(row: dict[int, Any]) -> str:
     return shown(shortened(written(next(iter(row.values())), "."), 40))
-
-
-def _need_openpyxl(source: Source) -> None:
-    try:
-        import openpyxl  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            f"{source}: reading it needs openpyxl; pip install 'greedyrls[excel]'."
-        ) from error
 
 
 def _look_into(source: Source, limit: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import stat
@@ -198,11 +199,16 @@ def guarded(source: Source, what: str) -> Iterator[None]:
 
 def need_pyarrow(source: Source) -> None:
     """An error that says what to install where pyarrow is missing."""
+    need(source, "pyarrow", "cli")
+
+
+def need(source: Source, package: str, extra: str) -> None:
+    """An error that says which extra to install where a package is missing."""
     try:
-        import pyarrow  # noqa: F401
+        importlib.import_module(package)
     except ImportError as error:
         raise InputError(
-            f"{source}: reading it needs pyarrow; pip install 'greedyrls[cli]'."
+            f"{source}: reading it needs {package}; pip install 'greedyrls[{extra}]'."
         ) from error
 
 

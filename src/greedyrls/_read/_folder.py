@@ -13,6 +13,7 @@ from .._text import printable
 from ._arrow import converted
 from ._cells import column_of_cells
 from ._files import SUFFIXES, Source, guarded, need_pyarrow, shown
+from ._header import PLAIN
 from ._names import tidy
 from ._remarks import Remarks
 from ._stores import stored_column, without_row_names
@@ -51,8 +52,8 @@ def read_folder(source: Source, wanted: Wanted) -> Table:
 
     def convert(name: str, column: Any) -> Column:
         if name in is_partition:
-            return column_of_cells(source, name, column, ".", name in wanted.as_text)
-        return stored_column(source, column, name, wanted, remarks)
+            return column_of_cells(name, column, wanted, PLAIN, remarks)
+        return stored_column(column, name, wanted, remarks)
 
     own = converted(source, table, wanted.as_text, convert, used)
     read = (f"Read {len(files)} Parquet files.",) if len(files) > 1 else ()

@@ -39,6 +39,10 @@ class Dialect:
     skip_lines: int = 0
 
 
+# Of formats that have no ways of writing to choose from.
+PLAIN = Dialect(None, ".", True, "utf-8")
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How a CSV file is written, and what its start looks like."""

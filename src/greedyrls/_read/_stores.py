@@ -11,6 +11,7 @@ from .._table import Column, Table
 from ._arrow import as_strings, column_of, converted, has_text
 from ._cells import column_of_cells
 from ._files import Source, guarded, need_pyarrow
+from ._header import PLAIN
 from ._names import Names, tidy
 from ._remarks import Remarks
 from ._wanted import Wanted
@@ -40,7 +41,7 @@ def _converted(
         source,
         table,
         wanted.as_text,
-        lambda name, column: stored_column(source, column, name, wanted, remarks),
+        lambda name, column: stored_column(column, name, wanted, remarks),
         [names.names[place] for place in places],
     )
     columns = {name: own.columns[name] for name in wanted.used(names)}
@@ -48,16 +49,11 @@ def _converted(
     return replace(own, columns=columns, names=tuple(names.names), notes=notes)
 
 
-def stored_column(
-    source: Source, column: Any, name: str, wanted: Wanted, remarks: Remarks
-) -> Column:
+def stored_column(column: Any, name: str, wanted: Wanted, remarks: Remarks) -> Column:
     """A column; text in one that must have numbers is read as that of a CSV file."""
     if name not in wanted.as_numbers or not has_text(column):
         return column_of(column, name in wanted.as_text)
-    cells = as_strings(column)
-    return column_of_cells(
-        source, name, cells, ".", False, as_number=True, missing=wanted.missing, remarks=remarks
-    )
+    return column_of_cells(name, as_strings(column), wanted, PLAIN, remarks)
 
 
 def _places(schema: Any, wanted: Wanted) -> tuple[Names, list[int]]:

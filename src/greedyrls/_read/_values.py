@@ -38,9 +38,7 @@ def table_of_values(
     """The columns that are used, each from its values."""
     names, remarks = tidy(head), Remarks()
     columns = {
-        name: _column(
-            source, name, values_at(names.names.index(name)), wanted, dialect, is_typed, remarks
-        )
+        name: _column(name, values_at(names.names.index(name)), wanted, dialect, is_typed, remarks)
         for name in wanted.used(names)
     }
     return Table(
@@ -54,7 +52,6 @@ def table_of_values(
 
 
 def _column(
-    source: Source,
     name: str,
     values: Sequence[Any],
     wanted: Wanted,
@@ -67,6 +64,8 @@ def _column(
     Texts among numbers are taken as cells of a CSV file are. So are texts alone, unless the format
     tells numbers from texts by itself (`is_typed`).
     """
+    import pyarrow as pa
+
     as_text = name in wanted.as_text
     kinds = {type(value) for value in values} - {type(None)}
     nested = kinds & {dict, list}
@@ -91,35 +90,11 @@ def _column(
         return Unusable("dates")
     cells = [None if one is None else written(one, dialect.decimal) for one in values]
     is_text = is_typed and kinds == {str} and name not in wanted.as_numbers
-    found = _recognised(source, name, cells, wanted, dialect, Remarks() if is_text else remarks)
+    column = pa.chunked_array([pa.array(cells, pa.string())])
+    found = column_of_cells(name, column, wanted, dialect, Remarks() if is_text else remarks)
     if is_text and not (isinstance(found, Unusable) and not found.why):
         return make_texts([cell or None for cell in cells])  # "007" was no number in the file
     return found
-
-
-def _recognised(
-    source: Source,
-    name: str,
-    cells: list[str | None],
-    wanted: Wanted,
-    dialect: Dialect,
-    remarks: Remarks,
-) -> Column:
-    import pyarrow as pa
-
-    column = pa.chunked_array([pa.array(cells, pa.string())])
-    return column_of_cells(
-        source,
-        name,
-        column,
-        dialect.decimal,
-        False,
-        as_number=name in wanted.as_numbers,
-        thousands=dialect.thousands,
-        missing=wanted.missing,
-        has_commas=name in wanted.comma_columns,
-        remarks=remarks,
-    )
 
 
 def _float(value: int | float) -> float:

@@ -84,7 +84,7 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
         failure = error
     if missing is not None and job.verbose:
         print(file=sys.stderr)  # what is told begins below the bar and the terminal's ^C
-    _tell(job, make_result(job, loaded, path, missing=missing, **parts), out)
+    _tell(job, loaded, make_result(job, loaded, path, missing=missing, **parts), out)
     if failure is not None:
         raise failure
     if missing is not None:
@@ -132,7 +132,7 @@ def _chosen(job: Job, loaded: Loaded) -> tuple[Choice | None, str | None]:
     return choice, None
 
 
-def _tell(job: Job, result: SelectionResult, out: Path | None) -> None:
+def _tell(job: Job, loaded: Loaded, result: SelectionResult, out: Path | None) -> None:
     """Show the result and write it, the latter also where nobody looks any more."""
     try:
         if job.telling.is_json:
@@ -147,14 +147,15 @@ def _tell(job: Job, result: SelectionResult, out: Path | None) -> None:
         names = ", ".join(file.name for file in written)
         seconds = seconds_in_words(time.perf_counter() - job.began)
         show_line(f"Written to {out}: {names} (in {seconds})")
-    _show_next(job, result, out)
+    _show_next(job, loaded, result, out)
 
 
-def _show_next(job: Job, result: SelectionResult, out: Path | None) -> None:
+def _show_next(job: Job, loaded: Loaded, result: SelectionResult, out: Path | None) -> None:
     """Commands to go on with, ready to be copied."""
     assess = "" if result.assessment is not None or result.missing else " --assess"
     if result.leaks:
-        columns = dict.fromkeys(name.partition("=")[0] for name in result.leaks)
+        column_of = {one.name: one.column for one in loaded.prepared.features}
+        columns = dict.fromkeys(column_of.get(name, name) for name in result.leaks)
         drop = " ".join(f"--drop {shlex.quote(name)}" for name in columns)
         replaced = " --overwrite" if out is not None and "--overwrite" not in job.command else ""
         they = "it is" if len(columns) == 1 else "they are"
