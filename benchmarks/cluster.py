@@ -94,7 +94,7 @@ def between_workers(client: Any) -> int:
 def measured(client: Any, sizes: tuple[int, int, int], n_features: int, cv: Any) -> dict[str, Any]:
     """One selection, with all that is counted on the way."""
     from greedyrls import greedy_path
-    from greedyrls._dask import DaskCrew
+    from greedyrls._cluster._dask import DaskCrew
 
     X, y = made_up(*sizes)
     crews: list[DaskCrew] = []

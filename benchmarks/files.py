@@ -151,8 +151,8 @@ def _read(path: str, throttle: float | None = None) -> float:
 
 def _run(path: str, n_features: int, throttle: float | None = None) -> Result:
     from greedyrls import greedy_path
-    from greedyrls._file_sources import ArraySource
-    from greedyrls._files import DataFile
+    from greedyrls._data._file_sources import ArraySource
+    from greedyrls._data._files import DataFile
 
     disk = _Disk(throttle)
 

@@ -23,7 +23,7 @@ import torch
 
 import greedyrls
 from greedyrls import greedy_path
-from greedyrls._namespace import Transfers
+from greedyrls._base._namespaces import Transfers
 
 RESULTS = Path(__file__).parent / "results"
 SEED = 2010

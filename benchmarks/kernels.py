@@ -31,7 +31,7 @@ from sklearn.model_selection import train_test_split  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 from greedyrls import GreedyKernelRLSClassifier  # noqa: E402
-from greedyrls._labels import code_classes  # noqa: E402
+from greedyrls._problem._labels import code_classes  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results" / "kernels.json"
 SIZES = (10, 20, 50, 100)

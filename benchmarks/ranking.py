@@ -21,13 +21,13 @@ from sklearn.linear_model import Ridge
 
 import machine
 from greedyrls import GreedyRLSRanker
-from greedyrls._fold_criterion import FoldLoss
-from greedyrls._fold_state import FoldData, FoldState
-from greedyrls._losses import make_loss
-from greedyrls._many_folds import ManyFoldData, ManyFoldLoss, ManyFoldState
-from greedyrls._pairs import make_pairs
-from greedyrls._problem import make_problem
-from greedyrls._search import forward
+from greedyrls._criteria._fold_criterion import FoldLoss
+from greedyrls._criteria._fold_state import FoldData, FoldState
+from greedyrls._criteria._many_folds import ManyFoldData, ManyFoldLoss, ManyFoldState
+from greedyrls._problem._losses import make_loss
+from greedyrls._problem._pairs import make_pairs
+from greedyrls._problem._problem import make_problem
+from greedyrls._search._searching import forward
 from greedyrls.metrics import mean_ndcg, pairwise_error
 
 RESULTS = Path(__file__).parent / "results" / "ranking.json"

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 import greedyrls
-import greedyrls._devices as devices
+import greedyrls._data._devices as devices
 from gpu import Problem
 from greedyrls import SelectionPath, greedy_path
 

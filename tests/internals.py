@@ -10,87 +10,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from greedyrls import _cautions as cautions
-from greedyrls import _checkpoint as checkpoint
-from greedyrls import _columns as columns
-from greedyrls import _draw_coefficients as draw_coefficients
-from greedyrls import _draw_parts as draw_parts
-from greedyrls import _fused as fused
-from greedyrls import _held_out_errors as held_out_errors
-from greedyrls import _kernels as kernels
-from greedyrls._alphas import auto_grid, penalty_scale, refit_grid
-from greedyrls._analysis import (
-    Question,
-    assess,
-    choose,
-    choose_model,
-    feature_names,
-    model_curve,
-    own_rates,
-    permute,
-    plan_folds,
-    provisional,
-    resample,
-)
-from greedyrls._assessment import Curve
-from greedyrls._backward import BackwardState
-from greedyrls._blocks import RowBlock
-from greedyrls._choice import tie_tolerances
-from greedyrls._cluster_folds import ClusterFolds
-from greedyrls._coefficient_errors import jackknife_errors
-from greedyrls._crew import Alone
-from greedyrls._criterion import (
-    LeaveOneOut,
-    bound_terms,
-    leverage_growth,
-    lower_bounds,
-    support_bounds,
-)
-from greedyrls._curves import LooCurve
-from greedyrls._data_summary import ColumnSummary, DataSummary, Feature, Origin
-from greedyrls._dates import (
-    MONTHS,
-    WEEKDAYS,
-    DatePart,
-    DateProblem,
-    dates_of_values,
-    read_dates,
-)
-from greedyrls._device import DeviceMatrix
-from greedyrls._draws import draw_order, draw_rows
-from greedyrls._features import FeatureSpace
-from greedyrls._file_columns import KeptColumns
-from greedyrls._file_memory import check_limit
-from greedyrls._flight import Taken
-from greedyrls._fold_blocks import FoldBlock
-from greedyrls._fold_inverses import DENSE_ROWS, FoldInverses, _SmallFolds
-from greedyrls._fold_state import FoldData, FoldState
-from greedyrls._folds import Folds, make_folds
-from greedyrls._fused_round import FusedRound, FusedState, FusedTerms
-from greedyrls._fused_step import FusedStep
-from greedyrls._gram import GramColumns
-from greedyrls._group_choice import Judge
-from greedyrls._group_criterion import lower_bounds as group_lower_bounds
-from greedyrls._group_criterion import openness, score_groups, space_of
-from greedyrls._group_folds import GroupFoldSpace
-from greedyrls._group_layout import inverse_roots
-from greedyrls._grouping import grouping_of
-from greedyrls._held_out_losses import held_out_losses
-from greedyrls._html import _in_line
-from greedyrls._kernel_functions import Kernel, make_kernel
-from greedyrls._kernel_matrix import KernelMatrix
-from greedyrls._labels import code_classes, make_targets
-from greedyrls._lanes import LooLanes
-from greedyrls._leaks import find_leaks
-from greedyrls._leftovers import Leftovers
-from greedyrls._linear_model import InputColumn, Term
-from greedyrls._loo_data import LooData
-from greedyrls._loo_loss import LossState
-from greedyrls._losses import UNDECIDED, make_loss
-from greedyrls._many_folds import ManyFoldData, ManyFoldState
-from greedyrls._measures import Reading, explained, reading_of
-from greedyrls._namespace import Float, Place, Transfers, numpy_of, place_of
-from greedyrls._numbers import (
+from greedyrls._base import kernels as kernels
+from greedyrls._base._executors import Alone
+from greedyrls._base._namespaces import Float, Place, Transfers, numpy_of, place_of
+from greedyrls._base._sigmoid import Sigmoid, fit_sigmoid
+from greedyrls._base._warnings import GreedyRLSWarning, NumericalWarning
+from greedyrls._base.numbers import (
     agree,
     column,
     count,
@@ -103,41 +28,125 @@ from greedyrls._numbers import (
     score,
     scores,
 )
-from greedyrls._numbers import with_error as value_with_error
-from greedyrls._outer_fold import chosen_of
-from greedyrls._own_fit import coefficient_errors, own_predictions
-from greedyrls._own_warnings import GreedyRLSWarning, NumericalWarning
-from greedyrls._plan import Plan, make_plan
-from greedyrls._predictions import part_of_classes, united
-from greedyrls._preparation import Prepared, Roles, prepare
-from greedyrls._problem import Problem, make_problem
-from greedyrls._procedure import Options, make_procedure
-from greedyrls._random_sets import random_orders
-from greedyrls._read import FORMATS, read_table
-from greedyrls._read._arrow import column_of
-from greedyrls._read._names import tidy
-from greedyrls._read._styles import Style, take_apart
-from greedyrls._removals import choose_removal
-from greedyrls._rounds import _state_of, _Terms, find_plainly
-from greedyrls._row_order import RowOrder, Split, numbers_on_device
-from greedyrls._run import Limits, Watch, search_path
-from greedyrls._samples import SampleSpace
-from greedyrls._search import forward, replay
-from greedyrls._searches import search_paths
-from greedyrls._selection_result import order_of
-from greedyrls._sets import BestLosses, best_sets
-from greedyrls._shared_gram import TrainingColumns, share_columns
-from greedyrls._shuffle import Shuffle, make_shuffle
-from greedyrls._sigmoid import Sigmoid, fit_sigmoid
-from greedyrls._size import choose_size, fold_covariance
-from greedyrls._sparse import SparseMatrix
-from greedyrls._state import DRIFT_BOUND, SelectionState
-from greedyrls._steps import Action, FeatureSet, Moments, Settings
-from greedyrls._surface import best_pair, chosen_pair, difference_errors
-from greedyrls._svg import BLUE, ORANGE, Line, bar, key, line_picture
-from greedyrls._table import Column, Dates, InputError, Numbers, Table, Texts, Unusable, make_texts
-from greedyrls._tiles import loo_margins
-from greedyrls._time_order import TimeOrderedSplit
+from greedyrls._base.numbers import with_error as value_with_error
+from greedyrls._cluster._cluster_folds import ClusterFolds
+from greedyrls._criteria import _held_out_errors as held_out_errors
+from greedyrls._criteria._backward import BackwardState
+from greedyrls._criteria._choice import tie_tolerances
+from greedyrls._criteria._curves import LooCurve
+from greedyrls._criteria._fold_inverses import DENSE_ROWS, FoldInverses, _SmallFolds
+from greedyrls._criteria._fold_state import FoldData, FoldState
+from greedyrls._criteria._group_choice import Judge
+from greedyrls._criteria._group_criterion import lower_bounds as group_lower_bounds
+from greedyrls._criteria._group_criterion import openness, score_groups, space_of
+from greedyrls._criteria._held_out_losses import held_out_losses
+from greedyrls._criteria._lanes import LooLanes
+from greedyrls._criteria._leave_one_out import (
+    LeaveOneOut,
+    bound_terms,
+    leverage_growth,
+    lower_bounds,
+    support_bounds,
+)
+from greedyrls._criteria._loo_data import LooData
+from greedyrls._criteria._loo_loss import LossState
+from greedyrls._criteria._many_folds import ManyFoldData, ManyFoldState
+from greedyrls._criteria._removals import choose_removal
+from greedyrls._criteria._samples import SampleSpace
+from greedyrls._criteria._shared_gram import TrainingColumns, share_columns
+from greedyrls._criteria._speculation import Taken
+from greedyrls._criteria._state import DRIFT_BOUND, SelectionState
+from greedyrls._data import fused as fused
+from greedyrls._data._device_matrix import DeviceMatrix
+from greedyrls._data._file_columns import KeptColumns
+from greedyrls._data._file_memory import check_limit
+from greedyrls._data._kernel_functions import Kernel, make_kernel
+from greedyrls._data._kernel_matrix import KernelMatrix
+from greedyrls._data._sparse import SparseMatrix
+from greedyrls._features._feature_space import FeatureSpace
+from greedyrls._features._gram import GramColumns
+from greedyrls._features._group_folds import GroupFoldSpace
+from greedyrls._notebook._html import _in_line
+from greedyrls._notebook._svg import BLUE, ORANGE, Line, bar, key, line_picture
+from greedyrls._problem._folds import Folds, make_folds
+from greedyrls._problem._group_layout import inverse_roots
+from greedyrls._problem._grouping import grouping_of
+from greedyrls._problem._labels import code_classes, make_targets
+from greedyrls._problem._losses import UNDECIDED, make_loss
+from greedyrls._problem._problem import Problem, make_problem
+from greedyrls._problem._row_order import RowOrder, Split, numbers_on_device
+from greedyrls._problem._shuffle import Shuffle, make_shuffle
+from greedyrls._problem._time_order import TimeOrderedSplit
+from greedyrls._rows import _columns as columns
+from greedyrls._rows._blocks import RowBlock
+from greedyrls._rows._fold_blocks import FoldBlock
+from greedyrls._rows._fused_round import FusedRound, FusedState, FusedTerms
+from greedyrls._rows._fused_step import FusedStep
+from greedyrls._rows._leftovers import Leftovers
+from greedyrls._rows._rounds import _state_of, _Terms, find_plainly
+from greedyrls._rows.tiles import loo_margins
+from greedyrls._search import _checkpoint as checkpoint
+from greedyrls._search._plan import Plan, make_plan
+from greedyrls._search._run import Limits, Watch, search_path
+from greedyrls._search._searches import search_paths
+from greedyrls._search._searching import forward, replay
+from greedyrls._select._alphas import auto_grid, penalty_scale, refit_grid
+from greedyrls._select._outer_fold import chosen_of
+from greedyrls.app._analysis import (
+    Question,
+    assess,
+    choose,
+    choose_model,
+    feature_names,
+    model_curve,
+    own_rates,
+    permute,
+    plan_folds,
+    provisional,
+    resample,
+)
+from greedyrls.app._data_summary import ColumnSummary, DataSummary, Feature, Origin
+from greedyrls.app._dates import (
+    MONTHS,
+    WEEKDAYS,
+    DatePart,
+    DateProblem,
+    dates_of_values,
+    read_dates,
+)
+from greedyrls.app._leaks import find_leaks
+from greedyrls.app._linear_model import InputColumn, Term
+from greedyrls.app._own_fit import coefficient_errors, own_predictions
+from greedyrls.app._preparation import Prepared, Roles, prepare
+from greedyrls.app._selection_result import order_of
+from greedyrls.app._table import (
+    Column,
+    Dates,
+    InputError,
+    Numbers,
+    Table,
+    Texts,
+    Unusable,
+    make_texts,
+)
+from greedyrls.app.read import FORMATS, read_table
+from greedyrls.app.read._arrow import column_of
+from greedyrls.app.read._names import tidy
+from greedyrls.app.read._styles import Style, take_apart
+from greedyrls.assess import cautions as cautions
+from greedyrls.assess._assessment import Curve
+from greedyrls.assess._coefficient_errors import jackknife_errors
+from greedyrls.assess._draws import draw_order, draw_rows
+from greedyrls.assess._predictions import part_of_classes, united
+from greedyrls.assess._procedure import Options, make_procedure
+from greedyrls.assess._random_sets import random_orders
+from greedyrls.path._measures import Reading, explained, reading_of
+from greedyrls.path._sets import BestLosses, best_sets
+from greedyrls.path._size import choose_size, fold_covariance
+from greedyrls.path._steps import Action, FeatureSet, Moments, Settings
+from greedyrls.path._surface import best_pair, chosen_pair, difference_errors
+from greedyrls.plots import _coefficients as draw_coefficients
+from greedyrls.plots import _parts as draw_parts
 from greedyrls.report import _page as page_builder
 from greedyrls.report import _tables as tables
 from greedyrls.report._contents import make_contents

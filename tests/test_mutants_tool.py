@@ -19,7 +19,7 @@ INIT = """
 from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ._types import Kind
-_MODULES = {"fit": "_fit"}
+_PACKAGES = {"fit": "_fit"}
 """
 FILES = {
     "src/greedyrls/__init__.py": INIT,

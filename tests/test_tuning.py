@@ -45,10 +45,10 @@ def test_what_is_unknown(tune: Tune) -> None:
 
 
 def test_attributes_that_have_moved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SETTINGS, "moved", lambda value: {"_kernels.MOVED": value})
+    monkeypatch.setitem(SETTINGS, "moved", lambda value: {"_base.kernels.MOVED": value})
     with pytest.raises(AttributeError, match="MOVED"):
         change(monkeypatch, moved=1)
-    monkeypatch.setitem(POINTS, "moved", ("_kernels.moved",))
+    monkeypatch.setitem(POINTS, "moved", ("_base.kernels.moved",))
     with trapped() as traps, pytest.raises(AttributeError, match="moved"):
         traps.watch("moved")
 

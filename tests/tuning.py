@@ -50,7 +50,7 @@ def _no_bound(state: Any, beta: Any, rho: Any) -> Any:
 
 def nothing_chosen(is_nothing: Callable[[Any], bool]) -> Changes:
     """Searches choose 0 features where the path is such, and the number was not given."""
-    from greedyrls._select import select
+    from greedyrls._select._select import select
 
     def selected(*arguments: Any, **options: Any) -> Any:
         path = select(*arguments, **options)
@@ -59,11 +59,21 @@ def nothing_chosen(is_nothing: Callable[[Any], bool]) -> Changes:
         sentence = "0 features chosen by rule 'min': no features do better than the mean."
         return replace(path, size_choice=replace(path.size_choice, size=0, sentence=sentence))
 
-    users = ("_estimator_base", "_kernel_base", "_ranker", "_procedure", "_greedy")
+    users = (
+        "estimators._base",
+        "estimators._kernel_base",
+        "estimators._ranker",
+        "assess._procedure",
+        "_select._greedy",
+    )
     return {f"{user}.select": selected for user in users}
 
 
-_ONE_FACTOR = {"_plan._MANY_FOLDS": 2, "_plan._WORTH_IT": 0, "_plan._SMALL_FOLD": math.inf}
+_ONE_FACTOR = {
+    "_search._plan._MANY_FOLDS": 2,
+    "_search._plan._WORTH_IT": 0,
+    "_search._plan._SMALL_FOLD": math.inf,
+}
 
 SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Which engine runs ---------------------------------------------------------------------------
@@ -72,152 +82,161 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "fold_engine": choice(
         {
             "many": _ONE_FACTOR,
-            "large": _ONE_FACTOR | {"_fold_inverses.DENSE_ROWS": 0},
-            "models": {"_plan._MANY_FOLDS": math.inf},
+            "large": _ONE_FACTOR | {"_criteria._fold_inverses.DENSE_ROWS": 0},
+            "models": {"_search._plan._MANY_FOLDS": math.inf},
         }
     ),
     # Search several penalties together, however small or large X is.
     "lanes": choice(
-        {"always": {"_searches._WORTH_LANES": 0}, "never": {"_searches._WORTH_LANES": 10**9}}
+        {
+            "always": {"_search._searches._WORTH_LANES": 0},
+            "never": {"_search._searches._WORTH_LANES": 10**9},
+        }
     ),
     # Memory for searches that are kept between the rounds of outer folds.
-    "live_bytes": constant("_nested._LIVE_BYTES"),
+    "live_bytes": constant("_select._nested._LIVE_BYTES"),
     # Candidates that one penalty of several may score late, before it is searched alone.
-    "lane_late_candidates": constant("_lanes._MOST_LATER"),
+    "lane_late_candidates": constant("_criteria._lanes._MOST_LATER"),
     # Rebuild the feature space after every step: any drift is too much.
-    "rebuild_every_step": choice({True: {"_state.DRIFT_BOUND": -1.0}, False: {}}),
+    "rebuild_every_step": choice({True: {"_criteria._state.DRIFT_BOUND": -1.0}, False: {}}),
     # Rows from which bounds use how leave-one-out errors spread over rows.
-    "spread_rows": constant("_state._SPREAD_ROWS"),
+    "spread_rows": constant("_criteria._state._SPREAD_ROWS"),
     # Error of inverses of folds from which they are made again.
-    "fold_inverse_drift": constant("_fold_inverses._DRIFT"),
+    "fold_inverse_drift": constant("_criteria._fold_inverses._DRIFT"),
     # Rounding of fold losses in feature space; where it is large, the rows decide.
-    "fold_loss_rounding": constant("_fold_criterion._ROUNDING"),
+    "fold_loss_rounding": constant("_criteria._fold_criterion._ROUNDING"),
     # Samples that another loss must classify better before the choice of the loss takes it.
-    "loss_choice_samples": constant("_select._SAMPLES"),
+    "loss_choice_samples": constant("_select._select._SAMPLES"),
     # Of which paths the size rule chooses 0 features: a function of the path.
     "nothing_chosen": nothing_chosen,
     # Powers of ten of the penalties of alpha="auto".
-    "auto_exponents": constant("_alphas._AUTO_EXPONENTS"),
+    "auto_exponents": constant("_select._alphas._AUTO_EXPONENTS"),
     # Whether losses other than the squared one skip rows that cannot change class.
-    "skip_rows": choice({False: {"_loo_loss.LossState._reach": _no_bound}, True: {}}),
+    "skip_rows": choice({False: {"_criteria._loo_loss.LossState._reach": _no_bound}, True: {}}),
     # Tiles and blocks ----------------------------------------------------------------------------
     # Multiplications from which on a call of BLAS gets threads.
-    "long_call": constant("_blas._LONG"),
+    "long_call": constant("_base._blas._LONG"),
     # Elements of leave-one-out errors by size that are made at a time.
-    "curve_elements": constant("_curves._ELEMENTS"),
+    "curve_elements": constant("_criteria._curves._ELEMENTS"),
     # Elements of X that are converted and multiplied at a time.
-    "tile_elements": constant("_kernels.TILE_ELEMENTS"),
+    "tile_elements": constant("_base.kernels.TILE_ELEMENTS"),
     # The same for the sums at the start.
-    "start_tile_elements": constant("_kernels.START_ELEMENTS"),
+    "start_tile_elements": constant("_base.kernels.START_ELEMENTS"),
     # Elements of leave-one-out errors made at a time in a search for several penalties.
-    "lane_elements": constant("_lanes._ELEMENTS"),
+    "lane_elements": constant("_criteria._lanes._ELEMENTS"),
     # Elements of X that are sorted by fold at a time.
-    "fold_tile_elements": constant("_fold_blocks._TILE_ELEMENTS"),
+    "fold_tile_elements": constant("_rows._fold_blocks._TILE_ELEMENTS"),
     # Elements of held-out rows at a time.
-    "held_out_elements": constant("_fold_blocks._ROW_ELEMENTS"),
+    "held_out_elements": constant("_rows._fold_blocks._ROW_ELEMENTS"),
     # Held-out columns in one buffer.
-    "held_out_buffer_columns": constant("_held_out._BUFFER_COLUMNS"),
+    "held_out_buffer_columns": constant("_rows._held_out._BUFFER_COLUMNS"),
     # Elements, and columns at least, that leaving out small folds works on at a time.
-    "small_fold_elements": constant("_fold_inverses._ELEMENTS"),
-    "small_fold_least_columns": constant("_fold_inverses._LEAST_COLUMNS"),
+    "small_fold_elements": constant("_criteria._fold_inverses._ELEMENTS"),
+    "small_fold_least_columns": constant("_criteria._fold_inverses._LEAST_COLUMNS"),
     # Elements of predictions at a time where a loss needs all rows of a candidate.
-    "loss_group_elements": constant("_loo_loss._GROUP_ELEMENTS"),
-    "fold_loss_group_elements": constant("_fold_criterion._GROUP_ELEMENTS"),
+    "loss_group_elements": constant("_criteria._loo_loss._GROUP_ELEMENTS"),
+    "fold_loss_group_elements": constant("_criteria._fold_criterion._GROUP_ELEMENTS"),
     # Elements of X, and rows at least, from which losses of candidates are made at a time.
-    "loss_elements": constant("_blocks._LOSS_ELEMENTS"),
-    "loss_least_rows": constant("_blocks._LEAST_ROWS"),
+    "loss_elements": constant("_rows._blocks._LOSS_ELEMENTS"),
+    "loss_least_rows": constant("_rows._blocks._LEAST_ROWS"),
     # Elements, and rows at least, in which wrong classes are counted at a time.
-    "zero_one_elements": constant("_zero_one._ELEMENTS"),
-    "zero_one_least_rows": constant("_zero_one._LEAST_ROWS"),
+    "zero_one_elements": constant("_rows._zero_one._ELEMENTS"),
+    "zero_one_least_rows": constant("_rows._zero_one._LEAST_ROWS"),
     # Elements and rows of kept leave-one-out errors that are updated at a time.
-    "kept_error_elements": constant("_leftovers._ELEMENTS"),
-    "kept_error_rows": constant("_leftovers._ROWS"),
+    "kept_error_elements": constant("_rows._leftovers._ELEMENTS"),
+    "kept_error_rows": constant("_rows._leftovers._ROWS"),
     # Values of a sparse X that are looked at together.
-    "sparse_values": constant("_sparse._VALUES"),
+    "sparse_values": constant("_data._sparse._VALUES"),
     # Elements in a chunk of a kernel matrix.
-    "kernel_chunk_elements": constant("_kernel_matrix._CHUNK_ELEMENTS"),
+    "kernel_chunk_elements": constant("_data._kernel_matrix._CHUNK_ELEMENTS"),
     # Values of the kernel that a prediction computes at a time.
-    "kernel_prediction_elements": constant("_kernel_base._PREDICTED_ELEMENTS"),
+    "kernel_prediction_elements": constant("estimators._kernel_base._PREDICTED_ELEMENTS"),
     # What is kept -------------------------------------------------------------------------------
     # Memory for kept columns: in bytes however small X is, and as a share of X for chosen ones.
-    "spare_bytes": constant("_samples.SPARE_BYTES"),
-    "chosen_share": constant("_columns.CHOSEN_SHARE"),
+    "spare_bytes": constant("_criteria._samples.SPARE_BYTES"),
+    "chosen_share": constant("_rows._columns.CHOSEN_SHARE"),
     # The same for held-out columns of chosen features.
-    "held_out_kept_bytes": constant("_fold_state._KEPT_BYTES"),
-    "held_out_kept_share": constant("_fold_state._KEPT_SHARE"),
+    "held_out_kept_bytes": constant("_criteria._fold_state._KEPT_BYTES"),
+    "held_out_kept_share": constant("_criteria._fold_state._KEPT_SHARE"),
     # Time that a kept leave-one-out error costs (one that is not kept: about 10): negative, always
     # keep them; very large, never.
-    "kept_error_cost": constant("_loo_loss._KEPT"),
+    "kept_error_cost": constant("_criteria._loo_loss._KEPT"),
     # Memory for them where X is smaller.
-    "kept_error_bytes": constant("_loo_loss._KEPT_BYTES"),
+    "kept_error_bytes": constant("_criteria._loo_loss._KEPT_BYTES"),
     # Steps between two checks of them.
-    "kept_error_check_steps": constant("_loo_loss._CHECK_STEPS"),
+    "kept_error_check_steps": constant("_criteria._loo_loss._CHECK_STEPS"),
     # Share of them that features already chosen may take before it is freed.
-    "kept_error_dead_share": constant("_leftovers._DEAD_SHARE"),
+    "kept_error_dead_share": constant("_rows._leftovers._DEAD_SHARE"),
     # Columns of a kernel matrix that are kept after they were scored.
-    "kernel_recent_columns": constant("_kernel_matrix._RECENT_COLUMNS"),
+    "kernel_recent_columns": constant("_data._kernel_matrix._RECENT_COLUMNS"),
     # Memory -------------------------------------------------------------------------------------
     # Memory of the machine.
-    "physical_bytes": answer("_fold_state.physical_bytes", "_backward.physical_bytes"),
+    "physical_bytes": answer(
+        "_criteria._fold_state.physical_bytes", "_criteria._backward.physical_bytes"
+    ),
     # Memory that X in a file may use by default.
-    "file_memory_limit": answer("_files.default_limit"),
+    "file_memory_limit": answer("_data._files.default_limit"),
     # Bytes of a chunk of a file, at least and at most.
-    "smallest_file_chunk": constant("_file_memory._SMALLEST_CHUNK"),
-    "largest_file_chunk": constant("_file_memory._LARGEST_CHUNK"),
+    "smallest_file_chunk": constant("_data._file_memory._SMALLEST_CHUNK"),
+    "largest_file_chunk": constant("_data._file_memory._LARGEST_CHUNK"),
     # Devices ------------------------------------------------------------------------------------
     # Free memory of the device.
-    "device_free_bytes": answer("_devices.free_bytes", "_fold_steps.free_bytes"),
+    "device_free_bytes": answer("_data._devices.free_bytes", "_criteria._fold_steps.free_bytes"),
     # Share of it that X may take; if X is larger, it is streamed.
-    "device_resident_share": constant("_devices.RESIDENT_SHARE"),
+    "device_resident_share": constant("_data._devices.RESIDENT_SHARE"),
     # Share of it for columns of candidates of a streamed X.
-    "stream_column_share": constant("_stream._COLUMN_SHARE"),
+    "stream_column_share": constant("_data._stream._COLUMN_SHARE"),
     # How much longer gathering a cache line on the host takes than sending it.
-    "stream_gather_cost": constant("_stream._GATHERED_LINE"),
+    "stream_gather_cost": constant("_data._stream._GATHERED_LINE"),
     # Features from which vectors of features are on the device.
-    "device_features": constant("_samples.DEVICE_FEATURES"),
+    "device_features": constant("_criteria._samples.DEVICE_FEATURES"),
     # Whether tensors of the host count as such for estimators.
-    "in_host_memory": answer("_estimator_base.is_in_host_memory"),
+    "in_host_memory": answer("estimators._base.is_in_host_memory"),
     # Whether whole steps may be recorded on a device.
-    "recorded_steps": answer("_samples.can_foresee"),
+    "recorded_steps": answer("_criteria._samples.can_foresee"),
     # Elements of X from which they are, and steps launched at a time.
-    "recorded_step_elements": constant("_rounds._FORESEEN_ELEMENTS"),
-    "launched_steps": constant("_flight._MOST_STEPS"),
+    "recorded_step_elements": constant("_rows._rounds._FORESEEN_ELEMENTS"),
+    "launched_steps": constant("_criteria._speculation._MOST_STEPS"),
     # What records rounds of scores, updates of features with whole steps, and steps of folds: a
     # class, or None.
-    "round_recorder": answer("_rounds.recorder_of"),
-    "step_recorder": answer("_fused_features.recorder_of", "_flight.recorder_of"),
-    "fold_step_recorder": answer("_fold_steps.recorder_of"),
+    "round_recorder": answer("_rows._rounds.recorder_of"),
+    "step_recorder": answer(
+        "_rows._fused_features.recorder_of", "_criteria._speculation.recorder_of"
+    ),
+    "fold_step_recorder": answer("_criteria._fold_steps.recorder_of"),
     # Whether Triton kernels update vectors of features.
-    "feature_kernels": choice({False: {"_features.FeatureSpace.fused": None}, True: {}}),
+    "feature_kernels": choice(
+        {False: {"_features._feature_space.FeatureSpace.fused": None}, True: {}}
+    ),
     # Whether Triton kernels run on tensors of the processor, in the interpreter; X is read without.
     "kernels_on_processor": choice(
         {
             True: {
-                "_fused.runs_at": lambda place: place.xp is not np,
-                "_device.DeviceMatrix._is_fused": False,
+                "_data.fused.runs_at": lambda place: place.xp is not np,
+                "_data._device_matrix.DeviceMatrix._is_fused": False,
             },
             False: {},
         }
     ),
     # Whether Triton kernels take steps of folds, and make sums over folds.
-    "fold_step_kernels": answer("_fold_steps.can_fuse"),
-    "fold_sum_kernels": answer("_fold_blocks.can_fuse"),
+    "fold_step_kernels": answer("_criteria._fold_steps.can_fuse"),
+    "fold_sum_kernels": answer("_rows._fold_blocks.can_fuse"),
     # Elements of vectors that the kernel for sums over folds makes at a time.
-    "fold_sum_elements": constant("_fused_sets._ELEMENTS"),
+    "fold_sum_elements": constant("_rows._fused_sets._ELEMENTS"),
     # Reading tables and files -------------------------------------------------------------------
     # Cells from which the types of the columns of a CSV file are guessed.
-    "csv_sample_cells": constant("_read._header._SAMPLE_CELLS"),
+    "csv_sample_cells": constant("app.read._header._SAMPLE_CELLS"),
     # Bytes at least, and rows, of a block of a CSV file.
-    "csv_smallest_block": constant("_read._csv._SMALLEST_BLOCK"),
-    "csv_block_rows": constant("_read._csv._BLOCK_ROWS"),
+    "csv_smallest_block": constant("app.read._csv._SMALLEST_BLOCK"),
+    "csv_block_rows": constant("app.read._csv._BLOCK_ROWS"),
     # Bytes of text parsed, and values written, at a time while svmlight files are converted.
-    "svmlight_text_bytes": constant("_svmlight._TEXT"),
-    "svmlight_values": constant("_svmlight._VALUES"),
+    "svmlight_text_bytes": constant("_data._svmlight._TEXT"),
+    "svmlight_values": constant("_data._svmlight._VALUES"),
     # What is shown ------------------------------------------------------------------------------
     # Seconds before a progress bar is shown.
-    "progress_delay_seconds": constant("_progress._DELAY_SECONDS"),
+    "progress_delay_seconds": constant("_base._progress._DELAY_SECONDS"),
     # Sizes at most at which profiles of coefficients are drawn.
-    "drawn_sizes": constant("_draw_coefficients._MOST_SIZES"),
+    "drawn_sizes": constant("plots._coefficients._MOST_SIZES"),
 }
 
 

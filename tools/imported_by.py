@@ -68,11 +68,19 @@ def import_graph(root: Path = ROOT) -> dict[str, set[str]]:
         name = ".".join(file.relative_to(root / "src").with_suffix("").parts)
         files[name.removesuffix(".__init__")] = file
     files |= {file.stem: file for file in sorted((root / "tests").glob("*.py"))}
-    lazy = {}
+    lazy: dict[str, str] = {}
+    for stub in (root / "src" / PACKAGE).rglob("__init__.pyi"):
+        package = ".".join(stub.parent.relative_to(root / "src").parts)
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for alias in node.names:
+                    lazy[f"{package}.{alias.name}"] = f"{package}.{node.module}"
     for node in ast.parse(files[PACKAGE].read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_MODULES":
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_PACKAGES":
             table: dict[str, str] = ast.literal_eval(node.value)
-            lazy = {f"{PACKAGE}.{name}": f"{PACKAGE}.{home}" for name, home in table.items()}
+            for name, home in table.items():
+                inner = f"{PACKAGE}.{home}.{name}"
+                lazy[f"{PACKAGE}.{name}"] = lazy.get(inner, f"{PACKAGE}.{home}")
     return {name: imported(file, name, set(files), lazy) for name, file in files.items()}
 
 

@@ -9,16 +9,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._estimators import GreedyRLSClassifier, GreedyRLSRegressor
-    from ._greedy import extend_path, greedy_path
-    from ._kernel_estimators import GreedyKernelRLS, GreedyKernelRLSClassifier
-    from ._linear_model import LinearModel
-    from ._path import SelectionPath
-    from ._ranker import GreedyRLSRanker
-    from ._selection_result import SelectionResult
-    from ._size import SizeChoice
-    from ._steps import Counters, Step, StopReason
-    from ._surface import AlphaSurface
+    from ._select import extend_path, greedy_path
+    from .app import LinearModel, SelectionResult
+    from .estimators import (
+        GreedyKernelRLS,
+        GreedyKernelRLSClassifier,
+        GreedyRLSClassifier,
+        GreedyRLSRanker,
+        GreedyRLSRegressor,
+    )
+    from .path import AlphaSurface, Counters, SelectionPath, SizeChoice, Step, StopReason
 
 __all__ = [
     "AlphaSurface",
@@ -40,22 +40,22 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_MODULES = {
-    "AlphaSurface": "_surface",
-    "Counters": "_steps",
-    "GreedyKernelRLS": "_kernel_estimators",
-    "GreedyKernelRLSClassifier": "_kernel_estimators",
-    "GreedyRLSClassifier": "_estimators",
-    "GreedyRLSRanker": "_ranker",
-    "GreedyRLSRegressor": "_estimators",
-    "LinearModel": "_linear_model",
-    "SelectionPath": "_path",
-    "SelectionResult": "_selection_result",
-    "SizeChoice": "_size",
-    "Step": "_steps",
-    "StopReason": "_steps",
-    "extend_path": "_greedy",
-    "greedy_path": "_greedy",
+_PACKAGES = {
+    "AlphaSurface": "path",
+    "Counters": "path",
+    "GreedyKernelRLS": "estimators",
+    "GreedyKernelRLSClassifier": "estimators",
+    "GreedyRLSClassifier": "estimators",
+    "GreedyRLSRanker": "estimators",
+    "GreedyRLSRegressor": "estimators",
+    "LinearModel": "app",
+    "SelectionPath": "path",
+    "SelectionResult": "app",
+    "SizeChoice": "path",
+    "Step": "path",
+    "StopReason": "path",
+    "extend_path": "_select",
+    "greedy_path": "_select",
 }
 
 
@@ -63,8 +63,8 @@ _SUBMODULES = ("assess", "export", "files", "metrics", "plots", "reference", "re
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        value = getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
+    if name in _PACKAGES:
+        value = getattr(importlib.import_module(f".{_PACKAGES[name]}", __name__), name)
         globals()[name] = value
         return value
     if name in _SUBMODULES:

@@ -15,11 +15,15 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ._file_sources import ArraySource
-from ._files import DataFile
-from ._parquet import ParquetSource, parquet_files
-from ._sparse_files import SparseFile
-from ._svmlight import convert, shape_of
+from ._data import (
+    ArraySource,
+    DataFile,
+    ParquetSource,
+    SparseFile,
+    convert,
+    parquet_files,
+    shape_of,
+)
 
 __all__ = [
     "DataFile",

@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from .._analysis import assess
-from .._assessment import PathAssessment
-from .._assessment_format import encode
-from .._cautions import too_good
-from .._leaks import find_leaks
-from .._result_words import on_command_line
+from ..app import assess, find_leaks, on_command_line
+from ..assess import PathAssessment, encode, too_good
 from ._job import Job, Loaded, load, make_origin, summarise
 from ._run import FINE
 from ._select import FOLDS, check_question, with_fold_notes

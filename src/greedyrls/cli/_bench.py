@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .._greedy import greedy_path
-from .._numbers import counted
-from .._table import InputError
+from .._base import counted
+from .._select import greedy_path
+from ..app import InputError
 from ._options import Telling
 from ._run import FINE
 from ._show import show_line

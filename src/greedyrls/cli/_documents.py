@@ -7,9 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from .._linear_model import LinearModel
-from .._selection_result import SelectionResult
-from .._table import InputError
+from ..app import InputError, LinearModel, SelectionResult
 from ._write import MODEL, RESULT
 
 Document = TypeVar("Document")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from .._table import InputError
+from ..app import InputError
 from ._documents import load_model
 from ._run import FINE
 from ._shown import one_line

@@ -13,15 +13,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .._analysis import Question, plan_folds, rare_notes
-from .._data_summary import DataSummary, Origin
-from .._leaks import find_leaks
-from .._linear_model import InputColumn
-from .._path import SelectionPath
-from .._preparation import Prepared, Roles, prepare
-from .._read import Given, file_name, given, read_table
-from .._selection_result import SelectionResult, order_of
-from .._table import InputError, InputProblems, Table
+from ..app import (
+    DataSummary,
+    Given,
+    InputColumn,
+    InputError,
+    InputProblems,
+    Origin,
+    Prepared,
+    Question,
+    Roles,
+    SelectionResult,
+    Table,
+    file_name,
+    find_leaks,
+    given,
+    order_of,
+    plan_folds,
+    prepare,
+    rare_notes,
+    read_table,
+)
+from ..path import SelectionPath
 from ._options import Reading, Telling
 
 # What a result depends on.
@@ -159,7 +172,7 @@ def working(job: Job, what: str) -> Iterator[None]:
     from rich.console import Console
     from rich.text import Text
 
-    from .._text import printable
+    from .._base import printable
 
     with Console(stderr=True).status(Text(f"{printable(what)} …")):
         yield

@@ -9,12 +9,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import Float
-from .._linear_model import LinearModel
-from .._measures import explained, reading_of
-from .._numbers import counted, score
-from .._read import MISSING, Given, given, read_table
-from .._table import Numbers, Table, Texts, Unusable, make_texts
+from .._base import Float, counted, score
+from ..app import (
+    MISSING,
+    Given,
+    LinearModel,
+    Numbers,
+    Table,
+    Texts,
+    Unusable,
+    given,
+    make_texts,
+    read_table,
+)
+from ..path import explained, reading_of
 from ._documents import load_model
 from ._options import Reading, Telling
 from ._predictions import Wanted, as_text, copied_columns, predicted_columns

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._kernels import Float
-from .._linear_model import LinearModel
-from .._table import InputError, Table, Texts, Unusable
+from .._base import Float
+from ..app import InputError, LinearModel, Table, Texts, Unusable
 
 # Of float64: whatever is written with so many is read back as it was.
 EXACT = 17

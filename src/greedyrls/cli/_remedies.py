@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .._preparation import prepare
-from .._read import Given
-from .._table import InputError, InputProblems, Table
-from .._text import quoted
+from .._base import quoted
+from ..app import Given, InputError, InputProblems, Table, prepare
 from ._job import Job, read_job, roles_of
 
 # One remedy may bring up another problem, such as gaps where words count as missing.

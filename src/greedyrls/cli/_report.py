@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .._table import InputError
+from ..app import InputError
 from ._documents import load_result
 from ._run import FINE
 from ._show import show_line

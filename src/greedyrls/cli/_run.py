@@ -11,8 +11,7 @@ from typing import TextIO
 
 import click
 
-from .._own_warnings import GreedyRLSWarning
-from .._text import printable
+from .._base import GreedyRLSWarning, printable
 from ._shown import one_line, show_what_can_be_shown
 
 FINE, BAD_INPUT, INTERRUPTED = 0, 2, 130
@@ -109,7 +108,7 @@ def _refuse(message: str, *more: str) -> int:
 
 def _lines(error: Exception) -> list[str]:
     """The message of an error: of a table all its problems, and what to type."""
-    from .._table import InputProblems  # loads NumPy, which --help does without
+    from ..app import InputProblems  # loads NumPy, which --help does without
 
     if not isinstance(error, InputProblems):
         return [str(error)]

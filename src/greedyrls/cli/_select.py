@@ -11,25 +11,26 @@ from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
-from .._analysis import (
+from .._base import counted, number, seconds_in_words
+from ..app import (
     Choice,
+    InputError,
     Question,
+    SelectionResult,
     assess,
     choose,
     choose_model,
     class_weight,
+    coefficient_errors,
+    fold_notes,
     model_curve,
+    own_predictions,
     own_rates,
     permute,
     provisional,
     resample,
 )
-from .._fold_notes import fold_notes
-from .._numbers import counted, number, seconds_in_words
-from .._own_fit import coefficient_errors, own_predictions
-from .._path import SelectionPath
-from .._selection_result import SelectionResult
-from .._table import InputError
+from ..path import SelectionPath
 from ._job import Job, Loaded, load, make_result, working
 from ._run import FINE, INTERRUPTED
 from ._show import show_commands, show_line, show_result

@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._assessment import Curve, PathAssessment
-from .._kernels import Float
-from .._measures import explained, measure_in_words
-from .._numbers import column, count, counted, percent, plural, scores
-from .._result_words import how_it_was_chosen, on_command_line
-from .._selection_result import SelectionResult
-from .._surface import initial_loss_in
-from .._text import printable
+from .._base import Float, column, count, counted, percent, plural, printable, scores
+from ..app import SelectionResult, how_it_was_chosen, on_command_line
+from ..assess import Curve, PathAssessment
+from ..path import explained, initial_loss_in, measure_in_words
 from ._show_model import model_lines
 
 if TYPE_CHECKING:

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._kernels import Float
-from .._numbers import column, count, padded, with_error
-from .._selection_result import SelectionResult
-from .._text import printable
+from .._base import Float, column, count, padded, printable, with_error
+from ..app import SelectionResult
 
 if TYPE_CHECKING:
     from rich.table import Table

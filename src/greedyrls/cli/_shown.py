@@ -6,8 +6,7 @@ import codecs
 import math
 import sys
 
-from .. import _numbers as numbers
-from .._text import printable
+from .._base import numbers, printable
 
 # For terminals that know ASCII or Latin only.
 _PLAIN = {"±": "+-", "−": "-", "×": "x", "…": "...", "–": "-", "’": "'", "²": "2"}

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import click
 
-from .._numbers import agree
+from .._base import agree
 
 
 class _Value(click.ParamType):  # type: ignore[type-arg]  # some releases of Click take an argument here, others refuse it

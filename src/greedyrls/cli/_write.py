@@ -17,11 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from .._assessment import PathAssessment
-from .._atomic import replace_file
-from .._numbers import number
-from .._selection_result import SelectionResult, or_none
-from .._table import InputError
+from .._base import number, replace_file
+from ..app import InputError, SelectionResult, or_none
+from ..assess import PathAssessment
 
 RESULT, MODEL, PATH, REPORT, PICTURE = (
     "result.json",
@@ -168,7 +166,7 @@ def assessment_picture(assessment: PathAssessment) -> bytes:
 
 def picture(result: SelectionResult) -> bytes:
     """The losses of the models by size, as in the report, as a PNG picture."""
-    from .._draw_path import Line, draw_path, loss_name
+    from ..plots import Line, draw_path, loss_name
 
     path, null, assessment = result.path, result.null, result.assessment
     if null is not None and null.measure != path.settings.loss:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._linear_model import InputColumn, Label, LinearModel, Term
+from ..app import InputColumn, Label, LinearModel, Term
 from ._parts import Exportable, check_name, checked, date_words, encoded, identifiers, shown
 
 # C99 promises no more characters in a string.

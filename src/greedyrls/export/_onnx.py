@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from .._linear_model import InputColumn, LinearModel, Term
+from ..app import InputColumn, LinearModel, Term
 from ._parts import Exportable, check_name, check_whole_labels, checked, date_words, encoded, shown
 
 # The first opset that compares texts, and the file format that came with it.

@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 from typing import Any, Protocol
 
-from .._linear_model import LinearModel
+from ..app import LinearModel
 
 # Words that C or C++ keep for themselves, and macros that common headers define.
 _WORDS = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._linear_model import LinearModel
+from ..app import LinearModel
 from ._parts import Exportable, check_name, checked, date_words
 
 _HEAD = '''\

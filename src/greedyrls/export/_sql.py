@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from .._linear_model import InputColumn, Label, LinearModel, Term
+from ..app import InputColumn, Label, LinearModel, Term
 from ._parts import Exportable, check_name, check_whole_labels, checked, date_words, encoded, shown
 
 # SQLite takes expressions up to a depth of 1000; a sum of n summands has the depth n.

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from .._atomic import replace_file
-from .._selection_result import SelectionResult
+from .._base import replace_file
+from ..app import SelectionResult
 
 __all__ = ["make_report", "write_report"]
 

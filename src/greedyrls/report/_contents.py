@@ -6,22 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._class_rates import ClassRates
-from .._measures import explained, measure_in_words
-from .._numbers import column, padded, score
-from .._result_words import how_it_was_chosen
-from .._selection_result import SelectionResult
+from .._base import column, padded, score
+from ..app import SelectionResult, how_it_was_chosen
+from ..assess import ClassRates
+from ..path import explained, measure_in_words
 from . import _tables as tables
 from ._fit_charts import coefficient_intervals, confusion_table, draw_fit, fit_note
 from ._heat_map import SHADES, HeatMap, draw_surface, penalty_rows, surface_measure
-from ._models import (
-    has_scales,
-    make_model,
-    offered_sizes,
-    output_names,
-    packed,
-    reading,
-)
+from ._models import has_scales, make_model, offered_sizes, output_names, packed, reading
 from ._names import Names
 from ._panels import Panel, make_panels
 from ._path_chart import (

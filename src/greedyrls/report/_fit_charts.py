@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._axes import Axis
-from .._held_out_errors import t_quantile
-from .._kernels import Float
-from .._predictions import ROC_GRID, Predictions
-from .._selection_result import SelectionResult
+from .._base import Axis, Float
+from .._criteria import t_quantile
+from ..app import SelectionResult
+from ..assess import ROC_GRID, Predictions
 from ._markup import tag, through, words
 from ._names import Name, Names
 from ._words import count, number, percent, plain_name

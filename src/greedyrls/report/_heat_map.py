@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._assessment import measure_in_words
-from .._kernels import Float
-from .._path import SelectionPath
-from .._surface import AlphaSurface
+from .._base import Float
+from ..assess import measure_in_words
+from ..path import AlphaSurface, SelectionPath
 from ._markup import tag, words
 from ._path_chart import NARROW, WIDE, Frame
 from ._thin import thinned

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._linear_model import LinearModel
-from .._numbers import column, padded
-from .._selection_result import SelectionResult
+from .._base import column, padded
+from ..app import LinearModel, SelectionResult
 from ._names import Name, Names, together
 from ._scores import best_known_score, source_in_words
 from ._thin import thinned_models

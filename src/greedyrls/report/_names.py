@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .._selection_result import SelectionResult, order_of
+from ..app import SelectionResult, order_of
 from ._words import plain_name
 
 # Characters of a name; fewer on a long path, since each name is there some twenty times.

@@ -9,7 +9,7 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from .._selection_result import SelectionResult
+from ..app import SelectionResult
 from ._contents import make_contents
 from ._words import plain
 

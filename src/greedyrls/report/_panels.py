@@ -7,10 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from .._kernels import Float
-from .._measures import Reading, measure_in_words, reading_of
-from .._numbers import interval, percent
-from .._selection_result import SelectionResult
+from .._base import Float, interval, percent
+from ..app import SelectionResult
+from ..path import Reading, measure_in_words, reading_of
 from ._scores import Estimate, fitted, held_out_estimate, own_estimate, tested_estimate
 from ._words import with_error
 

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._axes import Axis
-from .._kernels import Float
+from .._base import Axis, Float
 from ._markup import Point, tag, through, words
 from ._panels import Curve, Panel
 from ._words import capitalised, counted, number

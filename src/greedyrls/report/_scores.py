@@ -6,11 +6,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .._kernels import Float
-from .._measures import Reading, explained, reading_of
-from .._numbers import score as score_in_words
-from .._selection_result import SelectionResult
-from .._surface import initial_loss_in
+from .._base import Float
+from .._base import score as score_in_words
+from ..app import SelectionResult
+from ..path import Reading, explained, initial_loss_in, reading_of
 from ._words import unbroken
 
 Source = Literal["test", "held_out", "own", "initial"]

@@ -7,12 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._data_summary import ColumnSummary
-from .._kernels import Float
-from .._measures import explained, measure_in_words, reading_of
-from .._numbers import column as in_column
-from .._numbers import scores
-from .._selection_result import SelectionResult
+from .._base import Float, scores
+from .._base import column as in_column
+from ..app import ColumnSummary, SelectionResult
+from ..path import explained, measure_in_words, reading_of
 from ._names import Name, Names
 from ._scores import (
     Estimate,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from .. import _numbers as numbers
-from .._numbers import NONE as NONE
-from .._numbers import count as count
-from .._numbers import counted as counted
-from .._numbers import number as number
-from .._numbers import percent as percent
-from .._numbers import seconds_in_words as seconds_in_words
+from .._base import NONE as NONE
+from .._base import count as count
+from .._base import counted as counted
+from .._base import number as number
+from .._base import numbers
+from .._base import percent as percent
+from .._base import seconds_in_words as seconds_in_words
 
 # Characters of a sentence; of a longer one the middle is left out.
 TEXT_LENGTH = 4000

@@ -1,0 +1,399 @@
+"""Array namespaces: NumPy, or that of the device arrays that came in.
+
+The mathematics is written once, with operators and the functions that all namespaces share. Here
+is what they do not share, and every transfer between host and device: `to_host` and `to_device`
+move any number of arrays in one go, because a transfer costs more than what is moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import array_api_compat
+import numpy as np
+from numpy.typing import NDArray
+
+Float = NDArray[np.float64]
+# Of any namespace.
+Array = Any
+
+
+class Place(NamedTuple):
+    """Where arrays live."""
+
+    xp: Any
+    device: Any
+
+    @property
+    def is_host(self) -> bool:
+        """Whether they are NumPy's."""
+        return self.xp is np
+
+    def ones(self, count: int) -> Float:
+        """A vector of ones."""
+        values: Float = self.xp.ones(count, dtype=self.xp.float64, **self._where)
+        return values
+
+    def zeros(self, shape: int | tuple[int, ...]) -> Float:
+        """Zeros."""
+        values: Float = self.xp.zeros(shape, dtype=self.xp.float64, **self._where)
+        return values
+
+    def empty(self, shape: tuple[int, ...]) -> Float:
+        """Room for numbers."""
+        values: Float = self.xp.empty(shape, dtype=self.xp.float64, **self._where)
+        return values
+
+    def full(self, count: int, value: float) -> Float:
+        """A vector of one number."""
+        values: Float = self.xp.full(count, value, dtype=self.xp.float64, **self._where)
+        return values
+
+    @property
+    def _where(self) -> dict[str, Any]:
+        return {} if self.xp is np else {"device": self.device}
+
+
+HOST = Place(np, None)
+_NAMESPACES: dict[type, Any] = {np.ndarray: np, np.float64: np}
+
+
+def namespace_of(values: Array) -> Any:
+    """The functions that go with an array."""
+    kind = type(values)
+    if kind not in _NAMESPACES:
+        is_numpy = isinstance(values, np.ndarray)
+        _NAMESPACES[kind] = np if is_numpy else array_api_compat.array_namespace(values)
+    return _NAMESPACES[kind]
+
+
+def place_of(values: Array) -> Place:
+    """Where an array lives."""
+    xp = namespace_of(values)
+    return HOST if xp is np else Place(xp, array_api_compat.device(values))
+
+
+def is_foreign(values: Any) -> bool:
+    """Whether it is an array of another namespace than NumPy's: a tensor of PyTorch, say.
+
+    Nothing is imported to find out. JAX arrays cannot be changed and Dask's have no values yet:
+    both become NumPy arrays, as ever.
+    """
+    return (
+        not isinstance(values, np.ndarray | np.generic)
+        and array_api_compat.is_array_api_obj(values)
+        and not array_api_compat.is_jax_array(values)
+        and not array_api_compat.is_dask_array(values)
+        and not array_api_compat.is_pydata_sparse_array(values)
+    )
+
+
+def checked_device_array(X: Array) -> Array:
+    """X with two dimensions and real numbers, or an error."""
+    xp = namespace_of(X)
+    if X.ndim != 2:
+        raise ValueError(
+            f"X must have 2 dimensions (samples × features), got an array of shape "
+            f"{tuple(X.shape)}."
+        )
+    if 0 in X.shape:
+        raise ValueError(f"X is empty: its shape is {tuple(X.shape)}.")
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError(f"X must have real numbers, got {X.dtype}.")
+    if array_api_compat.is_torch_array(X):
+        X = X.detach()
+        if X.layout != xp.strided:
+            raise TypeError(
+                "X is a sparse tensor, which is not computed with on a device; pass a dense one, "
+                "or a SciPy sparse matrix."
+            )
+    return X
+
+
+def to_host(*values: Array) -> list[Float]:
+    """Arrays of float64 as NumPy arrays, in one transfer."""
+    if all(isinstance(value, np.ndarray | float) for value in values):
+        return list(values)
+    shapes = [tuple(value.shape) for value in values]
+    return split(_fetch(flattened(*values)), shapes)
+
+
+def numpy_of(values: Any) -> Any:
+    """A device array of any type as a NumPy array; anything else as it is."""
+    if not is_foreign(values):
+        return values
+    if array_api_compat.is_torch_array(values):
+        values = values.detach()
+    return to_host(values)[0]
+
+
+def to_device(place: Place, *values: Float) -> list[Array]:
+    """NumPy arrays of float64 where the place says, in one transfer."""
+    if place.is_host:
+        return list(values)
+    packed = flattened(*values)
+    return split(_send(place, packed), [np.shape(value) for value in values])
+
+
+def flattened(*values: Array) -> Array:
+    """All numbers of some arrays in a vector."""
+    xp = namespace_of(values[0])
+    flat = [xp.reshape(value, (-1,)) for value in values]
+    return flat[0] if len(flat) == 1 else xp.concat(flat)
+
+
+def split(vector: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """Arrays of some shapes from a vector that has them one after the other."""
+    xp = namespace_of(vector)
+    result = []
+    begin = 0
+    for shape in shapes:
+        end = begin + _size(shape)
+        piece = vector[begin:end]
+        if len(shape) != 1:
+            piece = piece.reshape(shape) if xp is np else xp.reshape(piece, shape)
+        result.append(piece)
+        begin = end
+    return result
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    size = 1
+    for length in shape:
+        size *= length
+    return size
+
+
+class Transfers:
+    """How often something came from a device so far: what a step waits for."""
+
+    count = 0
+
+
+def note_transfer() -> None:
+    """Something is about to come from a device."""
+    Transfers.count += 1
+
+
+def _fetch(values: Array) -> Float:
+    """From a device to the host: always a copy. Recorded work has its own way (`_replay`)."""
+    note_transfer()
+    if array_api_compat.is_torch_array(values):
+        fetched: Float = (values.cpu() if values.device.type != "cpu" else values.clone()).numpy()
+    elif array_api_compat.is_cupy_array(values):
+        fetched = values.get()
+    else:
+        fetched = np.array(np.from_dlpack(values))
+    return fetched
+
+
+def _send(place: Place, values: NDArray[Any]) -> Array:
+    """From the host to a device."""
+    if array_api_compat.is_torch_namespace(place.xp):
+        # Does not wait for what the device is doing; the numbers are taken before it returns.
+        return place.xp.from_numpy(values).to(place.device, non_blocking=True)
+    return place.xp.asarray(values, device=place.device)
+
+
+def send(place: Place, values: Any) -> Array:
+    """An array of any type where the place says; one that is there already stays as it is."""
+    if place.is_host or (is_foreign(values) and namespace_of(values) is place.xp):
+        if array_api_compat.is_torch_array(values):
+            return values.detach().to(place.device)
+        return values if place.is_host else array_api_compat.to_device(values, place.device)
+    return _send(place, np.array(values, copy=True, order="C"))
+
+
+def as_float(values: Array) -> Float:
+    """The same numbers in float64; a copy only where that is another type."""
+    xp = namespace_of(values)
+    converted: Float = xp.astype(values, xp.float64, copy=False)
+    return converted
+
+
+def contiguous(values: Array) -> Float:
+    """A copy whose rows lie together, where a namespace knows of such things."""
+    result: Any = values
+    if array_api_compat.is_torch_array(values):
+        result = values.contiguous()
+    elif isinstance(values, np.ndarray) or array_api_compat.is_cupy_array(values):
+        result = namespace_of(values).ascontiguousarray(values)
+    rows: Float = result
+    return rows
+
+
+def copy(values: Array) -> Float:
+    """A copy."""
+    copied: Float = namespace_of(values).asarray(values, copy=True)
+    return copied
+
+
+def address_of(values: Array) -> int:
+    """Where the numbers of a vector of PyTorch's begin, for a kernel; they lie together."""
+    assert values.is_contiguous()
+    address: int = values.data_ptr()
+    return address
+
+
+def whole_numbers(values: Array) -> Array:
+    """Float64 numbers as indices."""
+    xp = namespace_of(values)
+    return xp.astype(values, xp.int64)
+
+
+def numbers_on(place: Place, indices: Array) -> Array:
+    """Indices where the place says; those of the host travel."""
+    if place.is_host or not isinstance(indices, np.ndarray):
+        return indices
+    return _send(place, indices.astype(np.int64))
+
+
+def take(values: Array, indices: Array) -> Array:
+    """Some of the last axis."""
+    if isinstance(values, np.ndarray):
+        return values.take(indices, axis=-1)
+    xp = namespace_of(values)
+    if array_api_compat.is_torch_namespace(xp):  # the compatible one looks for negative indices
+        return xp.index_select(values, values.ndim - 1, indices)
+    return xp.take(values, indices, axis=values.ndim - 1)
+
+
+def take_rows(values: Array, indices: Array) -> Array:
+    """Some of the first axis."""
+    xp = namespace_of(values)
+    if array_api_compat.is_torch_namespace(xp):
+        return xp.index_select(values, 0, indices)
+    return xp.take(values, indices, axis=0)
+
+
+def put(values: Array, indices: NDArray[np.intp], numbers: Float | float) -> None:
+    """Set some of the last axis, for indices from the host."""
+    xp = namespace_of(values)
+    if xp is np:
+        values[..., indices] = numbers
+    elif array_api_compat.is_torch_namespace(xp) or array_api_compat.is_cupy_namespace(xp):
+        place = place_of(values)
+        if isinstance(numbers, np.ndarray):
+            where, numbers = to_device(place, indices.astype(np.float64), numbers)
+        else:
+            (where,) = to_device(place, indices.astype(np.float64))
+        values[..., whole_numbers(where)] = numbers
+    else:
+        for number, index in enumerate(indices.tolist()):
+            value = numbers[..., number] if isinstance(numbers, np.ndarray) else numbers
+            values[..., index] = xp.asarray(value)
+
+
+def floor_at(values: Array, floor: Any) -> Array:
+    """The larger of both, in the place of the first where that is possible."""
+    if isinstance(values, np.ndarray):
+        return np.maximum(values, floor, out=values)
+    xp = namespace_of(values)
+    if isinstance(floor, float):
+        return xp.clip(values, min=floor)
+    return xp.maximum(values, floor)
+
+
+def larger_number(values: Array, others: Array) -> Array:
+    """The larger of both, and the other one where one is not a number."""
+    if isinstance(values, np.ndarray):
+        return np.fmax(values, others, out=values)
+    xp = namespace_of(values)
+    return xp.where(xp.isnan(values), others, xp.maximum(values, others))
+
+
+def places_of(mask: Array) -> NDArray[np.intp]:
+    """Where a vector is true, for the host."""
+    if isinstance(mask, np.ndarray):
+        (where,) = mask.nonzero()
+        return where
+    xp = namespace_of(mask)
+    (found,) = xp.nonzero(mask)
+    (numbers,) = to_host(xp.astype(found, xp.float64))
+    return numbers.astype(np.intp)
+
+
+def smallest_places(values: Array, count: int) -> tuple[NDArray[np.intp], Float]:
+    """Places of the `count` smallest values, in no order, and these values, for the host."""
+    count = min(count, values.shape[0])
+    xp = namespace_of(values)
+    if xp is np:
+        places = np.argpartition(values, count - 1)[:count] if count < len(values) else None
+        places = np.arange(len(values)) if places is None else places
+        return places, values[places]
+    if array_api_compat.is_torch_namespace(xp):
+        found, order = xp.topk(values, count, largest=False, sorted=False)
+    else:
+        order = xp.argsort(values)[:count]
+        found = xp.take(values, order, axis=0)
+    numbers, least = to_host(xp.astype(order, xp.float64), found)
+    return numbers.astype(np.intp), least
+
+
+def inner(first: Array, second: Array) -> Float:
+    """First (p × m) times the transpose of second (q × m): sums over samples, (p × q)."""
+    product: Float = first @ second.T
+    return product
+
+
+def row_dots(first: Array, second: Array) -> Float:
+    """Inner products of the rows of two matrices, (rows)."""
+    values: Float
+    if isinstance(first, np.ndarray):
+        values = np.vecdot(first, second)
+    else:
+        values = namespace_of(first).sum(first * second, axis=-1)
+    return values
+
+
+def extremes(values: Array) -> tuple[Array, Array]:
+    """The largest and the smallest."""
+    if isinstance(values, np.ndarray):
+        return values.max(), values.min()
+    xp = namespace_of(values)
+    return xp.max(values), xp.min(values)
+
+
+def stacked(rows: Sequence[Array]) -> Float:
+    """Matrices with the same number of columns, one under the other."""
+    values: Float = rows[0] if len(rows) == 1 else namespace_of(rows[0]).concat(rows)
+    return values
+
+
+def at(values: Array, index: Array | int) -> Array:
+    """One of the last axis, by its number or by a device vector that has it."""
+    return values[..., index] if isinstance(index, int) else take(values, index)[..., 0]
+
+
+def put_at(values: Array, index: Array | int, numbers: Array) -> None:
+    """Set one of the last axis, in the same way; vectors that have numbers are PyTorch's."""
+    if isinstance(index, int):
+        values[..., index] = numbers
+    else:
+        values.index_copy_(values.ndim - 1, index, numbers[..., None])
+
+
+def put_row(values: Array, index: Array | int, numbers: Array) -> None:
+    """Set one of the last axis but one, or its beginning where there are fewer numbers."""
+    if isinstance(index, int):
+        values[..., index, : numbers.shape[-1]] = numbers
+    else:
+        values.index_copy_(values.ndim - 2, index, numbers[..., None, :])
+
+
+def with_last(values: Array, size: Array | int, last: Array) -> Array:
+    """Rows (K × s) with one number more; those of a fixed length have room for it at s."""
+    if isinstance(size, int):
+        return namespace_of(values).concat((values, last[:, None]), axis=1)
+    return values.index_copy(1, size, last[:, None])
+
+
+def raise_to(values: Array, floor: Any) -> None:
+    """The larger of both, in the place of the first."""
+    if isinstance(values, np.ndarray):
+        np.maximum(values, floor, out=values)
+    elif array_api_compat.is_torch_array(values):
+        values.clamp_(min=floor)
+    else:
+        values[...] = floor_at(values, floor)

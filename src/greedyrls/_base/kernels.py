@@ -1,0 +1,186 @@
+"""Numerical kernels on plain arrays: no validation, no state, no copy of X larger than a tile.
+
+X is read in its own memory order and type, a tile at a time where it must be converted, so that
+C- and Fortran-ordered data of any real type are read without a transposed or converted copy.
+Sample vectors are stored one per *row*, shape ``(count, m)``, so each of them is contiguous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._namespaces import Float as Float
+from ._namespaces import inner, namespace_of, row_dots
+
+# Added to a sum of weights before it divides, so that no weights at all give 0 and not NaN.
+SMALLEST_WEIGHT = 1e-300
+# Values that differ by no more than this, relative to their size, differ by rounding only.
+_SAME = 8.0 * float(np.finfo(np.float64).eps)
+# Elements of X converted at a time: 2 MiB in float64, about the second-level cache of a core.
+# Larger tiles go through main memory twice, smaller ones pay the interpreter more often.
+TILE_ELEMENTS = 1 << 18
+# The start reads every tile twice with little arithmetic: a quarter of that cache is best.
+START_ELEMENTS = 1 << 16
+# Of columns on a device at a time: temporaries of 1 GB.
+DEVICE_ELEMENTS = 1 << 27
+
+
+def weighted_means(values: Float, weights: Float | None) -> Float:
+    """Means of the rows of `values` (t × m) with weights (m).
+
+    Deviations from one of the values are averaged, so that equal numbers have exactly that number
+    as their mean: the residual of a target that does not vary must be 0, not rounding.
+    """
+    xp = namespace_of(values)
+    if weights is None:
+        first = values[:, :1]
+        deviations = xp.sum(values - first, axis=1) / values.shape[1]
+    else:
+        heaviest = int(xp.argmax(weights))
+        first = values[:, heaviest : heaviest + 1]
+        share = weights / (xp.sum(weights) + SMALLEST_WEIGHT)
+        deviations = inner(values - first, share[None, :])[:, 0]
+    means: Float = first[:, 0] + deviations
+    return means
+
+
+def without_rounding(Y: Float, weights: Float | None) -> Float:
+    """Y (m × t), in which targets that vary by no more than rounding do not vary at all.
+
+    What is left of such a target after centring would be rounding, and so would be the selection.
+    """
+    xp = namespace_of(Y)
+    lowest, highest = xp.min(Y, axis=0), xp.max(Y, axis=0)
+    if weights is not None:  # rows without weight may have any target
+        counts = (weights > 0.0)[:, None]
+        lowest = xp.min(xp.where(counts, Y, highest[None, :]), axis=0)
+        highest = xp.max(xp.where(counts, Y, lowest[None, :]), axis=0)
+    with np.errstate(over="ignore"):
+        spread = highest - lowest
+    rounding = _SAME * xp.maximum(xp.abs(lowest), xp.abs(highest))
+    is_flat = (spread > 0.0) & (spread <= rounding)
+    if not bool(xp.any(is_flat)):
+        return Y
+    flattened: Float = xp.where(is_flat[None, :], lowest[None, :], Y)
+    return flattened
+
+
+def tiles(X: NDArray[np.generic], elements: int) -> Iterator[tuple[slice, slice]]:
+    """Cut X into (rows, columns) tiles that follow its memory order."""
+    m, n = X.shape
+    if abs(X.strides[0]) >= abs(X.strides[1]):  # rows lie together
+        width = min(n, elements)
+        height = max(1, elements // max(1, width))
+    else:
+        height = min(m, elements)
+        width = max(1, elements // max(1, height))
+    for top in range(0, m, height):
+        for left in range(0, n, width):
+            yield slice(top, min(m, top + height)), slice(left, min(n, left + width))
+
+
+def _is_blas_ready(X: NDArray[np.generic]) -> bool:
+    """Whether matrix products take X as it lies; otherwise NumPy would copy it whole."""
+    if X.dtype != np.float64 or not X.dtype.isnative:
+        return False
+    item = X.dtype.itemsize
+    rows, columns = X.strides
+    m, n = X.shape
+    return (columns == item and rows >= n * item) or (rows == item and columns >= m * item)
+
+
+def product(V: Float, X: NDArray[np.generic]) -> Float:
+    """V (c × m) times X (m × n), accumulated in float64, X read once."""
+    if _is_blas_ready(X):
+        result: Float = np.matmul(V, X)
+        return result
+    result = np.zeros((V.shape[0], X.shape[1]))
+    for rows, columns in tiles(X, TILE_ELEMENTS):
+        result[:, columns] += V[:, rows] @ X[rows, columns].astype(np.float64)
+    return result
+
+
+def start_sums(V: Float, X: NDArray[np.generic], weights: Float | None) -> tuple[Float, Float]:
+    """V X and the weighted sums of squares of the columns of X, in one pass."""
+    products = np.zeros((V.shape[0], X.shape[1]))
+    squares = np.zeros(X.shape[1])
+    # At least a few rows (or columns) at a time, or a long row would be a tile of its own.
+    elements = max(START_ELEMENTS, min(16 * max(X.shape), TILE_ELEMENTS))
+    for rows, columns in tiles(X, elements):
+        tile = X[rows, columns].astype(np.float64, copy=False)
+        products[:, columns] += V[:, rows] @ tile
+        if weights is None:
+            squares[columns] += np.einsum("ij,ij->j", tile, tile)
+        else:
+            squares[columns] += weights[rows] @ (tile * tile)
+    return products, squares
+
+
+def gather(X: NDArray[np.generic], indices: NDArray[np.intp]) -> Float:
+    """The columns of X named by indices, one per row of the result, as float64."""
+    # Advanced indexing lays its result out column by column: transposed, each column is a row.
+    return np.ascontiguousarray(X[:, indices].T, dtype=np.float64)
+
+
+def first_non_finite(X: NDArray[np.generic]) -> tuple[int, int] | None:
+    """Row and column of a value that is NaN or infinite, the first in memory order."""
+    for rows, columns in tiles(X, TILE_ELEMENTS):
+        bad = ~np.isfinite(X[rows, columns].astype(np.float64))
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            return rows.start + int(row), columns.start + int(column)
+    return None
+
+
+def loo_losses(
+    Z: Float, r: Float, d: Float, delta: Float, rho: Float, with_spread: bool = True
+) -> tuple[Float, Float, Float]:
+    """Sums of squared leave-one-out errors if each candidate were added, and two moments of z.
+
+    Parameters: Z (c × m) what is left of the candidates, r (t × m) residuals, d (m) = 1 − h,
+    delta (c), rho (t × c). Result: Σ_j ((r_tj − z_j ρ_t) / (1 − h_j − z_j²/δ))² (t × c),
+    Σ_j r_tj² z_j² (t × c) and Σ_j z_j⁴ (c); zeros for these without `with_spread`.
+    """
+    inverse = (1.0 / delta)[:, None]
+    c, m = Z.shape
+    # In the cache, or on a device what fits beside X.
+    elements = TILE_ELEMENTS // 4 if isinstance(Z, np.ndarray) else DEVICE_ELEMENTS
+    height = max(1024, elements // max(1, c))
+    total: tuple[Float, Float, Float] | None = None
+    for top in range(0, m, height):
+        rows = slice(top, min(m, top + height))
+        sums = _tile_losses(Z[:, rows], r[:, rows], d[rows], inverse, rho, with_spread)
+        total = sums if total is None else _added(total, sums)
+    assert total is not None
+    return total
+
+
+def _added(
+    one: tuple[Float, Float, Float], other: tuple[Float, Float, Float]
+) -> tuple[Float, Float, Float]:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+
+
+def _tile_losses(
+    Z: Float, r: Float, d: Float, inverse: Float, rho: Float, with_spread: bool
+) -> tuple[Float, Float, Float]:
+    """`loo_losses` of some rows; inverse (c × 1) is 1/δ."""
+    xp = namespace_of(Z)
+    shrunk = Z * Z
+    if with_spread:
+        fourth, mixed = row_dots(shrunk, shrunk), inner(r * r, shrunk)
+    else:
+        fourth, mixed = 0.0 * inverse[:, 0], 0.0 * rho
+    # Numerator and denominator both with the other sign: in place, and the quotient is the same.
+    shrunk *= inverse
+    shrunk -= d
+    losses = []
+    for target in range(r.shape[0]):
+        error = Z * rho[target, :, None]
+        error -= r[target, :]
+        error /= shrunk
+        losses.append(row_dots(error, error))
+    return losses[0][None, :] if len(losses) == 1 else xp.stack(losses), mixed, fourth

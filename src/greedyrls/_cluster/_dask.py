@@ -1,0 +1,396 @@
+"""Dask: blocks as futures on the user's cluster, and Dask collections as pieces of rows.
+
+A block is the result of a task, and the next block that of a task on it: Dask knows how each came
+about, and makes again what a lost worker held. Arguments travel with the tasks, never as scattered
+data, which could not be made again. X is a result of its own; blocks refer to it by their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._base import Float, Handle, add_up, ask, frame_numbers
+from .._data import ClusterMatrix, Matrix, SparseMatrix, is_dask
+from .._problem import Calibration, feature_names_of, is_missing
+from ._cluster_folds import FoldIds
+from ._pieces import Piece, PieceFacts, attached, detached
+
+# So many answers are added up by one task.
+_TREE = 8
+# A question of more bytes than this, over all blocks, is sent once, as a task of its own.
+_LARGE_QUESTION = 1 << 16
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What went between the client and the cluster."""
+
+    questions: int = 0
+    totals: int = 0  # questions whose answers were added up
+    large: int = 0  # questions that were sent once, as a task of their own
+    tasks: int = 0
+    sent: int = 0  # bytes of questions
+    received: int = 0  # bytes of answers
+
+
+def _ask(question: Callable[..., Any], X: Matrix, kept: Any, *own: Any) -> Any:
+    """A question to a block, where it is."""
+    return detached(question(attached(kept, X), *own))
+
+
+def _add_up(*answers: Any) -> Any:
+    return add_up(answers)
+
+
+def _same(question: Any) -> Any:
+    return question
+
+
+def _bytes_in(value: Any) -> int:
+    """Of the arrays in a question or an answer."""
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, partial):
+        return _bytes_in(value.args) + _bytes_in(value.keywords)
+    if isinstance(value, dict):
+        return sum(map(_bytes_in, value.values()))
+    if isinstance(value, tuple | list):
+        return sum(map(_bytes_in, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return sum(_bytes_in(getattr(value, field.name)) for field in fields(value))
+    return 8 if isinstance(value, int | float) else 0
+
+
+class DaskCrew:
+    """Puts questions to blocks that are futures; `own[0]` are pieces or blocks in their order."""
+
+    def __init__(self, client: Any, matrices: Sequence[Handle]) -> None:
+        self._client = client
+        self._matrices = list(matrices)
+        self.traffic = Traffic()
+
+    def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
+        """What each block answers, as futures."""
+        count = len(self._matrices)
+        size = _bytes_in(question)
+        self.traffic.questions += 1
+        self.traffic.tasks += count
+        asked: Any = question
+        if size * count > _LARGE_QUESTION:
+            asked = self._client.submit(_same, question, pure=False)
+            self.traffic.tasks += 1
+            self.traffic.large += 1
+            self.traffic.sent += size
+        else:
+            self.traffic.sent += size * count
+        futures: list[Handle] = self._client.map(
+            _ask, [asked] * count, self._matrices, *own, pure=False
+        )
+        return futures
+
+    def answers(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Iterable[Any]:
+        """What each block answers, here: small answers only."""
+        found: list[Any] = self._client.gather(self.each(question, *own))
+        self.traffic.received += _bytes_in(found)
+        return found
+
+    def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
+        """The answers, added up on the cluster in a tree that depends on their number alone."""
+        level = self.each(question, *own)
+        self.traffic.totals += 1
+        while len(level) > 1:
+            groups = [level[first : first + _TREE] for first in range(0, len(level), _TREE)]
+            level = [self._client.submit(_add_up, *group, pure=False) for group in groups]
+            self.traffic.tasks += len(level)
+        answer = level[0].result()
+        self.traffic.received += _bytes_in(answer)
+        return answer
+
+
+def _client_of() -> Any:
+    """The user's client."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError(
+            "X is a Dask collection; this needs Dask's distributed scheduler: "
+            "pip install 'greedyrls[dask]'."
+        ) from error
+    try:
+        current: Any = Client.current
+        return current()
+    except ValueError as error:
+        raise ValueError(
+            "X is a Dask collection, but there is no cluster to work on. Connect to one first: "
+            "from distributed import Client; client = Client() for this machine, or "
+            "Client('tcp://scheduler:8786')."
+        ) from error
+
+
+def as_matrix(chunk: Any) -> Matrix:
+    """Some rows of X as they are worked on."""
+    if sparse.issparse(chunk):
+        return SparseMatrix.from_scipy(chunk)
+    values = frame_numbers(chunk) if hasattr(chunk, "columns") else np.asarray(chunk)
+    if values.dtype.kind not in "biuf":
+        raise ValueError(
+            f"X must be numeric, got {values.dtype}. Encode text columns first, or drop them."
+        )
+    if values.ndim != 2:
+        raise ValueError(f"X must have 2 dimensions, got an array of shape {values.shape}.")
+    return values
+
+
+def _facts_of(X: Matrix) -> tuple[int, int, str, int, bool]:
+    return (*X.shape, str(X.dtype), X.nbytes, isinstance(X, SparseMatrix))
+
+
+def _column(chunk: Any) -> NDArray[Any]:
+    """Values of some rows of y, of weights or of fold ids."""
+    if hasattr(chunk, "columns"):
+        is_single = len(chunk.columns) == 1
+        return _column(chunk.iloc[:, 0])[:, None] if is_single else frame_numbers(chunk)
+    # Types that may have missing values have a plain one.
+    plain = getattr(getattr(chunk, "dtype", None), "numpy_dtype", None)
+    if plain is None or plain.kind not in "biuf":
+        return np.asarray(chunk)
+    values: NDArray[Any] = chunk.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values if np.isnan(values).any() else chunk.to_numpy(dtype=plain)
+
+
+def _make_piece(
+    rows: int, y: NDArray[Any], weights: NDArray[Any] | None, classes: NDArray[Any] | None
+) -> Piece:
+    """The rest of a piece, whose X is a result of its own."""
+    if len(y) != rows:
+        raise ValueError(
+            f"y has {len(y)} rows in a partition in which X has {rows}. Partition both alike "
+            "(y.rechunk or repartition)."
+        )
+    codes = None
+    if classes is not None:
+        codes = np.searchsorted(classes, _labels(y))
+        Y = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
+        Y = Y[:, 1:] if len(classes) == 2 else Y
+    else:
+        if y.dtype.kind not in "biuf":
+            raise ValueError(
+                f"y must be numeric, got {y.dtype}; for class labels use GreedyRLSClassifier."
+            )
+        Y = np.ascontiguousarray(y if y.ndim == 2 else y[:, None], dtype=np.float64)
+    own = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    if own is not None and own.shape != (rows,):
+        raise ValueError(
+            f"sample_weight has shape {own.shape} in a partition in which X has {rows} rows; "
+            "give one value for each row."
+        )
+    return Piece(np.empty((0, 0)), Y, own, codes)
+
+
+def on_cluster(X: Any, y: Any, sample_weight: Any) -> Any:
+    """X with its y and weights on the cluster, if it is a Dask collection; else as it is."""
+    return gather_rows(X, y, sample_weight, False) if is_dask(X) else X
+
+
+def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> ClusterMatrix:
+    """Dask collections as pieces of rows, which are computed and stay on the cluster."""
+    client = _client_of()
+    if y is None:
+        raise ValueError("This needs a target: requires y to be passed, but the target y is None.")
+    matrices = client.map(as_matrix, _chunks(client, X, "X"), pure=False)
+    facts = client.gather(client.map(_facts_of, matrices, pure=False))
+    counts = [rows for rows, *_ in facts]
+    columns = {n for _, n, *_ in facts}
+    if len(columns) != 1:
+        raise ValueError(f"Partitions of X have different numbers of columns: {sorted(columns)}.")
+    if not any(counts):
+        raise ValueError("Found array with 0 sample(s) in X; at least 2 are needed.")
+    targets = _aligned(client, y, counts, "y")
+    shape = _target_shape(client, targets)
+    weights: list[Any] = [None] * len(counts)
+    if sample_weight is not None:
+        weights = _aligned(client, sample_weight, counts, "sample_weight")
+    classes = _classes_of(client, targets) if is_classification else None
+    pieces = client.map(_make_piece, counts, targets, weights, [classes] * len(counts), pure=False)
+    # Partitions without rows have nothing to say.
+    kept = [place for place, rows in enumerate(counts) if rows]
+    crew = DaskCrew(client, [matrices[place] for place in kept])
+    own = tuple(pieces[place] for place in kept)
+    known = tuple(crew.answers(Piece.facts, own))
+    single_target = len(shape) == 1
+    n_targets = 1 if single_target else shape[1]
+    if classes is not None:
+        single_target = len(classes) == 2
+        n_targets = 1 if single_target else len(classes)
+    rows = tuple(counts[place] for place in kept)
+    _check_facts(rows, known, single_target)
+    return ClusterMatrix(
+        crew=crew,
+        pieces=own,
+        counts=rows,
+        n_features=columns.pop(),
+        dtype=np.result_type(*(np.dtype(kind) for _, _, kind, *_ in facts)),
+        nbytes=sum(size for *_, size, _ in facts),
+        is_sparse=all(is_sparse for *_, is_sparse in facts),
+        n_targets=n_targets,
+        single_target=single_target,
+        is_weighted=sample_weight is not None,
+        n_weighted=sum(each.n_weighted for each in known),
+        classes=classes,
+        feature_names=feature_names_of(X),
+    )
+
+
+def _check_facts(counts: Sequence[int], known: Sequence[PieceFacts], single_target: bool) -> None:
+    """Errors for values of y and weights that cannot be worked with."""
+    top = 0
+    for count, facts in zip(counts, known, strict=True):
+        if facts.bad_target is not None:
+            row, column, value = facts.bad_target
+            where = f"row {top + row}" + ("" if single_target else f", column {column}")
+            kind = "NaN" if value != value else "infinity"
+            raise ValueError(f"Input y contains {kind}: {where} is {value}.")
+        if facts.bad_weight is not None:
+            row, value = facts.bad_weight
+            raise ValueError(
+                f"sample_weight must be finite and not negative; row {top + row} has {value!r}. "
+                "Use 0 to leave a sample out."
+            )
+        top += count
+
+
+def _chunks(client: Any, values: Any, name: str) -> list[Handle]:
+    """Futures of partitions of rows."""
+    if hasattr(values, "dask") and hasattr(values, "chunks"):  # an array
+        if values.ndim == 2 and len(values.chunks[1]) > 1:
+            values = values.rechunk({1: -1})
+        parts = values.to_delayed().ravel().tolist()
+    else:
+        parts = list(values.to_delayed())
+    if not parts:
+        raise ValueError(f"{name} has no partitions.")
+    return list(client.compute(parts))
+
+
+def _aligned(client: Any, values: Any, counts: Sequence[int], name: str) -> list[Handle]:
+    """Futures of the rows of y (or weights, or fold ids) that belong to each partition of X."""
+    total = sum(counts)
+    if not is_dask(values):
+        given = np.asarray(values)
+        if given.ndim == 0 or len(given) != total:
+            raise ValueError(
+                f"{name} has shape {given.shape}, but X has {total} rows; give one for each."
+            )
+        ends = np.cumsum(counts)[:-1]
+        return [client.submit(_same, part, pure=False) for part in np.split(given, ends)]
+    is_known = hasattr(values, "chunks") and not np.isnan(np.sum(values.chunks[0]))
+    if is_known:
+        if values.shape[0] != total:
+            raise ValueError(f"{name} has {values.shape[0]} rows, but X has {total}.")
+        if tuple(values.chunks[0]) != tuple(counts):
+            values = values.rechunk({0: tuple(counts)})
+    parts = client.map(_column, _chunks(client, values, name), pure=False)
+    lengths = client.gather(client.map(len, parts, pure=False))
+    if lengths != list(counts):
+        raise ValueError(
+            f"{name} has partitions of {_few(lengths)} rows, X of {_few(counts)}. Partition both "
+            "alike (from one data frame, or with known chunk sizes)."
+        )
+    return list(parts)
+
+
+def _few(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:5]))
+    return f"{shown}, …" if len(numbers) > 5 else shown
+
+
+def _shape_of(values: NDArray[Any]) -> tuple[int, ...]:
+    return values.shape
+
+
+def _target_shape(client: Any, targets: Sequence[Handle]) -> tuple[int, ...]:
+    shapes: list[tuple[int, ...]] = client.gather(client.map(_shape_of, targets, pure=False))
+    shape = next((found for found in shapes if found[0]), shapes[0])
+    if len(shape) not in (1, 2) or shape[1:] == (0,):
+        raise ValueError(f"y must have 1 or 2 dimensions and a target, got shape {shape}.")
+    return shape
+
+
+def _labels(values: NDArray[Any]) -> NDArray[Any]:
+    """Labels in one dimension, of a type that can be sorted."""
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"y of a classifier must have 1 dimension, got shape {values.shape}.")
+    is_text = values.dtype.kind in "OT"
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError("Input y contains NaN or infinity; every row needs a label.")
+    if is_text and any(is_missing(value) for value in values.tolist()):
+        raise ValueError("Input y contains NaN (a missing label); every row needs a label.")
+    return np.array(values.tolist()) if is_text else values
+
+
+def _distinct(values: NDArray[Any]) -> NDArray[Any]:
+    return np.unique(_labels(values))
+
+
+def _classes_of(client: Any, targets: Sequence[Handle]) -> NDArray[Any]:
+    """All labels, sorted."""
+    from sklearn.utils.multiclass import check_classification_targets
+
+    found = client.gather(client.map(_distinct, targets, pure=False))
+    classes = np.unique(np.concatenate([labels for labels in found if len(labels)]))
+    check_classification_targets(classes)
+    if len(classes) < 2:
+        raise ValueError(
+            f"Classifier can't train when only one class is present: every label is "
+            f"{classes.tolist()[0]!r}. Pass data of at least 2 classes."
+        )
+    return classes
+
+
+def check_classes_on_cluster(X: ClusterMatrix) -> None:
+    """Samples of weight 0 are no samples: two classes must have weight."""
+    assert X.classes is not None
+    counts = sum(X.crew.answers(ask("class_counts", len(X.classes)), X.pieces))
+    (present,) = np.nonzero(counts)
+    if len(present) < 2 and len(present):
+        raise ValueError(
+            "Classifier can't train when only one class is present: all samples of positive "
+            f"weight have the label {X.classes.tolist()[int(present[0])]!r}."
+        )
+
+
+def fold_ids(X: ClusterMatrix, cv: Any) -> Any:
+    """`cv` as it is, or handles of fold ids that are given for each row."""
+    if not is_dask(cv) and not (isinstance(cv, np.ndarray) and cv.ndim == 1):
+        return cv
+    return FoldIds(_aligned(_client_of(), cv, X.counts, "cv"))
+
+
+def labels_of(values: Any, classes: NDArray[Any]) -> Any:
+    """Labels by the values of a decision function, both Dask arrays."""
+    kind = classes.dtype
+
+    def labels(block: Float) -> NDArray[Any]:
+        places = (block > 0).astype(np.intp) if block.ndim == 1 else block.argmax(axis=1)
+        found: NDArray[Any] = classes[places]
+        return found
+
+    if values.ndim == 1:
+        return values.map_blocks(labels, dtype=kind)
+    return values.rechunk({1: -1}).map_blocks(labels, dtype=kind, drop_axis=1)
+
+
+def probabilities_of(values: Any, calibration: Calibration, n_classes: int) -> Any:
+    """Probabilities (m × c) by values of a model (m × t), both Dask arrays."""
+    values = values.rechunk({1: -1})
+    chunks = (values.chunks[0], (n_classes,))
+    return values.map_blocks(calibration.probabilities, dtype=np.float64, chunks=chunks)

@@ -1,0 +1,478 @@
+"""Backward elimination: the model on all features, and what it is without each of them.
+
+With W = X A⁻¹, v = diag A⁻¹ and w the coefficients, the model without s has r + W_s w_s/v_s and
+d + W_s²/v_s: the losses of all removals cost O(m·n). A removal then takes its part along W_s out of
+the others: W ← W − W_s (A⁻¹)_s·/v_s, as much again (docs/theory.md, "Directions"). Features are the
+rows of arrays here, one for each that is left; the last takes the place of one that goes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.linalg.blas import dger
+
+from .._base import TIE, Float, kernels, long_call, weighted_means
+from .._data import columns as columns_of
+from .._data import on_host
+from .._problem import Folds, Loss, Problem
+from .._rows import tiles
+from ..path import FeatureSet, Moments
+from ._choice import Choice, NumericalLimit, choose_among, tie_tolerances
+from ._fold_state import physical_bytes
+
+Rows = NDArray[np.intp]
+
+# Of the raw sum of squares: a column whose centred one is no more than this does not vary.
+_NO_DIGITS = (8.0 * float(np.finfo(np.float64).eps)) ** 2
+# Everything is made anew after so many removals, or this share of the features that were left.
+_LEAST_REMOVALS, _SHARE_OF_REMOVALS = 32, 0.25
+# A removal after which some (A⁻¹)_ii is this much smaller has cancelled digits: made anew at once.
+_CANCELLED = 1e-3
+# With 1 − h below this, r/(1 − h) has no more than four digits left.
+_SMALLEST_D = 1e-12
+# From as many times as many features as rows on, A⁻¹ is not kept, unless digits would be lost and
+# there are no more features than this.
+_WIDE, _MOST_SQUARE = 4, 6000
+# With more features than rows, a smaller 1 − h is not computed as a difference from 1.
+_SMALL_D = 1e-4
+# Rounding of a loss relative to that of the empty model, generously.
+_ROUNDING = 1e-13
+# Features whose losses are made at a time, by the number of rows: temporaries stay in the cache.
+_ELEMENTS = 1 << 16
+
+
+@dataclass(slots=True)
+class _Fit:
+    """The model on the features that are left, and the rows that it is tested on.
+
+    For leave-one-out these are all rows, scaled by the roots of their weights, with d = 1 − h; for
+    a split they are the rows that it holds out, as they are.
+    """
+
+    y: Float  # (t × rows) the targets as given
+    weights: Float | None  # (rows)
+    shares: Float | None  # (rows) of a loss that is a mean over rows
+    root: Float | None  # (rows) √w, where rows are scaled
+    W: Float  # (features × rows)
+    v: Float  # (features)
+    w: Float  # (features × t)
+    r: Float  # (t × rows)
+    d: Float | None  # (rows)
+    inverse: Float | None  # (features × features) A⁻¹, or with more features than rows:
+    columns: Float | None  # (features × rows) X', which A⁻¹ follows from
+    alpha: float
+
+    def row_of_inverse(self, place: int) -> Float:
+        """(A⁻¹)_s·, (features)."""
+        if self.inverse is not None:
+            known: Float = self.inverse[place].copy()
+            return known
+        assert self.columns is not None
+        row: Float = self.columns @ self.W[place]
+        row[place] -= 1.0
+        row /= -self.alpha
+        row[place] = self.v[place]
+        return row
+
+    def remove(self, place: int) -> float:
+        """Take a feature out; the smallest share of its (A⁻¹)_ii that another one has kept."""
+        row, column = self.row_of_inverse(place), self.W[place].copy()
+        v, w = float(self.v[place]), self.w[place].copy()
+        self.r += (w / v)[:, None] * column
+        if self.d is not None:
+            self.d += column * column / v
+        slopes = row / v
+        lost = slopes * row
+        lost[place] = 0.0
+        kept = float(((self.v - lost) / self.v).min())
+        self.v -= lost
+        self.w -= slopes[:, None] * w
+        dger(-1.0, column, slopes, a=self.W.T, overwrite_a=1)
+        if self.inverse is not None:
+            dger(-1.0, row, slopes, a=self.inverse.T, overwrite_a=1)
+        self._drop(place)
+        return kept
+
+    def _drop(self, place: int) -> None:
+        """The last feature takes the place of one that is gone."""
+        last = len(self.v) - 1
+        for values in (self.W, self.v, self.w, self.inverse, self.columns):
+            if values is not None:
+                values[place] = values[last]
+        self.W, self.v, self.w = self.W[:last], self.v[:last], self.w[:last]
+        if self.columns is not None:
+            self.columns = self.columns[:last]
+        if self.inverse is not None:
+            self.inverse[:, place] = self.inverse[:, last]
+            # Rows must lie next to each other for the next removal.
+            self.inverse = np.ascontiguousarray(self.inverse[:last, :last])
+
+    def predictions(self) -> Float:
+        """Of the model as it is, (t × rows)."""
+        errors = self.r if self.d is None else self.r / self.d
+        return self.y - (errors if self.root is None else errors / self.root)
+
+    def losses(self, loss: Loss) -> Float:
+        """Without each of the features, (t × features) for squared leave-one-out, else (1 × …)."""
+        width = max(1, _ELEMENTS // (len(self.r) * self.r.shape[1]))
+        parts = [
+            self._some_losses(loss, slice(first, first + width))
+            for first in range(0, len(self.v), width)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def _some_losses(self, loss: Loss, some: slice) -> Float:
+        v, rho = self.v[some], (self.w[some] / self.v[some, None]).T
+        if loss.name == "squared" and self.d is not None:
+            return kernels.loo_losses(self.W[some], self.r, self.d, -v, -rho, False)[0]
+        if self.d is None:
+            errors = tiles.fold_errors(self.W[some].T, self.r, -rho)
+        else:
+            errors = tiles.loo_errors(self.W[some].T, self.r, self.d, -v, -rho)
+        if self.root is not None:
+            errors /= self.root[:, None]
+        if loss.is_additive:
+            kind = loss.name.removeprefix("balanced_")
+            return tiles.error_sums(kind, errors, self.y, self.shares)[None]
+        predictions = self.y[:, None, :] - errors.transpose(0, 2, 1)
+        return loss.values(self.y.T, predictions, self.weights)[None]
+
+
+class _Rows:
+    """Some rows of a problem, scaled by the roots of their weights, less their means."""
+
+    def __init__(self, problem: Problem, rows: Rows) -> None:
+        weights = problem.weights
+        self._X = on_host(problem.here)
+        self.rows = rows if weights is None else rows[weights[rows] > 0.0]
+        self.weights = None if weights is None else weights[self.rows]
+        self.root = None if self.weights is None else np.sqrt(self.weights)
+        self._is_centred = problem.fit_intercept
+        Y = problem.Y[self.rows].T
+        self.target_means = np.zeros(len(Y))
+        if self._is_centred:
+            self.target_means = weighted_means(Y, self.weights)
+        self.y = self._scaled(Y - self.target_means[:, None])
+
+    @property
+    def unit(self) -> Float | None:
+        """The constant, scaled as the rows are, of length 1; None without an intercept."""
+        if not self._is_centred:
+            return None
+        root = np.ones(len(self.rows)) if self.root is None else self.root
+        result: Float = root / np.linalg.norm(root)
+        return result
+
+    def _scaled(self, values: Float) -> Float:
+        return values if self.root is None else values * self.root
+
+    def columns(self, features: Sequence[int]) -> tuple[Float, Float]:
+        """Columns (features × rows) and the means that were taken from them."""
+        X = columns_of(self._X, np.array(features, dtype=np.intp), self.rows)
+        means = np.zeros(len(X))
+        if self._is_centred:
+            raw = np.einsum("ij,ij->i", X, X)
+            for _ in range(2):  # far from the origin a mean is rounded to its own size
+                rest = np.average(X, axis=1, weights=self.weights)
+                X -= rest[:, None]
+                means += rest
+            X[np.einsum("ij,ij->i", X, X) <= _NO_DIGITS * raw] = 0.0
+        if self.root is not None:
+            X *= self.root
+        return X, means
+
+    def others(self, features: Sequence[int], rows: Rows, means: Float) -> Float:
+        """Columns of other rows, not scaled, less given means."""
+        X = columns_of(self._X, np.array(features, dtype=np.intp), rows)
+        X -= means[:, None]
+        return X
+
+
+def _factor(X: Float, alpha: float) -> tuple[Float, Float]:
+    """Of columns X (features × rows) R⁻¹ and Q (features × rows), where [X; √α] = QR.
+
+    Not by products of columns, which know a feature that others nearly span to half the digits.
+    """
+    count, m = X.shape
+    stacked = np.zeros((m + count, count), order="F")
+    stacked[:m] = X.T
+    stacked[m:][np.diag_indices(count)] = math.sqrt(alpha)
+    Q, R = linalg.qr(stacked, overwrite_a=True, mode="economic", check_finite=False)
+    inverse = linalg.solve_triangular(R, np.eye(count), check_finite=False)
+    return inverse, Q[:m].T
+
+
+def _dual(X: Float, alpha: float, unit: Float | None) -> tuple[Float, float]:
+    """(XX' + αI)⁻¹ of columns (features × rows), and what it has along the constant.
+
+    Centred columns leave the constant to the penalty alone, whose inverse would dwarf the rest; it
+    is made as large as all of X there.
+    """
+    K = X.T @ X
+    K[np.diag_indices(len(K))] += alpha
+    along = alpha
+    if unit is not None:
+        along = float(np.trace(K))
+        K += (along - alpha) * np.outer(unit, unit)
+    inverse = linalg.cho_solve(linalg.cho_factor(K, lower=True), np.eye(len(K)))
+    return 0.5 * (inverse + inverse.T), 1.0 / along
+
+
+class BackwardState:
+    """Everything that changes while features are removed."""
+
+    def __init__(self, problem: Problem, loss: Loss, folds: Folds | None, alpha: float) -> None:
+        self.problem = problem
+        self.alpha = alpha
+        self.criterion_loss = loss
+        self._folds = folds
+        self.selected = np.setdiff1d(np.arange(problem.n_features), problem.excluded).tolist()
+        _check_memory(problem, folds, len(self.selected))
+        self._all = _Rows(problem, np.arange(problem.n_samples))
+        self._training: list[_Rows] = []
+        self._tested: list[Rows] = []
+        if folds is not None:
+            self._training = [_Rows(problem, split.train) for split in folds.splits]
+            self._tested = [_weighted(problem, split.test) for split in folds.splits]
+        self.passes = self.exact_evaluations = self.rebuilds = 0
+        self._removed = 0  # since everything was made anew
+        weights = [
+            len(rows) if problem.weights is None else problem.weights[rows].sum()
+            for rows in self._tested
+        ]
+        self._shares = np.ones(1) if folds is None else np.array(weights) / np.sum(weights)
+        self._scales = np.square(self._all.y).sum(axis=1)
+        self.initial_loss = self._empty_loss()
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._make()
+        self._measure()
+
+    @property
+    def size(self) -> int:
+        """How many features are left."""
+        return len(self.selected)
+
+    def _make(self) -> None:
+        """Everything anew for the features that are left: one factorisation for each model."""
+        self.passes += 1
+        self._removed = 0
+        self._size_made = self.size
+        try:
+            with long_call(float(self.size) ** 2 * self.problem.n_samples):
+                if self._folds is None:
+                    self._fits = [self._leave_one_out()]
+                else:
+                    self._fits = [
+                        self._split(training, tested)
+                        for training, tested in zip(self._training, self._tested, strict=True)
+                    ]
+        except np.linalg.LinAlgError as error:
+            raise NumericalLimit("the features are dependent up to rounding") from error
+
+    def _shares_of(self, Y: Float, weights: Float | None) -> Float | None:
+        loss = self.criterion_loss
+        return loss.sample_weights(Y, weights) if loss.is_additive else None
+
+    def _leave_one_out(self) -> _Fit:
+        """With many more features than rows by products of rows, else with A⁻¹ itself.
+
+        The former know (A⁻¹)_ii as 1/α less a part, which is fine unless some features dwarf the
+        others and nearly all of it goes.
+        """
+        rows = self._all
+        X, _ = rows.columns(self.selected)
+        if len(X) > _WIDE * X.shape[1]:
+            fit = self._wide(X)
+            if fit.v.min() * self.alpha >= _CANCELLED or len(X) > _MOST_SQUARE:
+                return fit
+        inverse, Q = _factor(X, self.alpha)
+        steps = Q @ rows.y.T
+        r, d = rows.y - steps.T @ Q, 1.0 - np.einsum("ij,ij->j", Q, Q)
+        unit = rows.unit
+        if unit is not None:
+            d -= unit * unit
+        if len(X) >= X.shape[1] and d.min() < _SMALL_D:
+            r, d, _ = self._dual_model(X)
+        elif d.min() < _SMALLEST_D:
+            raise NumericalLimit("a sample's leverage is 1 up to rounding")
+        v = np.einsum("ij,ij->i", inverse, inverse)
+        A = inverse @ inverse.T
+        W, w = inverse @ Q, inverse @ steps
+        return _Fit(*self._known(), rows.root, W, v, w, r, d, A, None, self.alpha)
+
+    def _known(self) -> tuple[Float, Float | None, Float | None]:
+        """Targets, weights and shares of the rows of leave-one-out."""
+        rows = self._all
+        Y = self.problem.Y[rows.rows]
+        return np.ascontiguousarray(Y.T), rows.weights, self._shares_of(Y, rows.weights)
+
+    def _dual_model(self, X: Float) -> tuple[Float, Float, Float]:
+        """r, d and (XX' + αI)⁻¹; no digits of d are lost where it is small."""
+        unit = self._all.unit
+        dual, along = _dual(X, self.alpha, unit)
+        d = self.alpha * np.diag(dual)
+        if unit is not None:
+            d -= self.alpha * along * unit * unit
+        return self.alpha * (self._all.y @ dual), d, dual
+
+    def _wide(self, X: Float) -> _Fit:
+        rows = self._all
+        r, d, dual = self._dual_model(X)
+        W = X @ dual
+        v = (1.0 - np.einsum("ij,ij->i", X, W)) / self.alpha
+        return _Fit(*self._known(), rows.root, W, v, W @ rows.y.T, r, d, None, X, self.alpha)
+
+    def _split(self, training: _Rows, tested: Rows) -> _Fit:
+        X, means = training.columns(self.selected)
+        others = training.others(self.selected, tested, means)
+        A, w = self._by_rows(X, training) if len(X) >= X.shape[1] else (None, None)
+        if A is None or w is None:
+            inverse, Q = _factor(X, self.alpha)
+            w = inverse @ (Q @ training.y.T)
+            A = inverse @ inverse.T
+        Y = self.problem.Y[tested]
+        weights = None if self.problem.weights is None else self.problem.weights[tested]
+        known = (np.ascontiguousarray(Y.T), weights, self._shares_of(Y, weights))
+        r = Y.T - training.target_means[:, None] - w.T @ others
+        return _Fit(*known, None, A @ others, np.diag(A).copy(), w, r, None, A, None, self.alpha)
+
+    def _by_rows(self, X: Float, training: _Rows) -> tuple[Float | None, Float | None]:
+        """A⁻¹ and the coefficients by products of rows: cheap with more features than rows.
+
+        They know A⁻¹ as 1/α less a part, and nothing is returned where some features dwarf the
+        others and nearly all of it goes.
+        """
+        dual, _ = _dual(X, self.alpha, training.unit)
+        on_rows = X @ dual
+        A = on_rows @ X.T
+        A *= -1.0
+        A[np.diag_indices(len(A))] += 1.0
+        if len(A) <= _MOST_SQUARE and np.diag(A).min() < _CANCELLED:
+            return None, None
+        A /= self.alpha
+        return 0.5 * (A + A.T), on_rows @ training.y.T
+
+    def _empty_loss(self) -> float:
+        """The loss of the model without features."""
+        rows, loss = self._all, self.criterion_loss
+        if self._folds is None:
+            Y = self.problem.Y[rows.rows]
+            errors = rows.y / (1.0 if rows.unit is None else 1.0 - rows.unit**2)
+            predictions = Y.T - (errors if rows.root is None else errors / rows.root)
+            return float(loss.values(Y, predictions[:, None], rows.weights)[0])
+        values = []
+        for training, tested in zip(self._training, self._tested, strict=True):
+            Y = self.problem.Y[tested]
+            weights = None if self.problem.weights is None else self.problem.weights[tested]
+            predictions = np.repeat(training.target_means[:, None], len(tested), axis=1)
+            values.append(float(loss.values(Y, predictions[:, None], weights)[0]))
+        return float(self._shares @ values)
+
+    def _measure(self) -> None:
+        """The loss of the model as it is."""
+        loss = self.criterion_loss
+        values = [
+            float(loss.values(fit.y.T, fit.predictions()[:, None], fit.weights)[0])
+            for fit in self._fits
+        ]
+        self.fold_losses = None if self._folds is None else np.array(values)
+        self.loss = float(self._shares @ values)
+        if not math.isfinite(self.loss):
+            raise NumericalLimit("the loss is not finite")
+        if self._folds is not None:
+            count = len(values)
+            squares = np.square(self._shares * (np.array(values) - self.loss)).sum()
+            self.standard_error = math.nan
+            if count > 1:
+                self.standard_error = math.sqrt(float(squares) * count / (count - 1))
+            return
+        (fit,) = self._fits
+        covariance = loss.covariance(fit.y.T, fit.predictions()[:, None], fit.weights)
+        self.standard_error = (
+            math.nan if covariance is None else math.sqrt(max(0.0, float(covariance[0, 0])))
+        )
+
+    def choose(self, protected: Collection[int], n_runners_up: int) -> Choice:
+        """The feature without which the loss is smallest; of tied ones the highest index goes."""
+        selected = np.array(self.selected, dtype=np.intp)
+        (free,) = (~np.isin(selected, list(protected))).nonzero()
+        self.exact_evaluations += len(selected)
+        by_fit = [fit.losses(self.criterion_loss) for fit in self._fits]
+        if self._folds is None and self.criterion_loss.name == "squared":
+            weight = self._total_weight() * self.problem.n_targets
+            losses = by_fit[0].sum(axis=0) / weight
+            tolerances = tie_tolerances(by_fit[0], self._scales) / weight
+        else:
+            losses = self._shares @ np.concatenate(by_fit)
+            tolerances = TIE * np.abs(losses) + _ROUNDING * abs(self.initial_loss)
+            if self.criterion_loss.name == "squared":
+                tolerances = TIE * losses + 2e-15 * np.sqrt(losses * self.initial_loss)
+        choice = choose_among(-selected[free], losses[free], tolerances[free], n_runners_up)
+        runners_up = tuple((-index, loss) for index, loss in choice.runners_up if loss < np.inf)
+        return choice._replace(feature=-choice.feature, runners_up=runners_up)
+
+    def _total_weight(self) -> float:
+        weights = self._all.weights
+        return float(len(self._all.rows) if weights is None else weights.sum())
+
+    def remove(self, index: int) -> None:
+        """Take a feature out of all models."""
+        place = self.selected.index(index)
+        kept = min(fit.remove(place) for fit in self._fits)
+        self.selected[place] = self.selected[-1]
+        del self.selected[-1]
+        self._removed += 1
+        is_wide = self._fits[0].columns is not None
+        many = max(_LEAST_REMOVALS, _SHARE_OF_REMOVALS * self._size_made)
+        if (
+            not kept > _CANCELLED
+            or self._removed >= many
+            or (is_wide and self.size <= _WIDE * len(self._all.rows))
+        ):
+            self.rebuilds += 1
+            self._make()
+        self._measure()
+
+    def as_set(self) -> FeatureSet:
+        """The features that are left, with the loss of their model."""
+        order = tuple(sorted(self.selected))
+        folds = () if self.fold_losses is None else tuple(self.fold_losses.tolist())
+        return FeatureSet(order, len(order), self.loss, self.standard_error, folds)
+
+    def moments(self, features: tuple[int, ...]) -> Moments:
+        """Of some features and the targets, over all rows."""
+        rows = self._all
+        X, means = rows.columns(features)
+        return Moments(features, X @ X.T, X @ rows.y.T, means, rows.target_means.copy())
+
+
+def _weighted(problem: Problem, rows: Rows) -> Rows:
+    """Those of the rows that have a weight."""
+    return rows if problem.weights is None else rows[problem.weights[rows] > 0.0]
+
+
+def _check_memory(problem: Problem, folds: Folds | None, count: int) -> None:
+    """An error before the first factorisation of what cannot fit."""
+    m = problem.n_samples
+    needed = 24.0 * m * count
+    if count <= max(_WIDE * m, _MOST_SQUARE):
+        needed += 16.0 * count * (m + count)
+    advice = "Search forward (direction='forward'), or exclude features."
+    if folds is not None:
+        tested = sum(len(split.test) for split in folds.splits)
+        needed = 8.0 * count * (count * (folds.n_splits + 1) + tested + 3 * m)
+        advice = (
+            "Use fewer folds, or leave-one-out (cv='loo'), which keeps m × n numbers; or search "
+            "forward (direction='forward')."
+        )
+    if needed > physical_bytes():
+        raise MemoryError(
+            f"A backward search from {count} features of {m} samples needs {needed / 1e9:.1f} GB, "
+            f"more than this machine has. {advice}"
+        )

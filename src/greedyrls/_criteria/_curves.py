@@ -1,0 +1,342 @@
+"""Leave-one-out losses of models of all sizes with any penalty.
+
+Residuals and leverages of all sizes are running sums (`_chosen`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Float, as_float, place_of, row_dots, stacked, to_device, to_host
+from .._features import Chosen, Models, at_ends, less_running_sums, pivots, take_places
+from .._problem import Loss, Problem
+from .._rows import RowBlock
+from ._samples import SampleSpace
+
+# Numbers of (sizes × rows) worked on at a time.
+_ELEMENTS = 1 << 16
+_DEVICE_ELEMENTS = 1 << 26
+
+
+def errors_by_size(
+    block: RowBlock, chosen: Chosen, models: Sequence[Models]
+) -> Iterator[tuple[slice, int, Float]]:
+    """Leave-one-out errors (t × k × rows) of all sizes, scaled by √w, for each of some penalties.
+
+    Some rows of the block at a time, with the number of the penalty. The block is at the empty
+    model. What is yielded may be overwritten, and is when the next is asked for.
+    """
+    place = place_of(block.d)
+    elements = _ELEMENTS if place.is_host else _DEVICE_ELEMENTS
+    count = len(chosen.indices)
+    height = max(64, elements // max(1, count, chosen.n_models))
+    own = [
+        [to_device(place, model.inverse, model.steps.T.copy()) for model in of_penalty]
+        for of_penalty in models
+    ]
+    for first in range(0, block.n_rows, height):
+        rows = slice(first, min(block.n_rows, first + height))
+        columns = stacked([part for _, part in block.columns.chosen(chosen.indices, rows)])
+        errors = place.empty((block.r.shape[0], chosen.n_models, columns.shape[1]))
+        for number, of_penalty in enumerate(own):
+            done = 0
+            for chain, (inverse, steps) in zip(chosen.chains, of_penalty, strict=True):
+                q = inverse @ take_places(columns, chain, count)
+                models_of = slice(done, done + len(chain.ends))
+                shrunk = at_ends(less_running_sums(block.d[rows], q * q), chain)
+                for target in range(errors.shape[0]):
+                    error = less_running_sums(block.r[target, rows], q * steps[target, :, None])
+                    errors[target, models_of, :] = at_ends(error, chain) / shrunk
+                done = models_of.stop
+            yield rows, number, errors
+
+
+class CurveSums(NamedTuple):
+    """Σ over rows of the losses of each model and size."""
+
+    values: Float  # (G × k)
+
+
+class StratumSums(NamedTuple):
+    """Sums over the rows of each stratum: whole numbers where losses and weights are."""
+
+    values: Float  # (strata × …) Σ w ℓ
+    weights: Float  # (strata) Σ w
+
+    def mean(self) -> Float:
+        """The mean over strata that there are of the mean in each, (…)."""
+        (found,) = self.weights.nonzero()
+        means = [self.values[stratum] / self.weights[stratum] for stratum in found]
+        result: Float = np.mean(means, axis=0)
+        return result
+
+
+class LossMoments(NamedTuple):
+    """Sums over the rows of each stratum, with ℓ the losses (c) of a row and w its weight."""
+
+    squares: Float  # (strata × c × c) Σ w² ℓ ℓ'
+    firsts: Float  # (strata × c) Σ w² ℓ
+    zeroth: Float  # (strata) Σ w²
+    sums: Float  # (strata × c) Σ w ℓ
+    weights: Float  # (strata) Σ w
+    counts: Float  # (strata) rows that have a weight
+
+    def values(self) -> Float:
+        """The losses, (c)."""
+        return StratumSums(self.sums, self.weights).mean()
+
+    def covariance(self) -> Float:
+        """Of the losses as estimates from samples that are independent within strata, (c × c).
+
+        A stratum of a single sample adds nothing, as it says nothing on its spread.
+        """
+        result = np.zeros(self.squares.shape[1:])
+        n_strata = np.count_nonzero(self.weights)
+        for squares, firsts, zeroth, sums, weight, count in zip(*self, strict=True):
+            if count > 1:
+                mean = sums / weight
+                centred = squares - np.outer(mean, firsts) - np.outer(firsts, mean)
+                centred += zeroth * np.outer(mean, mean)
+                result += centred * (count / (count - 1)) / (weight * n_strata) ** 2
+        return result
+
+
+def no_moments(strata: int, count: int) -> LossMoments:
+    zeros = np.zeros
+    vectors = zeros((strata, count)), zeros((strata, count))
+    return LossMoments(
+        zeros((strata, count, count)), vectors[0], zeros(strata), vectors[1], *zeros((2, strata))
+    )
+
+
+def add_moments(total: LossMoments, loss: Loss, Y: Float, w: Float, losses: Float) -> None:
+    """Add some rows with their losses (c × rows) in place."""
+    for stratum, rows in _strata(loss, Y, w):
+        own = w[rows]
+        scaled = losses[:, rows] * own
+        total.squares[stratum] += scaled @ scaled.T
+        total.firsts[stratum] += scaled @ own
+        total.zeroth[stratum] += own @ own
+        total.sums[stratum] += scaled.sum(axis=1)
+        total.weights[stratum] += own.sum()
+        total.counts[stratum] += len(rows)
+
+
+def _strata(loss: Loss, Y: Float, weights: Float) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Each stratum with its rows that have a weight."""
+    strata = loss.strata(Y)
+    for stratum in np.unique(strata).tolist():
+        (rows,) = ((strata == stratum) & (weights > 0.0)).nonzero()
+        yield stratum, rows
+
+
+def model_moments(block: RowBlock, loss: Loss) -> LossMoments:
+    """Of the current model's leave-one-out predictions."""
+    Y = block.y.T
+    total = no_moments(loss.n_strata(Y.shape[1]), 1)
+    losses = loss.sample_losses(Y, block.predictions()[:, None])
+    add_moments(total, loss, Y, block.filled_weights(), losses)
+    return total
+
+
+def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Models]) -> CurveSums:
+    total = np.zeros((len(models), chosen.n_models))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for _, number, errors in errors_by_size(block, chosen, models):
+            for target in range(errors.shape[0]):
+                error = errors[target, ...]
+                total[number] += to_host(row_dots(error, error))[0]
+    return CurveSums(total)
+
+
+def _squared_moments(block: RowBlock, chosen: Chosen, model: Models) -> LossMoments:
+    """Of squared loss: a single stratum."""
+    total = no_moments(1, chosen.n_models)
+    place = place_of(block.d)
+    for rows, _, errors in errors_by_size(block, chosen, [model]):
+        errors *= errors
+        weighted = place.xp.mean(errors, axis=0)  # w ℓ
+        count = rows.stop - rows.start
+        own = place.ones(count) if block.weights is None else block.weights[rows]
+        squares, firsts, zeroth, sums, weights, used = to_host(
+            weighted @ weighted.T,
+            weighted @ own,
+            (own @ own)[None],
+            place.xp.sum(weighted, axis=1),
+            place.xp.sum(own)[None],
+            place.xp.sum(as_float(own > 0.0))[None],
+        )
+        found = (squares[None], firsts[None], zeroth, sums[None], weights, used)
+        for known, more in zip(total, found, strict=True):
+            known += more
+    return total
+
+
+def _loss_sums(
+    block: RowBlock, loss: Loss, chosen: Chosen, models: Sequence[Models]
+) -> StratumSums:
+    """A loss that is a mean over rows: predictions are made some rows at a time."""
+    count = loss.n_strata(len(block.y))
+    total = StratumSums(
+        np.zeros((count, len(models), chosen.n_models)),
+        block.stratum_weights(loss).values,
+    )
+    weights = block.filled_weights()
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for rows, number, predictions in _predictions_by_size(block, chosen, models):
+            Y, own = block.y[:, rows].T, weights[rows]
+            losses = loss.sample_losses(Y, predictions)
+            for stratum, some in _strata(loss, Y, own):
+                total.values[stratum, number] += losses[:, some] @ own[some]
+    return total
+
+
+def _loss_moments(block: RowBlock, loss: Loss, chosen: Chosen, model: Models) -> LossMoments:
+    total = no_moments(loss.n_strata(len(block.y)), chosen.n_models)
+    weights = block.filled_weights()
+    for rows, _, predictions in _predictions_by_size(block, chosen, [model]):
+        Y = block.y[:, rows].T
+        add_moments(total, loss, Y, weights[rows], loss.sample_losses(Y, predictions))
+    return total
+
+
+def _predictions_by_size(
+    block: RowBlock, chosen: Chosen, models: Sequence[Models]
+) -> Iterator[tuple[slice, int, Float]]:
+    """As `errors_by_size`, leave-one-out predictions."""
+    root = block.positive_root()
+    for rows, number, errors in errors_by_size(block, chosen, models):
+        errors /= root[rows]
+        yield rows, number, np.subtract(block.y[:, None, rows], errors, out=errors)
+
+
+def _predictions(
+    block: RowBlock, chosen: Chosen, model: Models, places: NDArray[np.intp] | None = None
+) -> Float:
+    """All of them, (t × k × rows), or those of the models at some places."""
+    count = chosen.n_models if places is None else len(places)
+    values = np.empty((len(block.y), count, len(block.d)))
+    for rows, _, predictions in _predictions_by_size(block, chosen, [model]):
+        values[:, :, rows] = predictions if places is None else predictions[:, places]
+    return values
+
+
+class LooCurve:
+    """Leave-one-out losses of models on the chosen features, by size, for any penalty."""
+
+    def __init__(self, samples: SampleSpace, problem: Problem, chosen: Chosen, loss: Loss) -> None:
+        self._samples = samples
+        self._problem = problem
+        self._chosen = chosen
+        self._loss = loss
+
+    def losses(self, penalties: Float) -> Float:
+        """Of each penalty and size, (G × k); infinite where a penalty is lost in rounding."""
+        found = [pivots(self._chosen, float(penalty)) for penalty in penalties]
+        losses = np.full((len(penalties), self._chosen.n_models), np.inf)
+        models = [model for model in found if model is not None]
+        usable = [place for place, model in enumerate(found) if model is not None]
+        if models and self._loss.name == "squared":
+            question = partial(_squared_sums, chosen=self._chosen, models=models)
+            weight = self._samples.weights.weight * self._problem.n_targets
+            losses[usable] = self._samples.total(question).values / weight
+        elif models and self._loss.is_additive:
+            sums: StratumSums = self._samples.total(
+                partial(_loss_sums, loss=self._loss, chosen=self._chosen, models=models)
+            )
+            losses[usable] = sums.mean()
+        else:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                for place, model in zip(usable, models, strict=True):
+                    losses[place] = self._loss.values(*self._as_a_whole(model))
+        losses[~np.isfinite(losses)] = np.inf
+        return losses
+
+    def covariance(self, penalty: float) -> Float | None:
+        """Of the losses of all sizes as estimates, (k × k); None where the loss has none."""
+        model = pivots(self._chosen, penalty)
+        if model is None:
+            return None
+        if not self._loss.is_additive:
+            return self._loss.covariance(*self._as_a_whole(model))
+        question = partial(_loss_moments, loss=self._loss, chosen=self._chosen, model=model)
+        if self._loss.name == "squared":
+            question = partial(_squared_moments, chosen=self._chosen, model=model)
+        moments: LossMoments = self._samples.total(question)
+        return moments.covariance()
+
+    def own_losses(self, penalties: Float) -> Float:
+        """Of each size with its own penalty, (k)."""
+        distinct, places = np.unique(penalties, return_inverse=True)
+        result: Float = self.losses(distinct)[places, np.arange(len(penalties))]
+        return result
+
+    def reported_losses(
+        self, penalties: Float, weights: Float | None, size: int | None = None
+    ) -> Float:
+        """Of each size with its own penalty, (k), where rows count otherwise than in the fit.
+
+        Rows without a weight (m) have none in the fit either. With `size` of that size alone; the
+        others are not a number.
+        """
+        losses = np.full(len(penalties), np.nan)
+        asked = np.ones(len(penalties), dtype=bool)
+        if size is not None:
+            asked = np.arange(1, len(penalties) + 1) == size
+        own = None if weights is None else weights[weights > 0.0]
+        for penalty in np.unique(penalties[asked]):
+            (places,) = (asked & (penalties == penalty)).nonzero()
+            model = pivots(self._chosen, float(penalty))
+            losses[places] = np.inf
+            if model is not None:
+                Y, predictions, _ = self._as_a_whole(model, places)
+                losses[places] = self._loss.values(Y, predictions, own)
+        return losses
+
+    def own_errors(self, penalties: Float) -> Float:
+        """Standard errors of `own_losses`, (k); not a number where the loss has none."""
+        errors = np.full(len(penalties), np.nan)
+        for penalty in np.unique(penalties):
+            covariance = self.covariance(float(penalty))
+            if covariance is not None:
+                of_it = penalties == penalty
+                errors[of_it] = np.sqrt(np.maximum(np.diagonal(covariance)[of_it], 0.0))
+        return errors
+
+    def _as_a_whole(
+        self, model: Models, places: NDArray[np.intp] | None = None
+    ) -> tuple[Float, Float, Float | None]:
+        """Targets, predictions (t × k × rows) and weights of the rows that have one."""
+        problem, weights = self._problem, self._problem.weights
+        question = partial(_predictions, chosen=self._chosen, model=model, places=places)
+        answers = self._samples.each(question)
+        values = answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
+        if weights is None:
+            return problem.Y, values, None
+        (used,) = weights.nonzero()
+        return problem.Y[used], values[:, :, used], weights[used]
+
+
+class Curve(Protocol):
+    """Losses of models on chosen features, by size, for any penalty."""
+
+    def losses(self, penalties: Float) -> Float:
+        """Of each penalty and size, (G × k); infinite where a penalty is lost in rounding."""
+        ...
+
+
+def best_penalties(curve: Curve, penalties: Float) -> tuple[NDArray[np.intp], Float]:
+    """For each size the place of the penalty of smallest loss, and all losses.
+
+    Penalties are ascending; among equal losses the largest penalty is taken.
+    """
+    losses = curve.losses(penalties)  # (G × k)
+    smallest = losses.min(axis=0)
+    tied = losses <= smallest + 1e-10 * np.abs(smallest)
+    places: NDArray[np.intp] = len(penalties) - 1 - np.argmax(tied[::-1], axis=0)
+    return places, losses

@@ -1,0 +1,129 @@
+"""The held-out loss over folds: squared in feature space, any other loss on the held-out rows.
+
+With squared loss a step needs no look at the rows: the exact losses of all candidates are known in
+feature space. Other losses are computed from the held-out predictions of every candidate, made a
+tile of rows at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import TIE, Float, ask
+from .._data import DeviceMatrix, FileMatrix
+from .._problem import breaks_ties, make_loss, stratum_factors
+from .._rows import Candidates, FoldBlock, HeldOutRows
+from ._choice import Choice, check_candidates, choose_among, tie_tolerances
+from ._fold_state import FoldState
+
+# Rounding of the losses in feature space relative to those of the empty model. Where the loss has
+# become so small that this is more than a tie, the rows decide.
+_ROUNDING = 1e-13
+_KNOWN = 1e-2 * TIE
+# Elements of held-out predictions at a time where a loss needs all rows of a candidate.
+_GROUP_ELEMENTS = 1 << 20
+
+
+class FoldLoss:
+    """Chooses by the held-out loss of the state."""
+
+    def choose(self, state: FoldState, n_runners_up: int, remaining: int) -> Choice:
+        """Score all candidates; the best, with its runners-up."""
+        check_candidates(state.is_spanned)
+        candidates = state.candidates
+        if state.criterion_loss.name == "squared":
+            losses, tolerances = self._squared(state, candidates, n_runners_up)
+        else:
+            losses = row_losses(state, candidates)
+            tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
+        second = None
+        if breaks_ties(state.criterion_loss):
+            second = partial(_squared_row_losses, state, candidates)
+        return choose_among(candidates, losses, tolerances, n_runners_up, second)
+
+    def least(self, state: FoldState) -> float:
+        """Nothing is known of the losses before they are computed."""
+        return -math.inf
+
+    @staticmethod
+    def _squared(
+        state: FoldState, candidates: NDArray[np.intp], n_runners_up: int
+    ) -> tuple[Float, Float]:
+        """Mean losses and tolerances of ties, from feature space; the smallest ones from rows."""
+        weight = state.total_test_weight * state.problem.n_targets
+        by_target = state.held_out_sums(candidates)
+        np.maximum(by_target, 0.0, out=by_target)
+        losses = by_target.sum(axis=0) / weight
+        tolerances = tie_tolerances(by_target, state.target_energy) / weight
+        rounding = _ROUNDING * state.initial_loss
+        count = min(n_runners_up, len(losses) - 1)
+        reached = float(np.partition(losses, count)[count])
+        if rounding > _KNOWN * reached:
+            (near,) = (losses <= reached * (1.0 + TIE) + 2.0 * rounding).nonzero()
+            losses[near] = row_losses(state, candidates[near])
+        return losses, tolerances
+
+
+def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
+    """Held-out losses of some candidates from the rows, (c): one pass over the held-out rows."""
+    state.exact_evaluations += len(candidates)
+    state.settle()
+    if 2 * len(candidates) > state.problem.n_features:  # single columns are not counted
+        state.rows.passes += 1
+    some = state.space.candidates(candidates)
+    loss = state.criterion_loss
+    if isinstance(state.problem.X, DeviceMatrix):
+        squares = state.rows.total(ask("squared_losses", some)).values
+        means: Float = squares.sum(axis=0) / state.total_test_weight
+        return means
+    if loss.is_additive:
+        sums = state.rows.total(ask("candidate_losses", loss, state.factors, some)).values
+        values: Float = state.shares @ sums
+        return values
+    X = state.problem.X
+    if isinstance(X, FileMatrix):
+        X.fetch(candidates.tolist())
+    (block,) = state.rows.blocks
+    total = np.zeros(len(candidates))
+    for place, split in enumerate(block.splits):
+        total += state.shares[place] * _as_a_whole(state, block, split, some, place)
+    return total
+
+
+def _squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
+    """Squared losses of some candidates, (c), for ties of the loss that the search goes by."""
+    state.settle()
+    state.rows.passes += 1
+    squared, some = make_loss("squared"), state.space.candidates(candidates)
+    factors = stratum_factors(state.rows.total(ask("stratum_weights", squared)).values)
+    values: Float = (
+        state.shares @ state.rows.total(ask("candidate_losses", squared, factors, some)).values
+    )
+    return values
+
+
+def _as_a_whole(
+    state: FoldState, block: FoldBlock, split: HeldOutRows, candidates: Candidates, place: int
+) -> Float:
+    """A loss of all rows together, some candidates at a time: (c)."""
+    indices = candidates.indices
+    means, beta, rho = (values[place] for values in candidates[1:])
+    rows, (used,) = split.rows[0], split.weights[0].nonzero()
+    Y, weights = split.y[0, :, used], split.weights[0, used]
+    width = max(1, _GROUP_ELEMENTS // (len(rows) * len(rho)))
+    values = []
+    for first in range(0, len(indices), width):
+        some = slice(first, first + width)
+        Z = np.empty((len(indices[some]), len(rows)))
+        for places, x in block.tiles_of(rows, indices[some]):
+            Z[:, places] = (x - means[some]).T
+        for places, columns in split.chosen(block.column):
+            Z -= beta[places, some].T @ columns[0]
+        predictions = Z[None] * rho[:, some, None]
+        predictions += (split.y - split.r)[0][:, None, :]
+        values.append(state.criterion_loss.values(Y, predictions[:, :, used], weights))
+    return np.concatenate(values)

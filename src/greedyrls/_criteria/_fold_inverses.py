@@ -1,0 +1,249 @@
+"""Many folds left out by one factor: M_q = (I − H_qq)⁻¹ for every fold q.
+
+With H the hat matrix of the model of all rows, the errors on a fold that is left out are M_q r_q
+(docs/theory.md, "Many folds"). A feature that is added changes H by z z'/δ and every M_q by a
+matrix of rank one. No fold knows of another, and none needs a model of its own.
+
+Folds of few rows keep M_q itself, all folds of the same size in one array. A large fold keeps the
+columns q_s = z_s/√δ_s of its rows: M_q = I + Q (I − Q'Q)⁻¹ Q'. So there are at most m times
+`DENSE_ROWS` numbers of the one kind, and m times the chosen features of the other.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Float
+from ._choice import NumericalLimit
+
+Rows = NDArray[np.intp]
+# z of some candidates (None: all) in some rows, (rows × c).
+Tile = Callable[[Rows, Rows | None], Float]
+
+# Folds of more rows are kept as columns: a product with M_q would cost more than with these.
+DENSE_ROWS = 64
+# Elements of z worked on at a time: temporaries stay in the cache.
+_ELEMENTS = 1 << 17
+_LEAST_COLUMNS = 16
+# What is left of a pivot outside a fold, as a share of it: below, nothing is known of the fold.
+_NOTHING_LEFT = 1e-12
+# M_q is made anew where the rounding of its updates may have come to so much of it.
+_DRIFT = 1e-12
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class _SmallFolds:
+    """Folds of the same number of rows: rows (K × s), M (K × s × s)."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        count, size = rows.shape
+        self.inverse = np.empty((count, size, size))
+        self.inverse[:] = np.eye(size)
+        # How far each step may have carried the rounding of M, in units of it.
+        self.growth = np.zeros(count)
+
+    def copy(self) -> _SmallFolds:
+        """For another search."""
+        other = copy.copy(self)
+        other.inverse, other.growth = self.inverse.copy(), self.growth.copy()
+        return other
+
+    def times(self, V: Float, some: slice) -> Float:
+        """M_q V_q of some folds, (K × s × c)."""
+        product: Float = self.inverse[some] @ V
+        return product
+
+    def add(self, z: Float, u: Float, delta: float, left: Float) -> None:
+        """After a step along z (K × s): u = M z, left (K) = δ − z·u."""
+        self.inverse += (u / left[:, None])[:, :, None] * u[:, None, :]
+        self.growth += delta / left
+
+    def drifted(self) -> Rows:
+        """Folds whose M is to be made anew."""
+        (places,) = (self.growth * _EPS > _DRIFT).nonzero()
+        return places
+
+    def renew(self, place: int, columns: Float) -> None:
+        """M of one fold from the columns q (s × k)."""
+        gap = np.eye(len(columns)) - columns @ columns.T
+        inverse = np.linalg.inv(np.linalg.cholesky(gap))
+        self.inverse[place] = inverse.T @ inverse
+        # What a product with it may lose does not grow with the steps that led here.
+        self.growth[place] = 0.0
+
+
+class _LargeFold:
+    """A fold of many rows: rows (1 × s), Q (k × s) and (I − Q'Q)⁻¹ (k × k)."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self._columns = np.empty((0, rows.shape[1]))
+        self._count = 0
+        self._middle = np.empty((0, 0))
+
+    def copy(self) -> _LargeFold:
+        """For another search."""
+        other = copy.copy(self)
+        other._columns = self._columns.copy()
+        return other
+
+    def times(self, V: Float, some: slice) -> Float:
+        """M_q V_q, (1 × s × c)."""
+        Q = self._columns[: self._count]
+        product: Float = V + (Q.T @ (self._middle @ (Q @ V[0])))[None]
+        return product
+
+    def add(self, z: Float, u: Float, delta: float, left: Float) -> None:
+        """After a step along z (1 × s)."""
+        if self._count == len(self._columns):
+            room = np.empty((max(16, self._count), z.shape[1]))
+            self._columns = np.concatenate([self._columns, room])
+        self._columns[self._count] = z[0] / np.sqrt(delta)
+        self._count += 1
+        Q = self._columns[: self._count]
+        inverse = np.linalg.inv(np.linalg.cholesky(np.eye(self._count) - Q @ Q.T))
+        self._middle = inverse.T @ inverse
+
+
+class FoldInverses:
+    """M_q of all folds, which are sets of rows that do not overlap."""
+
+    def __init__(self, folds: Sequence[Rows]) -> None:
+        self.n_folds = len(folds)
+        sizes = np.array([len(fold) for fold in folds])
+        self._batches: list[_SmallFolds | _LargeFold] = []
+        self._numbers: list[Rows] = []  # which folds a batch has
+        for size in np.unique(sizes).tolist():
+            (numbers,) = (sizes == size).nonzero()
+            if size <= DENSE_ROWS:
+                self._batches.append(_SmallFolds(np.array([folds[one] for one in numbers])))
+                self._numbers.append(numbers)
+                continue
+            for one in numbers:
+                self._batches.append(_LargeFold(folds[one][None]))
+                self._numbers.append(np.array([one]))
+
+    def copy(self) -> FoldInverses:
+        """For another search."""
+        other = copy.copy(self)
+        other._batches = [batch.copy() for batch in self._batches]
+        return other
+
+    def add(self, z: Float, delta: float) -> None:
+        """Follow a step along z (m) with pivot δ."""
+        steps = []
+        for batch in self._batches:
+            part = z[batch.rows]
+            u = batch.times(part[:, :, None], slice(None))[:, :, 0]
+            left = delta - (part * u).sum(axis=1)
+            if not (left > _NOTHING_LEFT * delta).all():
+                raise _limit()
+            steps.append((part, u, left))
+        for batch, (part, u, left) in zip(self._batches, steps, strict=True):
+            try:
+                batch.add(part, u, delta, left)
+            except np.linalg.LinAlgError as error:
+                raise _limit() from error
+
+    def renew(self, columns: Callable[[Rows], Float]) -> int:
+        """M anew of folds where rounding may have grown: how many.
+
+        columns tells q_s of all steps in some rows, (rows × k).
+        """
+        count = 0
+        for batch in self._batches:
+            if isinstance(batch, _LargeFold):
+                continue  # what it keeps is made anew at every step
+            for place in batch.drifted():
+                count += 1
+                try:
+                    batch.renew(int(place), columns(batch.rows[place]))
+                except np.linalg.LinAlgError as error:
+                    raise _limit() from error
+        return count
+
+    def times(self, R: Float) -> Float:
+        """M_q R_q of vectors R (t × m); rows of no fold stay as they are."""
+        errors = R.copy()
+        for batch in self._batches:
+            part = np.moveaxis(R[:, batch.rows], 0, 2)  # (K × s × t)
+            errors[:, batch.rows] = np.moveaxis(batch.times(part, slice(None)), 2, 0)
+        return errors
+
+    def sums(self, squares: Float) -> Float:
+        """Of vectors (t × m) over the rows of each fold, (t × K)."""
+        totals = np.empty((len(squares), self.n_folds))
+        for batch, numbers in zip(self._batches, self._numbers, strict=True):
+            totals[:, numbers] = squares[:, batch.rows].sum(axis=2)
+        return totals
+
+    def _tiles(self, n_columns: int) -> Iterator[tuple[Any, slice, slice]]:
+        """All folds and columns, some at a time: batch, its folds, columns."""
+        for batch in self._batches:
+            count, size = batch.rows.shape
+            width = min(n_columns, max(_LEAST_COLUMNS, _ELEMENTS // size))
+            height = max(1, _ELEMENTS // (size * width))
+            for top in range(0, count, height):
+                some = slice(top, min(count, top + height))
+                for first in range(0, n_columns, width):
+                    yield batch, some, slice(first, min(n_columns, first + width))
+
+    def most_inside(self, tile: Tile, n_columns: int) -> Float:
+        """The largest z'M_q z of any fold, of all columns (n)."""
+        most = np.zeros(n_columns)
+        for batch, some, columns in self._tiles(n_columns):
+            rows = batch.rows[some]
+            count, size = rows.shape
+            is_whole = columns.stop - columns.start == n_columns
+            Z = tile(rows.ravel(), None if is_whole else np.arange(columns.start, columns.stop))
+            Z = Z.reshape(count, size, -1)
+            inside = np.einsum("ksc,ksc->kc", Z, batch.times(Z, some)).max(axis=0)
+            most[columns] = np.maximum(most[columns], inside)
+        return most
+
+    def losses(
+        self, tile: Tile, R: Float, E: Float, delta: Float, tau: Float, is_careful: bool = False
+    ) -> Float:
+        """Held-out sums of squares with each candidate added, (t × c).
+
+        R and E (t × m) are the residuals and the held-out errors of the current model; delta (c)
+        and tau (t × c) are those of the candidates. With care, errors are made and squared rather
+        than the changes of sums: what is far smaller than the loss of the current model is known.
+        Not a number for a candidate of which too little is left outside a fold.
+        """
+        total = np.zeros((len(R), len(delta)))
+        for batch, some, columns in self._tiles(len(delta)):
+            rows = batch.rows[some]
+            count, size = rows.shape
+            is_whole = columns.stop - columns.start == len(delta)
+            Z = tile(rows.ravel(), None if is_whole else np.arange(columns.start, columns.stop))
+            Z = Z.reshape(count, size, -1)
+            U = batch.times(Z, some)
+            left = delta[columns] - np.einsum("ksc,ksc->kc", Z, U)
+            left[~(left > _NOTHING_LEFT * delta[columns])] = np.nan
+            norms = None if is_careful else np.einsum("ksc,ksc->kc", U, U)
+            for target in range(len(R)):
+                pair = np.stack([R[target, rows], E[target, rows]], axis=1)  # (K × 2 × s)
+                products = pair @ U
+                step = (products[:, 0] - tau[target, columns]) / left
+                if norms is None:
+                    errors = E[target, rows][:, :, None] + step[:, None, :] * U
+                    total[target, columns] += np.einsum("ksc,ksc->c", errors, errors)
+                else:
+                    change = step * norms
+                    change += 2.0 * products[:, 1]
+                    change *= step
+                    total[target, columns] += change.sum(axis=0)
+        if not is_careful:
+            total += np.square(E).sum(axis=1)[:, None]
+        return total
+
+
+def _limit() -> NumericalLimit:
+    return NumericalLimit("without one of the folds the model is not determined up to rounding")

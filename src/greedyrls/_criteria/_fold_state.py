@@ -1,0 +1,470 @@
+"""The state of a search by folds: the models of all splits, moved together."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import TIE, Array, Float, ask, to_host
+from .._data import ClusterMatrix, DeviceMatrix, FileMatrix, KernelMatrix
+from .._features import (
+    FoldSpace,
+    GramColumns,
+    GroupFoldSpace,
+    HeldOut,
+    KernelFoldSpace,
+    Ranking,
+    fold_pairs,
+)
+from .._problem import Folds, Loss, Problem, RemoteFolds, layout_of, stratum_factors
+from .._rows import (
+    FoldRemovals,
+    FoldRows,
+    HeldOutRows,
+    energy,
+    fold_at_set,
+    fold_removal_losses,
+    local_block,
+    removal_values,
+    training_products,
+)
+from ..path import Moments
+from ._choice import NumericalLimit
+from ._fold_steps import FoldSteps, can_be_there, place_of_steps
+
+# Held-out columns of chosen features are kept up to this share of X (or these bytes).
+_KEPT_SHARE = 0.25
+_KEPT_BYTES = 1 << 24
+# A chosen pivot this much smaller than A_bb is measured on the rows, with refined coefficients.
+_REFINED_PIVOT = 1e-3
+# Rounding of a loss relative to that of the empty model, generously.
+_ROUNDING = 1e-13
+
+
+class FoldData:
+    """What searches on the same rows and splits share: sums and Gram columns."""
+
+    def __init__(self, problem: Problem, folds: Folds | RemoteFolds) -> None:
+        self.problem = problem
+        self.folds = folds
+        self.rows = _rows_of(problem, folds)
+        self.train, self.test, self.total = self.rows.start()
+        # Features that are chosen together, or that cost something.
+        self.layout = layout_of(problem)
+        self.pairs = None if self.layout is None else fold_pairs(self.rows, self.layout)
+        # A column has `sets` × n numbers; together they may be a quarter of X.
+        waiting = problem.n_samples // (4 * self.rows.n_sets)
+        if isinstance(problem.X, FileMatrix):
+            waiting = problem.X.room.gram_columns
+        on_device = isinstance(problem.X, DeviceMatrix)
+        products = self.rows.products_there if can_be_there(problem.X) else self.rows.products
+        self.gram = GramColumns(products, waiting, retained=True, on_device=on_device)
+        if isinstance(problem.X, FileMatrix):
+            self.gram.widen(problem.X.share_of_waiting)
+
+    @property
+    def passes(self) -> int:
+        """Over the data, so far."""
+        return self.rows.passes
+
+    @property
+    def fold_shares(self) -> Float:
+        """What each split counts in the loss, (K)."""
+        shares: Float = self.test.weight / self.test.weight.sum()
+        return shares
+
+
+def _rows_of(problem: Problem, folds: Folds | RemoteFolds) -> FoldRows:
+    """The rows with their splits, here or on a cluster."""
+    is_partition = folds.is_partition
+    if isinstance(folds, Folds):
+        complements = [split.is_complement for split in folds.splits]
+        return FoldRows(
+            problem, [local_block(problem, folds, is_partition)], complements, is_partition
+        )
+    assert isinstance(problem.X, ClusterMatrix)
+    crew, count = problem.X.crew, folds.n_splits
+    blocks = crew.each(ask("fold_block", count, is_partition), problem.X.pieces, folds.ids)
+    return FoldRows(problem, blocks, [True] * count, is_partition, crew)
+
+
+class _Column(NamedTuple):
+    """X'x_b of a feature, less means, on the training and held-out rows, and over all rows."""
+
+    on_train: Float  # (K × n)
+    on_test: Float  # (K × n)
+    total: Float  # (n) less the shift only
+
+
+class FoldState:
+    """Everything that changes during a search by folds."""
+
+    def __init__(self, data: FoldData, alpha: float, loss: Loss, capacity: int) -> None:
+        self.data = data
+        self.problem = data.problem
+        self.criterion_loss = loss
+        problem = data.problem
+        column_bytes = 8 * data.folds.n_tested
+        limit = int(max(_KEPT_BYTES, _KEPT_SHARE * problem.X.nbytes) // column_bytes)
+        if isinstance(problem.X, FileMatrix):
+            limit = 0  # it keeps columns itself
+        place = place_of_steps(problem.X, data.rows.n_splits, data.folds.n_tested, capacity, limit)
+        if place is None:
+            _check_memory(data.rows.n_splits, capacity, problem.n_features)
+            self.space = _fold_space(data, alpha, min(capacity, 64))
+        else:
+            known = (data.train, data.test, alpha, problem.fit_intercept)
+            self.space = FoldSpace(*known, capacity, place)
+        self.target_energy: Float = self.space.start_energy.sum(axis=0)  # (t)
+        self.rows = data.rows.fork()
+        self.rows.become(ask("opened", self.space.target_means, limit))
+        self._steps: FoldSteps | None = None
+        if place is not None:
+            by_sets = data.rows.by_split(np.eye(data.rows.n_sets))
+            self._steps = FoldSteps(self.space, by_sets)
+            self._take_place()
+        self.shares = data.fold_shares  # (K)
+        self.barred = np.full(problem.n_features, -np.inf)
+        self.barred[list(problem.excluded)] = np.inf
+        self.is_spanned = False  # whether nothing is left of any candidate
+        self._bar_spanned()
+        self.exact_evaluations = 0
+        self.rebuilds = 0
+        self.gram = np.zeros((0, 0))  # X_S'X_S of all rows
+        self._passes_before = data.rows.passes
+        # Products of features that were chosen, where the search may go to any set of them.
+        self._columns: dict[int, _Column] | None = None
+        self.total_test_weight = float(data.test.weight.sum())
+        # For a loss that is a mean over rows: what the strata weigh, (K × strata), and the shares
+        # of rows, which are their weights times these factors.
+        self._strata = np.ones((len(self.shares), 1))
+        if loss.is_additive and not isinstance(problem.X, DeviceMatrix):
+            self._strata = self.rows.total(ask("stratum_weights", loss)).values
+        self.factors = stratum_factors(self._strata)
+        self.fold_losses = self._fold_losses()
+        self.initial_loss = abs(self.loss)
+
+    @property
+    def size(self) -> int:
+        """How many features are chosen."""
+        return self.space.size
+
+    @property
+    def candidates(self) -> NDArray[np.intp]:
+        """Features that may be added."""
+        return np.flatnonzero(self.barred < 0.0)
+
+    @property
+    def passes(self) -> int:
+        """Over the data; the pass that all searches start from is the first one's."""
+        return self.rows.passes + self.data.rows.passes - self._passes_before
+
+    def _fold_losses(self) -> Float:
+        """Loss of the current model on each split's held-out rows, (K)."""
+        if self.criterion_loss.name == "squared":
+            energy = self.space.energy if self._steps is None else self._steps.found.energy
+            losses: Float = energy.mean(axis=1) / self.data.test.weight
+            return losses
+        loss = self.criterion_loss
+        if loss.is_additive:
+            sums = self.rows.total(ask("split_losses", loss)).values
+            present = self._strata > 0.0
+            means = np.where(present, sums / np.where(present, self._strata, 1.0), 0.0)
+            values: Float = means.sum(axis=1) / np.count_nonzero(present, axis=1)
+            return values
+        (block,) = self.rows.blocks  # a loss of all rows together needs them here
+        return np.array([_split_loss(loss, split) for split in block.splits])
+
+    @property
+    def loss(self) -> float:
+        """Held-out loss of the current model: a mean over the splits, by their weight."""
+        return float(self.shares @ self.fold_losses)
+
+    @property
+    def standard_error(self) -> float:
+        """Of the loss as a mean over splits; not a number for a single split."""
+        count = len(self.shares)
+        if count < 2:
+            return math.nan
+        squares = np.square(self.shares * (self.fold_losses - self.loss)).sum()
+        return math.sqrt(float(squares) * count / (count - 1))
+
+    def mean_loss(self, total: float) -> float:
+        """Losses are means already."""
+        return total
+
+    def measure(self, index: int) -> None:
+        """Nothing is to be known of a feature before it is added."""
+
+    def add(self, index: int, pivot: object, ranking: Ranking, remaining: int) -> None:
+        """Add a feature to the models of all splits."""
+        data, space = self.data, self.space
+        values = data.gram.take(index, ranking, remaining)
+        if self._steps is not None:
+            self._add_there(self._steps, index, values)
+            return
+        (values,) = to_host(values)
+        train, test, total = data.rows.by_split(values)
+        beta = self._coefficients(index)
+        rho = space.tau[:, :, index] / space.delta[:, index, None]
+        means = space.means[:, index].copy()
+        leftovers = self.rows.each(ask("leftovers", index, means, beta))
+        sums = self.rows.total(ask("step_sums", rho), leftovers)
+        self.rows.become(ask("advanced", index, means, rho), leftovers)
+        columns = space.columns(train, test, index)
+        space.add(index, beta, *columns, HeldOut(*sums))
+        if self._columns is not None:
+            self._columns[index] = _Column(*columns, total)
+        self.barred[index] = np.inf
+        self._bar_spanned()
+        self._remember_gram(total[space.selected])
+        self.fold_losses = self._fold_losses()
+
+    @property
+    def selected(self) -> list[int]:
+        """The chosen features in their order."""
+        return self.space.selected
+
+    def keep_columns(self, features: Sequence[int] = ()) -> None:
+        """From now on the Gram columns of chosen features are kept, for `move_to`, and of some."""
+        self._gram_columns([*self.selected, *features])
+
+    def tie(self, loss: float) -> float:
+        """Losses that differ from this one by no more than this are equal."""
+        if self.criterion_loss.name != "squared":
+            return TIE * abs(loss) + _ROUNDING * self.initial_loss
+        weight = self.total_test_weight * self.problem.n_targets
+        scale = float(self.target_energy.sum()) / weight
+        return TIE * abs(loss) + 2e-15 * math.sqrt(abs(loss) * scale)
+
+    def held(self) -> None:
+        """Nothing of a set makes it faster to come to another."""
+
+    def move_to(self, features: Sequence[int], held: None = None) -> None:
+        """Go to any set of features, free of the rounding of the steps that led here."""
+        order, space = list(features), self.space
+        splits, n = space.means.shape
+        on_train, on_test = np.empty((2, splits, len(order), n))
+        for place, column in enumerate(self._gram_columns(order)):
+            on_train[:, place], on_test[:, place] = column.on_train, column.on_test
+        self.gram = self._gram_of(order)
+        try:
+            inverse = self._orthogonal(order, on_train)
+        except np.linalg.LinAlgError as error:
+            raise NumericalLimit("the chosen features are dependent up to rounding") from error
+        space.move_to(order, on_train, on_test, inverse)
+        means, weights = space.means[:, order], space.weights()
+        self.rows.become(partial(fold_at_set, features=tuple(order), means=means, weights=weights))
+        space.energy = self.rows.total(energy).values
+        self.barred[:] = -np.inf
+        self.barred[[*self.problem.excluded, *order]] = np.inf
+        self.fold_losses = self._fold_losses()
+
+    def _gram_columns(self, order: list[int]) -> list[_Column]:
+        """Products of some features: one pass for those that were never chosen."""
+        if self._columns is None:
+            self._columns = {}
+        missing = [index for index in order if index not in self._columns]
+        if missing:
+            for index, values in zip(missing, self.data.gram.columns(missing), strict=True):
+                train, test, total = self.data.rows.by_split(values)
+                columns = self.space.columns(train, test, index)
+                self._columns[index] = _Column(*columns, total)
+        return [self._columns[index] for index in order]
+
+    def _gram_of(self, order: list[int]) -> Float:
+        """X_S'X_S of some features over all rows, less their shift."""
+        gram = np.array([column.total[order] for column in self._gram_columns(order)])
+        gram = gram.reshape(len(order), len(order))
+        symmetric: Float = 0.5 * (gram + gram.T)
+        return symmetric
+
+    def _orthogonal(self, order: list[int], on_train: Float) -> Float:
+        """L⁻¹ of A on some features in each split, as `SelectionState._orthogonal`."""
+        space = self.space
+        gram = on_train[:, :, order]
+        A = 0.5 * (gram + gram.transpose(0, 2, 1)) + space.penalty * np.eye(len(order))
+        factor = np.linalg.cholesky(A)
+        inverse: Float = np.tril(np.linalg.inv(factor))
+        pivots = np.square(np.diagonal(factor, axis1=1, axis2=2))
+        lost = (pivots < _REFINED_PIVOT * np.diagonal(A, axis1=1, axis2=2)).any(axis=1)
+        for split in np.flatnonzero(lost).tolist():
+            own = inverse[split]
+            means = space.means[split, order]
+            known = self.rows.total(
+                partial(
+                    training_products, split=split, features=tuple(order), means=means, inverse=own
+                )
+            ).values
+            known = np.linalg.cholesky(known + space.penalty * (own @ own.T))
+            inverse[split] = np.tril(np.linalg.inv(known)) @ own
+        return inverse
+
+    def removal_bounds(self) -> Float:
+        """With squared loss the losses themselves, up to rounding; else nothing is known."""
+        if self.criterion_loss.name != "squared":
+            return np.full(self.size, -np.inf)
+        squares = self.space.removal_squares(np.arange(self.size)).sum(axis=(0, 1))
+        losses: Float = squares / (self.total_test_weight * self.problem.n_targets)
+        # These come from sums that may cancel, the exact losses from the rows. Any bound below the
+        # exact loss gives the same choice; the margin is wider than the rounding of the sums.
+        return losses * (1.0 - TIE) - 2.0 * _ROUNDING * self.initial_loss
+
+    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Exact losses on the held-out rows without some of the chosen features, and ties."""
+        self.exact_evaluations += len(places)
+        removals = FoldRemovals(*self.space.removals(places))
+        loss = self.criterion_loss
+        if loss.is_additive:
+            question = partial(
+                fold_removal_losses, loss=loss, factors=self.factors, removals=removals
+            )
+        else:
+            question = partial(removal_values, loss=loss, removals=removals)
+        losses = self.shares @ self.rows.total(question).values
+        if loss.name != "squared":
+            return losses, TIE * np.abs(losses) + _ROUNDING * self.initial_loss
+        weight = self.total_test_weight * self.problem.n_targets
+        scale = self.target_energy.sum() / weight
+        return losses, TIE * losses + 2e-15 * np.sqrt(losses * scale)
+
+    def _bar_spanned(self) -> None:
+        """Features that the chosen ones span are no candidates from now on."""
+        spanned = self.space.spanned()
+        if spanned is not None:
+            self.barred[spanned] = np.inf
+            self.is_spanned = not (self.barred < 0.0).any()
+
+    def _add_there(self, steps: FoldSteps, index: int, values: Array) -> None:
+        """The same on a device."""
+        if steps.is_full:
+            self.settle()
+            self.space.grow()
+            self._take_place()
+        is_doubtful = self.size > 0 and steps.found.pivots[index] < _REFINED_PIVOT
+        found = steps.add(index, values, self._coefficients(index) if is_doubtful else None)
+        self.barred[index] = np.inf
+        self._remember_gram(found.gram[: self.size])
+        self.fold_losses = self._fold_losses()
+
+    def settle(self) -> None:
+        """Tell the blocks of features that were added in their memory."""
+        if self._steps is not None:
+            self.rows.become(ask("noted", tuple(self.space.selected)))
+
+    def _take_place(self) -> None:
+        """Room for the held-out rows of as many features as the recurrences have room for."""
+        assert self._steps is not None
+        self.rows.become(ask("with_room", self.space.capacity))
+        self._steps.take_place(self.rows.blocks[0])
+
+    def held_out_sums(self, candidates: NDArray[np.intp]) -> Float:
+        """Held-out sums of squares of all splits with some candidates added, (t × c)."""
+        if self._steps is not None:
+            return self._steps.found.losses[:, candidates]
+        sums: Float = self.space.losses()[:, :, candidates].sum(axis=0)
+        return sums
+
+    def _coefficients(self, index: int) -> Float:
+        """β of a feature (K × |S|), refined in splits where the chosen ones nearly span it."""
+        space = self.space
+        known = (
+            space.coefficients([index])[:, :, 0],
+            space.delta[:, index],
+            space.scales(index),
+        )
+        beta, delta, scale = to_host(*known)
+        if self.size:
+            for split in np.flatnonzero(delta < _REFINED_PIVOT * scale):
+                beta[split] = self._refined(int(split), index, beta[split])
+        return beta
+
+    def _refined(self, split: int, index: int, beta: Float) -> Float:
+        """β of a feature that the chosen ones nearly span, corrected on a split's training rows.
+
+        Its z is mostly the error of β there. The pivot and its τ are measured with the new one.
+        """
+        space = self.space
+        columns = np.array([*space.selected, index])
+        w, means = to_host(space.weights()[split, ...], space.means[split, ...])
+        known = (split, columns, means[columns], space.target_means[split])
+        for _ in range(2):
+            sums = self.rows.total(ask("refined_sums", *known, beta, w))
+            beta = space.corrected(split, index, beta, sums.products)
+        _, norm, inner = self.rows.total(ask("refined_sums", *known, beta, w))
+        space.set_pivot(split, index, beta, norm, inner)
+        return beta
+
+    def _remember_gram(self, row: Float) -> None:
+        """The chosen features' products over all rows (|S|), for the coefficients."""
+        size = len(row)
+        gram = np.zeros((size, size))
+        gram[:-1, :-1] = self.gram
+        gram[-1] = gram[:, -1] = row
+        self.gram = gram
+
+    def moments(self) -> Moments:
+        """Of the chosen features and the targets, over all rows."""
+        total, rows, chosen = self.data.total, self.data.rows, self.space.selected
+        weight, raw = float(total.weight), self.gram
+        penalty = self.space.penalty_matrix()
+        if self._columns is not None:  # of all features that were ever chosen
+            chosen = list(self._columns)
+            raw = self._gram_of(chosen)
+        if not self.problem.fit_intercept:
+            zeros = np.zeros(len(chosen))
+            correlation = total.xy[:, chosen].T.copy()
+            none = np.zeros_like(total.y)
+            return Moments(tuple(chosen), raw.copy(), correlation, zeros, none, penalty)
+        means, targets = total.x[chosen] / weight, total.y / weight
+        gram = raw - weight * np.outer(means, means)
+        correlation = total.xy[:, chosen].T - weight * np.outer(means, targets)
+        return Moments(
+            tuple(chosen),
+            gram,
+            correlation,
+            means + rows.shift[chosen],
+            targets + rows.target_shift,
+            penalty,
+        )
+
+
+def _fold_space(data: FoldData, alpha: float, capacity: int) -> FoldSpace:
+    """At the empty model; the penalty of kernel centres is that of their functions."""
+    X, fit_intercept = data.problem.X, data.problem.fit_intercept
+    if isinstance(X, KernelMatrix):
+        return KernelFoldSpace(data.train, data.test, X, alpha, fit_intercept, capacity)
+    known = data.train, data.test, alpha, fit_intercept, capacity
+    return FoldSpace(*known) if data.pairs is None else GroupFoldSpace(*known, data.pairs)
+
+
+def _split_loss(loss: Loss, split: HeldOutRows) -> float:
+    """The loss of the current model on a split's held-out rows."""
+    (used,) = split.weights[0].nonzero()
+    predictions = (split.y - split.r)[0][:, None, used]
+    return float(loss.values(split.y[0, :, used], predictions, split.weights[0, used])[0])
+
+
+def physical_bytes() -> float:
+    """The memory of this machine, as far as it tells."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def _check_memory(n_splits: int, n_chosen: int, n_features: int) -> None:
+    """An error before, rather than in the midst of, a search that cannot fit."""
+    needed = 16.0 * n_splits * n_chosen * n_features
+    if needed > physical_bytes():
+        raise MemoryError(
+            f"{n_splits} splits of {n_features} features need {needed / 1e9:.1f} GB for a path of "
+            f"{n_chosen}, more than this machine has. Use fewer folds (groups in "
+            "GroupKFold(10), for instance), or ask for fewer features."
+        )

@@ -1,0 +1,166 @@
+"""Steps of a search by folds on a device: one transfer each way, recorded where that can be.
+
+The recurrences of all splits live on the device (`_fold_space`, of fixed shapes), with the held-out
+rows. A step is told which feature to add and answers with the losses of all candidates for the next
+one: the driver chooses by these on the host, as it always does. Everything is changed in place.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeGuard
+
+import array_api_compat
+import numpy as np
+
+from .._base import (
+    Array,
+    Float,
+    Place,
+    Replay,
+    at,
+    flattened,
+    put_at,
+    put_row,
+    recorder_of,
+    split,
+    take,
+    to_device,
+    to_host,
+    whole_numbers,
+)
+from .._data import DeviceMatrix, free_bytes
+from .._features import FoldSpace, HeldOut
+from .._rows import FoldBlock, FusedStep, can_fuse
+
+# The recurrences and the columns of held-out rows may take this share of what a device has left.
+_SHARE = 0.5
+
+
+class Found(NamedTuple):
+    """What the host is told after a step."""
+
+    energy: Float  # (K × t) ‖r‖² on the held-out rows
+    pivots: Float  # (n) δ by A_ii, the smallest of all splits
+    losses: Float  # (t × n) held-out sums of squares with each candidate added
+    gram: Float  # (capacity) of the last feature with the chosen ones, over all rows
+
+
+def can_be_there(X: object) -> TypeGuard[DeviceMatrix]:
+    """Whether recurrences may live beside X: PyTorch sets entries by numbers on the device."""
+    return isinstance(X, DeviceMatrix) and array_api_compat.is_torch_namespace(X.place.xp)
+
+
+def place_of_steps(
+    X: object, n_splits: int, n_tested: int, capacity: int, limit: int
+) -> Place | None:
+    """Where the recurrences should be, if there is such a place beside X.
+
+    `limit` is how many columns of the held-out rows may be kept.
+    """
+    if not can_be_there(X):
+        return None
+    needed = 8.0 * capacity * (2 * n_splits * X.shape[1] + n_tested)
+    free = free_bytes(X.place)
+    if capacity > limit or (free is not None and needed > _SHARE * free):
+        return None
+    return X.place
+
+
+class FoldSteps:
+    """The recurrences and the held-out rows of one search, moved together."""
+
+    def __init__(self, space: FoldSpace, by_sets: tuple[Float, Float, Float]) -> None:
+        """`by_sets` says how sums over training, test and all rows are made of those over sets."""
+        self._space = space
+        (self._by_sets,) = to_device(
+            space.place, np.concatenate([np.atleast_2d(x) for x in by_sets])
+        )
+        self._scale = space.diagonal + space.penalty
+        self._recorder = recorder_of(space.place)
+        self.found = self._told(self._answer(space.place.zeros(space.capacity)))
+
+    def take_place(self, block: FoldBlock) -> None:
+        """Held-out rows with room for as many features as the recurrences have."""
+        assert isinstance(block.X, DeviceMatrix)
+        self._X, (self._split,) = block.X, block.splits
+        place = self._space.place
+        (self._shift,) = to_device(place, block.shift)
+        self._fused = None
+        if can_fuse(block.X, self._split.r.shape[1]):
+            self._fused = FusedStep(block.X.values, self._split, self._shift)
+        chosen = np.zeros(self._space.capacity)
+        chosen[: self._space.size] = self._space.selected
+        self._chosen = whole_numbers(to_device(place, chosen)[0])
+        self._replay: Replay | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another feature."""
+        return self._space.size == self._space.capacity
+
+    def add(self, index: int, column: Array, beta: Float | None) -> Found:
+        """Add a feature; its sums of products over the sets of rows are (sets × n).
+
+        beta (K × |S|) if it is known better than the recurrences know it.
+        """
+        size = self._space.size
+        self._space.selected.append(index)
+        place = self._space.place
+        if beta is not None or self._recorder is None or size == 0:
+            # The first step is not recorded, so that all kernels are compiled and loaded.
+            values = [np.array([float(index), float(size)])]
+            if beta is not None:
+                values.append(np.pad(beta, ((0, 0), (0, self._space.capacity - size))))
+            sent, *better = to_device(place, *values)
+            self.found = self._told(self._move(sent, column, *better)[0])
+            return self.found
+        if self._replay is None:
+            room = place.zeros(2), place.zeros(tuple(column.shape))
+            self._replay = self._recorder(self._move, room)
+        self._replay.given[:] = index, size
+        self._replay.inputs[1][...] = column
+        self.found = self._told(self._replay.run())
+        return self.found
+
+    def _move(self, sent: Array, column: Array, beta: Array | None = None) -> tuple[Array]:
+        """The step itself: changes all there is, and answers what the host is told."""
+        space = self._space
+        index, size = whole_numbers(sent[0:1]), whole_numbers(sent[1:2])
+        if beta is None:
+            beta = space.padded_coefficients(index)
+        sums = self._by_sets @ column
+        count = space.delta.shape[0]
+        on_train, on_test = space.columns(sums[:count, :], sums[count : 2 * count, :], index)
+        if self._fused is not None:
+            measured = self._fused.launch(sent, space.means, space.delta, space.tau, beta)
+        else:
+            measured = self._move_rows(index, size, beta)
+        space.move(index, size, beta, on_train, on_test, HeldOut(*measured))
+        put_at(self._chosen, size, index[0])
+        return (self._answer(take(sums[2 * count, :], self._chosen)),)
+
+    def _move_rows(self, index: Array, size: Array, beta: Array) -> tuple[Float, Float, Float]:
+        """The held-out rows with the feature; what `FusedStep` does, an operation at a time."""
+        space, rows = self._space, self._split
+        (room,) = rows.buffers
+        mean, rho = at(space.means, index), at(space.tau, index) / at(space.delta, index)[:, None]
+        column = self._X.columns(index)[0, :] - at(self._shift, index)
+        x = rows.of(column) - mean[:, None]
+        z = x - (beta[:, None, :] @ room)[:, 0, :]
+        norms, inner, energy = rows.sums(z, rho)
+        r = rows.r
+        r -= rho[:, :, None] * z[:, None, :]
+        put_row(room, size, x)
+        return norms, inner, energy
+
+    def _answer(self, gram: Array) -> Array:
+        """`Found` in a row, on the device."""
+        space, xp = self._space, self._space.place.xp
+        pivots = xp.min(space.delta / self._scale, axis=0)
+        return flattened(space.energy, pivots, xp.sum(space.losses(), axis=0), gram)
+
+    def _told(self, packed: Array) -> Found:
+        """The same on the host."""
+        (values,) = to_host(packed)
+        count, t, n = self._space.tau.shape
+        return Found(*split(values, [(count, t), (n,), (t, n), (self._space.capacity,)]))

@@ -1,0 +1,88 @@
+"""Leave-one-out with any loss for groups of features: from the predictions of every group."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import TIE, Float
+from .._data import FileMatrix
+from .._rows import CandidateLosses, Directions, any_losses, directions, group_predictions
+from ._group_choice import ROUNDING, GroupChoice, GroupCriterion, Judge, choose_group
+from ._group_criterion import space_of
+from ._loo_loss import LossState
+
+# Elements of predictions at a time where a loss needs all rows of a group.
+_GROUP_ELEMENTS = 1 << 20
+
+
+def all_losses(state: LossState, groups: NDArray[np.intp]) -> Float:
+    """Exact losses of some groups, (c)."""
+    state.samples.passes += 1
+    state.samples.exact_evaluations += len(groups)
+    if state.criterion_loss.is_additive:
+        return _sums(state, groups)
+    return _values(state, groups)
+
+
+def _directions(
+    state: LossState, groups: NDArray[np.intp]
+) -> tuple[list[Directions], list[Float], NDArray[np.intp]]:
+    """What adding each group does, part by part; β of their columns; their places."""
+    space = space_of(state)
+    found, betas, places = [], [], [np.empty(0, dtype=np.intp)]
+    for part in space.layout.parts(groups):
+        roots, _ = space.roots(part)
+        found.append(directions(part, roots, space.tau))
+        betas.append(space.coefficients(part.columns.ravel()).beta)
+        places.append(part.places)
+    return found, betas, np.concatenate(places)
+
+
+def _sums(state: LossState, groups: NDArray[np.intp]) -> Float:
+    """A loss that is a mean over rows, tile by tile."""
+    found, betas, places = _directions(state, groups)
+    question = partial(
+        any_losses,
+        loss=state.criterion_loss,
+        factors=state.factors,
+        groups=found,
+        betas=betas,
+    )
+    sums: CandidateLosses = state.samples.total(question)
+    values = np.empty(len(groups))
+    values[places] = sums.values
+    return values if state.factors is not None else values / state.problem.n_samples
+
+
+def _values(state: LossState, groups: NDArray[np.intp]) -> Float:
+    """A loss of all rows together, some groups at a time."""
+    X, layout = state.problem.X, space_of(state).layout
+    if isinstance(X, FileMatrix):
+        X.fetch(layout.columns(groups).tolist())
+    Y, weights, used = state.rows_that_count()
+    widest = int(layout.widths[groups].max())
+    elements = (len(state.features.tau) + widest) * state.problem.n_samples
+    count = max(1, _GROUP_ELEMENTS // elements)
+    values = np.empty(len(groups))
+    for first in range(0, len(groups), count):
+        found, betas, places = _directions(state, groups[first : first + count])
+        answers = state.samples.each(partial(group_predictions, groups=found, betas=betas))
+        predictions = np.concatenate(answers, axis=2)
+        values[first + places] = state.criterion_loss.values(Y, predictions[:, :, used], weights)
+    return values
+
+
+class GroupLeaveOneOutLoss(GroupCriterion):
+    """Chooses by the exact leave-one-out loss of the state, scoring every group."""
+
+    def choose(
+        self, state: LossState, candidates: NDArray[np.intp], n_runners_up: int, remaining: int
+    ) -> GroupChoice:
+        """The best group with its runners-up."""
+        losses = all_losses(state, candidates)
+        tolerances = TIE * np.abs(losses) + ROUNDING * state.initial_loss
+        judge = Judge(self.layout.costs, state.loss)
+        return choose_group(judge, candidates, losses, tolerances, n_runners_up)

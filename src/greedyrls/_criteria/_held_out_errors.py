@@ -1,0 +1,312 @@
+"""Standard errors of held-out losses, from the samples held out.
+
+The spread of fold means is no measure of them: stratified folds are made alike, and then it is far
+too small. What is estimated is the loss θ of the whole procedure, with all its choices, at the size
+of the training sets. With s_f the share of fold f and e_j the share of sample j in its fold, the
+mean over folds is
+
+    θ̂ = Σ_f s_f L_f = Σ_j a_j ℓ_j,    a_j = s_f e_j,
+
+for losses that are means over samples; for 1 − AUC, ℓ_j is DeLong's structural component, the
+share of the other class in the fold that the sample is on the wrong side of, and each class is a
+stratum. Samples are independent up to clusters: the rows of a group, all tests of a row. So
+
+    V = Σ_g (Σ_{j∈g} ã_j (ℓ_j − μ_c(j))) (…)',    ã_j = a_j √(G_c / (G_c − 1)),
+
+with μ_c the mean of stratum c over all folds and G_c its number of clusters. ℓ_j is a vector: the
+losses at the size chosen in the fold, without features, and at every size. Each fold adds up its
+clusters about its own means, and gives a matrix (c × c) and a few vectors; when the means μ of all
+folds are known the sums are moved to them. Only where a cluster has parts in several folds
+(repeated folds) a row for each cluster is kept until the end.
+
+V takes the models as given, but they depend on the training rows, which folds share. For K folds
+Nadeau and Bengio (2003) multiply the variance by 1 + K/(K − 1); K/(K − 1) is ρ, the number of rows
+tested in all by that of the rows that a fold trains on, also where folds are repeated. Two things
+make that too much. Where all folds select the same features their models hardly differ; so it is
+applied in full up to a stability index Φ of ½ between the selections of the folds, and from there
+less and less. And a loss depends on the model only as far as it differs from the loss without
+features, by δ with the variance V_δ: Cov(ℓ_i, ℓ_j) between folds has δ in each of its terms, so it
+is of the order of √(V V_δ) at most. Hence
+
+    error² = V + min(1, 2(1 − Φ)) ρ √(V min(V, V_δ)).
+
+Intervals take the t quantile of 9 degrees of freedom (of G − 1 with fewer than ten clusters): the
+correction is rough, and with the normal one they were too short. benchmarks/simulations has the
+coverage of this and of other corrections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from .._base import Float
+from .._problem import Components, Loss, Split
+from ._curves import LossMoments
+
+Rows = NDArray[np.intp]
+
+# Places in the vectors of losses; those of sizes 1, 2, … follow.
+CHOSEN, INITIAL, LOSSES_BEFORE_SIZES = 0, 1, 2
+# By simulation (benchmarks/simulations): degrees of freedom of t quantiles, and the stability index
+# up to which selections differ so much that shared training rows count in full.
+_FREEDOM = 9
+_AGREEING = 0.5
+_ROUNDING = 1e-13
+
+
+class Tests(NamedTuple):
+    """The tested rows of one outer fold as a part of all tests."""
+
+    share: float  # s_f, what the fold counts in the mean over folds
+    clusters: Rows  # (rows of positive weight) the cluster of each
+    scales: Float  # (strata) √(G_c / (G_c − 1))
+    is_closed: bool  # no cluster is tested in another fold as well
+
+
+class Design(NamedTuple):
+    """What folds need to know of each other; known before any selection."""
+
+    of_folds: list[Tests]
+    n_clusters: int  # that are tested
+
+    def covariance(self, parts: Sequence[Part]) -> Float:
+        """Covariance (c × c) of losses over all folds; not a number where nothing can be said."""
+        covariance = covariance_of(parts)
+        if not self.of_folds[0].scales.any():
+            covariance[:] = np.nan
+        return covariance
+
+
+class Clustered(NamedTuple):
+    """Clusters of one fold; a cluster may have parts in other folds."""
+
+    names: Rows  # (G)
+    losses: Float  # (G × c) Σ ã (ℓ − centre) over the rows of the cluster
+    amounts: Float  # (G × strata) Σ ã
+    centres: Float  # (strata × c)
+    weights: Float  # (strata) Σ a, by which centres are averaged over folds
+
+
+class Summed(NamedTuple):
+    """The same, added up over clusters that are of this fold alone."""
+
+    squares: Float  # (c × c) Σ_g u u'
+    products: Float  # (strata × c) Σ_g b u'
+    amounts: Float  # (strata × strata) Σ_g b b'
+    centres: Float
+    weights: Float
+
+    @staticmethod
+    def unknown(width: int, n_strata: int) -> Summed:
+        """Of losses that there are none of."""
+        nan = np.nan
+        return Summed(
+            np.full((width, width), nan),
+            np.full((n_strata, width), nan),
+            np.full((n_strata, n_strata), nan),
+            np.full((n_strata, width), nan),
+            np.full(n_strata, nan),
+        )
+
+    def first(self, width: int) -> Summed:
+        """Those of the first losses."""
+        return self._replace(
+            squares=self.squares[:width, :width],
+            products=self.products[:, :width],
+            centres=self.centres[:, :width],
+        )
+
+
+Part = Clustered | Summed
+
+
+def make_tests(
+    loss: Loss,
+    Y: Float,
+    weights: Float | None,
+    splits: Sequence[Split],
+    groups: NDArray[np.generic] | None,
+) -> Design | None:
+    """How the tested rows of all folds go together; None for a loss that is not made of samples.
+
+    Samples of a group are a cluster; without groups a row is one, with all its tests.
+    """
+    if not loss.has_components:
+        return None
+    clusters: Rows = np.arange(len(Y))
+    if groups is not None:
+        clusters = np.unique(groups, return_inverse=True)[1].reshape(-1)
+    own = np.ones(len(Y)) if weights is None else weights
+    tests = [split.test[own[split.test] > 0.0] for split in splits]
+    strata = loss.strata(Y)
+    totals = np.array([own[test].sum() for test in tests])
+    tested = np.unique(np.concatenate(tests))
+    pairs = np.unique(np.stack([strata[tested], clusters[tested]]), axis=1)
+    counts = np.bincount(pairs[0]).astype(np.float64)
+    scales = stratum_scales(counts)
+    found = [np.unique(clusters[test]) for test in tests]
+    is_closed = sum(map(len, found)) == len(np.unique(np.concatenate(found)))
+    of_folds = [
+        Tests(float(total / totals.sum()), clusters[test], scales, is_closed)
+        for test, total in zip(tests, totals, strict=True)
+    ]
+    return Design(of_folds, len(np.unique(clusters[tested])))
+
+
+def stratum_scales(counts: Float) -> Float:
+    """√(G / (G − 1)) of strata with so many clusters; 0 where one cluster says nothing."""
+    return np.where(counts > 1.0, np.sqrt(counts / np.maximum(counts - 1.0, 1.0)), 0.0)
+
+
+def test_ratio(splits: Sequence[Split], has_weight: NDArray[np.bool_]) -> float:
+    """Rows tested in all folds together by those that a fold trains on: ρ."""
+    tested = np.unique(np.concatenate([split.test for split in splits]))
+    trained = np.mean([split.n_trained_on(has_weight) for split in splits])
+    return float(np.count_nonzero(has_weight[tested]) / trained)
+
+
+def part_of(found: Components, tests: Tests) -> Part:
+    """What one fold adds to the covariance, from what each of its tested rows adds to losses."""
+    losses, strata = found.losses, found.strata
+    shares = tests.share * found.shares
+    count = len(tests.scales)
+    weight = np.bincount(strata, shares, count).astype(np.float64)
+    centres = np.zeros((count, len(losses)))
+    for stratum in np.flatnonzero(weight):
+        rows = strata == stratum
+        centres[stratum] = losses[:, rows] @ shares[rows] / weight[stratum]
+    scaled = shares * tests.scales[strata]
+    names, of_row = np.unique(tests.clusters, return_inverse=True)
+    amounts = np.zeros((len(names), count))
+    np.add.at(amounts, (of_row, strata), scaled)
+    of_rows = ((losses - centres[strata].T) * scaled).T
+    summed = np.zeros((len(names), len(losses)))
+    if len(names) == len(of_rows):
+        summed[of_row] = of_rows  # each row is a cluster
+    else:
+        np.add.at(summed, of_row, of_rows)
+    whole = Clustered(names, summed, amounts, centres, weight)
+    return _summed(whole) if tests.is_closed else whole
+
+
+def _summed(part: Clustered) -> Summed:
+    return Summed(
+        part.losses.T @ part.losses,
+        part.amounts.T @ part.losses,
+        part.amounts.T @ part.amounts,
+        part.centres,
+        part.weights,
+    )
+
+
+def summed_moments(moments: LossMoments, tests: Tests) -> Summed:
+    """The same as `part_of`, from sums over rows that are each a cluster of their own."""
+    present = moments.weights > 0.0
+    totals = np.where(present, moments.weights, 1.0)
+    centres = moments.sums / totals[:, None]
+    weight = tests.share * present / np.count_nonzero(present)
+    factors = np.square(weight / totals * tests.scales)  # ã² / w²
+    squares = np.zeros(moments.squares.shape[1:])
+    for own, firsts, zeroth, centre, factor in zip(
+        moments.squares, moments.firsts, moments.zeroth, centres, factors, strict=True
+    ):
+        across = np.outer(centre, firsts)
+        squares += factor * (own - across - across.T + zeroth * np.outer(centre, centre))
+    products = factors[:, None] * (moments.firsts - moments.zeroth[:, None] * centres)
+    return Summed(squares, products, np.diag(factors * moments.zeroth), centres, weight)
+
+
+def covariance_of(parts: Sequence[Part]) -> Float:
+    """Covariance (c × c) of the losses over all folds, not yet corrected for shared training.
+
+    Folds may have different numbers of losses; those that one lacks are not a number.
+    """
+    width = max(part.centres.shape[1] for part in parts)
+    parts = [_padded(part, width) for part in parts]
+    weights = np.array([part.weights for part in parts])  # (F × strata)
+    totals = weights.sum(axis=0)
+    means = np.einsum("fs,fsc->sc", weights, np.array([part.centres for part in parts]))
+    means /= np.where(totals > 0.0, totals, 1.0)[:, None]
+    result = np.zeros((width, width))
+    for closed in (part for part in parts if isinstance(part, Summed)):
+        shift = means - closed.centres
+        across = shift.T @ closed.products
+        result += closed.squares - across - across.T + shift.T @ closed.amounts @ shift
+    shared = [part for part in parts if isinstance(part, Clustered)]
+    if shared:
+        names = np.unique(np.concatenate([part.names for part in shared]))
+        losses = np.zeros((len(names), width))
+        for one in shared:
+            places = np.searchsorted(names, one.names)
+            losses[places] += one.losses - one.amounts @ (means - one.centres)
+        result += losses.T @ losses
+    result = (result + result.T) / 2.0
+    # A loss that is the same for all samples but for rounding has no variance.
+    largest = np.abs(means).max(axis=0)
+    is_rounding = np.diagonal(result) <= np.square(_ROUNDING * largest)
+    result[is_rounding] = result[:, is_rounding] = 0.0
+    return result
+
+
+def variances_of(covariance: Float) -> tuple[Float, Float]:
+    """Variances (c) of losses, and of their differences to the loss without features."""
+    own = np.diagonal(covariance)
+    return own, np.maximum(own + own[INITIAL] - 2.0 * covariance[INITIAL], 0.0)
+
+
+def corrected(
+    variances: Float, differences: Float, agreement: Float, ratio: float, n_folds: int
+) -> Float:
+    """Standard errors, corrected for shared training rows where selections differ.
+
+    `differences` are V_δ, variances of the difference to the loss without features; `agreement` is
+    the stability index Φ and `ratio` is ρ. Φ is not a number where all selections must be the same,
+    and for a single fold, which says nothing of it.
+    """
+    known = np.nan_to_num(agreement, nan=float(n_folds > 1))
+    differing = np.clip((1.0 - known) / (1.0 - _AGREEING), 0.0, 1.0)
+    own = np.maximum(variances, 0.0)
+    depending = np.sqrt(own * np.clip(differences, 0.0, own))
+    errors: Float = np.sqrt(own + differing * ratio * depending)
+    return errors
+
+
+def t_quantile(level: float, n_folds: int, n_clusters: int | None) -> float:
+    """How many standard errors a two-sided interval reaches; n_clusters is None for folds alone."""
+    freedom = n_folds - 1 if n_clusters is None else min(_FREEDOM, n_clusters - 1)
+    return float(stdtrit(freedom, 0.5 + level / 2.0)) if freedom > 0 else np.nan
+
+
+def _padded(part: Part, width: int) -> Part:
+    more = (0, width - part.centres.shape[1])
+
+    def wider(values: Float, *axes: tuple[int, int]) -> Float:
+        return np.pad(values, axes, constant_values=np.nan)
+
+    centres = wider(part.centres, (0, 0), more)
+    if isinstance(part, Summed):
+        squares = wider(part.squares, more, more)
+        products = wider(part.products, (0, 0), more)
+        return part._replace(squares=squares, products=products, centres=centres)
+    return part._replace(losses=wider(part.losses, (0, 0), more), centres=centres)
+
+
+def flat(part: Summed, width: int) -> Float:
+    """All numbers of a part in a row, with room for so many losses."""
+    padded = _padded(part, width)
+    assert isinstance(padded, Summed)
+    return np.concatenate([numbers.ravel() for numbers in padded])
+
+
+def unflat(numbers: Float, width: int, n_strata: int) -> Summed:
+    """A part from its numbers in a row."""
+    parts, first = [], 0
+    for pattern in Summed.unknown(width, n_strata):
+        parts.append(numbers[first : first + pattern.size].reshape(pattern.shape))
+        first += pattern.size
+    return Summed(*parts)

@@ -1,0 +1,162 @@
+"""Losses of models of all sizes, with any penalties, on rows that they were not fitted to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Float, namespace_of, to_host
+from .._features import Chosen, held_out_errors, pivots
+from .._problem import Components, Loss
+from ._curves import LossMoments, add_moments, no_moments
+
+
+def held_out_losses(
+    chosen: Chosen, penalties: Float, columns: Float, Y: Float, weights: Float | None, loss: Loss
+) -> Float:
+    """Losses (k) of the models of all sizes on other rows, each size with its own penalty (k).
+
+    columns (rows × k) are the chosen features there. Not a number where a penalty is lost in the
+    rounding of the data.
+    """
+    losses = np.full(chosen.n_models, np.nan)
+    for penalty in np.unique(penalties):
+        model = pivots(chosen, float(penalty))
+        if model is None:
+            continue
+        errors = held_out_errors(chosen, model, columns, Y)
+        if loss.name == "squared":
+            values = mean_squares(errors, weights)
+        else:
+            predictions = np.subtract(Y.T[:, None, :], errors, out=errors)
+            values = loss.values(Y, predictions, weights)
+        own = penalties == penalty
+        losses[own] = values[own]
+    return losses
+
+
+def held_out_predictions(
+    chosen: Chosen, penalties: Float, columns: Float, Y: Float
+) -> tuple[Float, NDArray[np.bool_]]:
+    """Predictions (t × k × rows) of the same models, and which sizes (k) have any.
+
+    columns and Y (rows × t) are those of the rows to predict.
+    """
+    errors, is_known = _all_held_out_errors(chosen, penalties, columns, Y)
+    return np.subtract(Y.T[:, None, :], errors, out=errors), is_known
+
+
+def _all_held_out_errors(
+    chosen: Chosen, penalties: Float, columns: Float, Y: Float
+) -> tuple[Float, NDArray[np.bool_]]:
+    """Errors (t × k × rows) on the host, each size with its own penalty (k); which are known."""
+    found = np.full((Y.shape[1], chosen.n_models, Y.shape[0]), np.nan)
+    is_known = np.zeros(chosen.n_models, dtype=bool)
+    for penalty in np.unique(penalties):
+        model = pivots(chosen, float(penalty))
+        if model is None:
+            continue
+        of_it = penalties == penalty
+        (errors,) = to_host(held_out_errors(chosen, model, columns, Y))
+        found[:, of_it] = errors[:, of_it]
+        is_known |= of_it
+    return found, is_known
+
+
+class HeldOutLosses(NamedTuple):
+    """Losses on other rows of a model without features and of those of all sizes."""
+
+    values: Float  # (1 + k) not a number where a penalty is lost in the rounding of the data
+    components: Components | None  # what each row adds, where that is known
+
+
+def held_out_components(
+    chosen: Chosen,
+    penalties: Float,
+    guess: Float,
+    columns: Float,
+    Y: Float,
+    weights: Float | None,
+    loss: Loss,
+) -> HeldOutLosses:
+    """Losses of the same models, and of one that predicts `guess` (t), by rows.
+
+    Only columns (rows × p) and Y may be on a device.
+    """
+    errors, is_known = _with_guess(chosen, penalties, guess, columns, Y)
+    (Y,) = to_host(Y)
+    if loss.is_additive:
+        losses = _losses_of_errors(loss, Y, errors)
+        components = Components(losses, loss.sample_weights(Y, weights), loss.strata(Y))
+        return HeldOutLosses(_means(losses, components.strata, weights), components)
+    predictions = np.subtract(Y.T[:, None, :], errors, out=errors)[:, is_known]
+    values = np.full(len(is_known), np.nan)
+    values[is_known] = loss.values(Y, predictions, weights)
+    found = loss.components(Y, predictions, weights)
+    if found is not None and not is_known.all():
+        losses = np.full((len(values), len(Y)), np.nan)
+        losses[is_known] = found.losses
+        found = found._replace(losses=losses)
+    return HeldOutLosses(values, found)
+
+
+def held_out_moments(
+    chosen: Chosen,
+    penalties: Float,
+    guess: Float,
+    columns: Float,
+    Y: Float,
+    weights: Float,
+    loss: Loss,
+) -> LossMoments:
+    """Sums over rows of the same losses (1 + k), if they are means over rows."""
+    errors, _ = _with_guess(chosen, penalties, guess, columns, Y)
+    total = no_moments(loss.n_strata(Y.shape[1]), 1 + len(penalties))
+    add_moments(total, loss, Y, weights, _losses_of_errors(loss, Y, errors))
+    return total
+
+
+def _with_guess(
+    chosen: Chosen, penalties: Float, guess: Float, columns: Float, Y: Float
+) -> tuple[Float, NDArray[np.bool_]]:
+    """Errors (t × 1 + k × rows) on the host of a guess and of all models; which are known."""
+    errors, is_known = _all_held_out_errors(chosen, penalties, columns, Y)
+    (Y,) = to_host(Y)
+    errors = np.concatenate([(Y - guess).T[:, None, :], errors], axis=1)
+    return errors, np.concatenate([[True], is_known])
+
+
+def _means(losses: Float, strata: NDArray[np.intp], weights: Float | None) -> Float:
+    """Means over strata of the means over rows: whole numbers are divided once, at the end."""
+    own = np.ones(len(strata)) if weights is None else weights
+    parts = [np.where(strata == stratum, own, 0.0) for stratum in np.unique(strata)]
+    result: Float = np.mean([losses @ part / part.sum() for part in parts], axis=0)
+    return result
+
+
+def _losses_of_errors(loss: Loss, Y: Float, errors: Float) -> Float:
+    """What each row adds to a loss that is a mean over rows, (c × rows); errors are overwritten."""
+    if loss.name == "squared":
+        errors *= errors  # by predictions, a large target would take digits away
+        squares: Float = errors[0] if len(errors) == 1 else errors.mean(axis=0)
+        return squares
+    is_unknown = np.isnan(errors).any(axis=(0, 2))
+    losses = loss.sample_losses(Y, np.subtract(Y.T[:, None, :], errors, out=errors))
+    losses = losses.astype(np.float64, copy=False)
+    losses[is_unknown] = np.nan
+    return losses
+
+
+def mean_squares(errors: Float, weights: Float | None) -> Float:
+    """Mean over targets and weighted mean over rows of squared errors (t × k × rows): (k)."""
+    errors *= errors
+    xp = namespace_of(errors)
+    result: Float
+    if weights is None:
+        result = xp.mean(errors, axis=(0, 2))
+    else:
+        result = xp.mean(errors @ weights, axis=0) / xp.sum(weights)
+    (result,) = to_host(result)
+    return result

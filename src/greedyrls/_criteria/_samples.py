@@ -1,0 +1,499 @@
+"""Sample space: all row blocks. Asks each the same question and adds up the answers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import (
+    HOST,
+    Alone,
+    Crew,
+    Float,
+    Handle,
+    Place,
+    add_up,
+    as_float,
+    ask,
+    floor_at,
+    long_call,
+    namespace_of,
+    places_of,
+    put,
+    to_device,
+    to_host,
+)
+from .._problem import Loss, stratum_factors
+from .._rows import (
+    BoundTerms,
+    CandidateLosses,
+    Chosen,
+    ColumnShapes,
+    FusedFeatures,
+    Leftovers,
+    Products,
+    Round,
+    Rounds,
+    RowBlock,
+    SampleStatistics,
+    SupportSums,
+    TargetSums,
+    Told,
+    can_foresee,
+    fetched_statistics,
+    make_scores,
+)
+from .._rows import Scores as Scores
+from ._speculation import Doubts, Flight
+
+# Of the raw sum of squares: a column whose centred one is no more than this does not vary.
+_NO_DIGITS = (8.0 * float(np.finfo(np.float64).eps)) ** 2
+# A mean is far out if its square is this many times the variance.
+_FAR = 1e4
+# Elements of Z made at a time while candidates are scored (4 MiB): keeps temporaries small.
+_SCORE_ELEMENTS = 1 << 19
+# Bytes that kept columns of all blocks together may take however small X is.
+SPARE_BYTES = 1 << 22
+# Elements of Z made at a time on a device (512 MiB).
+_DEVICE_ELEMENTS = 1 << 26
+# Elements scored in a round at least: a smaller round costs the interpreter more than the rows.
+_ROUND_ELEMENTS = 1 << 17
+_DEVICE_ROUND_ELEMENTS = 1 << 25
+# Candidates of the first round at most. On a device each costs less than a second round, but
+# the first is nearly always enough; with few rows they cost nothing.
+_FIRST_WIDTH = 16
+_DEVICE_FIRST_WIDTH = 8
+_SHORT_ROWS = 1 << 14
+# Scoring a candidate costs about as much as a pass over this many columns of X: gathering it,
+# the product with the chosen columns, and a dozen operations on vectors of m. And the bounds of
+# later steps profit from the pass too. A device passes over X as fast as over these vectors.
+_COLUMNS_PER_SCORE = 100
+_DEVICE_COLUMNS_PER_SCORE = 16
+# With as many features their vectors live on the device; shorter ones are faster on the host,
+# unless whole steps are recorded.
+DEVICE_FEATURES = 1 << 14
+
+
+class StartSums(NamedTuple):
+    """Sums over all rows before the first step: the start of feature space."""
+
+    total_weight: float
+    means: Float  # (n) weighted means of the features; zeros without an intercept
+    target_means: Float  # (t)
+    diagonal: Float  # (n) ‖x_i‖² of the centred, weighted columns
+    correlation: Float  # (t × n) x_i · y
+
+
+class _Latest(NamedTuple):
+    """The best candidate scored since the last step."""
+
+    feature: int
+    loss: float
+    pieces: list[Float]  # its z, a piece for each block
+    moved: list[RowBlock] | None = None  # the blocks with it, if they were moved at once
+    column: Float | None = None  # its column of X, if there is one block
+    statistics: SampleStatistics | None = None  # of the blocks with it
+
+
+class SampleSpace:
+    """The driver's view of the rows."""
+
+    def __init__(
+        self,
+        blocks: Iterable[Handle],
+        shape: tuple[int, int],
+        crew: Crew | None = None,
+        place: Place = HOST,
+    ) -> None:
+        self._blocks = list(blocks)
+        self._crew: Crew = Alone() if crew is None else crew
+        self._rows, self._n_features = shape
+        # Where the rows are, and where vectors of n features are.
+        self.place = place
+        self.feature_place = HOST
+        if not place.is_host and (self._n_features >= DEVICE_FEATURES or can_foresee(self._blocks)):
+            self.feature_place = place
+        # What is known of the weights; at the start.
+        self.weights = self._weights()
+        self._means: Float | None = None
+        self._has_far_means = False
+        self._latest: _Latest | None = None
+        self._rounds = Rounds()
+        self._flight: Flight | None = None
+        self._statistics: SampleStatistics | None = None  # of the blocks as they are, if known
+        self._kept: list[Leftovers] = []
+        self.passes = 0
+        self.exact_evaluations = 0
+        # How many candidates may be scored at a time, and are in the first round of a step.
+        elements = _SCORE_ELEMENTS if self.place.is_host else _DEVICE_ELEMENTS
+        self.group = max(1, elements // max(1, self._rows))
+        self.least = 1
+        self.columns_per_score = (
+            _COLUMNS_PER_SCORE if self.place.is_host else _DEVICE_COLUMNS_PER_SCORE
+        )
+        self.first_width = _FIRST_WIDTH
+        if not self.place.is_host and self._rows > _SHORT_ROWS:
+            self.first_width = _DEVICE_FIRST_WIDTH
+        self.round_elements = _ROUND_ELEMENTS if self.place.is_host else _DEVICE_ROUND_ELEMENTS
+
+    def _weights(self) -> TargetSums:
+        """Sums of the weights and targets, on the host."""
+        found: TargetSums = self.total(ask("target_sums"))
+        if self.place.is_host:
+            return found
+        if isinstance(found.weight, float):
+            return found._replace(target_means=to_host(found.target_means)[0])
+        weight, means, *rest = to_host(*found)
+        return TargetSums(float(weight), means, *map(float, rest))
+
+    def score_together(self, largest_block: int, least: int, most: int) -> None:
+        """Blocks are far away: what counts is how often they are asked, not for how many."""
+        self.group = max(least, min(most, _SCORE_ELEMENTS // max(1, largest_block)))
+        self.least = least
+
+    def fork(self, count: int = 0) -> SampleSpace:
+        """The same rows for another search; blocks are values, and share their columns.
+
+        `count` features will be chosen, as far as is known.
+        """
+        other = copy.copy(self)
+        other._latest = other._statistics = None
+        other._rounds = Rounds()
+        other._flight = None
+        other._kept = []
+        other.passes = other.exact_evaluations = 0
+        if not self.place.is_host:
+            # Recorded work reads all columns of chosen features that there are: those of its own.
+            other._blocks = other.each(ask("separate", count))
+        return other
+
+    @property
+    def blocks(self) -> tuple[RowBlock, ...]:
+        """The blocks as they are now."""
+        return tuple(self._blocks)
+
+    def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
+        """The answers of all blocks, added up; `own` are things of theirs."""
+        return self._crew.total(question, self._blocks, *own)
+
+    def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
+        """What each block makes of a question."""
+        return self._crew.each(question, self._blocks, *own)
+
+    def start(self, fit_intercept: bool, is_shared: bool = False) -> StartSums:
+        """One pass: what feature space starts from; blocks move to the empty model."""
+        weight, target_means, *_ = self.weights
+        if not fit_intercept:
+            target_means = np.zeros_like(target_means)
+        self.passes += 1
+        product, diagonal = self._features(*self.total(ask("start_sums", target_means)))
+        correlation, weighted = product[:-1, :], product[-1, :]
+        means = weighted / weight if fit_intercept else 0.0 * weighted
+        self._means = means if fit_intercept else None
+        intercept_weight = weight if fit_intercept else None
+        spare = SPARE_BYTES / self._rows
+        self._blocks = self.each(
+            ask("begin", target_means, self._means, intercept_weight, spare, is_shared)
+        )
+        if fit_intercept:
+            diagonal = self._centre(diagonal, correlation, means, weight)
+            is_far = weight * means**2 > _FAR * diagonal
+            self._has_far_means = bool(namespace_of(is_far).any(is_far))
+        return StartSums(weight, means, target_means, diagonal, correlation)
+
+    def _centre(self, diagonal: Float, correlation: Float, means: Float, total: float) -> Float:
+        """‖x_i‖² after centring; columns whose mean dwarfs their spread are summed anew."""
+        centred = diagonal - total * means * means
+        # Below this share of the raw sum, more than five digits have cancelled.
+        doubtful = places_of(centred < 1e-5 * diagonal)
+        if len(doubtful):
+            self.each(ask("fetch", doubtful))
+        for first in range(0, len(doubtful), self.group):
+            some = doubtful[first : first + self.group]
+            norms, products = to_host(*self.total(ask("fresh_moments", some)))
+            put(centred, some, norms)
+            put(correlation, some, products)
+        # A constant column has left what its mean was rounded by: nothing.
+        varies = as_float(centred > _NO_DIGITS * diagonal)
+        correlation *= varies
+        floored: Float = floor_at(centred * varies, 0.0)
+        return floored
+
+    def _pass(self, count: int) -> AbstractContextManager[None]:
+        """For products with X: threads of BLAS, unless there are threads for the blocks."""
+        is_serial = self.place.is_host and isinstance(self._crew, Alone)
+        return long_call(float(count) * self._rows * self._n_features if is_serial else 0.0)
+
+    def _features(self, *values: Float) -> list[Float]:
+        """Vectors of n features, moved to where these are."""
+        return to_host(*values) if self.feature_place.is_host else list(values)
+
+    def products(self, indices: Sequence[int], new_anchor: bool = False) -> Float:
+        """Gram columns of the named features, then X'a of a new anchor: (c [+ t]) × n, one pass.
+
+        Only v is centred in v'X; what is left of the means of X is subtracted here. For a centred
+        column Σv is rounding, so this matters only where means dwarf spreads. There it keeps the
+        error at eps·|mean|/spread, where centring both sides afterwards would square that.
+        """
+        self.passes += 1
+        if new_anchor:
+            self._blocks = self.each(ask("anchored"))
+            if self._latest is not None:  # it was moved with the anchor of before
+                self._latest = self._latest._replace(moved=None)
+        with self._pass(len(indices)):
+            answer: Products = self.total(ask("products", indices, new_anchor))
+        values, sums = self._features(*answer)
+        if self._means is not None:
+            first = 0 if self._has_far_means else len(indices)
+            if first < values.shape[0]:
+                values[first:, :] -= sums[first:, None] * self._means
+        return values
+
+    def score(
+        self,
+        indices: NDArray[np.intp],
+        beta: Float,
+        penalty: Float,
+        shrinkage: Float,
+        with_spread: bool,
+        Z: list[Float] | None = None,
+    ) -> Scores:
+        """Exact leave-one-out sums of at most `group` candidates; Z are their z, if known.
+
+        beta (|S| × c) are their coefficients on the chosen features; penalty (c) is
+        P_ii + β'Pβ and shrinkage (t × c) is w'Pβ: δ and τ are computed from the rows themselves,
+        as ‖z‖² + P_ii + β'Pβ and r·z + w'Pβ, where errors of β are of second order. Σ r² z² and
+        Σ z⁴ are computed if asked for.
+        """
+        self.exact_evaluations += len(indices)
+        if not self.place.is_host:
+            return self._score_on_device(indices, beta, penalty, shrinkage, with_spread)
+        if Z is None:
+            Z = self.each(ask("residuals", indices, beta))
+        scores = make_scores(self._crew, self._blocks, Z, penalty, shrinkage, with_spread)
+        losses = scores.losses
+        sums = losses[0] if len(losses) == 1 else losses.sum(axis=0)
+        row = int(sums.argmin())
+        loss = float(sums[row])
+        if self._latest is None or loss < self._latest.loss:
+            # Very likely the one that will be added: spares making its z again.
+            self._latest = _Latest(int(indices[row]), loss, self.each(ask("row", row), Z))
+        return scores
+
+    def _score_on_device(
+        self,
+        indices: NDArray[np.intp],
+        beta: Float,
+        penalty: Float,
+        shrinkage: Float,
+        with_spread: bool,
+    ) -> Scores:
+        """`score` in one transfer each way, with the step that will most likely follow."""
+        latest = self._left_by_round()
+        found, self._blocks = self._rounds.score(
+            self._crew, self._blocks, indices, beta, penalty, shrinkage, with_spread
+        )
+        self._take_round(found, indices, latest)
+        return found.scores
+
+    def foresee(
+        self, features: FusedFeatures, terms: BoundTerms, chosen: Chosen, c: int
+    ) -> tuple[Scores, Told] | None:
+        """The c candidates of lowest bound and their scores, all in one transfer.
+
+        None where the device cannot find them by itself.
+        """
+        answer = self._rounds.foresee(self._blocks, features, terms, chosen, c)
+        if answer is None:
+            return None
+        found, told, self._blocks = answer
+        self.exact_evaluations += c
+        self._take_round(found, told.indices, None)
+        return found.scores, told
+
+    def flight(self, features: FusedFeatures, c: int, doubts: Doubts) -> Flight | None:
+        """Steps that the device takes by itself, if it can."""
+        step = self._rounds.step(self._blocks, features, c)
+        if step is None:
+            return None
+        if self._flight is None or self._flight.step is not step:
+            self._flight = Flight(step, features, doubts)
+        return self._flight
+
+    def land(self, block: RowBlock) -> None:
+        """Take the block after features were added on the device."""
+        for index in block.chosen[len(self._blocks[0].chosen) :]:
+            block.columns.note(index)
+        self._blocks = [block]
+        self._latest = self._statistics = None
+
+    def _left_by_round(self) -> _Latest | None:
+        """The best candidate so far, unless the next round overwrites it."""
+        latest, self._latest = self._latest, None
+        if latest is not None and self._rounds.holds(latest.pieces):
+            return None
+        return latest
+
+    def _take_round(self, found: Round, indices: NDArray[np.intp], latest: _Latest | None) -> None:
+        """Remember the best of a round, if it is better than the best before."""
+        loss = float(found.scores.losses[:, found.place].sum())
+        if latest is None or loss < latest.loss:
+            feature = int(indices[found.place])
+            latest = _Latest(
+                feature, loss, found.pieces, found.moved, found.column, found.statistics
+            )
+        self._latest = latest
+
+    def support_sums(
+        self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
+    ) -> SupportSums:
+        """Of some candidates in ascending order, over the rows in which they are not 0."""
+        sums: SupportSums = self.total(ask("support_sums", indices, beta, delta, rho))
+        return sums
+
+    def entry_counts(self) -> Float:
+        """How many values of each column of a sparse X are not 0, (n)."""
+        counts: Float = self.total(ask("entry_counts")).values
+        return counts
+
+    def forget(self) -> None:
+        """Candidates scored so far are not those that will be added."""
+        self._latest = None
+
+    def _pieces(self, index: int, beta: Float) -> list[Float]:
+        """A candidate's z, a piece for each block."""
+        if self._latest is not None and self._latest.feature == index:
+            return self._latest.pieces
+        if self.place.is_host:
+            Z = self.each(ask("residuals", np.array([index]), beta))
+        else:
+            (beta,) = to_device(self.place, beta)
+            columns = self.each(ask("gathered", np.array([index])))
+            Z = self.each(ask("without_chosen", beta), columns)
+        return self.each(ask("row", 0), Z)
+
+    def leftover(self, index: int, beta: Float) -> Float:
+        """A candidate's z, (m), with coefficients beta (|S| × 1)."""
+        return np.concatenate(self._pieces(index, beta))
+
+    def chosen_products(self, index: int, beta: Float) -> Float:
+        """X_S'z of a candidate, (|S|): Pβ up to rounding, if β is right."""
+        pieces = self._pieces(index, beta)
+        (values,) = to_host(self.total(ask("chosen_products"), pieces).values)
+        return values
+
+    def advance(
+        self, index: int, beta: Float, delta: float, rho: Float, along: Float | None
+    ) -> None:
+        """Add a feature with coefficients beta (|S| × 1); its z is taken if remembered.
+
+        along (t) is (a·z)/‖z‖² if there is an anchor a.
+        """
+        latest, self._latest, self._statistics = self._latest, None, None
+        if latest is not None and latest.feature == index and latest.moved is not None:
+            self._blocks = self._crew.each(ask("chose", index, latest.column), latest.moved)
+            self._statistics = latest.statistics
+            return
+        self._latest = latest
+        pieces = self._pieces(index, beta)
+        self._latest = None
+        (rho, *rest) = to_device(self.place, rho, *([] if along is None else [along]))
+        along = rest[0] if rest else None
+        self._blocks = self.each(ask("advance", index, delta, rho, along), pieces)
+
+    @property
+    def handles(self) -> tuple[Handle, ...]:
+        """The blocks as they are now, wherever they are."""
+        return tuple(self._blocks)
+
+    def move_to(self, blocks: Sequence[Handle], question: Callable[..., Any]) -> None:
+        """Go to another set: `question` makes its blocks of others."""
+        self._blocks = self._crew.each(question, blocks)
+        self._latest = self._statistics = None
+        self._kept = []
+
+    def predictions(self) -> Float:
+        """Leave-one-out predictions of the current model, (t × m)."""
+        return np.concatenate(self.each(ask("predictions")), axis=1)
+
+    def candidate_predictions(
+        self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
+    ) -> Float:
+        """Leave-one-out predictions if each of some candidates were added, (t × c × m)."""
+        answers = self.each(ask("candidate_predictions", indices, beta, delta, rho))
+        return answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
+
+    def shapes(self) -> list[ColumnShapes]:
+        """How far values are from their means, block by block: one pass."""
+        self.passes += 1
+        return self.each(ask("shapes"))
+
+    def loss_factors(self, loss: Loss) -> Float:
+        """Shares of rows in a loss that is a mean over rows are their weights times these."""
+        return stratum_factors(self.total(ask("stratum_weights", loss)).values)
+
+    def candidate_losses(
+        self,
+        loss: Loss,
+        factors: Float | None,
+        beta: Float,
+        delta: Float,
+        rho: Float,
+        reach: Float | None,
+        shapes: list[ColumnShapes],
+    ) -> CandidateLosses:
+        """Σ_j e_j ℓ_j over all rows with each of all features added.
+
+        `reach` and `shapes` are for one target of labels ±1 and loss zero_one.
+        """
+        support = [shape.support for shape in shapes] if shapes else [None] * len(self._blocks)
+        losses: CandidateLosses = self.total(
+            ask("candidate_losses", loss, factors, beta, delta, rho, reach), support
+        )
+        return losses
+
+    @property
+    def keeps_leftovers(self) -> bool:
+        """Whether z of all candidates are kept."""
+        return bool(self._kept)
+
+    def keep_leftovers(self, candidates: NDArray[np.intp], beta: Float) -> None:
+        """Make z of these candidates, with coefficients beta (|S| × c), and keep them."""
+        self.passes += 1
+        self._kept = self.each(ask("leftovers", candidates, beta))
+
+    def drop_leftovers(self) -> None:
+        """Free their memory."""
+        self._kept = []
+
+    def follow(self, index: int, slopes: Float) -> None:
+        """Take a feature that was added out of what is kept; slopes (n) are those on it."""
+        for kept in self._kept:
+            kept.follow(index, slopes)
+
+    def kept_columns(self, index: int) -> list[Float]:
+        """The kept z of a candidate, a piece (1 × rows) for each block."""
+        return [
+            kept.column(index, len(block.d))[None]
+            for kept, block in zip(self._kept, self._blocks, strict=True)
+        ]
+
+    def kept_losses(self, loss: Loss, factors: Float | None, delta: Float, rho: Float) -> Float:
+        """Σ_j e_j [wrong] with each feature added, from what is kept, (n)."""
+        values: Float = self.total(ask("kept_losses", loss, factors, delta, rho), self._kept).values
+        return values
+
+    def statistics(self) -> SampleStatistics:
+        """Sums over all rows of what the bounds and the loss need."""
+        if self._statistics is not None:
+            return self._statistics
+        if self.place.is_host:
+            statistics: SampleStatistics = self.total(ask("statistics"))
+            return statistics
+        answers = self._crew.answers(ask("statistics"), self._blocks)
+        return add_up(fetched_statistics(answer) for answer in answers)

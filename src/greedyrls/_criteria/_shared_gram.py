@@ -1,0 +1,92 @@
+"""Gram columns of training rows from those of all rows: what folds share.
+
+Σ_T = Σ_all − Σ_F, where F are the few rows held out. The columns of all rows are fetched once for
+all folds; of each fold only its held-out rows are multiplied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Float
+from .._data import ClusterMatrix, DeviceMatrix, FileMatrix, SparseMatrix
+from ._loo_data import LooData
+
+# Where more rows than this share are held out, a pass over the training rows costs no more.
+_LARGEST_SHARE = 0.5
+_CANCELLED = 1e3
+# Rows multiplied at a time.
+_ROWS = 128
+
+
+class TrainingColumns:
+    """X'x_b over the training rows of a fold, about their means; `whole` has all rows."""
+
+    def __init__(self, whole: LooData, held_out: NDArray[np.intp], training: LooData) -> None:
+        self._whole = whole
+        self._held_out = held_out
+        # From the means of all rows to those of the training rows.
+        self._moved = training.start.means - whole.start.means
+        self._weight = training.start.total_weight
+        X = whole.problem.X
+        self._sparse = X.take(held_out) if isinstance(X, SparseMatrix) else None
+
+    def __call__(self, indices: Sequence[int]) -> Float:
+        """The columns of some features, (c × n); a pass over X only for those that are new."""
+        order = np.array(indices, dtype=np.intp)
+        values = self._whole.gram.columns(indices)
+        if self._sparse is not None:
+            values -= self._sparse_products(self._sparse, order)
+            values -= self._weight * self._moved[order, None] * self._moved
+            return values
+        for first in range(0, len(self._held_out), _ROWS):
+            rows = self._rows(self._held_out[first : first + _ROWS])
+            values -= rows[:, order].T @ rows
+        values -= self._weight * self._moved[order, None] * self._moved
+        return values
+
+    def _sparse_products(self, X: SparseMatrix, order: NDArray[np.intp]) -> Float:
+        """Σ w (x_b − mean_b)(x_i − mean_i) over the rows held out: X is not centred for that."""
+        means, weights = self._whole.start.means, self._whole.problem.weights
+        V = X.columns(order) - means[order, None]
+        if weights is not None:
+            V *= weights[self._held_out]
+        values: Float = X.product(V) - V.sum(axis=1)[:, None] * means
+        return values
+
+    def _rows(self, places: NDArray[np.intp]) -> Float:
+        """Some rows, about the means of all and scaled by √w."""
+        problem = self._whole.problem
+        assert isinstance(problem.X, np.ndarray)
+        rows = problem.X[places].astype(np.float64)
+        rows -= self._whole.start.means
+        if problem.weights is not None:
+            rows *= np.sqrt(problem.weights[places])[:, None]
+        return rows
+
+
+def _same_weights(whole: LooData, training: LooData, rows: NDArray[np.bool_]) -> bool:
+    """Whether some rows count the same in both."""
+    one, other = whole.problem.weights, training.problem.weights
+    ones = np.ones(len(rows))
+    one, other = ones if one is None else one, ones if other is None else other
+    return np.array_equal(one[rows], other[rows])
+
+
+def share_columns(whole: LooData, training: LooData) -> None:
+    """Let a fold take its Gram columns from those of all rows, if it holds out few."""
+    if isinstance(whole.problem.X, FileMatrix | ClusterMatrix | DeviceMatrix):
+        return  # rows held out lie all over the file, or the cluster: as dear as a pass
+    left = training.problem.has_weight
+    if not _same_weights(whole, training, left):
+        return  # balanced classes count otherwise among the training rows
+    (held_out,) = (whole.problem.has_weight & ~left).nonzero()
+    # Where the rows held out dwarf the others, the difference would lose their digits. A feature
+    # that does not vary in the others has none to lose.
+    varies = training.start.diagonal > 0.0
+    dwarfed = whole.start.diagonal > _CANCELLED * training.start.diagonal
+    if len(held_out) <= _LARGEST_SHARE * len(left) and not (varies & dwarfed).any():
+        training.gram.fetch = TrainingColumns(whole, held_out, training)

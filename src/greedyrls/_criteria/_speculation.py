@@ -1,0 +1,382 @@
+"""Steps of a search that a GPU takes by itself, one after the other; the host hears of them later.
+
+A recorded step is followed by a kernel that decides what `_criterion` and `_state` decide on the
+host: whether no other candidate can be better, nothing ties, the pivot is to be trusted and its
+Gram column is there. If all is plain it takes the feature into everything that has |S| numbers, and
+two more kernels do the same in both spaces. If anything is in doubt nothing is changed, all further
+steps under way do nothing, and the host takes that step as ever. So a step waits for no host, and
+there is nothing to undo. For one target.
+"""
+
+# Annotations of a kernel are Triton's own: they say what is compiled in.
+# mypy: disable-error-code="untyped-decorator, no-untyped-def"
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._base import Array, Float, note_transfer, place_of, recorder_of, split, to_host
+from .._rows import (
+    BoundTerms,
+    Chosen,
+    FusedFeatures,
+    RecordedStep,
+    RowBlock,
+    SampleStatistics,
+    device_of,
+    power_of_two,
+)
+
+# Steps launched at a time at most; half as many are under way while the host hears of the others.
+_MOST_STEPS = 16
+# Numbers told of a step.
+_TOLD = 14
+_AHEAD = 8
+_COPIED = 1024
+
+tl: Any = None  # Triton's language, once the kernels are made
+# What was launched once in this process, so that its kernels are compiled and loaded.
+_DONE: set[tuple[object, ...]] = set()
+
+
+class Doubts(NamedTuple):
+    """What a step must not exceed; `_choice`, `_state` and `_criterion` say why."""
+
+    tie: float
+    tie_rounding: float
+    margin: float
+    refined_pivot: float
+    drift: float
+    smallest_d: float
+
+
+class Taken(NamedTuple):
+    """A step that was taken."""
+
+    feature: int
+    loss: float
+    drift: float
+    statistics: SampleStatistics  # of the model with it
+
+
+class Start(NamedTuple):
+    """What the steps start from, on the host but for the last two."""
+
+    terms: BoundTerms
+    chosen: Chosen
+    overlap: Float  # (|S| × |S|)
+    features: Any  # (|S|) which
+    energy: float  # of the target
+    diagonal: Array  # (n)
+    addresses: Array  # (n) of Gram columns; 0 of those that are not there
+
+
+@cache
+def _kernels() -> tuple[Any, ...]:
+    """The kernels; compiled by Triton when they are first used."""
+    global tl  # names in a kernel are looked up in its module
+    triton = importlib.import_module("triton")
+    tl = importlib.import_module("triton.language")
+
+    @triton.jit
+    def admit(
+        sent, added, found, told, beta, floor, diagonal, barred, addresses, history, c, capacity,
+        candidates: tl.constexpr, padded: tl.constexpr, ahead: tl.constexpr,
+        height: tl.constexpr, told_numbers: tl.constexpr, tie: tl.constexpr,
+        tie_rounding: tl.constexpr, margin: tl.constexpr, refined_pivot: tl.constexpr,
+        drift_bound: tl.constexpr, smallest_d: tl.constexpr,
+    ):  # fmt: skip
+        """Take the best candidate, if nothing is in doubt; else stop."""
+        size = tl.load(sent).to(tl.int64)
+        if size < 0:
+            tl.store(added, -1.0)
+            return
+        inverse = sent + 7
+        penalties = inverse + capacity * capacity
+        weights = penalties + capacity
+        overlaps = weights + capacity
+        v = tl.arange(0, candidates)
+        best = tl.load(found).to(tl.int64)
+        losses = tl.load(found + 1 + v, mask=v < c, other=float("inf"))
+        own = found + 1 + best
+        loss = tl.load(own)
+        delta = tl.load(own + c)
+        rho = tl.load(own + 2 * c)
+        norm = tl.load(own + 3 * c)
+        inner = tl.load(own + 4 * c)
+        mixed = tl.load(own + 5 * c)
+        fourth = tl.load(own + 6 * c)
+        sums = found + 1 + 7 * c
+        r_r = tl.load(sums) + 1e-300
+        g_r = tl.load(sums + 1)
+        g_g = tl.load(sums + 2)
+        largest = tl.load(sums + 8)
+        index = tl.load(told + best).to(tl.int64)
+        own_penalty = tl.load(floor + index)
+        scale = tl.load(diagonal + index) + own_penalty
+        drift = tl.abs(tl.load(told + c + 1 + best) - delta) / scale
+        energy = tl.load(overlaps + capacity * capacity)
+        limit = loss + (tie * loss + tie_rounding * tl.sqrt(loss * energy))
+        rivals = tl.sum(((v != best) & (losses <= limit)).to(tl.int32), axis=0)
+        address = tl.load(addresses + index)
+        beyond = 1.7976931348623157e308
+        is_plain = (rivals == 0) & (tl.load(told + c) > limit + margin * tl.load(sent + 1))
+        is_plain = is_plain & (limit < beyond) & (delta >= refined_pivot * scale)
+        is_plain = is_plain & (drift <= drift_bound) & (address > 0.0)
+        is_plain = is_plain & (tl.load(sums + 9) >= smallest_d) & (g_r < beyond)
+        is_plain = is_plain & (tl.load(sums + 6) < beyond)
+        row = history + size * told_numbers
+        tl.store(row, tl.where(is_plain, 1.0, 0.0))
+        tl.store(row + 1, index.to(tl.float64))
+        tl.store(row + 2, loss)
+        tl.store(row + 3, drift)
+        k = tl.arange(0, 16)
+        tl.store(row + 4 + k, tl.load(sums + k, mask=k < 10, other=0.0), mask=k < 10)
+        if is_plain:
+            # What has |S| numbers: `FeatureSpace.add`.
+            root = tl.sqrt(delta)
+            step = rho * root
+            q_q = norm / delta
+            a = tl.arange(0, padded)
+            is_a = a < size
+            factor = told + 3 * c + 1 + best
+            on_chosen = tl.load(factor + a * c, mask=is_a, other=0.0) / root
+            overlap = on_chosen
+            for first in range(0, size, ahead):
+                for s in tl.static_range(ahead):
+                    place = first + s
+                    is_there = is_a & (0 * a + place < size)
+                    column = tl.load(overlaps + place * capacity + a, mask=is_there, other=0.0)
+                    share = tl.load(factor + place * c, mask=place < size, other=0.0) / root
+                    overlap -= column * share
+            b = tl.load(beta + a * c + best, mask=is_a, other=0.0)
+            tl.store(inverse + size * capacity + a, -b / root, mask=is_a)
+            tl.store(inverse + a * capacity + size, 0.0 * b, mask=is_a)
+            tl.store(inverse + size * capacity + size, 1.0 / root)
+            tl.store(overlaps + size * capacity + a, overlap, mask=is_a)
+            tl.store(overlaps + a * capacity + size, overlap, mask=is_a)
+            tl.store(overlaps + size * capacity + size, q_q)
+            w = tl.load(weights + a, mask=is_a, other=0.0)
+            tl.store(weights + a, w - b * rho, mask=is_a)
+            tl.store(weights + size, rho)
+            tl.store(penalties + size, own_penalty)
+            # What vectors of n need: `FeatureSpace._slopes`, `_update_spread`.
+            q_fourth = tl.sqrt(tl.sqrt(fourth)) / root
+            lost = tl.abs(step) * q_fourth
+            tl.store(added, size.to(tl.float64))
+            tl.store(added + 1, index.to(tl.float64))
+            tl.store(added + 2, root)
+            tl.store(added + 3, lost)
+            tl.store(added + 4, tl.sqrt(mixed / delta) + lost * q_fourth)
+            tl.store(added + 5, q_fourth)
+            tl.store(added + 6, address)
+            slopes = added + 7
+            tl.store(slopes, 1.0)
+            tl.store(slopes + 1, 0.0)
+            tl.store(slopes + 2, -q_q)
+            tl.store(slopes + 3, 2.0)
+            tl.store(slopes + 4, step)
+            tl.store(slopes + 5, 0.0)
+            tl.store(slopes + 6, inner / root - step * q_q)
+            tl.store(slopes + 7, step)
+            # How g is made of r and the anchor: `_criterion._approximation`.
+            c1 = g_r / r_r
+            c2 = 0.0 * c1
+            square = (1.0 + 1e-13) * g_g - c1 * g_r
+            if height > 4:
+                on_anchor = tl.load(told + 2 * c + 1 + best)
+                along = tl.where(norm > 0.0, on_anchor / tl.where(norm > 0.0, norm, 1.0), 0.0)
+                tl.store(slopes + 8, 0.0)
+                tl.store(slopes + 9, along * root)
+                a_r = tl.load(sums + 3)
+                a_a = tl.load(sums + 5)
+                slope = a_r / r_r
+                across = a_a - slope * a_r
+                a_g = tl.load(sums + 4) - slope * g_r
+                c2 = a_g / (tl.abs(across) + 1e-10 * a_a + 1e-300)
+                c1 -= c2 * slope
+                square += c2 * (c2 * across - 2.0 * a_g)
+            left = slopes + 2 * height
+            tl.store(left + a, on_chosen, mask=is_a)
+            tl.store(left + capacity + a, on_chosen + overlap, mask=is_a)
+            tl.store(left + 2 * capacity + size, index.to(tl.float64))
+            tl.store(sent + 1, g_r)
+            tl.store(sent + 2, 2.0 * c1)
+            tl.store(sent + 3, 2.0 * c2)
+            tl.store(sent + 4, 2.0 * tl.sqrt(tl.maximum(square, 1e-13 * g_g)))
+            tl.store(sent + 5, -1.0 / (largest * largest))
+            tl.store(sent + 6, 2.0 / (largest * largest * largest))
+            tl.store(barred + index, float("inf"))
+            tl.store(sent, (size + 1).to(tl.float64))
+        else:
+            tl.store(added, -1.0)
+            tl.store(sent, -1.0)
+
+    @triton.jit
+    def keep(added, found, columns, room, state, own, m, total, rows: tl.constexpr):
+        """The column of the feature among the chosen ones, and the block with it as the block."""
+        size = tl.load(added).to(tl.int64)
+        if size < 0:
+            return
+        j = tl.program_id(0).to(tl.int64) * rows + tl.arange(0, rows)
+        best = tl.load(found).to(tl.int64)
+        column = tl.load(columns + best * m + j, mask=j < m, other=0.0)
+        tl.store(room + size * m + j, column, mask=j < m)
+        tl.store(own + j, tl.load(state + j, mask=j < total, other=0.0), mask=j < total)
+
+    return admit, keep
+
+
+class Flight:
+    """The recorded step with what follows it, and the steps that are under way."""
+
+    def __init__(self, step: RecordedStep, features: FusedFeatures, doubts: Doubts) -> None:
+        self.step, self._features, self._doubts = step, features, doubts
+        capacity = features.capacity
+        self._shapes = [*features.sent_shapes, (capacity, capacity), (1,)]
+        new = features.vectors.L.new_zeros
+        self._sent = new((sum(int(np.prod(shape)) for shape in self._shapes),))
+        self._given = np.zeros(self._sent.shape)
+        self._added = features.new_added()
+        self._history = new((capacity, _TOLD))
+        self._rows = np.zeros((capacity, _TOLD))
+        self._replay: Any = None
+        self._vectors: tuple[Array, Array] | None = None
+        self._end = 0  # |S| after all steps that are under way
+        self._known = 0  # |S| up to which rows are on the host
+        self._count = 2
+        self._coming: list[tuple[int, Any, Any]] = []
+
+    @property
+    def has_anchor(self) -> bool:
+        """Whether the block has one."""
+        return int(self.step.fused.state.shape[0]) > 2
+
+    @property
+    def room(self) -> int:
+        """Chosen features at most."""
+        return int(self.step.room.shape[0])
+
+    def begin(self, block: RowBlock, start: Start) -> None:
+        """Make ready for steps from here."""
+        s = len(start.features)
+        numbers = split(self._given, self._shapes)
+        self._features.fill(self._given, start.terms, start.chosen)
+        numbers[-2][:s, :s] = start.overlap
+        numbers[-1][0] = start.energy
+        chosen = np.zeros(self._features.capacity)
+        chosen[:s] = start.features
+        (place, added) = place_of(self._sent), split(self._added, self._features.added_shapes)
+        self._sent[:] = _there(place, self._given)
+        added[-1][:] = _there(place, chosen)
+        self.step.memory.take(block)
+        if self._vectors is None or any(
+            one is not other
+            for one, other in zip(self._vectors, (start.diagonal, start.addresses), strict=True)
+        ):
+            self._vectors = start.diagonal, start.addresses
+            self._replay = None
+        self._known = self._end = s
+        self._count = 2
+        self._coming = []
+
+    def launch(self, most: int) -> None:
+        """Have some more steps taken, and their rows sent."""
+        if self._replay is None:
+            recorder = recorder_of(place_of(self._sent))
+            assert recorder is not None
+            kind = (*self.step.kind, "flight")
+            self._replay = recorder(
+                self._work, (self._sent, self.step.memory.own), kind in _DONE, False
+            )
+            _DONE.add(kind)
+        count = min(self._count, most)
+        self._count = min(_MOST_STEPS, 2 * self._count)
+        for _ in range(count):
+            self._replay.start()
+        begin, self._end = self._end, self._end + count
+        self._coming.append((self._end, *_coming(self._history[begin : self._end])))
+
+    def taken(self, size: int, last: int) -> Taken | None:
+        """The step from a model of `size` features, or None if it is left to the host.
+
+        No step that is under way leads beyond `last` features.
+        """
+        if size >= self._known:
+            self._hear(last)
+        if size >= self._known:
+            return None
+        row = self._rows[size].tolist()
+        if row[0] != 1.0:
+            return None
+        sums = self._rows[size, 4:10].reshape(6, 1)
+        return Taken(int(row[1]), row[2], row[3], SampleStatistics(*sums, *row[10:]))
+
+    def _hear(self, last: int) -> None:
+        """Wait for the next rows, with more steps under way meanwhile."""
+        while len(self._coming) < 2 and self._end < last:
+            self.launch(last - self._end)
+        if self._coming:
+            end, rows, event = self._coming.pop(0)
+            if event is not None:
+                event.synchronize()
+            note_transfer()
+            self._rows[self._known : end] = rows
+            self._known = end
+
+    def land(self, chosen: tuple[int, ...]) -> tuple[RowBlock, Chosen, Float]:
+        """The block and what has |S| numbers after these features, which were all taken."""
+        s = len(chosen)
+        (sent,) = to_host(self._sent)
+        _, inverse, penalties, weights, overlap, _ = split(sent, self._shapes)
+        return (
+            self.step.memory.block(chosen),
+            Chosen(inverse[:s, :s], penalties[:s], weights[:s]),
+            overlap[:s, :s],
+        )
+
+    def _work(self, sent: Array, own: Array) -> tuple[()]:
+        step, known, c = self.step, self._features.vectors, self.step.c
+        assert self._vectors is not None
+        diagonal, addresses = self._vectors
+        step.launch(sent, own)
+        fused = step.fused
+        m, total = fused.columns.shape[1], own.shape[0] * own.shape[1]
+        admit, keep = _kernels()
+        with device_of(sent):
+            # A single warp: what it reads of `sent` is read before it is written.
+            admit[(1,)](
+                sent, self._added, fused.found, fused.more, step.beta, known.penalty, diagonal,
+                known.barred, addresses, self._history, c, self._features.capacity,
+                power_of_two(c), power_of_two(self._features.capacity), _AHEAD,
+                self._features.height, _TOLD, *self._doubts, num_warps=1,
+            )  # fmt: skip
+            keep[(-(-total // _COPIED),)](
+                self._added, fused.found, fused.columns, step.room, fused.state, own, m, total,
+                _COPIED,
+            )  # fmt: skip
+        self._features.launch_follow(self._added)
+        return ()
+
+
+def _there(place: Any, values: Float) -> Array:
+    """A copy on the device."""
+    return place.xp.from_numpy(values).to(place.device)
+
+
+def _coming(rows: Array) -> tuple[Float, Any]:
+    """Rows on their way to the host, and the event to wait for."""
+    import torch
+
+    if not rows.is_cuda:
+        return rows.numpy().copy(), None
+    pinned = torch.empty_like(rows, device="cpu", pin_memory=True)
+    pinned.copy_(rows, non_blocking=True)
+    cuda: Any = torch.cuda
+    event = cuda.Event()
+    event.record(cuda.current_stream(rows.device))
+    return pinned.numpy(), event

@@ -1,0 +1,163 @@
+"""X as an array of a device: matrix products in float64, a tile at a time where it is converted."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import (
+    Array,
+    Float,
+    Place,
+    as_float,
+    checked_device_array,
+    contiguous,
+    namespace_of,
+    numbers_on,
+    place_of,
+    places_of,
+    stacked,
+    take_rows,
+    to_host,
+)
+from . import fused as _fused
+
+# Elements converted to float64 at a time: half a GB.
+_TILE_ELEMENTS = 1 << 26
+# A product is cut along the samples until its result has so many numbers, so that all of a device
+# is busy; but not into pieces of fewer rows.
+_BUSY = 1 << 16
+_LEAST_ROWS = 256
+# Of types that the kernel takes: Triton cannot convert narrower ones on the way to a product.
+_FUSED_BYTES = 4
+
+Indices = NDArray[np.intp] | Array
+
+
+class DeviceMatrix:
+    """X (m × n) as an array of PyTorch, CuPy or another namespace of the array API."""
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+        self.place: Place = place_of(values)
+        self.shape: tuple[int, int] = (int(values.shape[0]), int(values.shape[1]))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def dtype(self) -> Any:
+        """Of the numbers as given."""
+        return self.values.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Of all of X."""
+        xp = namespace_of(self.values)
+        if xp.isdtype(self.dtype, "bool"):
+            bits = 8
+        else:
+            is_real = xp.isdtype(self.dtype, "real floating")
+            bits = (xp.finfo if is_real else xp.iinfo)(self.dtype).bits
+        return int(math.prod(self.shape) * bits // 8)
+
+    def take(self, rows: slice) -> DeviceMatrix:
+        """Some rows, as a view."""
+        return DeviceMatrix(self.values[rows, :])
+
+    def product(self, V: Float) -> Float:
+        """V (c × m) times X, accumulated in float64, X read once."""
+        return self._sums(V, None, False)[0]
+
+    def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
+        """V X and the weighted sums of squares of the columns, in one pass."""
+        return self._sums(V, weights, True)
+
+    def _sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
+        """V X, and the weighted sums of squares if asked for, in one pass."""
+        m, n = self.shape
+        if self._is_fused:
+            return self._fused_sums(V, weights, with_squares)
+        is_ready = self.dtype == self.place.xp.float64 and not with_squares
+        height = m if is_ready else max(1, _TILE_ELEMENTS // n)
+        products = self.place.zeros((V.shape[0], n))
+        squares = self.place.zeros((1, n))
+        for top in range(0, m, height):
+            rows = slice(top, min(m, top + height))
+            tile = as_float(self.values[rows, :])
+            products += _split_product(V[:, rows], tile)
+            if with_squares:
+                ones = self.place.ones(tile.shape[0]) if weights is None else weights[rows]
+                squares += _split_product(ones[None, :], tile * tile)
+        return products, squares[0, :]
+
+    @property
+    def _is_fused(self) -> bool:
+        """Whether a kernel reads X without converting it first."""
+        return _fused.runs_at(self.place) and self.values.dtype.itemsize == _FUSED_BYTES
+
+    def _fused_sums(
+        self, V: Float, weights: Float | None, with_squares: bool
+    ) -> tuple[Float, Float]:
+        """The same by that kernel, which takes some vectors at a time."""
+        if with_squares and weights is None:
+            weights = self.place.ones(self.shape[0])
+        results = []
+        for first in range(0, V.shape[0], _fused.MOST_VECTORS):
+            some = V[first : min(first + _fused.MOST_VECTORS, V.shape[0]), :]
+            wanted = weights if with_squares and first == 0 else None
+            results.append(_fused.fused_sums(some, self.values, wanted))
+        return stacked([products for products, _ in results]), results[0][1]
+
+    def columns(self, indices: Indices, rows: slice = slice(None)) -> Float:
+        """Some columns as float64, one per row of the result; the caller may overwrite them."""
+        indices = numbers_on(self.place, indices)
+        return contiguous(as_float(take_rows(self.values[rows, :].T, indices)))
+
+    def single(self, index: int) -> Float:
+        """One column as float64, (m); not to be overwritten. No index has to travel."""
+        return as_float(self.values[:, index])
+
+    def first_non_finite(self) -> tuple[int, int] | None:
+        """Row and column of a value that is NaN or infinite."""
+        xp = self.place.xp
+        if not xp.isdtype(self.dtype, "real floating"):
+            return None
+        height = max(1, _TILE_ELEMENTS // self.shape[1])
+        for top in range(0, self.shape[0], height):
+            bad = ~xp.isfinite(self.values[top : min(top + height, self.shape[0]), :])
+            rows = places_of(xp.any(bad, axis=1))
+            if len(rows):
+                return top + int(rows[0]), int(places_of(bad[int(rows[0]), :])[0])
+        return None
+
+    def value(self, row: int, column: int) -> float:
+        """A single value."""
+        (value,) = to_host(as_float(self.values[row : row + 1, column]))
+        return float(value[0])
+
+
+def as_device_matrix(X: Array) -> DeviceMatrix:
+    """A checked device array: two dimensions, real numbers."""
+    return DeviceMatrix(checked_device_array(X))
+
+
+def _split_product(V: Float, X: Float) -> Float:
+    """V (c × m) times X (m × n), cut along m into pieces that are multiplied side by side."""
+    m, n = X.shape
+    pieces = max(1, min(m // _LEAST_ROWS, _BUSY // n))
+    result: Float
+    if pieces == 1:
+        result = V @ X
+        return result
+    xp = namespace_of(X)
+    size = m // pieces
+    whole = size * pieces
+    left = xp.permute_dims(xp.reshape(V[:, :whole], (V.shape[0], pieces, size)), (1, 0, 2))
+    result = xp.sum(left @ xp.reshape(X[:whole, :], (pieces, size, n)), axis=0)
+    if whole < m:
+        result += V[:, whole:] @ X[whole:, :]
+    return result

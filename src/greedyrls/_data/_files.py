@@ -1,0 +1,329 @@
+"""X in a file larger than memory: read from front to back, a chunk at a time, the next one ahead.
+
+A column of such a file lies scattered over all of it, so that asking for one costs as much as
+reading everything: columns are taken along in passes that are made anyway, and kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Float, kernels, progress_bar
+from ._file_columns import KeptColumns
+from ._file_memory import Needs, Room, check_limit, default_limit, share_out
+from ._file_sources import ArraySource, Source, map_of
+
+Rows = slice | NDArray[np.intp]
+# Rows multiplied at a time: enough for speed, and what was gathered is still in the cache.
+_PRODUCT_ROWS = 4096
+_LEAST_ROWS = 32
+
+
+class FileMatrix:
+    """X (m × n) in a file for one search, within some bytes of memory."""
+
+    def __init__(self, source: Source, memory_limit: int | None = None) -> None:
+        self._source = source
+        self._limit = default_limit() if memory_limit is None else memory_limit
+        self._room: Room | None = None
+        self._columns: KeptColumns | None = None
+        self._wanted: dict[int, None] = {}
+        self._likely: list[int] = []
+        self._rows_read = 0
+        self._verbose = 0
+        self._waiting = 0.0
+        self.n_jobs = 1
+        self._pool: ThreadPoolExecutor | None = None
+        m, n = source.shape
+        if m < 1 or n < 1:
+            raise ValueError(f"{source.name} has no data: its shape is {source.shape}.")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """m and n."""
+        return self._source.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the numbers."""
+        return self._source.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Of the whole, were it in memory."""
+        m, n = self.shape
+        return m * n * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def passes(self) -> int:
+        """How often as many rows as there are were read."""
+        return -(-self._rows_read // self.shape[0])
+
+    def make_room(
+        self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
+    ) -> None:
+        """Share the memory out for a search by some threads; an error if it is too little."""
+        room = share_out(self.shape, self.dtype, self._source.overhead, self._limit, needs)
+        if chunk_rows is not None:
+            room = room._replace(chunk_rows=min(chunk_rows, room.chunk_rows))
+        self._room, self._verbose = room, verbose
+        if n_jobs > 1:
+            self.n_jobs = n_jobs
+            self._pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="greedyrls")
+
+    def pieces(self, count: int) -> list[slice]:
+        """The rows of a chunk that are multiplied at a time with columns gathered just before."""
+        height = max(_LEAST_ROWS, min(_PRODUCT_ROWS, -(-count // self.n_jobs)))
+        return [slice(top, min(count, top + height)) for top in range(0, count, height)]
+
+    def each(self, question: Callable[[slice], Any], pieces: Iterable[slice]) -> Iterable[Any]:
+        """Put a question to some pieces of a chunk, by the threads that there are."""
+        return (map if self._pool is None else self._pool.map)(question, pieces)
+
+    def share_of_waiting(self) -> float:
+        """Which share of the last pass was spent waiting for the file."""
+        return self._waiting
+
+    @property
+    def room(self) -> Room:
+        """What may be held."""
+        if self._room is None:
+            self.make_room(Needs())
+        assert self._room is not None
+        return self._room
+
+    @property
+    def kept(self) -> KeptColumns:
+        """Columns that need no pass."""
+        if self._columns is None:
+            self._columns = KeptColumns(self.shape[0], self.dtype, self.room.column_bytes)
+        return self._columns
+
+    def missing(self, indices: Iterable[int]) -> list[int]:
+        """Those of some columns that would cost a pass."""
+        kept = self.kept
+        return [index for index in indices if index not in kept]
+
+    def pin(self, index: int) -> None:
+        """A feature was chosen: its column is needed from now on."""
+        self.fetch([index])
+        self.kept.pin(index)
+
+    def take_along(self, indices: Iterable[int]) -> None:
+        """Columns that the next pass is to take along, whatever it is made for."""
+        self._wanted.update(dict.fromkeys(int(index) for index in indices))
+
+    def wish(self, indices: Iterable[int]) -> None:
+        """Columns that the next pass may take along as well; earlier wishes are forgotten."""
+        self._likely = list(indices)
+
+    def fetch(self, indices: Iterable[int]) -> None:
+        """Have some columns, by a pass if one of them is missing."""
+        lacking = self.missing(indices)
+        if lacking:
+            self.take_along(lacking)
+            for _ in self.chunks():
+                pass
+
+    def chunks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """All rows in order: one pass. A thread reads the next chunk meanwhile."""
+        m, _ = self.shape
+        arrivals = self.kept.begin(self.missing(dict.fromkeys([*self._wanted, *self._likely])))
+        self._wanted, self._likely = {}, []
+        label = f"pass {self.passes + 1}"
+        top = 0
+        with (
+            closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar,
+            ThreadPoolExecutor(1, thread_name_prefix="greedyrls-read") as reader,
+        ):
+            rest = self._source.chunks(self.room.chunk_rows)
+            began = time.perf_counter()
+            waited = 0.0
+            ahead = reader.submit(next, rest, None)
+            while True:
+                asked = time.perf_counter()
+                chunk = ahead.result()
+                waited += time.perf_counter() - asked
+                if chunk is None:
+                    break
+                ahead = reader.submit(next, rest, None)
+                rows = slice(top, top + len(chunk))
+                arrivals.take(rows, chunk)
+                yield rows, chunk
+                top = rows.stop
+                self._rows_read += len(chunk)
+                bar.advance(len(chunk))
+        if top != m:
+            raise OSError(f"{self._source.name} has {top} rows; when it was opened it had {m}.")
+        arrivals.finish()
+        self._waiting = waited / max(1e-9, time.perf_counter() - began)
+
+    def product(self, V: Float) -> Float:
+        """V (c × m) times X, (c × n): one pass."""
+        result = np.zeros((len(V), self.shape[1]))
+        for rows, chunk in self.chunks():
+            result += kernels.product(V[:, rows], chunk)
+        return result
+
+    def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
+        """V X and the weighted sums of squares of the columns: one pass."""
+        products = np.zeros((len(V), self.shape[1]))
+        squares = np.zeros(self.shape[1])
+        for rows, chunk in self.chunks():
+            own = None if weights is None else weights[rows]
+            question = partial(_start_sums, V[:, rows], chunk, own)
+            height = max(1, -(-len(chunk) // self.n_jobs))
+            pieces = [slice(top, top + height) for top in range(0, len(chunk), height)]
+            for some, square in self.each(question, pieces):
+                products += some
+                squares += square
+        return products, squares
+
+    def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
+        """Some columns, one per row of the result; a pass if one of them is not kept."""
+        wanted = indices.tolist()
+        self.fetch(wanted)
+        count = len(range(*rows.indices(len(self)))) if isinstance(rows, slice) else len(rows)
+        result = np.empty((len(wanted), count))
+        for place, index in enumerate(wanted):
+            result[place] = self.kept.get(index, rows)
+        return result
+
+    def take(self, rows: Rows) -> NDArray[Any]:
+        """Some rows, in memory: refused."""
+        raise ValueError(
+            "This would copy rows of X, which is in a file, into memory. Pass X as an array if it "
+            "fits, or a part of it."
+        )
+
+    def rows(self, start: int, stop: int) -> NDArray[Any]:
+        """A few rows next to each other."""
+        return self._source.read(start, stop)
+
+    def first_non_finite(self) -> tuple[int, int] | None:
+        """Row and column of a value that is NaN or infinite."""
+        for rows, chunk in self.chunks():
+            found = kernels.first_non_finite(chunk)
+            if found is not None:
+                return rows.start + found[0], found[1]
+        return None
+
+
+class DataFile:
+    """Data in a file, to be passed as X; nothing of it is in memory.
+
+    Made by `greedyrls.files.open_npy` and `greedyrls.files.open_parquet`.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        m and n.
+    dtype : numpy.dtype
+        Type of the numbers in the file; they are computed with in float64.
+    feature_names : tuple of str, or None
+    memory_limit : int, or None
+        Bytes that a search may take; a quarter of the machine's memory if None.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        memory_limit: int | str | None = None,
+        feature_names: tuple[str, ...] | None = None,
+    ) -> None:
+        self._source = source
+        self.memory_limit = check_limit(memory_limit)
+        self.feature_names = feature_names
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """m and n."""
+        return self._source.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the numbers in the file."""
+        return self._source.dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        size = m * n * self.dtype.itemsize / 1e9
+        return f"<{self._source.name}: {m} × {n}, {self.dtype}, {size:.3g} GB>"
+
+    def __array__(self, *arguments: Any, **options: Any) -> Any:
+        raise TypeError(
+            f"{self!r} is not read into memory: pass it as X to greedy_path or to fit and predict "
+            "of GreedyRLSRegressor and GreedyRLSClassifier."
+        )
+
+    def rows(self, start: int, stop: int) -> NDArray[Any]:
+        """Some rows next to each other, in memory.
+
+        Parameters
+        ----------
+        start, stop : int
+
+        Returns
+        -------
+        ndarray of shape (stop − start, n)
+        """
+        m, _ = self.shape
+        if not 0 <= start <= stop <= m:
+            raise ValueError(f"rows {start} to {stop} are not within 0 to {m}.")
+        return self._source.read(start, stop)
+
+    def linear(self, indices: NDArray[np.intp], coef: Float, intercept: Any) -> Float:
+        """A linear model (t × c) on some columns, of all rows: (m × t), by one pass."""
+        values = np.empty((len(self), len(coef)))
+        for rows, chunk in self.matrix().chunks():
+            values[rows] = chunk[:, indices].astype(np.float64) @ coef.T + intercept
+            if not np.isfinite(values[rows]).all():
+                row = rows.start + int(np.argmin(np.isfinite(values[rows]).all(axis=1)))
+                raise ValueError(f"Input X contains NaN or infinity: a selected column, row {row}.")
+        return values
+
+    def matrix(self, memory_limit: int | None = None) -> FileMatrix:
+        """For one search."""
+        limit = self.memory_limit if memory_limit is None else memory_limit
+        return FileMatrix(self._source, limit)
+
+
+def as_file(X: Any, memory_limit: Any = None) -> FileMatrix | None:
+    """X for a search if it is to be read from a file, else None.
+
+    A memory map is if a limit is given, or if it is larger than the memory allowed without one.
+    """
+    limit = check_limit(memory_limit)
+    if isinstance(X, DataFile):
+        return X.matrix(limit)
+    is_map = map_of(X) is not None
+    if limit is None:
+        return FileMatrix(ArraySource(X)) if is_map and X.nbytes > default_limit() else None
+    if not is_map:
+        raise ValueError(
+            "memory_limit is for X in a file: a numpy.memmap, or what greedyrls.files opens (a "
+            f"sparse one is mapped, not read). This X is of type {type(X).__name__}."
+        )
+    return FileMatrix(ArraySource(X), limit)
+
+
+def _start_sums(
+    V: Float, chunk: NDArray[Any], weights: Float | None, rows: slice
+) -> tuple[Float, Float]:
+    """`start_sums` of some rows of a chunk."""
+    own = None if weights is None else weights[rows]
+    return kernels.start_sums(V[:, rows], chunk[rows], own)

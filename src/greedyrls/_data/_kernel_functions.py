@@ -1,0 +1,211 @@
+"""Kernels k(x, c) between points, checked: by name as in scikit-learn, or a function of yours."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import manhattan_distances
+
+from .._base import Float
+
+KERNELS = ("rbf", "laplacian", "poly", "polynomial")
+# Their values depend on x − c alone: an origin near the points keeps digits of points far out.
+_OF_DIFFERENCES = ("rbf", "laplacian")
+# Points whose values with each other are computed together for the diagonal of a function.
+_DIAGONAL_BLOCK = 16
+# k(x, c) and k(c, x) of a function may differ by rounding only.
+_SYMMETRIC = 1e-8
+
+KernelFunction = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel with its parameters, as values of many points at a time."""
+
+    name: str  # one of KERNELS, or "callable"
+    gamma: float = 1.0
+    degree: float = 3.0
+    coef0: float = 1.0
+    function: KernelFunction | None = None
+
+    @property
+    def is_of_differences(self) -> bool:
+        """Whether points may be moved together without a change."""
+        return self.name in _OF_DIFFERENCES
+
+    def __call__(self, X: Any, centers: Any) -> Float:
+        """k(x_j, c_i) of all rows of both, an array of its own (rows of X × centres)."""
+        if self.function is not None:
+            return self._called(self.function, X, centers)
+        if self.name == "laplacian":
+            return self._of_absolute_differences(X, centers)
+        # scikit-learn's functions check their arguments for longer than a small kernel takes.
+        values = _inner(X, centers)
+        if self.name == "rbf":
+            values *= 2.0
+            values -= _squares(X)[:, None]
+            values -= _squares(centers)
+            np.minimum(values, 0.0, out=values)
+            values *= self.gamma
+            return np.exp(values, out=values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values *= self.gamma
+            values += self.coef0
+            np.power(values, self.degree, out=values)
+        return self._defined(values)
+
+    def _of_absolute_differences(self, X: Any, centers: Any) -> Float:
+        values: Float
+        if isinstance(X, np.ndarray) and isinstance(centers, np.ndarray):
+            values = cdist(X, centers, "cityblock")
+        else:
+            values = manhattan_distances(X, centers)
+        values *= -self.gamma
+        return np.exp(values, out=values)
+
+    def _defined(self, values: Float) -> Float:
+        if not _is_finite(values):
+            raise ValueError(
+                f"The {self.name} kernel of degree {self.degree:g} overflows or is not defined "
+                "for these data; scale X (sklearn.preprocessing.StandardScaler), or use a whole "
+                "number for degree and a smaller one."
+            )
+        return values
+
+    def _called(self, function: KernelFunction, X: Any, centers: Any) -> Float:
+        found = function(X, centers)
+        values = np.asarray(found.toarray() if sparse.issparse(found) else found)
+        expected = (X.shape[0], centers.shape[0])
+        if values.shape != expected:
+            raise ValueError(
+                f"kernel(X, Y) returned an array of shape {values.shape} for {expected[0]} and "
+                f"{expected[1]} points; it must return one value for each pair, shape {expected}."
+            )
+        if values.dtype.kind not in "biuf":
+            raise TypeError(f"kernel(X, Y) must return real numbers, got {values.dtype}.")
+        if not _is_finite(values):
+            raise ValueError(
+                "kernel(X, Y) returned NaN or infinity; a kernel must be finite for all points."
+            )
+        # A copy, in case the function hands out the same memory again.
+        return np.array(values, dtype=np.float64)
+
+    def diagonal(self, points: Any) -> Float:
+        """k(c_i, c_i), (n)."""
+        n = points.shape[0]
+        if self.is_of_differences:
+            return np.ones(n)
+        blocks = []
+        for first in range(0, n, _DIAGONAL_BLOCK):
+            some = points[first : first + _DIAGONAL_BLOCK]
+            values = self(some, some)
+            _check_symmetric(values, first)
+            blocks.append(values.diagonal())
+        diagonal = np.concatenate(blocks)
+        if (diagonal < 0.0).any():
+            place = int(np.argmax(diagonal < 0.0))
+            raise ValueError(
+                f"The kernel is not positive semidefinite: k(c, c) is {diagonal[place]:.6g} for "
+                f"candidate {place}. {USE_ANOTHER}"
+            )
+        return diagonal
+
+
+USE_ANOTHER = "Use a positive semidefinite kernel, such as 'rbf'."
+
+
+def _check_symmetric(values: Float, first: int) -> None:
+    """An error if k(c, c') and k(c', c) differ; `first` is the number of the first point."""
+    scale = np.abs(values).max(initial=0.0)
+    wrong = np.abs(values - values.T) > _SYMMETRIC * scale
+    if wrong.any():
+        one, other = (int(place) for place in np.argwhere(wrong)[0])
+        raise ValueError(
+            f"The kernel is not symmetric: with candidates c={first + one} and c'={first + other}, "
+            f"k(c, c') is {values[one, other]:.6g} and k(c', c) is {values[other, one]:.6g}."
+        )
+
+
+def _inner(X: Any, centers: Any) -> Float:
+    """x·c of all pairs of rows; either may be sparse."""
+    values = X @ centers.T
+    dense: Float = values.toarray() if sparse.issparse(values) else values
+    return dense
+
+
+def _squares(X: Any) -> Float:
+    """x·x of all rows."""
+    if isinstance(X, np.ndarray):
+        own: Float = np.einsum("ij,ij->i", X, X)
+        return own
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+
+
+def _is_finite(values: Any) -> bool:
+    with np.errstate(over="ignore", invalid="ignore"):
+        # The sum is quicker; if it overflows, the values themselves are asked.
+        return bool(np.isfinite(values.sum())) or bool(np.isfinite(values).all())
+
+
+def make_kernel(kernel: Any, gamma: float, degree: Any, coef0: Any) -> Kernel:
+    """Check a name or a function, and its parameters; gamma is a number by now."""
+    if callable(kernel):
+        return Kernel("callable", function=kernel)
+    if not isinstance(kernel, str) or kernel not in KERNELS:
+        names = ", ".join(map(repr, KERNELS))
+        raise ValueError(
+            f"kernel must be one of {names}, or a function (X, Y) -> array; got {kernel!r}."
+        )
+    power = _check_number("degree", degree)
+    if power <= 0.0:
+        raise ValueError(f"degree must be greater than 0, got {degree!r}.")
+    constant = _check_number("coef0", coef0)
+    if constant < 0.0 and kernel in ("poly", "polynomial"):
+        raise ValueError(
+            f"coef0 must not be negative, got {coef0!r}: the kernel would not be positive "
+            "semidefinite."
+        )
+    return Kernel(kernel, gamma, power, constant)
+
+
+def check_gamma(gamma: Any, X: Any) -> float:
+    """A number greater than 0; "scale" is 1 / (d · variance of X), "auto" is 1 / d."""
+    n_columns = int(X.shape[1])
+    if isinstance(gamma, str):
+        if gamma == "auto":
+            return 1.0 / n_columns
+        if gamma != "scale":
+            raise ValueError(
+                f"gamma must be a number greater than 0, 'scale', 'auto' or a list, got {gamma!r}."
+            )
+        variance = float(X.var() if isinstance(X, np.ndarray) else _sparse_variance(X))
+        scaled = n_columns * variance
+        # Of points that are all one, or so near each other that the quotient overflows.
+        return 1.0 / scaled if scaled > 1e-300 else 1.0
+    value = _check_number("gamma", gamma)
+    if value <= 0.0:
+        raise ValueError(f"gamma must be greater than 0, got {gamma!r}.")
+    return value
+
+
+def _sparse_variance(X: Any) -> float:
+    """Of all values of a sparse matrix, zeros included."""
+    mean = float(X.mean())
+    return max(0.0, float(X.multiply(X).mean()) - mean * mean)
+
+
+def _check_number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {value!r}.")
+    return number

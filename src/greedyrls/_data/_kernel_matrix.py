@@ -1,0 +1,226 @@
+"""X whose columns are k(·, c_i) for a pool of centres, computed whenever they are asked for.
+
+For the engine this is X in a file: read in chunks of rows, in as few passes as possible, here each
+an evaluation of the kernel for all pairs. Unlike in a file, a single column costs no pass.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Float, progress_bar
+from ._file_memory import Needs, share_out
+from ._files import FileMatrix, Rows
+from ._kernel_functions import Kernel
+
+# Elements of a chunk at most (8 MiB): it is multiplied while it is in the cache.
+_CHUNK_ELEMENTS = 1 << 20
+# Columns scored lately that are kept, and elements of them.
+_RECENT_COLUMNS = 128
+_RECENT_ELEMENTS = 1 << 22
+
+
+class KernelSource:
+    """Rows of k(x_j, c_i) as a source of chunks; counts the values that were computed."""
+
+    def __init__(self, kernel: Kernel, points: Any, pool: Any) -> None:
+        self.kernel = kernel
+        self.points = points
+        self.pool = pool
+        self.evaluations = 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """m and n."""
+        return int(self.points.shape[0]), int(self.pool.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the numbers."""
+        return np.dtype(np.float64)
+
+    @property
+    def overhead(self) -> int:
+        """Bytes beside the values: there is room for three chunks, of which one is enough."""
+        return 0
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"the {self.kernel.name} kernel"
+
+    def values(self, points: Any, centers: Any) -> Float:
+        """The kernel of some points and centres, counted."""
+        self.evaluations += int(points.shape[0]) * int(centers.shape[0])
+        return self.kernel(points, centers)
+
+    def chunks(self, height: int) -> Iterator[NDArray[Any]]:
+        """All rows in order, `height` of them at a time."""
+        m, _ = self.shape
+        for top in range(0, m, height):
+            yield self.read(top, min(m, top + height))
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Some rows next to each other."""
+        return self.values(self.points[start:stop], self.pool)
+
+
+class KernelMatrix(FileMatrix):
+    """X (m × n) = k(points, pool) for one search, within some bytes of memory.
+
+    `row_of` (n) are the rows that the centres of the pool are, if they are rows.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        points: Any,
+        pool: Any,
+        memory_limit: int | None = None,
+        row_of: NDArray[np.intp] | None = None,
+    ) -> None:
+        self._kernel_source = KernelSource(kernel, points, pool)
+        super().__init__(self._kernel_source, memory_limit)
+        self.row_of = row_of
+        self.center_diagonal = kernel.diagonal(pool)  # (n) k(c_i, c_i)
+        # Columns of chosen centres, and those looked at lately; least used first.
+        self._pinned: OrderedDict[int, Float] = OrderedDict()
+        self._recent: OrderedDict[int, Float] = OrderedDict()
+        self._most_pinned = 1
+
+    @property
+    def evaluations(self) -> int:
+        """How many values of the kernel were computed."""
+        return self._kernel_source.evaluations
+
+    def centers_at(self, is_there: NDArray[np.bool_]) -> list[int]:
+        """Candidates that are some of the rows (m)."""
+        if self.row_of is None:
+            return []
+        places: list[int] = np.flatnonzero(is_there[self.row_of]).tolist()
+        return places
+
+    def make_room(
+        self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
+    ) -> None:
+        """Share the memory out for a search; an error if it is too little."""
+        m, n = self.shape
+        # Columns of chosen centres, and for each two rows of n beside those of other searches.
+        chosen = 8 * needs.n_chosen * (m + 2 * n)
+        room = share_out(self.shape, self.dtype, chosen, self._limit, needs)
+        height = max(1, min(room.chunk_rows, _CHUNK_ELEMENTS // n))
+        if chunk_rows is not None:
+            height = min(chunk_rows, height)
+        self._room, self._verbose = room._replace(chunk_rows=height), verbose
+        self._most_pinned = max(1, needs.n_chosen)
+
+    def share_of_waiting(self) -> float:
+        """All of a pass: making the values takes far longer than a product with a few vectors."""
+        return 1.0
+
+    @property
+    def _most_recent(self) -> int:
+        """Columns that may be kept beside those of chosen centres."""
+        m = self.shape[0]
+        allowed = min(_RECENT_ELEMENTS // m, self.room.column_bytes // (8 * m), _RECENT_COLUMNS)
+        return max(1, allowed)
+
+    def missing(self, indices: Iterable[int]) -> list[int]:
+        """Columns that would cost a pass: none."""
+        return []
+
+    def take_along(self, indices: Iterable[int]) -> None:
+        """Nothing is won by it."""
+
+    def wish(self, indices: Iterable[int]) -> None:
+        """Nothing is won by it."""
+
+    def pin(self, index: int) -> None:
+        """A centre was chosen: its column is needed from now on."""
+        self._pinned[index] = self._column(index)
+        self._pinned.move_to_end(index)
+        self._recent.pop(index, None)
+        while len(self._pinned) > self._most_pinned:  # of an earlier search
+            self._pinned.popitem(last=False)
+
+    def _column(self, index: int) -> Float:
+        """All rows of one column, kept if there is room."""
+        kept = self._pinned if index in self._pinned else self._recent
+        if index in kept:
+            kept.move_to_end(index)
+        else:
+            self._recent[index] = self._compute(np.array([index]))[0]
+            while len(self._recent) > self._most_recent:
+                self._recent.popitem(last=False)
+            return self._recent[index]
+        return kept[index]
+
+    def fetch(self, indices: Iterable[int]) -> None:
+        """Have some columns that will be asked for, if they are few enough to be kept."""
+        lacking = [
+            index for index in indices if index not in self._pinned and index not in self._recent
+        ]
+        if not lacking or len(lacking) > self._most_recent:
+            return
+        self._recent.update(zip(lacking, self._compute(np.array(lacking)), strict=True))
+        while len(self._recent) > self._most_recent:
+            self._recent.popitem(last=False)
+
+    def _compute(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
+        """Some columns, one per row of the result, made some rows at a time."""
+        source = self._kernel_source
+        points, centers = source.points[rows], source.pool[indices]
+        count = int(points.shape[0])
+        result = np.empty((len(indices), count))
+        height = max(1, _CHUNK_ELEMENTS // max(1, len(indices)))
+        for top in range(0, count, height):
+            some = slice(top, min(count, top + height))
+            result[:, some] = source.values(points[some], centers).T
+        return result
+
+    def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
+        """Some columns, one per row of the result; those that are not kept are computed."""
+        if isinstance(rows, slice) and rows == slice(None):
+            self.fetch(indices.tolist())
+        kept = [self._pinned.get(index, self._recent.get(index)) for index in indices.tolist()]
+        lacking = np.array([column is None for column in kept], dtype=bool)
+        if lacking.all():
+            return self._compute(indices, rows)
+        count = len(range(*rows.indices(len(self)))) if isinstance(rows, slice) else len(rows)
+        result = np.empty((len(kept), count))
+        for place, column in enumerate(kept):
+            if column is not None:
+                result[place] = column[rows]
+        if lacking.any():
+            result[lacking] = self._compute(indices[lacking], rows)
+        return result
+
+    def chunks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """All rows in order: one pass."""
+        m, _ = self.shape
+        label = f"kernel, pass {self.passes + 1}"
+        top = 0
+        with closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar:
+            for chunk in self._source.chunks(self.room.chunk_rows):
+                rows = slice(top, top + len(chunk))
+                yield rows, chunk
+                top = rows.stop
+                self._rows_read += len(chunk)
+                bar.advance(len(chunk))
+
+    def center_column(self, index: int) -> Float:
+        """k(c_i, c_b) for all centres of the pool, (n)."""
+        source = self._kernel_source
+        n, center = self.shape[1], source.pool[np.array([index])]
+        return np.concatenate(
+            [
+                source.values(source.pool[top : top + _CHUNK_ELEMENTS], center)[:, 0]
+                for top in range(0, n, _CHUNK_ELEMENTS)
+            ]
+        )

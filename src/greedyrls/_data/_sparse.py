@@ -1,0 +1,167 @@
+"""A sparse X: never made dense, never centred; a product with it costs O(nnz).
+
+Columns are asked for one by one and rows in sets, so it is kept by columns, and by rows as well
+once rows are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._base import Float
+
+Rows = slice | NDArray[np.intp]
+
+# Values looked at together.
+_VALUES = 1 << 22
+
+
+class SparseMatrix:
+    """X (m × n) by columns; what `RowBlock` and the folds ask of a dense array, asked of it."""
+
+    def __init__(self, by_columns: Any, by_rows: Any = None) -> None:
+        self._by_columns = by_columns
+        self._by_rows = by_rows
+
+    @classmethod
+    def from_scipy(cls, X: Any) -> SparseMatrix:
+        """A matrix or array of SciPy in any format; it is not changed, and shared if it can be."""
+        by_columns = sparse.csc_array(X)
+        # Duplicates are summed and zeros kept out of a copy of ours, never of the user's.
+        if not by_columns.has_canonical_format or (by_columns.data == 0).any():
+            by_columns = by_columns.copy()
+            by_columns.sum_duplicates()
+            by_columns.eliminate_zeros()
+        is_by_rows = X.format == "csr" and X.has_canonical_format
+        return cls(by_columns, sparse.csr_array(X) if is_by_rows else None)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """m and n."""
+        m, n = self._by_columns.shape
+        return int(m), int(n)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the numbers that are there."""
+        dtype: np.dtype[Any] = self._by_columns.dtype
+        return dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Of one of the two forms."""
+        held = self._by_columns
+        return int(held.data.nbytes + held.indices.nbytes + held.indptr.nbytes)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """By columns: where each begins, rows in ascending order, values other than 0."""
+        held = self._by_columns
+        return held.indptr, held.indices, held.data
+
+    @property
+    def by_rows(self) -> Any:
+        """The same by rows, made when it is first asked for."""
+        if self._by_rows is None:
+            self._by_rows = self._by_columns.tocsr()
+        return self._by_rows
+
+    def take(self, rows: Rows) -> SparseMatrix:
+        """Some rows."""
+        return SparseMatrix(self.by_rows[rows].tocsc())
+
+    def product(self, V: Float) -> Float:
+        """V (c × m) times X, (c × n)."""
+        return np.ascontiguousarray((self._by_columns.T @ np.ascontiguousarray(V.T)).T)
+
+    def squares(self, weights: Float | None) -> Float:
+        """Weighted sums of squares of the columns, (n)."""
+        held = self._by_columns
+        result = np.empty(held.shape[1])
+        for columns in self._pieces():
+            inside = slice(held.indptr[columns.start], held.indptr[columns.stop])
+            data = held.data[inside].astype(np.float64)
+            data *= data
+            if weights is not None:
+                data *= weights[held.indices[inside]]
+            begins = held.indptr[columns] - inside.start
+            # Sums of nothing are not the next value, as `reduceat` has it.
+            sums = np.add.reduceat(np.append(data, 0.0), begins)
+            ends = held.indptr[columns.start + 1 : columns.stop + 1] - inside.start
+            result[columns] = np.where(ends > begins, sums, 0.0)
+        return result
+
+    def _pieces(self) -> Iterator[slice]:
+        """Columns that have not many values together: X may be in a file."""
+        indptr, first, n = self._by_columns.indptr, 0, self.shape[1]
+        while first < n:
+            last = int(np.searchsorted(indptr, indptr[first] + _VALUES, side="right")) - 1
+            last = min(n, max(first + 1, last))
+            yield slice(first, last)
+            first = last
+
+    def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
+        """Some columns, one per row of the result, all rows or some; dense."""
+        if not (isinstance(rows, slice) and rows == slice(None)):
+            return np.ascontiguousarray(self.part(rows, indices).T)
+        held = self._by_columns
+        values = np.zeros((len(indices), held.shape[0]))
+        for value, index in zip(values, indices.tolist(), strict=True):
+            inside = slice(held.indptr[index], held.indptr[index + 1])
+            value[held.indices[inside]] = held.data[inside]
+        return values
+
+    def part(self, rows: Rows, columns: NDArray[np.intp] | None = None) -> Float:
+        """Some rows and columns (or all), (rows × c); dense."""
+        some = self.by_rows[rows]
+        if columns is not None:
+            some = some[:, columns]
+        return np.asarray(some.toarray(), dtype=np.float64)
+
+    def entries(
+        self, indices: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], Float]:
+        """Rows, columns and values of all that is not 0 in some columns."""
+        some = self._by_columns[:, indices]
+        owners = np.repeat(indices, np.diff(some.indptr))
+        return some.indices.astype(np.intp), owners, some.data.astype(np.float64)
+
+    def distances(self, means: Float | None, used: NDArray[np.bool_] | None) -> Float:
+        """The largest |x_i − mean_i| of each column in the rows that are used, (n)."""
+        held = self._by_columns
+        owners = np.repeat(np.arange(held.shape[1]), np.diff(held.indptr))
+        values = held.data.astype(np.float64)
+        if means is not None:
+            values -= means[owners]
+        np.abs(values, out=values)
+        rows = held.shape[0]
+        if used is not None:
+            inside = used[held.indices]
+            owners, values, rows = owners[inside], values[inside], int(np.count_nonzero(used))
+        largest = np.zeros(held.shape[1])
+        np.maximum.at(largest, owners, values)
+        if means is None:
+            return largest
+        has_zeros = np.bincount(owners, minlength=held.shape[1]) < rows
+        return np.where(has_zeros, np.maximum(largest, np.abs(means)), largest)
+
+    def counts(self) -> Float:
+        """How many values of each column are not 0, (n)."""
+        return np.asarray(np.diff(self._by_columns.indptr), dtype=np.float64)
+
+    def first_non_finite(self) -> tuple[int, int] | None:
+        """Row and column of a value that is NaN or infinite."""
+        held = self._by_columns
+        bad = np.flatnonzero(~np.isfinite(held.data))
+        if len(bad) == 0:
+            return None
+        column = int(np.searchsorted(held.indptr, bad[0], side="right")) - 1
+        return int(held.indices[bad[0]]), column

@@ -1,0 +1,229 @@
+"""X in host memory that is larger than the memory of the device: rows travel there chunk by chunk.
+
+All else (r, d, weights, chosen columns) is on the device. A pass over X goes at the speed of the
+link. A column of X in C order lies scattered over all of it, and to gather it on the host would
+take longer than to send everything. So columns of candidates are taken along in passes that are
+made anyway, as from a file (`_files`), and kept on the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Array, Float, Place, as_float, numbers_on, send, take_rows, to_host
+from ._device_matrix import DeviceMatrix, Indices
+from ._transport import Transport, transport_to
+
+# A chunk: large enough for the link to be at full speed.
+_CHUNK_BYTES = 1 << 27
+# Rows of a chunk at most: it is multiplied with up to a hundred vectors of that length.
+_MOST_ROWS = 1 << 20
+# Shares of the free memory of the device: both chunks, candidates' columns, chosen columns.
+_CHUNK_SHARE = 0.1
+_COLUMN_SHARE = 0.25
+# Gathering a line of the cache on the host takes as long as sending so many.
+_LINE_BYTES = 64
+_GATHERED_LINE = 10
+# Columns that a search asks for at least, beside those that came along with a pass.
+_ASKED = 96
+
+
+class KeptColumns:
+    """Columns on the device in their own type, in the batches in which they came."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self._batches: list[tuple[list[int], Array]] = []  # oldest first
+        self._places: dict[int, tuple[int, int]] = {}
+
+    def __contains__(self, index: object) -> bool:
+        return index in self._places
+
+    @property
+    def count(self) -> int:
+        """How many."""
+        return len(self._places)
+
+    def add(self, indices: list[int], columns: Array) -> None:
+        """Keep some more, (c × m); the oldest go if there are too many."""
+        self._batches.append((indices, columns))
+        while len(self._batches) > 1 and sum(len(some) for some, _ in self._batches) > self.room:
+            del self._batches[0]
+        self._places = {
+            index: (number, row)
+            for number, (some, _) in enumerate(self._batches)
+            for row, index in enumerate(some)
+        }
+
+    def get(self, index: int) -> Array:
+        """A column, (m); not to be overwritten."""
+        number, row = self._places[index]
+        return self._batches[number][1][row, :]
+
+
+class StreamedMatrix(DeviceMatrix):
+    """X (m × n) in host memory for a search on a device that has so many bytes free."""
+
+    def __init__(self, values: NDArray[Any], place: Place, free: int) -> None:
+        self.values = values
+        self.place = place
+        self.shape = (values.shape[0], values.shape[1])
+        self._free = free
+        self._device_type = send(place, values[:1]).dtype
+        m, n = self.shape
+        width = max(1, n * values.dtype.itemsize)
+        chunk = min(_CHUNK_BYTES, int(_CHUNK_SHARE * free) // 2)
+        self._height = max(1, min(m, _MOST_ROWS, chunk // width))
+        self._transport: Transport | None = None
+        self.column_bytes = int(_COLUMN_SHARE * free)
+        self.kept = KeptColumns(max(1, self.column_bytes // (m * values.dtype.itemsize)))
+        self._wanted: dict[int, None] = {}
+        self._likely: list[int] = []
+        self._rows_sent = 0
+        by_rows = abs(values.strides[0]) >= abs(values.strides[1])
+        # So many columns are gathered on the host in the time of a pass.
+        self._worth_a_pass = width / max(1e-9, _LINE_BYTES * _GATHERED_LINE)
+        self._gathered_since = 0
+        self._gathers = not by_rows or self._worth_a_pass > _ASKED
+
+    @property
+    def dtype(self) -> Any:
+        """Of the numbers as given, on the device."""
+        return self._device_type
+
+    @property
+    def nbytes(self) -> int:
+        """Of all of X."""
+        return int(self.values.nbytes)
+
+    @property
+    def passes(self) -> int:
+        """How often as many rows as there are were sent."""
+        return -(-self._rows_sent // self.shape[0])
+
+    def limit_chunks(self, rows: int | None) -> None:
+        """At most so many rows at a time."""
+        if rows is not None:
+            self._height = max(1, min(rows, self._height))
+            self._transport = None
+
+    def take(self, rows: slice) -> StreamedMatrix:
+        """Some rows, as a view."""
+        return StreamedMatrix(self.values[rows], self.place, self._free)
+
+    def pieces(self, count: int) -> list[slice]:
+        """A chunk is multiplied whole: a device has no cache to keep pieces in."""
+        return [slice(0, count)]
+
+    def each(self, question: Callable[[slice], Any], pieces: Iterable[slice]) -> Iterable[Any]:
+        """Put a question to some pieces of a chunk."""
+        return map(question, pieces)
+
+    def missing(self, indices: Iterable[int]) -> list[int]:
+        """Those of some columns that would cost a pass."""
+        return [] if self._gathers else [index for index in indices if index not in self.kept]
+
+    def take_along(self, indices: Iterable[int]) -> None:
+        """Columns that the next pass is to take along, whatever it is made for."""
+        self._wanted.update(dict.fromkeys(int(index) for index in indices))
+
+    def wish(self, indices: Iterable[int]) -> None:
+        """Columns that the next pass may take along as well; earlier wishes are forgotten."""
+        self._likely = list(indices)
+
+    def fetch(self, indices: Iterable[int]) -> None:
+        """Have some columns on the device: gathered on the host, or by a pass.
+
+        Gathered until those since the last pass have taken as long as another one would.
+        """
+        lacking = [int(index) for index in indices if index not in self.kept]
+        lacking = lacking[: self.kept.room]
+        self._gathered_since += len(lacking)
+        if lacking and (self._gathers or self._gathered_since < self._worth_a_pass):
+            self.kept.add(lacking, self._gathered(lacking, slice(None)))
+        elif lacking:
+            self.take_along(lacking)
+            for _ in self.chunks():
+                pass
+
+    def chunks(self) -> Iterator[tuple[slice, DeviceMatrix]]:
+        """All rows in order, on the device: one pass. The next chunk travels meanwhile."""
+        m, _ = self.shape
+        if self._transport is None:
+            self._transport = transport_to(self.place, self.values, self._height)
+        along = [
+            index
+            for index in dict.fromkeys([*self._wanted, *self._likely])
+            if index not in self.kept
+        ][: self.kept.room]
+        self._wanted, self._likely = {}, []
+        self._gathered_since = 0
+        arrivals: Array = None
+        if along:
+            arrivals = self.place.xp.empty(
+                (len(along), m), dtype=self._device_type, device=self.place.device
+            )
+            order = numbers_on(self.place, np.array(along, dtype=np.intp))
+        pieces = (slice(top, min(m, top + self._height)) for top in range(0, m, self._height))
+        for rows, chunk in self._transport.chunks(pieces):
+            if along:
+                arrivals[:, rows] = take_rows(chunk.T, order)
+            yield rows, DeviceMatrix(chunk)
+            self._rows_sent += rows.stop - rows.start
+        if along:
+            self.kept.add(along, arrivals)
+
+    def _sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
+        """V X, and the weighted sums of squares if asked for: one pass."""
+        n = self.shape[1]
+        products, squares = self.place.zeros((V.shape[0], n)), self.place.zeros(n)
+        for rows, chunk in self.chunks():
+            own = None if weights is None else weights[rows]
+            some, square = chunk._sums(V[:, rows], own, with_squares)
+            products += some
+            if with_squares:
+                squares += square
+        return products, squares
+
+    def columns(self, indices: Indices, rows: slice = slice(None)) -> Float:
+        """Some columns as float64, one per row of the result; those not kept are gathered."""
+        if not isinstance(indices, np.ndarray):
+            (numbers,) = to_host(as_float(indices))
+            indices = numbers.astype(np.intp)
+        wanted = indices.tolist()
+        lacking = [index for index in wanted if index not in self.kept]
+        found: dict[int, Array] = {}
+        if lacking:
+            gathered = self._gathered(lacking, rows)
+            found = {index: gathered[row, :] for row, index in enumerate(lacking)}
+        columns: Float = as_float(
+            self.place.xp.stack(
+                [found[index] if index in found else self.kept.get(index)[rows] for index in wanted]
+            )
+        )
+        return columns
+
+    def single(self, index: int) -> Float:
+        """One column as float64, (m)."""
+        column: Float = self.columns(np.array([index]))[0, :]
+        return column
+
+    def _gathered(self, indices: list[int], rows: slice) -> Array:
+        """Some columns from the host, in their own type, (c × rows)."""
+        return send(self.place, self.values[rows][:, indices].T)
+
+    def first_non_finite(self) -> tuple[int, int] | None:
+        """Row and column of a value that is NaN or infinite."""
+        for rows, chunk in self.chunks():
+            found = chunk.first_non_finite()
+            if found is not None:
+                return rows.start + found[0], found[1]
+        return None
+
+    def value(self, row: int, column: int) -> float:
+        """A single value."""
+        return float(self.values[row, column])

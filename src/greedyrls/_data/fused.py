@@ -1,0 +1,118 @@
+"""V X in float64 with X read once in its own type: a kernel of Triton's, which comes with PyTorch.
+
+Converting X a tile at a time moves five times its bytes through the memory of the device; here
+numbers are converted on their way to the tensor cores. Without Triton nothing but time is lost.
+"""
+
+# Annotations of a kernel are Triton's own: they say what is compiled in.
+# mypy: disable-error-code="untyped-decorator, no-untyped-def"
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from functools import cache
+from typing import Any
+
+import array_api_compat
+
+from .._base import Array, Place
+
+# Vectors at a time: more would not fit beside their tile of X.
+MOST_VECTORS = 64
+_LEAST_VECTORS = 16  # of a product of tensor cores
+_ROWS = 16
+_COLUMNS = 128
+# Programs that keep a large device busy.
+_PROGRAMS = 1056
+_LEAST_ROWS = 256
+
+tl: Any = None  # Triton's language, once the kernel is made
+
+
+@cache
+def is_there() -> bool:
+    """Whether Triton can be imported."""
+    return importlib.util.find_spec("triton") is not None
+
+
+def runs_at(place: Place) -> bool:
+    """Whether kernels can be launched at a place: a GPU of PyTorch's, with Triton."""
+    return (
+        array_api_compat.is_torch_namespace(place.xp) and place.device.type == "cuda" and is_there()
+    )
+
+
+@cache
+def _kernel() -> Any:
+    """The kernel; compiled by Triton when it is first used."""
+    global tl  # names in a kernel are looked up in its module
+    triton = importlib.import_module("triton")
+    tl = importlib.import_module("triton.language")
+
+    @triton.jit
+    def sums(
+        X, V, W, products, squares, m, n, height, by_row, by_column, by_vector,
+        given, count: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
+        with_squares: tl.constexpr,
+    ):  # fmt: skip
+        part = tl.program_id(1)
+        i = tl.program_id(0) * columns + tl.arange(0, columns)
+        v = tl.arange(0, count)
+        j = tl.arange(0, rows)
+        end = tl.minimum(part * height + height, m)
+        total = tl.zeros((count, columns), tl.float64)
+        total_squares = tl.zeros((16, columns), tl.float64)
+        for top in range(part * height, end, rows):
+            row = top + j
+            is_row = row < end
+            x = tl.load(
+                X + row[:, None].to(tl.int64) * by_row + i[None, :].to(tl.int64) * by_column,
+                mask=is_row[:, None] & (i < n)[None, :],
+                other=0,
+            ).to(tl.float64)
+            y = tl.load(
+                V + v[:, None].to(tl.int64) * by_vector + row[None, :],
+                mask=is_row[None, :] & (v < given)[:, None],
+                other=0.0,
+            )
+            total = tl.dot(y, x, total, out_dtype=tl.float64)
+            if with_squares:
+                w = tl.load(W + row, mask=is_row, other=0.0)
+                first = tl.where((tl.arange(0, 16) == 0)[:, None], w[None, :], 0.0)
+                total_squares = tl.dot(first, x * x, total_squares, out_dtype=tl.float64)
+        place = products + part.to(tl.int64) * count * n
+        tl.store(place + v[:, None].to(tl.int64) * n + i[None, :], total, mask=(i < n)[None, :])
+        if with_squares:
+            own = tl.sum(total_squares, axis=0)
+            tl.store(squares + part.to(tl.int64) * n + i, own, mask=i < n)
+
+    return sums
+
+
+def fused_sums(V: Array, X: Array, weights: Array | None) -> tuple[Array, Array]:
+    """V (c × m) times X (m × n), both tensors on one GPU, and Σ w x² (n) if there are weights.
+
+    Sums over pieces of the rows are added up in a fixed order: the same call gives the same digits.
+    """
+    import torch
+
+    m, n = X.shape
+    c = V.shape[0]
+    count = _LEAST_VECTORS
+    while count < c:
+        count *= 2
+    V = V.contiguous()
+    across = -(-n // _COLUMNS)
+    parts = max(1, min(m // _LEAST_ROWS, _PROGRAMS // across))
+    height = -(-m // (parts * _ROWS)) * _ROWS
+    parts = -(-m // height)
+    products = V.new_empty((parts, count, n))
+    squares = V.new_empty((parts, n) if weights is not None else (1, 1))
+    with torch.cuda.device(X.device):
+        _kernel()[(across, parts)](
+            X, V, V if weights is None else weights, products, squares, m, n, height,
+            X.stride(0), X.stride(1), V.stride(0), c, count, _ROWS, _COLUMNS, weights is not None,
+            num_warps=4, num_stages=3,
+        )  # fmt: skip
+    return products.sum(0)[:c], squares.sum(0)

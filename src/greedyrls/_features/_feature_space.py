@@ -1,0 +1,471 @@
+"""Feature space: pivots, factor, correlations and inner products, by recurrence.
+
+Everything here has n columns and never sees a row of X. Symbols are those of docs/theory.md:
+A = X'X + P, its partial Cholesky factor L on the chosen features (stored |S| × n, a chosen feature
+per row), δ_i, τ_i, and for each candidate ‖z_i‖² and r·z_i.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import (
+    Float,
+    address_of,
+    floor_at,
+    namespace_of,
+    numbers_on,
+    place_of,
+    put,
+    stacked,
+    take,
+    to_device,
+    to_host,
+)
+from .._data import fused as _fused
+from .._rows import MOST_CHOSEN, TINY_FOURTH, UNKNOWN, Added, Chosen, FusedFeatures, Told, Vectors
+from ._feature_sets import FeatureSets
+
+# A pivot δ_i this much smaller than A_ii has lost so many digits to cancellation that bounds made
+# from it are not to be trusted: such a candidate is always looked at in the data.
+_TRUSTED_PIVOT = 1e-5
+
+
+class Coefficients(NamedTuple):
+    """Candidates expressed in the chosen features."""
+
+    beta: Float  # (|S| × c) A_SS⁻¹ A_Si
+    penalty: Float  # (c) P_ii + β'Pβ
+    shrinkage: Float  # (t × c) w'Pβ
+
+
+class Pivot(NamedTuple):
+    """A candidate as measured in the data."""
+
+    delta: float
+    rho: Float  # (t)
+    norm: float  # ‖z‖²
+    inner: Float  # (t) r·z
+    mixed: Float  # (t) Σ r² z²
+    fourth: float  # Σ z⁴
+
+
+class _Seen(NamedTuple):
+    """What adding a candidate takes, on the host."""
+
+    factor: Float  # (|S|) of L
+    delta: float
+    anchored: Float  # (t), if there is an anchor
+
+
+class FeatureSpace(FeatureSets):
+    """The state of the search that lives with the driver.
+
+    Vectors of n numbers live where `diagonal` does; what has |S| numbers lives on the host.
+    """
+
+    def __init__(
+        self, diagonal: Float, correlation: Float, penalty: Float, capacity: int = 16
+    ) -> None:
+        t, n = correlation.shape
+        self.place = place_of(diagonal)
+        self.diagonal = diagonal
+        self.correlation = correlation
+        self.penalty = penalty
+        self.selected: list[int] = []
+        self._seen: dict[int, _Seen] = {}  # since the last step
+        # On a device: entries of X_S'X_S that were not fetched yet, with their row.
+        self._waiting: list[tuple[int, Float]] = []
+        (self._floor,) = to_device(self.place, penalty)
+        (self._squares,) = to_host(diagonal)
+        # δ, ‖z‖², τ, r·z and a·z, one under the other: a step changes them all alike.
+        delta = diagonal + self._floor
+        rows = [delta[None, :], diagonal[None, :], correlation, correlation]
+        self._set_rows(stacked(rows))
+        # Neither δ nor ‖z‖² is smaller than this.
+        self._floors = stacked([self._floor[None, :], 0.0 * self._floor[None, :]])
+        # Bounds of how z_i is spread over the rows, known of candidates that were scored, if this
+        # is followed at all:
+        self.follows_spread = True
+        self.mixed_root = self.place.zeros((t, n))  # at most ‖r∘z_i‖
+        self.fourth_root = self.place.full(n, UNKNOWN)  # at least (Σ z_i⁴)^¼
+        self._doubtful = _TRUSTED_PIVOT * delta
+        # +inf for features that are no candidates; the state's, which it gives here for bounds.
+        self.barred: Float | None = None
+        # Where kernels can be launched: they, once asked for, and X_S'X_S as they leave it.
+        self._can_fuse = t == 1 and _fused.runs_at(self.place)
+        self._kernels: FusedFeatures | None = None
+        if self._can_fuse:
+            self._products = self.place.zeros((capacity, capacity))
+        self._L = self.place.empty((capacity, n))
+        self._inverse = np.zeros((capacity, capacity))  # of the chosen rows and columns of L
+        self._overlap = np.zeros((capacity, capacity))  # q_u·q_s
+        self._gram = np.zeros((capacity, capacity))  # X_S'X_S, for the coefficients
+        self._weights = np.zeros((capacity, t))  # w of the current model
+        self._penalties = np.zeros(capacity)
+        self._chosen = np.zeros(capacity, dtype=np.intp)
+
+    def _set_rows(self, rows: Float) -> None:
+        """Take all that a step changes: δ, ‖z_i‖², τ, r·z_i, and a·z_i if there is an anchor a."""
+        t = self.correlation.shape[0]
+        self._rows = rows
+        self._kernels = None
+        self.delta, self.norms = rows[0, :], rows[1, :]
+        self.tau, self.inner = rows[2 : 2 + t, :], rows[2 + t : 2 + 2 * t, :]
+        self.anchored: Float | None = rows[2 + 2 * t :, :] if rows.shape[0] > 2 + 2 * t else None
+
+    @property
+    def L(self) -> Float:
+        """The factor's rows so far, (|S| × n)."""
+        return self._L[: self.size, :]
+
+    @property
+    def fused(self) -> FusedFeatures | None:
+        """Kernels for these vectors, if there are any."""
+        if not self._can_fuse or self.barred is None or self._L.shape[0] > MOST_CHOSEN:
+            return None
+        if self._kernels is None:
+            self._kernels = FusedFeatures(
+                Vectors(
+                    self._rows,
+                    self._floors,
+                    self._floor,
+                    self._doubtful,
+                    self.barred,
+                    self._L,
+                    self._products,
+                    (self.mixed_root, self.fourth_root) if self.follows_spread else None,
+                )
+            )
+        return self._kernels
+
+    @property
+    def of_chosen(self) -> Chosen:
+        """What the kernels need of the chosen features; for one target."""
+        s = self.size
+        return Chosen(self._inverse[:s, :s], self._penalties[:s], self._weights[:s, 0])
+
+    @property
+    def overlap(self) -> Float:
+        """q_u·q_s, (|S| × |S|)."""
+        return self._overlap[: self.size, : self.size]
+
+    @property
+    def chosen(self) -> NDArray[np.intp]:
+        """The chosen features as an array."""
+        return self._chosen[: self.size]
+
+    def note(self, index: int) -> None:
+        """A feature was added by kernels: what the host has of it; `land` is to follow."""
+        s = self.size
+        if s:
+            self._waiting.append((s, self._products[s, :s]))
+        self._gram[s, s] = self._squares[index]
+        self._chosen[s] = index
+        self.selected.append(index)
+        self._seen = {}
+
+    def land(self, known: Chosen, overlap: Float) -> None:
+        """Take what has |S| numbers after kernels have added some features."""
+        s = self.size
+        self._inverse[:s, :s] = known.inverse
+        self._penalties[:s] = known.penalties
+        self._weights[:s, 0] = known.weights
+        self._overlap[:s, :s] = overlap
+
+    def saw(self, told: Told) -> None:
+        """Keep what kernels told of candidates: one of them is likely added next."""
+        self._seen = {
+            index: _Seen(told.factor[:, place], float(told.delta[place]), told.anchored[:, place])
+            for place, index in enumerate(told.indices.tolist())
+        }
+
+    @property
+    def gram(self) -> Float:
+        """X_S'X_S without the penalty, in the order of choice."""
+        self._fetch_products()
+        return self._gram[: self.size, : self.size]
+
+    def _fetch_products(self) -> None:
+        """Have all of it on the host."""
+        if self._waiting:
+            rows = to_host(*(row for _, row in self._waiting))
+            for (s, _), row in zip(self._waiting, rows, strict=True):
+                self._gram[s, :s] = self._gram[:s, s] = row
+            self._waiting = []
+
+    @property
+    def inverse(self) -> Float:
+        """L_SS⁻¹, (|S| × |S|) lower triangular: its product with X_S' has the q_s as rows."""
+        return self._inverse[: self.size, : self.size]
+
+    def coefficients(self, indices: NDArray[np.intp]) -> Coefficients:
+        """β and the penalty terms of some candidates: O(|S|² c)."""
+        s = self.size
+        return self.terms(indices, self._inverse[:s, :s].T @ self.factor_of(indices))
+
+    def factor_of(self, indices: NDArray[np.intp]) -> Float:
+        """Columns of L, (|S| × c), on the host."""
+        L = self._L[: self.size, :]
+        if self.place.is_host:
+            return L[:, indices]
+        # One of them is likely added next: what that takes comes along.
+        where = numbers_on(self.place, indices)
+        vectors = [L, self.delta[None, :]] + ([] if self.anchored is None else [self.anchored])
+        factor, *rest = to_host(*(take(vector, where) for vector in vectors if vector.shape[0]))
+        if not self.size:
+            rest, factor = [factor, *rest], np.empty((0, len(indices)))
+        self._seen = {
+            index: _Seen(factor[:, place], float(rest[0][0, place]), rest[-1][:, place])
+            for place, index in enumerate(indices.tolist())
+        }
+        return factor
+
+    def _look(self, index: int) -> _Seen:
+        """One candidate, on the host."""
+        if self.place.is_host:
+            anchored = self.delta[:1] if self.anchored is None else self.anchored[:, index]
+            return _Seen(self._L[: self.size, index], self.delta[index], anchored)
+        if index not in self._seen:
+            self.factor_of(np.array([index]))
+        return self._seen[index]
+
+    def known(self, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
+        """Of some candidates, on the host, what vectors of n have."""
+        if self.place.is_host:
+            return [values.take(indices, axis=-1) for values in vectors]
+        where = numbers_on(self.place, indices)
+        return to_host(*(take(values, where) for values in vectors))
+
+    def column(self, values: Float | float) -> Any:
+        """Numbers of the targets (t) as a column beside vectors of n; one alone stays as it is."""
+        if isinstance(values, float):
+            return values
+        if self.place.is_host:
+            return values[:, None]
+        # A single number goes with the operation and needs no transfer.
+        return float(values[0]) if len(values) == 1 else to_device(self.place, values[:, None])[0]
+
+    def terms(self, indices: NDArray[np.intp], beta: Float) -> Coefficients:
+        """The penalty terms that belong to β (|S| × c)."""
+        s = self.size
+        weighted = self._penalties[:s, None] * beta
+        shrinkage = self._weights[:s].T @ weighted
+        weighted *= beta
+        penalty = self.penalty.take(indices)
+        penalty += np.add.reduce(weighted, axis=0)
+        return Coefficients(beta, penalty, shrinkage)
+
+    def beta(self, index: int) -> Float:
+        """β (|S|) of one candidate."""
+        s = self.size
+        return self._inverse[:s, :s].T @ self._look(index).factor
+
+    def corrected(self, index: int, beta: Float, products: Float) -> Float:
+        """β after a step of iterative refinement; products (|S|) are X_S'z, which should be Pβ."""
+        s = self.size
+        inverse = self._inverse[:s, :s]
+        return beta + inverse.T @ (inverse @ (products - self._penalties[:s] * beta))
+
+    def pivot_scale(self, index: int) -> float:
+        """A_ii."""
+        return float(self._squares[index] + self.penalty[index])
+
+    def set_anchor(self, products: Float) -> None:
+        """Take a·x_i for all i (t × n) and keep a·z_i: the part along the chosen ones removed."""
+        s = self.size
+        on_pivots = self._of_chosen(products) @ self._inverse[:s, :s].T
+        anchored = products - to_device(self.place, on_pivots)[0] @ self._L[:s, :]
+        if self.anchored is None:
+            self._set_rows(stacked([self._rows, anchored]))
+        else:
+            self.anchored[:, :] = anchored
+        self._seen = {}
+
+    def _of_chosen(self, values: Float) -> Float:
+        """The chosen features' part of vectors of n, on the host."""
+        if self.place.is_host:
+            return values[..., self.selected]
+        chosen = numbers_on(self.place, np.array(self.selected, dtype=np.intp))
+        return to_host(take(values, chosen))[0]
+
+    def anchor_along(self, index: int, norm: float) -> Float | None:
+        """(a·z_b)/‖z_b‖² (t): what the anchor loses when b is added."""
+        if self.anchored is None:
+            return None
+        on_anchor = self._look(index).anchored
+        return on_anchor / norm if norm > 0.0 else 0.0 * on_anchor
+
+    def remember_spread(self, indices: NDArray[np.intp], mixed: Float, fourth: Float) -> None:
+        """Take Σ r² z² (t × c) and Σ z⁴ (c) of candidates that were scored."""
+        put(self.mixed_root, indices, np.sqrt(mixed))
+        put(self.fourth_root, indices, np.sqrt(np.sqrt(fourth)))
+        if not (fourth.min() > TINY_FOURTH and fourth.max() < np.inf):
+            # Fourth powers that underflow or overflow tell nothing.
+            lost = indices[~((fourth > TINY_FOURTH) & (fourth < np.inf))]
+            put(self.mixed_root, lost, 0.0)
+            put(self.fourth_root, lost, UNKNOWN)
+
+    def untrusted(self) -> NDArray[np.bool_]:
+        """Candidates whose pivot is mostly rounding."""
+        is_lost: NDArray[np.bool_] = self.delta < self._doubtful
+        return is_lost
+
+    def add(self, index: int, column: Float, beta: Float, pivot: Pivot) -> float:
+        """Add a feature; returns the drift of its pivot, |δ − its value in the data| / A_bb.
+
+        column (n) is X'x_b and beta (|S|) its coefficients on the chosen features. The pivot comes
+        from the data, so that each starts afresh instead of from the recurrence.
+        """
+        delta, rho, norm, inner, mixed, fourth = pivot
+        s = self.size
+        if s == self._L.shape[0]:
+            self._grow()
+        seen = self._look(index)
+        drift = abs(seen.delta - delta) / self.pivot_scale(index)
+        root = math.sqrt(delta)
+        step = rho * root
+        left = np.empty((2, s))
+        on_chosen, both = left
+        np.divide(seen.factor, root, out=on_chosen)
+        overlap = self._overlap_with(index, on_chosen, root)
+        np.add(on_chosen, overlap, out=both)
+        slopes = self._slopes(
+            norm / delta, step, inner / root, self.anchor_along(index, norm), root
+        )
+        kernels = self.fused
+        if kernels is None:
+            self._move_plainly(index, column, left, slopes, root)
+            if self.follows_spread:
+                self._update_spread(step, np.sqrt(mixed / delta), fourth**0.25 / root)
+            self._keep_products(column)
+        else:
+            lost, q_fourth = abs(float(step[0])) * fourth**0.25 / root, fourth**0.25 / root
+            rest = math.sqrt(mixed[0] / delta) + lost * q_fourth
+            numbers = s, index, root, lost, rest, q_fourth, float(address_of(column))
+            kernels.follow(column, Added(*numbers, slopes, left, self._chosen[:s]))
+            if s:
+                self._waiting.append((s, self._products[s, :s]))
+        self._inverse[s, :s] = beta / -root
+        self._inverse[s, s] = 1.0 / root
+        self._overlap[s, :s] = self._overlap[:s, s] = overlap
+        self._overlap[s, s] = norm / delta
+        self._gram[s, s] = self._squares[index]
+        self._weights[:s] -= beta[:, None] * rho
+        self._weights[s] = rho
+        self._penalties[s] = self.penalty[index]
+        self._chosen[s] = index
+        self.selected.append(index)
+        self._seen = {}
+        return float(drift)
+
+    def _overlap_with(self, index: int, on_chosen: Float, root: float) -> Float:
+        """q_b·q_s (|S|) of a feature that is about to be added; on_chosen (|S|) is l_b/√δ_b."""
+        s = self.size
+        overlap: Float = on_chosen - self._overlap[:s, :s] @ on_chosen
+        return overlap
+
+    def _move_plainly(
+        self, index: int, column: Float, left: Float, slopes: Float, root: float
+    ) -> None:
+        """A row of L, and what candidates lose, an operation at a time."""
+        left, slopes = to_device(self.place, left, slopes)
+        products = self._pivot_products(index, left, column, root)
+        row = products[0, :]
+        row[index] = -root
+        self._L[self.size, :] = -row
+        self._update_candidates(products, slopes)
+
+    def _pivot_products(self, index: int, left: Float, column: Float, root: float) -> Float:
+        """−l and −q·z_i of all features, (2 × n).
+
+        left (2 × |S|) is l_b/√δ_b, without and with q·q_s; q·z_i = l_i − Σ_s (q·q_s) l_is, since
+        x_i·q_s = l_is for every candidate i.
+        """
+        products: Float = left @ self._L[: self.size, :]
+        products -= column / root
+        return products
+
+    def penalty_matrix(self) -> Float | None:
+        """What the penalty of the chosen features is multiplied with, (|S| × |S|); None if I."""
+        return None
+
+    def spanned(self) -> NDArray[np.bool_] | None:
+        """Features of which the chosen ones leave nothing; None where a penalty prevents it."""
+        return None
+
+    def _keep_products(self, column: Float) -> None:
+        """Keep X_S'x_b of X'x_b; from a device it comes when somebody asks."""
+        s = self.size
+        if self.place.is_host:
+            self._gram[s, :s] = self._gram[:s, s] = column[self._chosen[:s]]
+        elif s:
+            chosen = numbers_on(self.place, self._chosen[:s])
+            self._waiting.append((s, take(column, chosen)))
+
+    def _slopes(
+        self, q_q: float, step: Float, q_r: Float, along: Float | None, root: float
+    ) -> Float:
+        """How δ, ‖z‖² (for each unit of l), τ, r·z and a·z go with −l and −q·z: (rows × 2)."""
+        t = len(step)
+        if t == 1 and along is None:
+            lost, r = float(step[0]), float(q_r[0])
+            return np.array([(1.0, 0.0), (-q_q, 2.0), (lost, 0.0), (r - lost * q_q, lost)])
+        slopes = np.zeros((self._rows.shape[0], 2))
+        slopes[0, 0] = 1.0  # −l² is −l times l
+        slopes[1] = -q_q, 2.0
+        slopes[2 : 2 + t, 0] = step
+        slopes[2 + t : 2 + 2 * t, 0] = q_r - step * q_q
+        slopes[2 + t : 2 + 2 * t, 1] = step
+        if along is not None:
+            # Both a and z_i lose their part along z_b; z_b·z_i = √δ (q_b·z_i).
+            slopes[2 + 2 * t :, 1] = along * root
+        return slopes
+
+    def _update_candidates(self, products: Float, slopes: Float) -> None:
+        """All rows after a pivot with −l and −q·z in `products`."""
+        change = slopes @ products
+        change[:2, :] *= -products[0, :]
+        self._rows += change
+        both = self._rows[:2, :]
+        if self.place.is_host:
+            np.maximum(both, self._floors, out=both)
+        else:
+            self._rows[:2, :] = floor_at(both, self._floors)
+
+    def _update_spread(self, step: Float, r_q: Float, q_fourth: float) -> None:
+        """‖r∘z_i‖ from below and ‖z_i‖₄ from above, as r ← r − t q and z_i ← z_i − l_i q.
+
+        The first loses at most ‖t q∘z_i‖ ≤ |t| ‖q‖₄ ‖z_i‖₄ and ‖(r − t q)∘l_i q‖.
+        """
+        row = self._L[self.size, :]  # of the feature that is being added
+        size = namespace_of(row).abs(row)
+        lost = np.abs(step) * q_fourth
+        self.mixed_root -= self.column(lost) * self.fourth_root
+        self.mixed_root -= self.column(r_q + lost * q_fourth) * size
+        if self.place.is_host:
+            floor_at(self.mixed_root, 0.0)
+        else:
+            self.mixed_root[:, :] = floor_at(self.mixed_root, 0.0)
+        size *= q_fourth
+        self.fourth_root += size
+
+    def _grow(self) -> None:
+        """Room for twice as many chosen features."""
+        old, n = self._L.shape
+        room = (0, max(16, old))
+        if self._can_fuse:
+            self._fetch_products()
+            self._products = self.place.zeros((old + room[1], old + room[1]))
+            self._kernels = None
+        self._L = self.place.xp.concat([self._L, self.place.empty((room[1], n))])
+        self._inverse = np.pad(self._inverse, room)
+        self._overlap = np.pad(self._overlap, room)
+        self._gram = np.pad(self._gram, room)
+        self._weights = np.pad(self._weights, (room, (0, 0)))
+        self._penalties = np.pad(self._penalties, room)
+        self._chosen = np.pad(self._chosen, room)

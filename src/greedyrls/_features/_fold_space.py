@@ -1,0 +1,331 @@
+"""Feature space of all splits at once: factors of the training rows, held-out inner products.
+
+The recurrences of docs/theory.md ("Folds"), with a leading axis for the K splits. For each split
+A = X_T'X_T + P on its training rows T, all columns less their means over T; L its partial factor.
+Of the held-out rows F: ‖z_i‖², r·z_i, V_si = x_i·q_s, q_u·q_s and ‖r‖². No row of X is seen.
+
+On the host arrays are read as far as they are filled. On a device, where a step is recorded, their
+shapes are fixed: what is not filled is 0, and numbers of features and places are vectors of one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import (
+    HOST,
+    Array,
+    Float,
+    Place,
+    at,
+    copy,
+    namespace_of,
+    numbers_on,
+    put_at,
+    put_row,
+    raise_to,
+    take,
+    to_device,
+    to_host,
+    with_last,
+)
+from .._rows import Candidates, SetSums
+
+
+class HeldOut(NamedTuple):
+    """A chosen feature on the held-out rows as measured there; (K), (K × t), (K × t)."""
+
+    norms: Float  # ‖z‖²
+    inner: Float  # r·z
+    energy: Float  # ‖r‖² after the step
+
+
+class FoldSpace:
+    """The state of a search that lives with the driver."""
+
+    def __init__(
+        self,
+        train: SetSums,
+        test: SetSums,
+        penalty: float | Float,
+        fit_intercept: bool,
+        capacity: int,
+        place: Place = HOST,
+    ) -> None:
+        splits, n = train.x.shape
+        t = train.y.shape[1]
+        self.penalty: float | Float = penalty
+        self._test_x = test.x
+        self._test_weight = test.weight[:, None]
+        self._train_weight = train.weight[:, None]
+        divisor = train.weight[:, None] if fit_intercept else np.inf
+        self.means = train.x / divisor  # (K × n) over the training rows, after the shift
+        self.target_means = train.y / divisor  # (K × t)
+        means, targets = self.means, self.target_means
+        self.diagonal = np.maximum(train.xx - train.x * means, 0.0)
+        self.correlation = train.xy - train.y[:, :, None] * means[:, None, :]
+        self._test_norms = np.maximum(
+            test.xx - 2.0 * means * test.x + test.weight[:, None] * means**2, 0
+        )
+        on_means = test.y - test.weight[:, None] * targets  # Σ over F of y less its training mean
+        self._test_inner = (
+            test.xy
+            - targets[:, :, None] * test.x[:, None, :]
+            - on_means[:, :, None] * means[:, None, :]
+        )
+        self.energy = test.yy - targets * (test.y + on_means)  # (K × t) ‖r‖²
+        self.delta = self.diagonal + penalty  # (K × n)
+        self._floor: float | Float = penalty  # no pivot is smaller
+        self.tau = self.correlation.copy()  # (K × t × n)
+        self.norms = self._test_norms.copy()  # (K × n)
+        self.inner = self._test_inner.copy()  # (K × t × n)
+        self.start_energy = self.energy.copy()
+        self.selected: list[int] = []
+        self.place = place
+        if not place.is_host:
+            self._send()
+        room = place.empty if place.is_host else place.zeros
+        self._L = room((splits, capacity, n))
+        self._V = room((splits, capacity, n))
+        self._inverse = place.zeros((splits, capacity, capacity))  # of the chosen columns of L
+        self._overlap = place.zeros((splits, capacity, capacity))  # q_u·q_s on the held-out rows
+        self._weights = place.zeros((splits, capacity, t))
+
+    def _send(self) -> None:
+        """From the host, where sums are added up, to the place, in one transfer."""
+        names = [name for name, value in vars(self).items() if isinstance(value, np.ndarray)]
+        for name in ("target_means", "start_energy"):
+            names.remove(name)  # for the driver
+        sent = to_device(self.place, *(getattr(self, name) for name in names))
+        for name, value in zip(names, sent, strict=True):
+            setattr(self, name, value)
+
+    @property
+    def size(self) -> int:
+        """|S|."""
+        return len(self.selected)
+
+    @property
+    def capacity(self) -> int:
+        """How many features there is room for."""
+        return int(self._L.shape[1])
+
+    def columns(self, train: Float, test: Float, index: Array | int) -> tuple[Float, Float]:
+        """X'x_b of a feature on training and on held-out rows, from its sums over them (K × n)."""
+        mean = at(self.means, index)[:, None]
+        on_train = train - self._train_weight * mean * self.means
+        on_test = (
+            test
+            - mean * self._test_x
+            - self.means * (at(self._test_x, index)[:, None] - self._test_weight * mean)
+        )
+        return on_train, on_test
+
+    def losses(self) -> Float:
+        """Held-out sums of squares with each feature added, split by split: (K × t × n)."""
+        rho = self.tau / self.delta[:, None, :]
+        values = rho * self.norms[:, None, :]
+        values -= 2.0 * self.inner
+        values *= rho
+        values += self.energy[:, :, None]
+        return values
+
+    def coefficients(self, indices: list[int] | NDArray[np.intp]) -> Float:
+        """β = A_SS⁻¹ A_Si of some candidates, (K × |S| × c)."""
+        s = self.size
+        inverse = self._inverse[:, :s, :s].mT
+        L: Float
+        if self.place.is_host:
+            L = self._L[:, :s, indices]
+        else:
+            L = take(self._L[:, :s, :], numbers_on(self.place, np.asarray(indices)))
+        result: Float = inverse @ L
+        return result
+
+    def padded_coefficients(self, index: Array) -> Float:
+        """The same of one candidate, with zeros up to the capacity, (K × capacity)."""
+        beta: Float = (self._inverse.mT @ at(self._L, index)[:, :, None])[:, :, 0]
+        return beta
+
+    def candidates(self, indices: NDArray[np.intp]) -> Candidates:
+        """Some candidates in the models of all splits."""
+        where = numbers_on(self.place, indices)
+        rho = take(self.tau, where) / take(self.delta, where)[:, None, :]
+        return Candidates(indices, take(self.means, where), self.coefficients(indices), rho)
+
+    def weights(self) -> Float:
+        """Coefficients of the current models, (K × |S| × t)."""
+        return self._weights[:, : self.size]
+
+    def scales(self, index: int) -> Float:
+        """A_bb of a feature in each split, (K)."""
+        own = self.penalty if isinstance(self.penalty, float) else self.penalty[index]
+        scales: Float = self.diagonal[:, index] + own
+        return scales
+
+    def corrected(self, split: int, index: int, beta: Float, products: Float) -> Float:
+        """β after a step of iterative refinement; products (|S|) are X_S'z, which should be Pβ."""
+        s = self.size
+        (inverse,) = to_host(self._inverse[split, :s, :s])
+        return beta + inverse.T @ (inverse @ (products - self.penalty * beta))
+
+    def set_pivot(self, split: int, index: int, beta: Float, norm: float, inner: Float) -> None:
+        """Take δ and τ of a candidate in a split from its ‖z‖² and r·z (t) on the training rows."""
+        (w,) = to_host(self._weights[split, : self.size, :])
+        self.delta[split, index] = norm + self.penalty * (1.0 + float(beta @ beta))
+        (tau,) = to_device(self.place, inner + self.penalty * (beta @ w))
+        self.tau[split, :, index] = tau
+
+    def penalty_matrix(self) -> Float | None:
+        """What the penalty of the chosen features is multiplied with, (|S| × |S|); None if I."""
+        return None
+
+    def spanned(self) -> NDArray[np.bool_] | None:
+        """Features of which the chosen ones leave nothing; None where a penalty prevents it."""
+        return None
+
+    def _penalised(self, index: Array | int, on_train: Float) -> Float:
+        """A_ib of a feature that is about to be added, from X'x_b on the training rows (K × n)."""
+        return on_train
+
+    def add(
+        self, index: int, beta: Float, on_train: Float, on_test: Float, measured: HeldOut
+    ) -> None:
+        """Add a feature with coefficients beta (K × |S|) on the chosen ones.
+
+        on_train and on_test are X'x_b on training and held-out rows (K × n).
+        """
+        if self.size == self.capacity:
+            self.grow()
+        self.move(index, self.size, beta, on_train, on_test, measured)
+        self.selected.append(index)
+
+    def move(
+        self,
+        index: Array | int,
+        size: Array | int,
+        beta: Float,
+        on_train: Float,
+        on_test: Float,
+        measured: HeldOut,
+    ) -> None:
+        """`add` in numbers only; with vectors for index and |S|, beta is (K × capacity)."""
+        xp = namespace_of(beta)
+        filled = slice(size) if isinstance(size, int) else slice(None)
+        delta = copy(at(self.delta, index))
+        root = xp.sqrt(delta)[:, None]
+        L, V = self._L[:, filled], self._V[:, filled]
+        on_chosen = copy(at(L, index))  # (K × s)
+        overlap = at(V, index) - (self._overlap[:, filled, filled] @ on_chosen[:, :, None])[:, :, 0]
+        overlap /= root
+        both = xp.stack((on_chosen, overlap), axis=1) @ L  # (K × 2 × n)
+        row = (self._penalised(index, on_train) - both[:, 0]) / root
+        v = (on_test - (on_chosen[:, None, :] @ V)[:, 0]) / root
+        q_z = v - both[:, 1]
+        put_at(row, index, root[:, 0])
+        q_q = (measured.norms / delta)[:, None]
+        q_r = measured.inner / root
+        step = at(self.tau, index) / root
+        put_row(self._L, size, row)
+        put_row(self._V, size, v)
+
+        self._update_norms(row, q_z, q_q)
+        self.inner += (step * q_q - q_r)[:, :, None] * row[:, None, :]
+        self.inner -= step[:, :, None] * q_z[:, None, :]
+        rho = step / root
+        self.tau -= step[:, :, None] * row[:, None, :]
+        self.energy[...] = measured.energy
+
+        put_row(self._inverse, size, with_last(beta / -root, size, 1.0 / root[:, 0]))
+        overlap = with_last(overlap, size, q_q[:, 0])
+        put_row(self._overlap, size, overlap)
+        put_at(self._overlap[:, : overlap.shape[1]], size, overlap)
+        self._weights[:, filled] -= beta[:, :, None] * rho[:, None, :]
+        put_row(self._weights, size, rho)
+
+    def move_to(
+        self,
+        features: list[int],
+        on_train: Float,
+        on_test: Float,
+        inverse: Float,
+    ) -> None:
+        """Go to any set of features; `energy` is to be measured on the rows.
+
+        on_train and on_test are X'x_b of its features (K × |S| × n), inverse (K × |S| × |S|) is
+        L⁻¹ of their part of A.
+        """
+        while self._L.shape[1] < len(features):
+            self.grow()
+        s = len(features)
+        self.selected = list(features)
+        back = inverse.transpose(0, 2, 1)
+        L, V = inverse @ on_train, inverse @ on_test
+        L[:, :, features] = np.linalg.inv(inverse).transpose(0, 2, 1)
+        overlap = V[:, :, features] @ back
+        overlap = 0.5 * (overlap + overlap.transpose(0, 2, 1))
+        steps = inverse @ self.correlation[:, :, features].transpose(0, 2, 1)  # (K × |S| × t)
+        q_r = self._test_inner[:, :, features] @ back  # (K × t × |S|) of r at the start
+        across = overlap @ L
+        self._L[:, :s], self._V[:, :s] = L, V
+        self._inverse[:, :s, :s], self._overlap[:, :s, :s] = inverse, overlap
+        self._weights[:, :s] = back @ steps
+        self.delta = np.maximum(
+            self.diagonal + self.penalty - np.square(L).sum(axis=1), self.penalty
+        )
+        self.tau = self.correlation - steps.transpose(0, 2, 1) @ L
+        norms = self._test_norms + (L * (across - 2.0 * V)).sum(axis=1)
+        self.norms = np.maximum(norms, 0.0)
+        self.inner = self._test_inner - q_r @ L + steps.transpose(0, 2, 1) @ (across - V)
+
+    def removals(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Of some chosen features what the others leave of them: β (K × |S| × c), ρ (K × t × c)."""
+        s = self.size
+        inverse = self._inverse[:, :s, :s]
+        on_pivots = inverse[:, :, places]
+        v = np.square(on_pivots).sum(axis=1)[:, None, :]
+        beta = inverse.transpose(0, 2, 1) @ on_pivots / v
+        return beta, self.weights().transpose(0, 2, 1)[:, :, places]
+
+    def removal_squares(self, places: NDArray[np.intp]) -> Float:
+        """‖r‖² on the held-out rows without each of some chosen features, (K × t × c).
+
+        With z = X_S β = Σ_s c_s q_s it is ‖r + z ρ‖².
+        """
+        s = self.size
+        inverse, overlap = self._inverse[:, :s, :s], self._overlap[:, :s, :s]
+        on_pivots = inverse[:, :, places]
+        c = on_pivots / np.square(on_pivots).sum(axis=1)[:, None, :]  # (K × |S| × c)
+        back = inverse.transpose(0, 2, 1)
+        steps = inverse @ self.correlation[:, :, self.selected].transpose(0, 2, 1)
+        q_r = self._test_inner[:, :, self.selected] @ back - steps.transpose(0, 2, 1) @ overlap
+        rho = self.weights().transpose(0, 2, 1)[:, :, places]
+        norms = (c * (overlap @ c)).sum(axis=1)[:, None, :]
+        squares: Float = self.energy[:, :, None] + rho * (2.0 * (q_r @ c) + rho * norms)
+        return np.maximum(squares, 0.0)
+
+    def _update_norms(self, row: Float, q_z: Float, q_q: Float) -> None:
+        """δ and ‖z‖² after a pivot with l and q·z (K × n) and q·q (K × 1)."""
+        self.delta -= row * row
+        raise_to(self.delta, self._floor)
+        self.norms += row * (row * q_q - 2.0 * q_z)
+        raise_to(self.norms, 0.0)
+
+    def grow(self) -> None:
+        """Room for twice as many chosen features."""
+        more = max(16, self.capacity)
+        rows, square = (more, 0), (more, more)
+        self._L, self._V = self._enlarged(self._L, rows), self._enlarged(self._V, rows)
+        self._inverse = self._enlarged(self._inverse, square)
+        self._overlap = self._enlarged(self._overlap, square)
+        self._weights = self._enlarged(self._weights, rows)
+
+    def _enlarged(self, values: Float, more: tuple[int, int]) -> Float:
+        """Values with zeros after them."""
+        splits, height, width = values.shape
+        wide = self.place.zeros((splits, height + more[0], width + more[1]))
+        wide[:, :height, :width] = values
+        return wide

@@ -1,0 +1,175 @@
+"""Groups of features where there are folds: questions to a row block, and feature space.
+
+For each split the pivot matrices of all groups on its training rows are followed, and z_i·z_j of
+pairs on its held-out rows: with squared loss a step needs no look at the rows.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Float
+from .._data import SparseMatrix
+from .._problem import GroupLayout, Loss, Part, inverse_roots
+from .._rows import Candidates, FoldBlock, FoldRows, PartOfRows, SetSums, SplitSums, tiles
+from ._fold_space import FoldSpace
+
+# Elements of X at a time.
+_ELEMENTS = 1 << 20
+
+
+class PairSums(NamedTuple):
+    """Σ w x_i x_j over each set of rows, of pairs of columns in a group."""
+
+    values: Float  # (sets × P)
+
+
+def pair_sums(block: FoldBlock, layout: GroupLayout) -> PairSums:
+    """The pairs of all groups, X less its shift: one pass."""
+    values = np.zeros((len(block.sets), layout.n_pairs))
+    parts = [part for part in layout.parts(np.arange(len(layout))) if part.width > 1]
+    sums = [np.zeros((len(block.sets), *part.columns.shape, part.width)) for part in parts]
+
+    def add(place: int, rows: NDArray[np.intp], x: PartOfRows) -> None:
+        for part, total in zip(parts, sums, strict=True):
+            count = max(1, _ELEMENTS // (part.width * max(1, len(rows))))
+            for first in range(0, len(part.groups), count):
+                some = slice(first, first + count)
+                columns = part.columns[some]
+                if isinstance(x, SparseMatrix):
+                    taken = x.columns(columns.ravel())
+                else:
+                    assert isinstance(x, np.ndarray)
+                    taken = np.ascontiguousarray(x[:, columns.ravel()].T)
+                own = taken.reshape(*columns.shape, len(rows))
+                total[place, some] += (own * block.weights[rows]) @ own.swapaxes(1, 2)
+
+    if parts:
+        block.visit(add)
+    for part, total in zip(parts, sums, strict=True):
+        layout.put_pairs(part, total, values)
+    return PairSums(values)
+
+
+class FoldPairs(NamedTuple):
+    """Pairs of columns in a group over the training and the test rows of each split, (K × P)."""
+
+    layout: GroupLayout
+    train: Float
+    test: Float
+
+
+def fold_pairs(rows: FoldRows, layout: GroupLayout) -> FoldPairs:
+    """One pass over X, or none where all groups have a single column."""
+    if layout.n_pairs:
+        rows.passes += 1
+    sums: PairSums = rows.total(partial(pair_sums, layout=layout))
+    train, test, _ = rows.by_split(sums.values)
+    return FoldPairs(layout, train, test)
+
+
+class GroupFoldSpace(FoldSpace):
+    """Feature space of all splits, with pairs."""
+
+    def __init__(
+        self,
+        train: SetSums,
+        test: SetSums,
+        penalty: float,
+        fit_intercept: bool,
+        capacity: int,
+        pairs: FoldPairs,
+    ) -> None:
+        super().__init__(train, test, penalty, fit_intercept, capacity)
+        self.layout = pairs.layout
+        left, right = self.layout.left, self.layout.right
+        means = self.means[:, left], self.means[:, right]
+        self.pair_delta = pairs.train - train.weight[:, None] * means[0] * means[1]
+        self.pair_norms = (
+            pairs.test
+            - means[0] * test.x[:, right]
+            - means[1] * (test.x[:, left] - test.weight[:, None] * means[0])
+        )
+
+    def _update_norms(self, row: Float, q_z: Float, q_q: Float) -> None:
+        """δ and ‖z‖², and the pairs, after a pivot with l, q·z and q·q."""
+        super()._update_norms(row, q_z, q_q)
+        left, right = self.layout.left, self.layout.right
+        if not len(left):
+            return
+        l_i, l_j = row[:, left], row[:, right]
+        both = l_i * l_j
+        self.pair_delta -= both
+        both *= q_q
+        both -= l_i * q_z[:, right]
+        both -= l_j * q_z[:, left]
+        self.pair_norms += both
+
+    def group_coefficients(self, part: Part) -> Float:
+        """ρ = D⁻¹τ of some groups, (K × t × g × b)."""
+        D = self.layout.matrices(part, self.delta, self.pair_delta)
+        assert isinstance(self.penalty, float)
+        roots, _ = inverse_roots(D, self.penalty)
+        tau = self.tau[:, :, part.columns]
+        steps = roots[:, None] @ tau[..., None]
+        rho: Float = (steps.swapaxes(-1, -2) @ roots[:, None])[..., 0, :]
+        return rho
+
+    def group_losses(self, groups: NDArray[np.intp]) -> Float:
+        """Held-out sums of squares with each of some groups added, (K × t × c)."""
+        values = np.empty((*self.energy.shape, len(groups)))
+        for part in self.layout.parts(groups):
+            rho = self.group_coefficients(part)
+            W = self.layout.matrices(part, self.norms, self.pair_norms)
+            own = (W[:, None] @ rho[..., None])[..., 0]
+            own -= 2.0 * self.inner[:, :, part.columns]
+            own *= rho
+            values[:, :, part.places] = self.energy[:, :, None] + own.sum(axis=-1)
+        return values
+
+    def group_candidates(self, groups: NDArray[np.intp]) -> tuple[Candidates, NDArray[np.intp]]:
+        """All columns of some groups as candidates that are added together; where each begins."""
+        columns = self.layout.columns(groups)
+        widths = self.layout.widths[groups]
+        starts = np.concatenate(([0], np.cumsum(widths)[:-1]))
+        rho = np.empty((*self.energy.shape, len(columns)))
+        for part in self.layout.parts(groups):
+            places = starts[part.places][:, None] + np.arange(part.width)
+            rho[:, :, places] = self.group_coefficients(part)
+        beta = self.coefficients(columns)
+        return Candidates(columns, self.means[:, columns], beta, rho), starts
+
+
+def group_split_losses(
+    block: FoldBlock,
+    loss: Loss,
+    factors: Float,
+    candidates: Candidates,
+    starts: NDArray[np.intp],
+) -> SplitSums:
+    """Σ e ℓ of each split with each group added, (K × c), tile by tile."""
+    shares = [
+        block.shares(loss, split, own) for split, own in zip(block.splits, factors, strict=True)
+    ]
+    indices, means, beta, rho = candidates
+    totals = np.zeros((len(block.splits), len(starts)))
+    name = loss.name.removeprefix("balanced_")
+    for number, places, x in block.tiles_of_splits(indices):
+        split = block.splits[number]
+        x -= means[number]
+        for some, columns in split.chosen(block.column, places):
+            x -= columns[0].T @ beta[number][some]
+        errors = np.array(
+            [
+                r[:, None] - np.add.reduceat(x * own, starts, axis=1)
+                for r, own in zip(split.r[0][:, places], rho[number], strict=True)
+            ]
+        )
+        totals[number] += tiles.error_sums(
+            name, errors, split.y[0][:, places], shares[number][places]
+        )
+    return SplitSums(totals)

@@ -1,0 +1,495 @@
+"""Train and test rows: a user's `cv` and `groups`, checked, as splits of the rows."""
+
+from __future__ import annotations
+
+import numbers
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+)
+from sklearn.utils import check_random_state
+
+from .._base import Float
+from ._row_order import FoldMembers, RowOrder, Split
+from ._shuffle import Shuffle, as_met, fold_ends, fold_ids, warn_of_rare_classes
+from ._time_order import TimeOrderedSplit
+
+Rows = NDArray[np.intp]
+
+_ALLOWED = (
+    "'loo', a number of folds, a scikit-learn splitter, a 1-D array with the fold id of each row, "
+    "or a list of (train, test) row numbers"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folds:
+    """All splits of a cross-validation."""
+
+    splits: tuple[Split, ...]
+    n_samples: int
+    description: str
+    is_plain: bool = False  # made of a number: rows in their order
+    # Makes the splits of some rows (a mask) anew, where a part of those of all rows will not do.
+    remake: Callable[[NDArray[np.bool_]], tuple[Split, ...]] | None = None
+
+    @property
+    def n_splits(self) -> int:
+        """K."""
+        return len(self.splits)
+
+    @property
+    def n_tested(self) -> int:
+        """How many rows are tested, with repetitions."""
+        return sum(len(split.tested) for split in self.splits)
+
+    @property
+    def is_partition(self) -> bool:
+        """Whether every row is tested exactly once, on a model of all rows not tested with it."""
+        if self.n_tested != self.n_samples or not all(split.is_complement for split in self.splits):
+            return False
+        orders = {
+            split.tested.order if isinstance(split.tested, FoldMembers) else None
+            for split in self.splits
+        }
+        if len(orders) == 1 and None not in orders:
+            return True  # as many tests as rows, of different folds
+        is_tested = np.zeros(self.n_samples, dtype=bool)
+        for split in self.splits:
+            is_tested[split.where] = True
+        return bool(is_tested.all())  # as many tests as rows: none is tested twice
+
+    @property
+    def overlap(self) -> float:
+        """The mean over splits of test rows by training rows: 1/(K − 1) for K folds."""
+        return float(np.mean([len(split.test) / len(split.train) for split in self.splits]))
+
+
+def make_folds(
+    cv: Any,
+    n_samples: int,
+    *,
+    y: NDArray[Any] | None,
+    labels: NDArray[Any] | None,
+    groups: ArrayLike | None,
+    weights: Float | None,
+    shuffle: Shuffle | None = None,
+) -> Folds | None:
+    """Check `cv` and `groups`; None means exact leave-one-out, which needs no splits.
+
+    `labels` are the classes of a classifier: whole numbers of folds are then stratified, and
+    every split must have all classes to train on. Folds of a number are shuffled if that is asked
+    for and there are no groups. Errors number the splits from 0, as the rows.
+    """
+    if isinstance(cv, str | bytes) and cv != "loo":
+        raise ValueError(f"cv={cv!r} is not known; cv must be {_ALLOWED}.")
+    if isinstance(cv, str | LeaveOneOut):
+        if groups is not None:
+            raise ValueError(
+                "groups are not used by leave-one-out; pass cv=GroupKFold(...), "
+                "cv=LeaveOneGroupOut() or a number of folds (then GroupKFold) with them."
+            )
+        return None
+    group_of = None if groups is None else one_per_row(groups, n_samples, "groups")
+    target = y if labels is None else labels
+    is_plain = False
+    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
+        shuffle = None if group_of is not None else shuffle
+        is_plain = group_of is None and shuffle is None
+        pairs, description = _k_fold_pairs(
+            int(cv), n_samples, target, labels, group_of, weights, shuffle
+        )
+    elif hasattr(cv, "split") and not hasattr(cv, "__array__"):  # some arrays can split, too
+        pairs = _splitter_pairs(cv, n_samples, target, group_of)
+        description = _in_words(cv)
+    else:
+        pairs, description = _given_pairs(cv, n_samples, has_groups=groups is not None)
+    if not pairs:
+        raise ValueError(f"cv ({description}) gives no splits; at least 1 is needed.")
+    splits = tuple(
+        pair if isinstance(pair, Split) else _make_split(pair, n_samples, number)
+        for number, pair in enumerate(pairs)
+    )
+    _check_parts(splits, n_samples, None if weights is None else weights > 0, labels)
+    remake = partial(cv.remade, target, group_of) if isinstance(cv, TimeOrderedSplit) else None
+    return Folds(splits, n_samples, description, is_plain, remake)
+
+
+def _k_fold_pairs(
+    n_folds: int,
+    n_samples: int,
+    target: NDArray[Any] | None,
+    labels: NDArray[Any] | None,
+    groups: NDArray[Any] | None,
+    weights: Float | None,
+    shuffle: Shuffle | None,
+) -> tuple[list[Any], str]:
+    """Folds of the rows that have a weight; the others, which do not count, go with the first."""
+    used = np.arange(n_samples) if weights is None else np.flatnonzero(weights)
+
+    def some(values: NDArray[Any] | None) -> NDArray[Any] | None:
+        return None if values is None else values[used]
+
+    splitter, description = _k_folds(n_folds, len(used), some(labels), some(groups))
+    if shuffle is not None:
+        ids = shuffled_ids(n_folds, n_samples, labels, weights, shuffle)
+        members = RowOrder(ids, n_folds).members()
+        return [Split(test, None, n_samples) for test in members], description + shuffle.words
+    if isinstance(splitter, KFold):
+        # Rows that follow each other: there is no need to write down all that are trained on.
+        tests = np.array_split(used, n_folds)
+        if len(used) < n_samples:
+            tests[0] = np.sort(np.concatenate([tests[0], np.flatnonzero(weights == 0.0)]))
+        return [Split(test, None, n_samples) for test in tests], description
+    pairs = _splitter_pairs(splitter, len(used), some(target), some(groups))
+    if len(used) == n_samples:
+        return pairs, description
+    fold_of = np.zeros(n_samples, dtype=np.intp)
+    for number, pair in enumerate(pairs):
+        fold_of[used[pair.test]] = number
+    members = RowOrder(fold_of, len(pairs)).members()
+    return [Split(test, None, n_samples) for test in members], description
+
+
+def shuffled_ids(
+    n_folds: int,
+    n_samples: int,
+    labels: NDArray[Any] | None,
+    weights: Float | None,
+    shuffle: Shuffle,
+    is_outer: bool = False,
+) -> NDArray[Any]:
+    """Folds of the rows that have a weight, at random, 0 for the others.
+
+    `is_outer`: −1 for a class of a single row, which must be trained on.
+    """
+    used = np.ones(n_samples, dtype=bool) if weights is None else weights > 0.0
+    classes, sizes, order = None, np.array([np.count_nonzero(used)]), [0]
+    if labels is not None:
+        names, classes = np.unique(labels, return_inverse=True)
+        sizes, order = np.bincount(classes[used], minlength=len(names)), as_met(classes[used])
+        sizes = np.where(sizes > 1, sizes, 0) if is_outer else sizes
+        warn_of_rare_classes(sizes, n_folds)
+    ends, before = fold_ends(sizes, n_folds, order), np.zeros(len(sizes), dtype=np.intp)
+    return fold_ids(classes, used, before, ends, order, shuffle)
+
+
+def _k_folds(
+    n_folds: int, n_samples: int, labels: NDArray[Any] | None, groups: NDArray[Any] | None
+) -> tuple[Any, str]:
+    """The splitter for a number of folds, and its description."""
+    if n_folds < 2:
+        raise ValueError(f"cv={n_folds} is too few folds; use at least 2, or 'loo'.")
+    if n_folds > n_samples:
+        raise ValueError(
+            f"cv={n_folds} is more folds than the {n_samples} samples; use fewer, or 'loo'."
+        )
+    if groups is not None:
+        n_groups = len(np.unique(groups))
+        if n_folds > n_groups:
+            raise ValueError(
+                f"cv={n_folds} is more folds than the {n_groups} different groups; "
+                "use at most one fold for each group."
+            )
+        return _with_words(GroupKFold(n_splits=n_folds))
+    if labels is None:
+        return _with_words(KFold(n_splits=n_folds))
+    largest = int(np.unique(labels, return_counts=True)[1].max())
+    if n_folds > largest:
+        raise ValueError(
+            f"cv={n_folds} is more folds than the members of any class: the largest has {largest}. "
+            f"Use at most {largest} folds, or 'loo'."
+        )
+    return _with_words(StratifiedKFold(n_splits=n_folds))
+
+
+def _splitter_pairs(
+    splitter: Any, n_samples: int, target: NDArray[Any] | None, groups: NDArray[Any] | None
+) -> list[Any]:
+    """What a scikit-learn splitter gives for these rows."""
+    if isinstance(splitter, type):
+        name = splitter.__name__
+        raise TypeError(f"cv is the class {name}; pass an instance of it, such as {name}().")
+    if type(splitter) is KFold and groups is None and splitter.n_splits <= n_samples:
+        return _k_fold_splits(splitter, n_samples)
+    try:
+        if groups is None and isinstance(splitter, StratifiedGroupKFold):
+            raise ValueError("groups is None")  # it would take None for a group of its own
+        pairs = list(splitter.split(np.zeros((n_samples, 1)), target, groups))
+        if type(splitter) in (StratifiedKFold, GroupKFold, StratifiedGroupKFold):
+            # Sorted rows, and all others: there is nothing to check.
+            return [Split(np.sort(test), None, n_samples) for _, test in pairs]
+        return pairs
+    except ValueError as error:
+        problem = f"cannot split the {n_samples} rows: {error}"
+        if groups is None and "groups" in str(error) and "None" in str(error):
+            problem = (
+                f"needs groups: pass groups with one value for each of the {n_samples} rows (in a "
+                "pipeline or cross-validation by metadata routing, set_fit_request(groups=True)), "
+                "or use a splitter without groups, such as KFold."
+            )
+        raise ValueError(f"cv={_describe(splitter)} {problem}") from error
+
+
+def _k_fold_splits(splitter: KFold, n_samples: int) -> list[Split]:
+    """What `KFold` gives; it would write down the training rows of each, too."""
+    rows = np.arange(n_samples)
+    if not splitter.shuffle:
+        return [Split(test, None, n_samples) for test in np.array_split(rows, splitter.n_splits)]
+    check_random_state(splitter.random_state).shuffle(rows)
+    fold_of = np.empty(n_samples, dtype=np.uint16 if splitter.n_splits < 1 << 16 else np.intp)
+    for fold, test in enumerate(np.array_split(rows, splitter.n_splits)):
+        fold_of[test] = fold
+    members = RowOrder(fold_of, splitter.n_splits).members()
+    return [Split(test, None, n_samples) for test in members]
+
+
+def _with_words(splitter: Any) -> tuple[Any, str]:
+    return splitter, _in_words(splitter)
+
+
+def _in_words(splitter: Any) -> str:
+    """The usual folds as people call them; others by class and settings."""
+    if isinstance(splitter, TimeOrderedSplit):
+        return splitter.description
+    kind = {KFold: "", StratifiedKFold: ", stratified", GroupKFold: " by groups"}
+    if type(splitter) not in kind:
+        return _describe(splitter)
+    words = f"{splitter.n_splits}-fold{kind[type(splitter)]}"
+    if not getattr(splitter, "shuffle", False):  # GroupKFold cannot in some releases
+        return words
+    seed = splitter.random_state
+    is_told = isinstance(seed, numbers.Integral)
+    return f"{words}, shuffled{f' with seed {seed}' if is_told else ''}"
+
+
+def _describe(splitter: Any) -> str:
+    """Class and settings; unlike repr, without arrays, addresses, and what is None or False."""
+    settings = {**getattr(splitter, "cvargs", {}), **getattr(splitter, "__dict__", {})}
+    shown = [
+        f"{name}={value}"
+        for name, value in settings.items()
+        if value is not False and isinstance(value, numbers.Real | str) and name[0] != "_"
+    ]
+    return f"{type(splitter).__name__}({', '.join(shown)})"
+
+
+def _given_pairs(cv: Any, n_samples: int, *, has_groups: bool) -> tuple[list[Any], str]:
+    """(train, test) pairs from fold ids or pairs, and their description."""
+    if hasattr(cv, "__array__"):
+        cv = np.asarray(cv)
+    unordered = isinstance(cv, Mapping | Set)
+    if unordered or not isinstance(cv, Iterable) or (isinstance(cv, np.ndarray) and cv.ndim == 0):
+        raise TypeError(f"cv must be {_ALLOWED}; got {reprlib.repr(cv)}.")
+    # A generator can be read only once; an array of numbers is not looked at one by one.
+    items = [] if _are_numbers(cv) else list(cv)
+    are_ids = _are_numbers(cv) or all(_is_single(item) for item in items)
+    if has_groups:
+        kind = "fold ids" if are_ids else "(train, test) pairs"
+        raise ValueError(
+            f"groups cannot be used together with {kind}: {kind} already say which rows go "
+            "together. Leave out groups, or pass a splitter such as GroupKFold as cv."
+        )
+    if are_ids and (items or (_are_numbers(cv) and len(cv))):
+        pairs = _id_pairs(cv if isinstance(cv, np.ndarray) else items, n_samples)
+        return pairs, f"fold ids ({len(pairs)} fold{'s' * (len(pairs) != 1)})"
+    return items, f"{len(items)} given split{'s' * (len(items) != 1)}"
+
+
+def _are_numbers(cv: Any) -> TypeGuard[NDArray[Any]]:
+    return isinstance(cv, np.ndarray) and cv.ndim == 1 and cv.dtype.kind in "biuf"
+
+
+def _is_single(item: Any) -> bool:
+    return isinstance(item, str | bytes) or not isinstance(item, Iterable)
+
+
+def _is_pair(item: Any) -> bool:
+    is_sequence = isinstance(item, tuple | list | np.ndarray)
+    return is_sequence and len(item) == 2 and not any(_is_single(part) for part in item)
+
+
+def _id_pairs(cv: Any, n_samples: int) -> list[Split]:
+    """A split for each fold id, in sorted order; rows of the number -1 are never tested."""
+    ids = one_per_row(cv, n_samples, "cv")
+    if ids.dtype.kind == "b":
+        raise ValueError(
+            "cv is a mask, which could mean one split or two folds; pass [(~mask, mask)] to test "
+            "on the rows of the mask, or mask.astype(int) for two folds."
+        )
+    unfit = np.full(n_samples, ids.dtype.kind not in "iufU")
+    if ids.dtype.kind == "f":
+        unfit = ~np.isfinite(ids) | (ids != np.floor(ids))
+    if unfit.any():
+        row = int(np.argmax(unfit))
+        raise ValueError(
+            f"Fold ids in cv must be whole numbers or strings; row {row} has {ids[row]}."
+        )
+    distinct, fold_of = _distinct(ids)
+    if len(distinct) == 1:
+        raise ValueError(
+            f"Every fold id in cv is {distinct.tolist()[0]!r}: only one fold leaves no training "
+            "rows. Use at least 2 different fold ids."
+        )
+    members = RowOrder(fold_of, len(distinct)).members()
+    tested = [fold for fold, name in enumerate(distinct.tolist()) if name != -1]
+    return [Split(members[fold], None, n_samples) for fold in tested]
+
+
+def _distinct(ids: NDArray[Any]) -> tuple[NDArray[Any], Rows]:
+    """The different ids in sorted order, and which of them each row has."""
+    if ids.dtype.kind in "iu" and len(ids):
+        low, high = int(ids.min()), int(ids.max())
+        if high - low <= len(ids) and abs(low) < 1 << 62:
+            # Counting them is much faster than sorting.
+            places = ids.astype(np.int64) - low
+            is_there = np.bincount(places) > 0
+            if not is_there.all():
+                places = (np.cumsum(is_there) - 1)[places]
+            return np.flatnonzero(is_there) + low, places
+    distinct, fold_of = np.unique(ids, return_inverse=True)
+    return distinct, fold_of
+
+
+def one_per_row(values: Any, n_samples: int, name: str) -> NDArray[Any]:
+    """A one-dimensional array of values that can be compared, one for each row, none missing."""
+    # Through objects, because NumPy would turn None and NaN among strings into strings.
+    items = np.asarray(values, dtype=None if hasattr(values, "__array__") else object)
+    if items.ndim != 1:
+        raise ValueError(f"{name} must be 1-D, a value for each row; got shape {items.shape}.")
+    if len(items) != n_samples:
+        raise ValueError(
+            f"{name} has {len(items)} values, but there are {n_samples} rows; give one for each."
+        )
+    is_object = items.dtype.kind in "OT"
+    missing = np.array([is_missing(item) for item in items]) if is_object else items != items
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise ValueError(
+            f"{name} has a missing value: row {row} is {items[row]}. Give every row a value."
+        )
+    if not is_object:
+        return items
+    if all(isinstance(item, str) for item in items):
+        return np.array(items.tolist(), dtype=str)
+    if all(isinstance(item, numbers.Real) for item in items):
+        return np.array(items.tolist())
+    try:
+        np.unique(items)
+    except TypeError as error:
+        raise ValueError(
+            f"{name} has values that cannot be sorted ({error}); use all numbers or all strings."
+        ) from error
+    return items
+
+
+def is_missing(item: Any) -> bool:
+    """None, NaN or the like."""
+    try:
+        return item is None or bool(item != item)
+    except (TypeError, ValueError):  # pandas.NA refuses to be true or false
+        return True
+
+
+def _make_split(pair: Any, n_samples: int, number: int) -> Split:
+    """The split of a (train, test) pair, checked."""
+    if not _is_pair(pair):
+        raise ValueError(
+            f"Item {number} of cv is not a (train, test) pair of row numbers: "
+            f"{reprlib.repr(pair)}. Fold ids must be 1-D, one for each row; a single split is "
+            "[(train, test)]."
+        )
+    train = _row_numbers(pair[0], n_samples, f"Split {number} of cv has in its training rows")
+    test = _row_numbers(pair[1], n_samples, f"Split {number} of cv has in its test rows")
+    is_trained_on = np.zeros(n_samples, dtype=bool)
+    is_trained_on[train] = True
+    both = test[is_trained_on[test]]
+    if len(both):
+        raise ValueError(
+            f"Split {number} of cv has row {both[0]} both in its training rows and in its test "
+            "rows; take it out of one of the two."
+        )
+    return Split(test, None if len(train) + len(test) == n_samples else train, n_samples)
+
+
+def _row_numbers(part: Any, n_samples: int, where: str) -> Rows:
+    """Sorted row numbers from row numbers or a mask; `where` begins the error messages."""
+    rows = np.asarray(part)
+    if rows.dtype.kind == "b" and rows.ndim == 1:
+        if len(rows) != n_samples:
+            raise ValueError(f"{where} a mask of length {len(rows)}; there are {n_samples} rows.")
+        return np.flatnonzero(rows)
+    if rows.ndim != 1 or (rows.dtype.kind not in "iu" and len(rows)):  # [] is of floats
+        raise ValueError(
+            f"{where} {reprlib.repr(part)}; give a 1-D array of row numbers, or a mask of the rows."
+        )
+    outside = (rows < 0) | (rows >= n_samples)
+    if outside.any():
+        raise ValueError(f"{where} row {rows[outside][0]}; rows are 0 to {n_samples - 1}.")
+    rows = rows.astype(np.intp)
+    if (rows[1:] > rows[:-1]).all():
+        return rows
+    rows = np.sort(rows)
+    repeated = rows[1:][rows[1:] == rows[:-1]]
+    if len(repeated):
+        raise ValueError(
+            f"{where} row {repeated[0]} more than once; give each row once, and use sample_weight "
+            "to count it more."
+        )
+    return rows
+
+
+def _check_parts(
+    splits: tuple[Split, ...],
+    n_samples: int,
+    counted: NDArray[np.bool_] | None,
+    labels: NDArray[Any] | None,
+) -> None:
+    """Each split has rows of positive weight to train on, of every class, and to test on.
+
+    None: all rows have one.
+    """
+    if counted is not None and counted.all():
+        counted = None
+    note = "" if counted is None else " with a positive weight"
+    for number, split in enumerate(splits):
+        n_test = len(split.tested)
+        n_train = n_samples - n_test if split.given is None else len(split.given)
+        if counted is not None:
+            n_test = int(np.count_nonzero(counted[split.test]))
+            n_train = split.n_trained_on(counted)
+        for count, kind in ((n_train, "training"), (n_test, "test")):
+            if count == 0:
+                raise ValueError(
+                    f"Split {number} leaves no {kind} rows{note}; use fewer folds, or other ones."
+                )
+    if labels is None:
+        return
+    classes, class_of = np.unique(labels, return_inverse=True)
+
+    def members(rows: Rows) -> NDArray[np.intp]:
+        """How many of them there are of each class."""
+        own = rows if counted is None else rows[counted[rows]]
+        return np.bincount(class_of[own], minlength=len(classes))
+
+    every = members(np.arange(n_samples))
+    for number, split in enumerate(splits):
+        left = every - members(split.test) if split.given is None else members(split.given)
+        lost = (every > 0) & (left == 0)
+        if lost.any():
+            name = classes.tolist()[int(np.argmax(lost))]
+            raise ValueError(
+                f"Split {number} has no training rows of class {name!r}{note}; use fewer folds, "
+                "StratifiedKFold, or merge rare classes."
+            )

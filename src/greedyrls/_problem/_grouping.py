@@ -1,0 +1,391 @@
+"""Features that are chosen together, and what features cost: as given, checked."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Float
+from ._feature_names import feature_indices
+
+# What has a group of columns: ids for all columns, lists of columns, or names with lists.
+FeatureGroups = Sequence[Any] | Mapping[Any, Sequence[Any]] | NDArray[Any]
+# One number for each column, or numbers by the name of a column or group.
+FeatureCosts = Sequence[float] | Mapping[Any, float] | NDArray[Any]
+
+# As many columns of a group without a name are named.
+_NAMED = 3
+# Sums of costs are rounded: this share more than the budget is still within it.
+ROUNDING = 1e-9
+# Larger costs, or smaller than one over it, would overflow in sums or quotients.
+_LARGEST = 1e100
+
+
+class Groups(NamedTuple):
+    """All columns in groups, each in ascending order, by their first columns."""
+
+    members: tuple[tuple[int, ...], ...]
+    names: tuple[str, ...]
+
+
+class Grouping(NamedTuple):
+    """What is asked for, checked."""
+
+    groups: tuple[tuple[int, ...], ...] | None = None  # all features, in groups
+    names: tuple[str, ...] | None = None  # of the groups
+    costs: Float | None = None  # (n); those of a group are added up
+    budget: float | None = None
+
+
+def grouping_of(
+    feature_groups: FeatureGroups | None,
+    feature_costs: FeatureCosts | None,
+    budget: Any,
+    n_features: int,
+    feature_names: tuple[str, ...] | None,
+) -> Grouping:
+    """Check `feature_groups`, `feature_costs` and `budget`."""
+    found = _checked_groups(feature_groups, n_features, feature_names)
+    groups = _groups(found, n_features, feature_names)
+    costs = _costs(feature_costs, n_features, feature_names, dict(found))
+    limit = _budget(budget, costs is not None)
+    if groups is None:
+        return Grouping(None, None, costs, limit)
+    return Grouping(groups.members, groups.names, costs, limit)
+
+
+def _checked_groups(
+    given: FeatureGroups | None, n: int, names: tuple[str, ...] | None
+) -> list[tuple[str, tuple[int, ...]]]:
+    """The groups that are given, also those of one column, with their names."""
+    if given is None:
+        return []
+    found = _named_groups(given, n, names)
+    owner: dict[int, str] = {}
+    for name, columns in found:
+        if not columns:
+            raise ValueError(f"feature_groups: group {name!r} has no columns; leave it out.")
+        for column in columns:
+            if column in owner:
+                raise ValueError(
+                    f"feature_groups: column {_shown(column, names)} is in group {owner[column]!r} "
+                    f"and in group {name!r}. Groups must not overlap; take it out of one of them."
+                )
+            owner[column] = name
+        if names and name in names and names.index(name) not in columns:
+            raise ValueError(
+                f"feature_groups: group {name!r} has the name of column "
+                f"{_shown(names.index(name), names)}, which is not in it: the two could not be "
+                "told apart. Rename the group."
+            )
+    return found
+
+
+def _groups(
+    found: list[tuple[str, tuple[int, ...]]], n: int, names: tuple[str, ...] | None
+) -> Groups | None:
+    """Groups that have all of n columns; columns of none are groups of one.
+
+    None if there are only groups of one: then features are chosen one at a time as ever.
+    """
+    if all(len(columns) == 1 for _, columns in found):
+        return None
+    owned = {column for _, columns in found for column in columns}
+    everything = [(name, tuple(sorted(columns))) for name, columns in found]
+    everything += [(_name(column, names), (column,)) for column in range(n) if column not in owned]
+    everything.sort(key=lambda group: group[1][0])
+    return Groups(
+        tuple(columns for _, columns in everything), tuple(name for name, _ in everything)
+    )
+
+
+def _named_groups(
+    given: FeatureGroups, n: int, names: tuple[str, ...] | None
+) -> list[tuple[str, tuple[int, ...]]]:
+    """The groups that are given, with their names, columns in the order given."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise TypeError(
+            "feature_groups must be a list with a group id for each column, a list of lists of "
+            f"columns, or a dict of such lists by name; got {given!r}."
+        )
+    if isinstance(given, Mapping):
+        found = [(str(key), _columns(columns, n, names)) for key, columns in given.items()]
+        _check_names([name for name, _ in found], list(given))
+        return found
+    values = _in_order(given, names)
+    if not values:
+        return []
+    if any(_is_list(value) for value in values):
+        single = [value for value in values if not _is_list(value)]
+        if single:
+            raise TypeError(
+                "feature_groups must hold lists of columns, or one id for each column; it has "
+                f"lists and also {single[0]!r}."
+            )
+        return _without_names([_columns(value, n, names) for value in values], names)
+    if len(values) != n:
+        raise ValueError(
+            f"feature_groups has {len(values)} ids and X has {n} features. Pass one id for each "
+            "column (None for a column on its own), or lists of columns such as [[0, 1], [4, 5]]."
+        )
+    members: dict[Any, list[int]] = {}
+    for column, value in enumerate(values):
+        if not _is_no_id(value):
+            try:
+                members.setdefault(value, []).append(column)
+            except TypeError as error:
+                raise TypeError(
+                    f"feature_groups: the id of column {_shown(column, names)} is {value!r}; ids "
+                    "must be numbers or text."
+                ) from error
+    _check_names([str(key) for key in members], list(members))
+    return [(str(key), tuple(columns)) for key, columns in members.items()]
+
+
+def _in_order(given: Iterable[Any], names: tuple[str, ...] | None) -> list[Any]:
+    """Ids of columns in their order, which is not that of a Series indexed by their names."""
+    by_name = _by_name(given, names)
+    if by_name is None:
+        return list(given)
+    lacking = [name for name in names or () if name not in by_name]
+    unknown = [name for name in by_name if name not in (names or ())]
+    if lacking or unknown:
+        problem = f"lacks column {lacking[0]!r}" if lacking else f"has {unknown[0]!r}, no column"
+        raise ValueError(
+            f"feature_groups is a Series whose index {problem} of X. Index it by all columns of X, "
+            "or pass its values as a list in the order of the columns."
+        )
+    return [by_name[name] for name in names or ()]
+
+
+def _by_name(given: Any, names: tuple[str, ...] | None) -> dict[str, Any] | None:
+    """A pandas Series indexed by text, as a dict, where X has names."""
+    if names is None or type(given).__name__ != "Series" or not hasattr(given, "index"):
+        return None
+    keys = list(given.index)
+    if not keys or not all(isinstance(key, str) for key in keys) or len(set(keys)) < len(keys):
+        return None
+    return dict(zip(keys, list(given), strict=True))
+
+
+def _without_names(
+    lists: list[tuple[int, ...]], names: tuple[str, ...] | None
+) -> list[tuple[str, tuple[int, ...]]]:
+    """Groups named by their columns; with the number of the first where that says too little."""
+    joined = [_joined(columns, names) for columns in lists]
+    found = []
+    for name, columns in zip(joined, lists, strict=True):
+        is_column = len(columns) > 1 and name in (names or ())
+        is_taken = is_column or joined.count(name) > 1
+        found.append((f"{name} ({min(columns)})" if is_taken else name, columns))
+    return found
+
+
+def _check_names(names: list[str], keys: list[Any]) -> None:
+    """Two keys that read alike could not be told apart."""
+    for place, name in enumerate(names):
+        first = names.index(name)
+        if first != place:
+            raise ValueError(
+                f"feature_groups has the groups {keys[first]!r} and {keys[place]!r}, which have "
+                "the same name as text; rename one of them."
+            )
+
+
+def _is_list(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
+
+
+def _is_no_id(value: Any) -> bool:
+    """None, −1, NaN and pandas' NA stand for a column on its own."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        return False
+    return float(value) == -1.0 or math.isnan(float(value))
+
+
+def _columns(value: Any, n: int, names: tuple[str, ...] | None) -> tuple[int, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(
+            f"feature_groups: a group must be a list of column numbers or names, got {value!r}."
+        )
+    return feature_indices(list(value), n, names, "feature_groups")
+
+
+def _name(column: int, names: tuple[str, ...] | None) -> str:
+    return names[column] if names else f"x{column}"
+
+
+def _shown(column: int, names: tuple[str, ...] | None) -> str:
+    return f"{column} ({names[column]!r})" if names else str(column)
+
+
+def _joined(columns: tuple[int, ...], names: tuple[str, ...] | None) -> str:
+    """A name for a group that has none."""
+    shown = [_name(column, names) for column in sorted(columns)]
+    return "+".join(shown if len(shown) <= _NAMED else [shown[0], "…", shown[-1]])
+
+
+def whole_groups(
+    forced: tuple[int, ...],
+    excluded: tuple[int, ...],
+    grouping: Grouping,
+    names: tuple[str, ...] | None,
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Forced and excluded columns with all others of their groups.
+
+    Forced groups come in the order in which they are first named.
+    """
+    if grouping.groups is None or grouping.names is None:
+        return forced, excluded
+    groups = Groups(grouping.groups, grouping.names)
+    owner = {column: place for place, group in enumerate(groups.members) for column in group}
+    kept = list(dict.fromkeys(owner[column] for column in forced))
+    left_out = {owner[column] for column in excluded}
+    for place in kept:
+        if place in left_out:
+            group = groups.members[place]
+            first = next(column for column in forced if column in group)
+            other = next(column for column in excluded if column in group)
+            raise ValueError(
+                f"Group {groups.names[place]!r} has column {_shown(first, names)}, which is in "
+                f"forced_features, and column {_shown(other, names)}, which is in "
+                "excluded_features. A group is chosen as a whole; take one of the two out."
+            )
+    return (
+        tuple(column for place in kept for column in groups.members[place]),
+        tuple(sorted(column for place in left_out for column in groups.members[place])),
+    )
+
+
+def _costs(
+    given: FeatureCosts | None,
+    n: int,
+    names: tuple[str, ...] | None,
+    groups: dict[str, tuple[int, ...]],
+) -> Float | None:
+    """What each column costs; what a group costs as a whole stands at its first column."""
+    if given is None:
+        return None
+    by_name = given if isinstance(given, Mapping) else _by_name(given, names)
+    if by_name is not None:
+        return _costs_by_name(by_name, n, names, groups)
+    if isinstance(given, str | set | frozenset) or not isinstance(given, Iterable):
+        raise TypeError(
+            "feature_costs must be a number for each column, or a dict of numbers by name; "
+            f"got {given!r}."
+        )
+    values = list(given)
+    if len(values) != n:
+        raise ValueError(
+            f"feature_costs has {len(values)} numbers and X has {n} features. Pass one for each "
+            "column (of a group they are added up), or a dict by name."
+        )
+    each = [_cost(value, f"column {_shown(column, names)}") for column, value in enumerate(values)]
+    return np.array(each)
+
+
+def _costs_by_name(
+    given: Mapping[Any, float],
+    n: int,
+    names: tuple[str, ...] | None,
+    groups: dict[str, tuple[int, ...]],
+) -> Float:
+    """Costs of groups by their name, or of columns; what is not named costs 1.
+
+    A number is always that of a column, also where ids of groups are numbers. A group of one column
+    is that column.
+    """
+    of_groups: dict[str, float] = {}
+    of_columns: dict[int, float] = {}
+    for key, value in given.items():
+        cost = _cost(value, repr(key))
+        own = groups.get(key, ()) if isinstance(key, str) else ()
+        if len(own) > 1:
+            of_groups[key] = cost
+            continue
+        (column,) = own or feature_indices([key], n, names, "feature_costs")
+        if column in of_columns:
+            raise ValueError(
+                f"feature_costs has {key!r} and another cost of the same column, "
+                f"{_shown(column, names)}; give one of the two."
+            )
+        of_columns[column] = cost
+    costs = np.array([of_columns.get(column, 1.0) for column in range(n)])
+    for name, members in groups.items():
+        if len(members) == 1:
+            continue
+        named = [column for column in members if column in of_columns]
+        if name in of_groups and named:
+            raise ValueError(
+                f"feature_costs has a cost of group {name!r} and one of its column "
+                f"{_shown(named[0], names)}; give one of the two."
+            )
+        if not named:
+            costs[list(members)] = 0.0
+            costs[min(members)] = of_groups.get(name, 1.0)
+    return costs
+
+
+def _cost(value: Any, where: str) -> float:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError(f"feature_costs must hold numbers; that of {where} is {value!r}.")
+    cost = float(value)
+    if not (math.isfinite(cost) and cost > 0.0):
+        raise ValueError(
+            f"feature_costs must be finite and greater than 0; that of {where} is {value!r}. For "
+            "a feature that is there anyway use a small number, or forced_features."
+        )
+    if not 1.0 / _LARGEST <= cost <= _LARGEST:
+        raise ValueError(
+            f"feature_costs must be between {1.0 / _LARGEST:g} and {_LARGEST:g}; that of {where} "
+            f"is {value!r}. Only their ratios matter: use another unit."
+        )
+    return cost
+
+
+def _budget(given: Any, has_costs: bool) -> float | None:
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, numbers.Real):
+        raise TypeError(f"budget must be a number greater than 0, got {given!r}.")
+    budget = float(given)
+    if not (math.isfinite(budget) and budget > 0.0):
+        raise ValueError(f"budget must be a finite number greater than 0, got {given!r}.")
+    if not has_costs:
+        raise ValueError(
+            f"budget={given!r} needs feature_costs, what each feature costs. To limit the number "
+            "of features use n_features."
+        )
+    return budget
+
+
+def check_budget(
+    grouping: Grouping, forced: tuple[int, ...], excluded: tuple[int, ...], n: int
+) -> None:
+    """An error where the budget does not pay for what is forced, or for nothing at all."""
+    costs, budget = grouping.costs, grouping.budget
+    if costs is None or budget is None:
+        return
+    limit = budget * (1.0 + ROUNDING)
+    spent = math.fsum(costs[list(forced)].tolist())
+    if spent > limit:
+        raise ValueError(
+            f"The forced features cost {spent:g}, more than budget={budget:g}; force fewer, or "
+            "raise the budget."
+        )
+    members = grouping.groups or tuple((column,) for column in range(n))
+    left_out = set(excluded)
+    prices = [math.fsum(costs[list(own)].tolist()) for own in members if own[0] not in left_out]
+    if not forced and prices and min(prices) > limit:
+        raise ValueError(
+            f"budget={budget:g} is too small for any feature: the cheapest costs {min(prices):g}."
+        )

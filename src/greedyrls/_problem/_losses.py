@@ -1,0 +1,473 @@
+"""What a criterion measures on held-out predictions: losses of candidates, lower is better.
+
+Targets Y are (m × t), predictions P (t × c × m): t targets, c candidates, m rows. Weights (m) are
+positive, None for all 1. Predictions must be finite. Equal candidates get equal values to the last
+bit: sums run over raw weights and are divided afterwards, so counts stay whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Float
+from ..path import LossName
+
+LossFunction = Callable[[Float, Float], float]
+Rows = NDArray[np.intp]
+
+# A prediction must be decided by more than rounding to be right.
+UNDECIDED = 1e-10
+# Predictions this close (relatively, and to labels of size 1) are of equal rank.
+_SAME = 1e-12
+
+# What these are called elsewhere.
+_MEANT = {
+    "accuracy": "zero_one",
+    "balanced_accuracy": "balanced_zero_one",
+    "roc_auc": "auc",
+    "mse": "squared",
+    "l2": "squared",
+    "mean_squared_error": "squared",
+    "r2": "squared",
+    "mae": "absolute",
+    "l1": "absolute",
+    "mean_absolute_error": "absolute",
+}
+
+
+class Components(NamedTuple):
+    """A loss as weighted means over samples: what each sample adds to its stratum's mean."""
+
+    losses: Float  # (c × m)
+    shares: Float  # (m)
+    strata: Rows  # (m)
+
+
+class Loss(Protocol):
+    """A loss of held-out predictions."""
+
+    name: str
+    is_additive: bool  # a weighted mean of losses of single samples
+    needs_labels: bool
+    needs_every_class: bool
+    has_components: bool
+
+    def check(
+        self, Y: Float, weights: Float | None, groups_of_rows: Sequence[Rows], single_target: bool
+    ) -> None:
+        """Raise an error if the loss is not defined; groups are the test rows of each fold."""
+
+    def n_strata(self, n_targets: int) -> int:
+        """Additive losses: the loss is the mean over so many strata of the mean in each."""
+
+    def strata(self, Y: Float) -> Rows:
+        """Additive losses: the stratum of each row, (m)."""
+
+    def sample_weights(self, Y: Float, weights: Float | None) -> Float:
+        """Additive losses: e (m), summing to 1; the loss is Σ_j e_j ℓ_j."""
+
+    def sample_losses(self, Y: Float, P: Float) -> Float:
+        """Additive losses: ℓ (c × m)."""
+
+    def values(self, Y: Float, P: Float, weights: Float | None) -> Float:
+        """The loss of each candidate, (c)."""
+
+    def components(self, Y: Float, P: Float, weights: Float | None) -> Components | None:
+        """What each sample adds to the values as estimates; None where it is not known."""
+
+    def covariance(self, Y: Float, P: Float, weights: Float | None) -> Float | None:
+        """Covariance of the values as estimates, (c × c); None where it is not known."""
+
+
+def make_loss(loss: Any) -> Loss:
+    """The loss of that name, or the one a function of (y_true, y_pred) computes."""
+    names = ", ".join(repr(name) for name in get_args(LossName))
+    if isinstance(loss, str):
+        if loss not in _LOSSES:
+            meant = _MEANT.get(loss.lower().removeprefix("neg_"))
+            hint = "" if meant is None else f" Perhaps {meant!r} is what you mean."
+            raise ValueError(
+                f"loss={loss!r} is not known; use one of {names}, or a function.{hint}"
+            )
+        return _LOSSES[loss]
+    if callable(loss):
+        return _FunctionLoss(loss)
+    raise TypeError(
+        f"loss must be one of {names}, or a function of (y_true, y_pred) that returns a number, "
+        f"got {loss!r}."
+    )
+
+
+def breaks_ties(loss: Loss) -> bool:
+    """Whether squared loss decides where no candidate changes the loss at all.
+
+    As long as a rare class is never predicted, its balanced error rate is the same for every
+    candidate. Ties of "zero_one" go to the first column, as in the paper.
+    """
+    return loss.name == "balanced_zero_one"
+
+
+def guess_without_features(loss: Loss, Y: Float, weights: Float | None, means: Float) -> Float:
+    """What a model without features predicts (t): the means of the targets it was fitted to.
+
+    By losses that count wrong classes, the most frequent one is guessed, also without an intercept:
+    a prediction of 0, between the classes, is wrong for each of them. Y (m × t) and the weights are
+    of the rows it was fitted to; where these are on a cluster Y has no rows, and the means tell.
+    """
+    if loss.name not in ("zero_one", "balanced_zero_one"):
+        return means
+    return most_frequent(Y, weights) if len(Y) else most_frequent(means[None], None)
+
+
+def most_frequent(Y: Float, weights: Float | None) -> Float:
+    """The code (t) of the class of largest weight."""
+    totals = Y.sum(axis=0) if weights is None else weights @ Y
+    if len(totals) == 1:
+        return np.array([1.0 if totals[0] > 0.0 else -1.0])
+    code = np.full(len(totals), -1.0)
+    code[int(np.argmax(totals))] = 1.0
+    return code
+
+
+def is_same_loss(one: Loss, other: Loss) -> bool:
+    """Whether two losses are one; functions are told apart by themselves, not by their names."""
+    if isinstance(one, _FunctionLoss) and isinstance(other, _FunctionLoss):
+        return one.function == other.function
+    return one.name == other.name  # in another process the objects are others
+
+
+class _AnyLoss:
+    """A loss of all samples together, of any targets, unless a subclass says otherwise."""
+
+    name: str
+    is_additive = False
+    needs_labels = False
+    needs_every_class = False
+    has_components = True
+
+    def check(
+        self, Y: Float, weights: Float | None, groups_of_rows: Sequence[Rows], single_target: bool
+    ) -> None:
+        if self.needs_labels:
+            _check_labels(self.name, Y, weights, single_target)
+        if self.needs_every_class:
+            _check_groups(self.name, Y, weights, groups_of_rows)
+
+    def n_strata(self, n_targets: int) -> int:
+        raise TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
+
+    def strata(self, Y: Float) -> Rows:
+        raise TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
+
+    def sample_weights(self, Y: Float, weights: Float | None) -> Float:
+        raise TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
+
+    def sample_losses(self, Y: Float, P: Float) -> Float:
+        raise TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
+
+    def components(self, Y: Float, P: Float, weights: Float | None) -> Components | None:
+        return None
+
+    def covariance(self, Y: Float, P: Float, weights: Float | None) -> Float | None:
+        found = self.components(Y, P, weights)
+        return None if found is None else _stratified_covariance(*found)
+
+
+class _MeanLoss(_AnyLoss):
+    """A weighted mean over samples, or the mean of such means over strata of samples."""
+
+    is_additive = True
+
+    def sample_weights(self, Y: Float, weights: Float | None) -> Float:
+        weights, strata = _filled(weights, Y), self.strata(Y)
+        totals = np.bincount(strata, weights)
+        shares: Float = weights / totals[strata] / np.count_nonzero(totals)
+        return shares
+
+    def values(self, Y: Float, P: Float, weights: Float | None) -> Float:
+        losses, weights, strata = self.sample_losses(Y, P), _filled(weights, Y), self.strata(Y)
+        parts = [np.where(strata == stratum, weights, 0.0) for stratum in np.unique(strata)]
+        means = [np.vecdot(losses, part) / part.sum() for part in parts]
+        result: Float = np.mean(means, axis=0)
+        return result
+
+    def components(self, Y: Float, P: Float, weights: Float | None) -> Components:
+        shares = self.sample_weights(Y, weights)
+        return Components(self.sample_losses(Y, P), shares, self.strata(Y))
+
+    def n_strata(self, n_targets: int) -> int:
+        return 1
+
+    def strata(self, Y: Float) -> Rows:
+        """Here all rows are one stratum."""
+        return np.zeros(len(Y), dtype=np.intp)
+
+
+class _ErrorSize(_MeanLoss):
+    """Mean over targets of a measure of y − p."""
+
+    def __init__(self, name: str, measure: np.ufunc) -> None:
+        self.name = name
+        self.measure = measure
+
+    def sample_losses(self, Y: Float, P: Float) -> Float:
+        total = np.zeros(P.shape[1:])
+        # Target by target, so that no array of the size of P is made.
+        for y, predictions in zip(Y.T, P, strict=True):
+            error = y - predictions
+            total += self.measure(error, out=error)
+        total /= len(P)
+        return total
+
+
+class _ZeroOne(_MeanLoss):
+    """1 where the class is wrong or undecided, 0 where it is right."""
+
+    name = "zero_one"
+    needs_labels = True
+
+    def sample_losses(self, Y: Float, P: Float) -> Float:
+        # The negation also counts a prediction that is not a number as an error.
+        return (~(_margins(Y, P) > UNDECIDED)).astype(np.float64)
+
+
+class _BalancedZeroOne(_ZeroOne):
+    """Mean over classes of the error rate in the class."""
+
+    name = "balanced_zero_one"
+    needs_every_class = True
+
+    def n_strata(self, n_targets: int) -> int:
+        return max(2, n_targets)
+
+    def strata(self, Y: Float) -> Rows:
+        return _classes(Y)
+
+
+class _Auc(_AnyLoss):
+    """1 − area under the ROC curve: the share of pairs of both classes in the wrong order."""
+
+    name = "auc"
+    needs_labels = True
+    needs_every_class = True
+
+    def check(
+        self, Y: Float, weights: Float | None, groups_of_rows: Sequence[Rows], single_target: bool
+    ) -> None:
+        if Y.shape[1] > 1:
+            raise ValueError(
+                f"loss='auc' is for two classes, coded -1 and +1 in one target; y has {Y.shape[1]} "
+                "targets or classes. Use 'zero_one' or 'balanced_zero_one'."
+            )
+        super().check(Y, weights, groups_of_rows, single_target)
+
+    def values(self, Y: Float, P: Float, weights: Float | None) -> Float:
+        negative, positive = _class_weights(Y, weights)
+        order, (positive_below,) = _weight_below(P[0], positive[None])
+        wrong = np.vecdot(negative[order], positive_below)
+        result: Float = wrong / (negative.sum() * positive.sum())
+        return result
+
+    def strata(self, Y: Float) -> Rows:
+        """Here the two classes, although the loss is a mean over pairs."""
+        return _classes(Y)
+
+    def components(self, Y: Float, P: Float, weights: Float | None) -> Components:
+        """DeLong's: the share of the other class that each sample is on the wrong side of."""
+        sides = _class_weights(Y, weights)
+        shares = sides / sides.sum(axis=1, keepdims=True)
+        order, (negative_below, positive_below) = _weight_below(P[0], shares)
+        classes = _classes(Y)
+        ranked = np.where(classes[order] == 1, 1.0 - negative_below, positive_below)
+        components = np.empty_like(ranked)
+        np.put_along_axis(components, order, ranked, axis=1)
+        return Components(components, shares.sum(axis=0), classes)
+
+
+class _FunctionLoss(_AnyLoss):
+    """What a function of (y_true, y_pred) returns."""
+
+    has_components = False
+
+    def __init__(self, function: LossFunction) -> None:
+        self.name = f"callable:{getattr(function, '__name__', type(function).__name__)}"
+        self.function = function
+
+    def values(self, Y: Float, P: Float, weights: Float | None) -> Float:
+        single = Y.shape[1] == 1
+        losses = np.empty(P.shape[1])
+        for candidate in range(len(losses)):
+            # Copies, because the function may well write into its arguments.
+            y_true, y_pred = Y.copy(), P[:, candidate].T.copy()
+            value = self.function(*((y_true[:, 0], y_pred[:, 0]) if single else (y_true, y_pred)))
+            losses[candidate] = _one_number(value, self.name)
+        return losses
+
+
+_LOSSES: dict[str, Loss] = {
+    loss.name: loss
+    for loss in (
+        _ErrorSize("squared", np.square),
+        _ZeroOne(),
+        _BalancedZeroOne(),
+        _ErrorSize("absolute", np.absolute),
+        _Auc(),
+    )
+}
+
+
+def stratum_factors(totals: Float) -> Float:
+    """From weights of strata (… × strata) to factors: shares e are weights times these."""
+    present = totals > 0.0
+    count = np.count_nonzero(present, axis=-1)[..., None]
+    return np.where(present, 1.0 / (np.where(present, totals, 1.0) * np.maximum(count, 1)), 0.0)
+
+
+def _filled(weights: Float | None, Y: Float) -> Float:
+    return np.ones(len(Y)) if weights is None else weights
+
+
+def _classes(Y: Float) -> Rows:
+    """The class of each row, (m): 0 and 1 for labels −1 and +1, else the column of the +1."""
+    if Y.shape[1] == 1:
+        return (Y[:, 0] > 0).astype(np.intp)
+    classes: Rows = np.argmax(Y, axis=1)
+    return classes
+
+
+def _margins(Y: Float, P: Float) -> Float:
+    """By how much each prediction is for the true class, (c × m); positive is right."""
+    if len(P) == 1:
+        margins: Float = Y[:, 0] * P[0]
+        return margins
+    true = np.empty(P.shape[1:])
+    rival = np.full(P.shape[1:], -np.inf)
+    for code, predictions in zip(Y.T, P, strict=True):
+        np.copyto(true, predictions, where=code > 0)
+        np.maximum(rival, np.where(code > 0, -np.inf, predictions), out=rival)
+    true -= rival
+    return true
+
+
+def _class_weights(Y: Float, weights: Float | None) -> Float:
+    """Weights of the rows labelled −1 and of those labelled +1, (2 × m), zero elsewhere."""
+    weights, is_positive = _filled(weights, Y), _classes(Y) == 1
+    return np.stack([np.where(is_positive, 0.0, weights), np.where(is_positive, weights, 0.0)])
+
+
+def _weight_below(P: Float, weights: Float) -> tuple[Rows, Float]:
+    """The order (c × m) that sorts each row of P and, in that order, the weight below each value.
+
+    For k sets of weights (k × m) the result is (k × c × m). Equal values count one half.
+    """
+    order = np.argsort(P, axis=1)
+    ranked = np.take_along_axis(P, order, axis=1)
+    sums = np.zeros((len(weights), *P.shape[:-1], P.shape[-1] + 1))
+    np.cumsum(weights[:, order], axis=-1, out=sums[..., 1:])
+    below, up_to = sums[..., :-1], sums[..., 1:]
+    # Values that are equal but for rounding must tie, or noise would be ranked.
+    rises = np.diff(ranked) > _SAME * np.maximum(1.0, np.abs(ranked[:, 1:]))
+    if not rises.all():
+        # Sums never fall, so a running maximum carries the one at the start of a run of equal
+        # values through the run, and a running minimum from the right the one at its end.
+        edge = np.ones((len(P), 1), dtype=bool)
+        starts, ends = np.hstack([edge, rises]), np.hstack([rises, edge])
+        below = np.maximum.accumulate(np.where(starts, below, 0.0), axis=-1)
+        up_to = np.where(ends, up_to, np.inf)[..., ::-1]
+        up_to = np.minimum.accumulate(up_to, axis=-1)[..., ::-1]
+    return order, (below + up_to) / 2
+
+
+def _stratified_covariance(losses: Float, shares: Float, strata: Rows) -> Float:
+    """Covariance (c × c) of Σ_j e_j ℓ_j for samples independent within strata of given size.
+
+    Each stratum adds Σ_j e_j² (ℓ_ja − mean_a)(ℓ_jb − mean_b) · n / (n − 1) over its n samples; one
+    of a single sample adds nothing, as it says nothing on its spread.
+    """
+    result = np.zeros((len(losses), len(losses)))
+    for stratum in np.unique(strata):
+        rows = np.flatnonzero(strata == stratum)
+        if len(rows) < 2:
+            continue
+        part, own = losses[:, rows], shares[rows]
+        scaled = (part - (np.vecdot(part, own) / own.sum())[:, None]) * own
+        result += scaled @ scaled.T * (len(rows) / (len(rows) - 1))
+    return result
+
+
+def _one_number(value: Any, name: str) -> float:
+    """A finite float, or an error that says what the function returned instead."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    shape = getattr(value, "shape", ())
+    if shape != ():
+        raise ValueError(
+            f"loss {name!r} must return one number, got an array of shape {shape}; "
+            "average over samples and targets."
+        )
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError(
+            f"loss {name!r} must return one number, got {value!r} of type {type(value).__name__}."
+        )
+    if not math.isfinite(value):
+        raise ValueError(
+            f"loss {name!r} must return a finite number, got {value!r}; also where all predictions "
+            "are equal, as those of the model without features are."
+        )
+    return float(value)
+
+
+def _check_labels(name: str, Y: Float, weights: Float | None, single_target: bool) -> None:
+    """Labels −1 and +1 in one target, or one-against-the-rest codes; at least two classes."""
+    bad = np.argwhere(np.abs(Y) != 1.0)
+    if len(bad):
+        row, column = bad[0]
+        place = f"row {row}" if single_target else f"row {row}, column {column}"
+        raise ValueError(
+            f"loss={name!r} needs labels -1 and +1, but y has {float(Y[row, column])!r} in "
+            f"{place}. Code two classes as -1 and +1 (more as a column each, +1 for the class), or "
+            "use GreedyRLSClassifier."
+        )
+    counts = np.count_nonzero(Y > 0, axis=1)
+    if Y.shape[1] > 1 and (counts != 1).any():
+        row = int(np.argmax(counts != 1))
+        raise ValueError(
+            f"loss={name!r} needs exactly one +1 in each row of y, in the column of its class; "
+            f"row {row} has {counts[row]}. Use GreedyRLSClassifier to have classes coded."
+        )
+    present = np.unique(_classes(Y)[_filled(weights, Y) > 0])
+    if len(present) < 2:
+        only = _class_name(Y, int(present[0]))
+        raise ValueError(f"loss={name!r} needs at least 2 classes; y has only {only}.")
+
+
+def _check_groups(
+    name: str, Y: Float, weights: Float | None, groups_of_rows: Sequence[Rows]
+) -> None:
+    """Every class in every group of rows."""
+    n_classes = max(2, Y.shape[1])
+    classes, weights = _classes(Y), _filled(weights, Y)
+    for number, rows in enumerate(groups_of_rows):
+        counts = np.bincount(classes[rows][weights[rows] > 0], minlength=n_classes)
+        if counts.all():
+            continue
+        missing = _class_name(Y, int(np.argmin(counts)))
+        if len(groups_of_rows) == 1:
+            raise ValueError(
+                f"loss={name!r} needs samples of every class to test on; there is none of "
+                f"{missing}. Leave that class out, or test on more samples."
+            )
+        raise ValueError(
+            f"loss={name!r} needs every class in each fold; fold {number} has no test sample of "
+            f"{missing}. Use stratified folds (sklearn.model_selection.StratifiedKFold), or fewer."
+        )
+
+
+def _class_name(Y: Float, index: int) -> str:
+    return f"class {('-1', '+1')[index]}" if Y.shape[1] == 1 else f"the class of column {index}"

@@ -1,0 +1,104 @@
+"""Pairs of samples within queries, as a problem that leaves out one query at a time.
+
+Of the errors e of the samples of a query, with weights v, W = Σ v and weighted mean ē,
+
+    Σ_{i<j} v_i v_j (e_i − e_j)² = W Σ_i v_i (e_i − ē)²,
+
+so that ridge regression without intercept on X and y less their means in each query, with rows of
+weight W v_i, fits the differences of pairs. Rows are scaled such that the weights of a query sum up
+to that of its pairs: the loss is then the mean squared error of a pair.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._base import Float
+from ._folds import Folds
+from ._row_order import Split
+
+# Columns that are centred at a time: no copy of all of X is made for that.
+_COLUMNS = 32
+
+
+class Pairs(NamedTuple):
+    """Samples that are in some pair, query by query."""
+
+    rows: NDArray[np.intp]  # (m) their row numbers in the data as given
+    query_of: NDArray[np.intp]  # (m) from 0, ascending
+    X: Float  # (m × n) less the means of each query, scaled
+    y: Float  # (m) likewise
+    weights: Float  # (m)
+
+    @property
+    def n_queries(self) -> int:
+        """How many have pairs."""
+        return int(self.query_of[-1]) + 1
+
+    @property
+    def folds(self) -> Folds:
+        """One for each query."""
+        m = len(self.rows)
+        starts = np.flatnonzero(np.diff(self.query_of, prepend=-1))
+        tests = np.split(np.arange(m), starts[1:])
+        splits = tuple(Split(test, None, m) for test in tests)
+        return Folds(splits, m, f"leave-query-out ({len(splits)} queries)")
+
+
+def rows_in_pairs(
+    query_of: NDArray[np.intp], weights: Float | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows that have a weight, in queries with at least two such, and the query of each.
+
+    Query by query, numbered from 0 anew.
+    """
+    counted = np.ones(len(query_of), dtype=bool) if weights is None else weights > 0.0
+    sizes = np.bincount(query_of[counted], minlength=int(query_of.max()) + 1)
+    (rows,) = (counted & (sizes[query_of] > 1)).nonzero()
+    rows = rows[np.argsort(query_of[rows], kind="stable")]
+    return rows, np.unique(query_of[rows], return_inverse=True)[1].astype(np.intp)
+
+
+def make_pairs(
+    X: NDArray[Any], y: Float, query_of: NDArray[np.intp], weights: Float | None
+) -> Pairs:
+    """The pairs of all queries; there are at least two queries with any."""
+    rows, query_of = rows_in_pairs(query_of, weights)
+    v = np.ones(len(rows)) if weights is None else weights[rows]
+    # Q × m; a product with it sums over the samples of each query.
+    of_query = sparse.csr_array((v, (query_of, np.arange(len(rows)))))
+    total, squares = np.bincount(query_of, v), np.bincount(query_of, v * v)
+    pairs = 0.5 * (total * total - squares)
+    scale = total / np.sqrt(pairs)
+    centred, target = X[rows].astype(np.float64), y[rows].astype(np.float64)
+
+    def move(values: Float) -> None:
+        # Twice: far from the origin a mean is rounded to its own size.
+        for _ in range(2):
+            values -= ((of_query @ values) / total[:, None])[query_of]
+        values *= scale[query_of, None]
+
+    for first in range(0, centred.shape[1], _COLUMNS):
+        move(centred[:, first : first + _COLUMNS])
+    move(target[:, None])
+    return Pairs(rows, query_of, centred, target, v * (pairs / total)[query_of])
+
+
+def check_queries_together(pairs: Pairs, outer: Folds) -> None:
+    """Raise an error if an outer fold has a part of a query."""
+    sizes = np.bincount(pairs.query_of)
+    for number, split in enumerate(outer.splits):
+        for kind, rows in (("tests", split.test), ("trains on", split.train)):
+            counts = np.bincount(pairs.query_of[rows], minlength=len(sizes))
+            torn = (counts > 0) & (counts < sizes)
+            if torn.any():
+                row = int(pairs.rows[pairs.query_of == np.argmax(torn)][0])
+                raise ValueError(
+                    f"Split {number} of alpha_cv ({outer.description}) {kind} a part of a query "
+                    f"only, that of row {row}; outer folds must keep queries together. Use a "
+                    "number of folds, or GroupKFold."
+                )

@@ -1,0 +1,492 @@
+"""The validated problem: what is selected from, and for what. Never changed."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_consistent_length
+
+from .._base import (
+    Float,
+    as_float,
+    ask,
+    is_foreign,
+    namespace_of,
+    numpy_of,
+    send,
+    to_host,
+    without_rounding,
+)
+from .._data import (
+    ClusterMatrix,
+    DataFile,
+    DeviceMatrix,
+    FileMatrix,
+    KernelMatrix,
+    Matrix,
+    SparseFile,
+    SparseMatrix,
+    as_device_matrix,
+    as_file,
+    first_non_finite,
+    is_dask,
+)
+from .._data import on_device as on_device_named
+from .._data import value as value_of
+from ._class_weight import ClassWeights
+from ._column_errors import named_columns, numeric
+from ._date_targets import refuse_dates
+from ._feature_names import FeatureList, feature_indices, feature_names_of
+from ._grouping import check_budget, grouping_of, whole_groups
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Data as given (X is neither copied nor converted) and settings, checked."""
+
+    X: Matrix | ClusterMatrix  # (m × n) in its own type and memory order
+    Y: Float  # (m × t), always two-dimensional; rows on a cluster are not here (`Elsewhere`)
+    weights: Float | None  # (m), those of classes included
+    fit_intercept: bool
+    forced: tuple[int, ...]
+    excluded: tuple[int, ...]
+    feature_names: tuple[str, ...] | None
+    single_target: bool
+    groups: tuple[tuple[int, ...], ...] | None = None  # features added together: all, in groups
+    group_names: tuple[str, ...] | None = None
+    costs: Float | None = None  # (n) of the features; those of a group are added up
+    budget: float | None = None  # for the costs of all chosen ones
+    class_weights: ClassWeights | None = None  # of a classification; always on the host
+
+    @property
+    def n_samples(self) -> int:
+        """m."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """n."""
+        return int(self.X.shape[1])
+
+    @property
+    def here(self) -> Matrix:
+        """X, where it is not on a cluster."""
+        if isinstance(self.X, ClusterMatrix):
+            raise TypeError(
+                "X is on a cluster, and this needs it here; load it into memory (X.compute())."
+            )
+        return self.X
+
+    @property
+    def n_targets(self) -> int:
+        """t."""
+        return int(self.Y.shape[1])
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether there are sample weights."""
+        return self.weights is not None
+
+    @property
+    def n_weighted(self) -> int:
+        """How many samples have a weight."""
+        if isinstance(self.X, ClusterMatrix):
+            return self.X.n_weighted
+        if self.weights is None:
+            return self.n_samples
+        return int(namespace_of(self.weights).count_nonzero(self.weights))
+
+    @property
+    def has_weight(self) -> NDArray[np.bool_]:
+        """Which samples count, (m), on the host."""
+        weights = self.host_weights
+        return np.ones(self.n_samples, dtype=bool) if weights is None else weights > 0.0
+
+    @property
+    def host_weights(self) -> Float | None:
+        """The weights (m) on the host."""
+        return None if self.weights is None else to_host(self.weights)[0]
+
+    @property
+    def n_available(self) -> int:
+        """How many features (or groups of them) may be chosen, forced ones included."""
+        if self.groups is None:
+            return self.n_features - len(self.excluded)
+        left_out = set(self.excluded)
+        return sum(group[0] not in left_out for group in self.groups)
+
+    @property
+    def forced_entries(self) -> tuple[tuple[int, ...], ...]:
+        """Forced features, each with all others of its group, in the order asked for."""
+        if self.groups is None:
+            return tuple((feature,) for feature in self.forced)
+        first = {group[0]: group for group in self.groups}
+        return tuple(first[feature] for feature in self.forced if feature in first)
+
+    @property
+    def entry_names(self) -> tuple[str, ...] | None:
+        """Names of all columns, with that of its group for the first column of a group."""
+        if self.groups is None or self.group_names is None:
+            return self.feature_names
+        known = self.feature_names or tuple(f"x{column}" for column in range(self.n_features))
+        names = list(known)
+        for group, name in zip(self.groups, self.group_names, strict=True):
+            names[group[0]] = name
+        return tuple(names)
+
+    @property
+    def n_forced(self) -> int:
+        """How many features (or groups) are forced."""
+        return len(self.forced_entries)
+
+    @property
+    def unit(self) -> str:
+        """What sizes count."""
+        if isinstance(self.X, KernelMatrix):
+            return "centre"
+        return "feature" if self.groups is None else "group"
+
+    def n_columns(self, size: int) -> int:
+        """How many columns that many features (or groups) have at most."""
+        if self.groups is None:
+            return size
+        return sum(sorted((len(group) for group in self.groups), reverse=True)[:size])
+
+
+def make_problem(
+    X: Any,
+    y: Any,
+    *,
+    fit_intercept: bool = True,
+    sample_weight: ArrayLike | None = None,
+    forced_features: FeatureList | None = None,
+    excluded_features: FeatureList | None = None,
+    feature_names: tuple[str, ...] | None = None,
+    memory_limit: int | str | None = None,
+    on_device: bool = False,
+    device: Any = None,
+    feature_groups: Any = None,
+    feature_costs: Any = None,
+    budget: Any = None,
+    class_weights: ClassWeights | None = None,
+) -> Problem:
+    """Check everything that can be checked without a pass over X.
+
+    With `on_device`, device arrays stay where they are; with a device, other data in memory are
+    computed with there. y and the weights follow X.
+
+    Names are those of X if it is a data frame or a file, else `feature_names`. Whether X is finite
+    is seen on the first pass, which is made anyway (`report_non_finite`).
+    """
+    names = feature_names_of(X) or feature_names
+    if device is not None and not isinstance(X, ClusterMatrix):
+        X = _on_device(X, names, memory_limit, device)
+    Y: Float
+    weights: Float | None
+    if class_weights is not None:
+        given = check_weights(numpy_of(sample_weight), len(class_weights.class_of))
+        class_weights = replace(class_weights, given=given)
+        sample_weight = class_weights.weights()
+    if isinstance(X, ClusterMatrix):
+        X.check_options(memory_limit, device)
+        Y, weights = X.stand_ins()
+        single_target, n_effective = X.single_target, X.n_weighted
+    elif on_device and (is_foreign(X) or isinstance(X, DeviceMatrix)):
+        X = X if isinstance(X, DeviceMatrix) else as_device_matrix(X)
+        Y, single_target = _targets_beside(X, y)
+        weights = None if sample_weight is None else _weights_beside(X, sample_weight)
+    else:
+        X = _check_data(X, names, memory_limit)
+        Y, single_target = _check_targets(y, X.shape[0])
+        weights = check_weights(sample_weight, X.shape[0])
+    if not isinstance(X, ClusterMatrix):
+        n_effective = X.shape[0]
+        if weights is not None:
+            n_effective = int(namespace_of(weights).count_nonzero(weights))
+    if n_effective < 2:
+        raise ValueError(
+            f"n_samples=1 (n_samples with a positive weight: {n_effective}) is too few: leaving "
+            "one sample out needs at least 2 samples."
+        )
+    is_centred = check_flag(fit_intercept, "fit_intercept")
+    if is_centred and not isinstance(X, ClusterMatrix):
+        Y = without_rounding(Y, weights)
+    forced = feature_indices(forced_features, X.shape[1], names, "forced_features")
+    excluded = feature_indices(excluded_features, X.shape[1], names, "excluded_features")
+    both = sorted(set(forced) & set(excluded))
+    if both:
+        shown = [names[index] if names else index for index in both]
+        raise ValueError(
+            f"Features {shown} are both in forced_features and in excluded_features; "
+            "take them out of one of the two."
+        )
+    grouping = grouping_of(feature_groups, feature_costs, budget, X.shape[1], names)
+    forced, excluded = whole_groups(forced, excluded, grouping, names)
+    check_budget(grouping, forced, excluded, X.shape[1])
+    return Problem(
+        X,
+        Y,
+        weights,
+        is_centred,
+        forced,
+        tuple(sorted(excluded)),
+        names,
+        single_target,
+        *grouping,
+        class_weights=class_weights,
+    )
+
+
+def is_whole(value: Any) -> TypeGuard[int]:
+    """Whether it is a whole number, Python's or NumPy's; True and False are none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """True or False."""
+    is_flag = isinstance(value, bool | np.bool_)
+    if not is_flag and not (isinstance(value, numbers.Integral) and int(value) in (0, 1)):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def check_alpha(alpha: Any) -> float:
+    """A finite positive number."""
+    if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real):
+        raise TypeError(f"alpha must be a number greater than 0, got {alpha!r}.")
+    try:
+        value = float(alpha)
+    except OverflowError:
+        value = math.inf
+    if not (math.isfinite(value) and value > 0.0):
+        raise ValueError(
+            f"alpha must be a finite number greater than 0, got {alpha!r}. "
+            "For (nearly) no penalty use a small value such as 1e-6."
+        )
+    return value
+
+
+def check_n_features(n_features: Any, problem: Problem, name: str = "n_features") -> int:
+    """A total size of the set between the forced features and all that are not excluded."""
+    if isinstance(n_features, bool) or not isinstance(n_features, numbers.Integral):
+        hint = "; None is for a budget" if n_features is None else ""
+        raise TypeError(f"{name} must be a whole number, got {n_features!r}{hint}.")
+    value = int(n_features)
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}.")
+    if value > problem.n_available:
+        left_out = f" and {len(problem.excluded)} of them are excluded" if problem.excluded else ""
+        there = f"X has {problem.n_features} features{left_out}"
+        if problem.groups is not None:
+            there += f", in {problem.n_available} groups to choose from; sizes count groups"
+        raise ValueError(
+            f"{name}={value} is more than there is to choose from: {there}. "
+            f"Ask for at most {problem.n_available}."
+        )
+    if value < problem.n_forced:
+        raise ValueError(
+            f"{name}={value} counts all {problem.unit}s, also the {problem.n_forced} forced ones; "
+            f"ask for at least {problem.n_forced}, or force fewer."
+        )
+    return value
+
+
+def _on_device(
+    X: Any, names: tuple[str, ...] | None, memory_limit: int | str | None, device: Any
+) -> DeviceMatrix:
+    """Data in memory, for a search on a device."""
+    if memory_limit is not None:
+        raise ValueError(
+            f"Pass memory_limit={memory_limit!r} or device={device!r}, not both: X is read from a "
+            "file, or computed with on a device."
+        )
+    if isinstance(X, DataFile | SparseFile | FileMatrix | SparseMatrix) or sparse.issparse(X):
+        raise TypeError(
+            f"device={device!r} is for dense data in memory, got X of type {type(X).__name__}. Use "
+            "device=None, or for a .npy file numpy.load(file, mmap_mode='r')."
+        )
+    return on_device_named(X if is_foreign(X) else _check_array(X), device)
+
+
+def _check_data(
+    X: Any, names: tuple[str, ...] | None, memory_limit: int | str | None = None
+) -> Matrix:
+    """A two-dimensional numeric array, as it is if it is one; or a sparse matrix, or a file."""
+    if isinstance(X, SparseMatrix | FileMatrix):
+        return X
+    if is_dask(X):
+        raise TypeError(
+            "X is a Dask collection; this takes data in memory. Load it first (X.compute())."
+        )
+    if isinstance(X, SparseFile) and memory_limit is None:
+        return X.matrix()
+    if (file := as_file(X, memory_limit)) is not None:
+        return file
+    checked = _check_array(X)
+    return SparseMatrix.from_scipy(checked) if sparse.issparse(checked) else checked
+
+
+def _check_array(X: Any) -> Any:
+    """A two-dimensional numeric array, as it is if it is one, or a sparse matrix."""
+    with named_columns(X):
+        checked = check_array(
+            X,
+            accept_sparse=True,
+            dtype="numeric",
+            ensure_all_finite=False,
+            ensure_min_features=1,
+        )
+        return numeric(checked)
+
+
+def _check_targets(y: Any, n_samples: int) -> tuple[Float, bool]:
+    if y is None:
+        raise ValueError("This needs a target: requires y to be passed, but the target y is None.")
+    refuse_dates(y)
+    shape = np.shape(y)
+    if len(shape) not in (1, 2):
+        raise ValueError(f"y must have 1 or 2 dimensions, got an array of shape {shape}.")
+    try:
+        Y = check_array(
+            y,
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite=False,
+            ensure_min_features=0,
+            input_name="y",
+        )
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(
+            f"y must be numeric ({error}); for class labels use GreedyRLSClassifier."
+        ) from error
+    _check_finite(Y, "y")
+    check_consistent_length(np.broadcast_to(0, n_samples), Y)
+    single = Y.ndim == 1
+    if single:
+        Y = Y[:, None]
+    if Y.shape[1] == 0:
+        raise ValueError("y has no targets: its shape is (n_samples, 0).")
+    return Y, single
+
+
+def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Float | None:
+    """Weights of the samples: finite, not negative, not all 0."""
+    if sample_weight is None:
+        return None
+    try:
+        weights: Float = check_array(
+            np.atleast_1d(np.asarray(sample_weight)),
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite=False,
+            input_name="sample_weight",
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be a number for each sample: {error}") from error
+    if weights.ndim == 2 and weights.shape[1] == 1:
+        weights = weights[:, 0]
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must have one value for each of the {n_samples} samples, got an array "
+            f"of shape {weights.shape}."
+        )
+    _check_finite(weights, "sample_weight")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weights.sum()):
+            raise ValueError("sample_weight has values so large that their sum overflows.")
+    if (weights < 0).any():
+        row = int(np.argmax(weights < 0))
+        raise ValueError(
+            f"sample_weight must not be negative; row {row} has {float(weights[row])!r}. "
+            "Use 0 to leave a sample out."
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every sample; at least 2 must be positive.")
+    return weights
+
+
+def _targets_beside(X: DeviceMatrix, y: Any) -> tuple[Float, bool]:
+    """The targets where X is; those that come from there are checked there."""
+    if is_foreign(y) and namespace_of(y) is not X.place.xp:
+        y = numpy_of(y)  # there is no way from one namespace to another but through the host
+    if not is_foreign(y):
+        Y, single = _check_targets(y, X.shape[0])
+        return send(X.place, Y), single
+    Y = as_float(send(X.place, y))
+    is_good = Y.ndim in (1, 2) and Y.shape[0] == X.shape[0] and 0 not in Y.shape
+    if not (is_good and _is_all_finite(Y)):
+        _check_targets(to_host(Y)[0], X.shape[0])  # says what is wrong
+    return (Y[:, None], True) if Y.ndim == 1 else (Y, False)
+
+
+def _weights_beside(X: DeviceMatrix, sample_weight: Any) -> Float:
+    """The weights where X is, in the same way."""
+    if is_foreign(sample_weight) and namespace_of(sample_weight) is not X.place.xp:
+        sample_weight = numpy_of(sample_weight)
+    if is_foreign(sample_weight):
+        weights = as_float(send(X.place, sample_weight))
+        xp = X.place.xp
+        if weights.shape == (X.shape[0],) and _is_all_finite(weights):
+            total, least = to_host(xp.sum(weights), xp.min(weights))
+            if 0.0 < total < np.inf and least >= 0.0:
+                return weights
+        sample_weight = to_host(weights)[0]
+    moved: Float = send(X.place, check_weights(sample_weight, X.shape[0]))
+    return moved
+
+
+def _is_all_finite(values: Float) -> bool:
+    xp = namespace_of(values)
+    return bool(xp.all(xp.isfinite(values)))
+
+
+def _check_finite(values: Float, name: str) -> None:
+    """An error that names the first value that is not finite."""
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        place = tuple(bad[0])
+        value = float(values[place])
+        kind = "NaN" if math.isnan(value) else "infinity"
+        column = f", column {place[1]}" if values.ndim == 2 else ""
+        raise ValueError(f"Input {name} contains {kind}: row {place[0]}{column} is {value}.")
+
+
+def _non_finite(X: Matrix | ClusterMatrix) -> tuple[int, int, float] | None:
+    """Row, column and value of one that is not finite."""
+    if isinstance(X, ClusterMatrix):
+        top = 0
+        for rows, place in zip(
+            X.counts, X.crew.answers(ask("first_non_finite"), X.pieces), strict=True
+        ):
+            if place is not None:
+                return top + place[0], place[1], place[2]
+            top += rows
+        return None
+    place = first_non_finite(X)
+    return None if place is None else (*place, value_of(X, *place))
+
+
+def report_non_finite(problem: Problem) -> None:
+    """Raise an error that names a value of X that is not finite, or too large to square."""
+    found = _non_finite(problem.X)
+    if found is None:
+        raise ValueError(
+            "X has values so large that their squares overflow float64 (over about 1e154); "
+            "rescale its columns."
+        )
+    row, column, value = found
+    name = f" ({problem.feature_names[column]!r})" if problem.feature_names else ""
+    kind = "NaN" if math.isnan(value) else "infinity"
+    raise ValueError(
+        f"Input X contains {kind}: row {row}, column {column}{name} is {value}. "
+        "Impute missing values first (sklearn.impute.SimpleImputer) or drop those rows."
+    )

@@ -1,0 +1,101 @@
+"""A fold block at any set of features, and its held-out rows without one of them.
+
+The twin of `_at_set` for splits: z = X_S β of a chosen feature, with β by the training rows of the
+split, on the rows that it holds out, where the model without the feature has r + z ρ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .._base import Float
+from .._problem import Loss
+from . import tiles
+from ._fold_answers import SplitSums
+from ._fold_blocks import FoldBlock
+from ._held_out import HeldOutRows
+
+# Numbers of (features × rows) worked on at a time.
+_ELEMENTS = 1 << 17
+_LEAST_ROWS = 64
+
+
+class FoldRemovals(NamedTuple):
+    """Some of the chosen features in the models of all splits, as the others leave them."""
+
+    beta: Float  # (K × |S| × c)
+    rho: Float  # (K × t × c)
+
+
+def training_products(
+    block: FoldBlock, split: int, features: tuple[int, ...], means: Float, inverse: Float
+) -> SplitSums:
+    """Σ q q' over the training rows of a split, q = L⁻¹ x, x less its means (|S|)."""
+    rows, total = block.train_rows(split), np.zeros(inverse.shape)
+    for places, x in block.tiles_of(rows, np.array(features, dtype=np.intp)):
+        q = (x - means) @ inverse.T
+        total += (q * block.weights[rows[places], None]).T @ q
+    return SplitSums(total)
+
+
+def fold_at_set(
+    block: FoldBlock, features: tuple[int, ...], means: Float, weights: Float
+) -> FoldBlock:
+    """The block at any set; means are (K × |S|), weights of the models (K × |S| × t)."""
+    splits = tuple(
+        split.at_set(block.column, features, own_means[None], own_weights[None])
+        for split, own_means, own_weights in zip(block.splits, means, weights, strict=True)
+    )
+    return replace(block, splits=splits)
+
+
+def energy(block: FoldBlock) -> SplitSums:
+    """‖r‖² on the held-out rows, (K × t)."""
+    return SplitSums(
+        np.array([(np.square(split.r[0]) @ split.weights[0]) for split in block.splits])
+    )
+
+
+def _removal_errors(
+    block: FoldBlock, split: HeldOutRows, beta: Float, rho: Float
+) -> Iterator[tuple[slice, Float]]:
+    """Errors (t × rows × c) without each of some features on held-out rows, some at a time."""
+    count = split.rows.shape[1]
+    height = max(_LEAST_ROWS, _ELEMENTS // max(1, rho.size))
+    for top in range(0, count, height):
+        rows = slice(top, min(count, top + height))
+        Z = np.zeros((rows.stop - top, beta.shape[1]))
+        for places, columns in split.chosen(block.column, rows):
+            Z += columns[0].T @ beta[places]
+        yield rows, tiles.fold_errors(Z, split.r[0][:, rows], -rho)
+
+
+def fold_removal_losses(
+    block: FoldBlock, loss: Loss, factors: Float, removals: FoldRemovals
+) -> SplitSums:
+    """Σ e ℓ of each split without each of some features, (K × c), for a mean over rows."""
+    name = loss.name.removeprefix("balanced_")
+    totals = np.zeros((len(block.splits), removals.beta.shape[2]))
+    shared = zip(block.splits, *removals, factors, strict=True)
+    for number, (split, beta, rho, own) in enumerate(shared):
+        shares = split.weights[0] * own[loss.strata(split.y[0].T)]
+        for rows, errors in _removal_errors(block, split, beta, rho):
+            totals[number] += tiles.error_sums(name, errors, split.y[0][:, rows], shares[rows])
+    return SplitSums(totals)
+
+
+def removal_values(block: FoldBlock, loss: Loss, removals: FoldRemovals) -> SplitSums:
+    """The losses of each split without each of some features, (K × c), for any loss."""
+    values = []
+    for split, beta, rho in zip(block.splits, *removals, strict=True):
+        predictions = np.empty((*rho.shape, split.rows.shape[1]))
+        for rows, errors in _removal_errors(block, split, beta, rho):
+            predictions[:, :, rows] = split.y[0][:, None, rows] - errors.transpose(0, 2, 1)
+        (used,) = split.weights[0].nonzero()
+        own = split.weights[0, used]
+        values.append(loss.values(split.y[0][:, used].T, predictions[:, :, used], own))
+    return SplitSums(np.array(values))

@@ -1,0 +1,186 @@
+"""Sample space for folds: asks all blocks for sums over sets of rows, and adds up the answers.
+
+A split trains on some rows and tests on others. What feature space needs of either are sums over
+its rows, which add up: where a split trains on all rows that it does not test, its training sums
+are those of the other test sets, or of all rows less its test rows, and one pass over X serves all.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._base import Alone, Array, Crew, Float, Handle, ask, long_call, to_host
+from .._data import DeviceMatrix
+from .._problem import Folds, Problem, report_non_finite
+from ._fold_answers import SetSums
+from ._fold_blocks import FoldBlock
+
+# Where the rows that a split leaves out have so many times the squares of those that it trains on,
+# too many digits would be lost in the difference.
+_CANCELLED = 1e3
+# A mean is far out if its square is this many times the variance: it costs two digits.
+_FAR = 100.0
+_HERE = (np.ndarray, np.generic, float, int)
+
+
+def _sums_of_others(parts: Float) -> tuple[Float, Float]:
+    """For each part (K × …) the sum of all others, and the sum of all (…).
+
+    From both sides rather than as a difference: what one part dwarfs is not lost from the others.
+    """
+    others = np.zeros_like(parts)
+    np.cumsum(parts[:-1], axis=0, out=others[1:])
+    total = others[-1] + parts[-1]
+    if len(parts) > 1:
+        others[:-1] += np.cumsum(parts[:0:-1], axis=0)[::-1]
+    return others, total
+
+
+def local_block(problem: Problem, folds: Folds, is_partition: bool) -> FoldBlock:
+    """All rows of a problem in memory (or in a file) as one block."""
+    # Row sets that are summed: the test rows of each split, training rows that are not the
+    # complement, and all rows unless these are the sum of the test sets.
+    on_device = isinstance(problem.X, DeviceMatrix)  # which sorts rows itself
+    tests = tuple(split.tested if on_device else split.test for split in folds.splits)
+    direct = tuple(split.given for split in folds.splits if split.given is not None)
+    trains = tuple(split.train for split in folds.splits) if direct else ()
+    every = () if is_partition else (None,)
+    return FoldBlock.from_rows(
+        problem.here, problem.Y, problem.weights, (*tests, *direct, *every), trains
+    )
+
+
+class FoldRows:
+    """The rows of X, seen through the splits.
+
+    `complements` tells of each split whether it trains on all rows that it does not test.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        blocks: Sequence[Handle],
+        complements: Sequence[bool],
+        is_partition: bool,
+        crew: Crew | None = None,
+    ) -> None:
+        self._problem = problem
+        self._crew: Crew = Alone() if crew is None else crew
+        self._blocks = list(blocks)
+        self.n_splits = len(complements)
+        self.passes = 0
+        # Where sums over training rows that are not the complement stand among those of the sets.
+        self._direct: list[int | None] = []
+        self.n_sets = self.n_splits
+        for is_complement in complements:
+            self._direct.append(None if is_complement else self.n_sets)
+            self.n_sets += not is_complement
+        self._is_partition = is_partition
+        self._all = self.n_sets
+        self.n_sets += not is_partition
+        self.shift, self.target_shift = self._shifts()
+        self._blocks = self._crew.each(ask("begin", self.shift, self.target_shift), self._blocks)
+
+    def fork(self) -> FoldRows:
+        """The same rows for another search; blocks are values."""
+        other = copy.copy(self)
+        other.passes = 0
+        return other
+
+    @property
+    def blocks(self) -> tuple[FoldBlock, ...]:
+        """The blocks as they are now, where they are here."""
+        return tuple(self._blocks)
+
+    def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
+        """The answers of all blocks, added up, on the host; `own` are things of theirs."""
+        answer = self._crew.total(question, self._blocks, *own)
+        parts: list[Any] = list(answer)
+        there = [place for place, value in enumerate(parts) if not isinstance(value, _HERE)]
+        if there:  # on a device: in one transfer
+            for place, value in zip(
+                there, to_host(*(parts[place] for place in there)), strict=True
+            ):
+                parts[place] = value
+        return type(answer)(*parts)
+
+    def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
+        """What each block makes of a question."""
+        return self._crew.each(question, self._blocks, *own)
+
+    def become(self, question: Callable[..., Any], *own: Sequence[Handle]) -> None:
+        """Every block is followed by what it makes of a question."""
+        self._blocks = self.each(question, *own)
+
+    def _shifts(self) -> tuple[Float, Float]:
+        """Roughly the means of columns whose mean is far from 0 for their spread, and of y.
+
+        0 for other columns: any shift near the mean keeps the digits.
+        """
+        n, t = self._problem.n_features, self._problem.n_targets
+        if not self._problem.fit_intercept:
+            return np.zeros(n), np.zeros(t)
+        rough = self.total(ask("rough_sums"))
+        with np.errstate(over="ignore", invalid="ignore"):
+            means = rough.x / max(1.0, rough.rows)
+            is_far = np.square(means) > _FAR * (rough.xx / max(1.0, rough.rows))
+        return np.where(is_far & np.isfinite(means), means, 0.0), rough.target_means
+
+    def start(self) -> tuple[SetSums, SetSums, SetSums]:
+        """Sums over the training rows and the test rows of each split, and over all rows."""
+        train, test, total = self._start()
+        if self._is_partition:
+            return train, test, total
+        lost = (total.xx > _CANCELLED * train.xx).any(axis=1)
+        lost |= total.weight > _CANCELLED * train.weight
+        again = [split for split in np.flatnonzero(lost).tolist() if self._direct[split] is None]
+        if again:
+            # These splits' training rows are summed for themselves, now and in later passes.
+            for split in again:
+                self._direct[split] = self.n_sets
+                self.n_sets += 1
+            self.become(ask("with_sets", again))
+            train, test, total = self._start()
+        return train, test, total
+
+    def _start(self) -> tuple[SetSums, SetSums, SetSums]:
+        self.passes += 1
+        sums: SetSums = self.total(ask("set_sums"))
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = [self.by_split(values) for values in sums]
+        train, test, total = (SetSums(*column) for column in zip(*parts, strict=True))
+        if not np.isfinite(total.xx).all():
+            report_non_finite(self._problem)
+        return train, test, total
+
+    def products(self, indices: Sequence[int]) -> Float:
+        """Σ w x_b x_i over each set of rows, X less its shift: (B × sets × n), one pass."""
+        (values,) = to_host(self.products_there(indices))
+        return values
+
+    def products_there(self, indices: Sequence[int]) -> Array:
+        """The same, left where X is."""
+        self.passes += 1
+        question = ask("products", np.array(indices, dtype=np.intp))
+        rows, n = self._problem.X.shape
+        is_serial = isinstance(self._crew, Alone)
+        with long_call(float(len(indices)) * rows * n if is_serial else 0.0):
+            return self._crew.total(question, self._blocks).values
+
+    def by_split(self, values: Float) -> tuple[Float, Float, Float]:
+        """From sums over the sets (sets × …) to the training and test rows of each split (K × …),
+        and all rows (…)."""
+        test = values[: self.n_splits]
+        if self._is_partition:
+            train, total = _sums_of_others(test)
+        else:
+            total = values[self._all]
+            train = total - test
+        for split, place in enumerate(self._direct):
+            if place is not None:
+                train[split] = values[place]
+        return train, test, total

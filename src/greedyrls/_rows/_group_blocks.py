@@ -1,0 +1,171 @@
+"""Questions about groups of features to a row block: their products, losses and predictions.
+
+A group of b columns has Z (b × rows), what the chosen features leave of them. With D the pivot
+matrix of the group and R'R = D⁻¹, Q = R Z are the directions that adding the group adds:
+r ← r − Σ_k t_k q_k and h ← h + Σ_k q_k², as for a single feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import TILE_ELEMENTS, Float, add_up
+from .._data import FileMatrix
+from .._problem import GroupLayout, Loss, Part
+from . import tiles
+from ._answers import CandidateLosses, FeatureSums
+from ._blocks import RowBlock
+
+# Elements of X at a time where all groups are looked at: temporaries stay in the cache.
+_TILE_ELEMENTS = 1 << 17
+_LEAST_ROWS = 32
+
+
+class GroupMoments(NamedTuple):
+    """Of what is left of some groups of the same width."""
+
+    products: Float  # (g × b × b) Z Z'
+    correlations: Float  # (t × g × b) r·z
+
+
+class GroupLosses(NamedTuple):
+    """Leave-one-out sums of some groups of the same width, and how z is spread over the rows."""
+
+    losses: Float  # (t × g) Σ of squared LOO errors
+    mixed: Float  # (t × g × b) Σ r² z²
+    fourth: Float  # (g × b) Σ z⁴
+
+
+class Directions(NamedTuple):
+    """What adding each of some groups of the same width does."""
+
+    columns: NDArray[np.intp]  # (g × b)
+    roots: Float  # (g × b × b) R
+    steps: Float  # (t × g × b) R τ
+
+
+def group_moments(block: RowBlock, Z: Float, width: int) -> GroupMoments:
+    """Z Z' and r·z of groups whose z (g·b × rows) lie one after the other."""
+    z = Z.reshape(-1, width, Z.shape[1])
+    return GroupMoments(z @ z.swapaxes(1, 2), (block.r @ Z.T).reshape(len(block.r), -1, width))
+
+
+def group_losses(
+    block: RowBlock, Z: Float, roots: Float, steps: Float, with_spread: bool
+) -> GroupLosses:
+    """This block's share of the leave-one-out sums if each group were added."""
+    t, (g, width) = len(block.r), roots.shape[:2]
+    z = Z.reshape(g, width, Z.shape[1])
+    losses, mixed, fourth = np.zeros((t, g)), np.zeros((t, g * width)), np.zeros(g * width)
+    height = max(256, TILE_ELEMENTS // (4 * g * width))
+    for top in range(0, block.n_rows, height):
+        rows = slice(top, min(block.n_rows, top + height))
+        r = block.r[:, rows]
+        if with_spread:
+            squares = np.square(Z[:, rows])
+            mixed += (r * r) @ squares.T
+            fourth += np.einsum("cj,cj->c", squares, squares)
+        errors = _errors(z[:, :, rows], r, block.d[rows], roots, steps)
+        losses += np.einsum("tgj,tgj->tg", errors, errors)
+    return GroupLosses(losses, mixed.reshape(t, g, width), fourth.reshape(g, width))
+
+
+def _errors(z: Float, r: Float, d: Float, roots: Float, steps: Float) -> Float:
+    """Leave-one-out errors (t × g × rows) with each group added; z (g × b × rows)."""
+    q = roots @ z
+    errors = r[:, None, :] - (steps[:, :, None, :] @ q)[:, :, 0, :]
+    q *= q
+    errors /= d - q.sum(axis=1)
+    return errors
+
+
+def pair_products(block: RowBlock, layout: GroupLayout) -> FeatureSums:
+    """x_i·x_j of all pairs of columns in a group, centred and weighted: one pass."""
+    if isinstance(block.X, FileMatrix):
+        return add_up(
+            pair_products(block.piece(rows, chunk), layout) for rows, chunk in block.X.chunks()
+        )
+    pairs = np.zeros(layout.n_pairs)
+    wide = layout.columns(np.flatnonzero(layout.widths > 1))
+    place = np.empty(len(layout.owner), dtype=np.intp)
+    place[wide] = np.arange(len(wide))
+    parts = [part for part in layout.parts(np.arange(len(layout))) if part.width > 1]
+    sums = [np.zeros((*part.columns.shape, part.width)) for part in parts]
+    height = max(_LEAST_ROWS, 4 * _TILE_ELEMENTS // max(1, len(wide)))
+    nothing = np.empty((0, len(wide)))
+    for top in range(0, block.n_rows if len(wide) else 0, height):
+        rows = np.arange(top, min(block.n_rows, top + height))
+        X = np.ascontiguousarray(block.tile(rows, wide, nothing).T)
+        for part, total in zip(parts, sums, strict=True):
+            x = X[place[part.columns]]
+            total += x @ x.swapaxes(1, 2)
+    for part, total in zip(parts, sums, strict=True):
+        layout.put_pairs(part, total, pairs)
+    return FeatureSums(pairs)
+
+
+def _tile_errors(
+    block: RowBlock, rows: NDArray[np.intp], groups: Sequence[Directions], betas: Sequence[Float]
+) -> Float:
+    """Leave-one-out errors (t × G × rows) with each group added, one part after the other."""
+    found = []
+    for (columns, roots, steps), beta in zip(groups, betas, strict=True):
+        z = np.ascontiguousarray(block.tile(rows, columns.ravel(), beta).T)
+        z = z.reshape(*columns.shape, len(rows))
+        found.append(_errors(z, block.r[:, rows], block.d[rows], roots, steps))
+    errors = np.concatenate(found, axis=1)
+    if block.root_weights is not None:
+        errors /= block.positive_root()[rows]
+    return errors
+
+
+def any_losses(
+    block: RowBlock,
+    loss: Loss,
+    factors: Float | None,
+    groups: Sequence[Directions],
+    betas: Sequence[Float],
+) -> CandidateLosses:
+    """Σ_j e_j ℓ_j of a loss that is a mean over rows, with each group added: (G).
+
+    betas are the coefficients (|S| × g·b) of the columns of each part on the chosen features.
+    """
+    if isinstance(block.X, FileMatrix):
+        return add_up(
+            any_losses(block.piece(rows, chunk), loss, factors, groups, betas)
+            for rows, chunk in block.X.chunks()
+        )
+    shares = None if factors is None else block.shares(loss, factors)
+    kind = loss.name.removeprefix("balanced_")
+    width = sum(part.columns.size for part in groups)
+    total = np.zeros(sum(len(part.columns) for part in groups))
+    height = max(_LEAST_ROWS, _TILE_ELEMENTS // width)
+    for top in range(0, block.n_rows, height):
+        rows = np.arange(top, min(block.n_rows, top + height))
+        errors = _tile_errors(block, rows, groups, betas).transpose(0, 2, 1)
+        own = None if shares is None else shares[rows]
+        total += tiles.error_sums(kind, errors, block.y[:, rows], own)
+    return CandidateLosses(total, block.n_rows * width)
+
+
+def group_predictions(
+    block: RowBlock, groups: Sequence[Directions], betas: Sequence[Float]
+) -> Float:
+    """Leave-one-out predictions if each group were added, (t × G × rows)."""
+    errors = _tile_errors(block, np.arange(block.n_rows), groups, betas)
+    return block.y[:, None, :] - errors
+
+
+def directions(part: Part, roots: Float, tau: Float) -> Directions:
+    """What adding some groups does; τ (t × n) of all columns."""
+    return Directions(part.columns, roots, steps_of(roots, tau[:, part.columns]))
+
+
+def steps_of(roots: Float, tau: Float) -> Float:
+    """R τ (t × g × b) of τ (t × g × b)."""
+    values: Float = (roots @ tau[..., None])[..., 0]
+    return values

@@ -1,0 +1,196 @@
+"""Held-out rows of splits within a block: targets, residuals, columns of chosen features.
+
+Arrays have a leading axis for G splits of the same number of rows. On the host every split is by
+itself, G = 1; on a device all are together, padded with rows of no weight, because many small
+operations take longer to launch than to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Float, Place, as_float, contiguous, namespace_of, place_of, take_rows, to_device
+
+# Columns of chosen features are kept in buffers of this many, which take memory as they fill.
+_BUFFER_COLUMNS = 32
+
+Rows = NDArray[np.intp]
+# Some rows of a column by its number.
+Gather = Callable[[int, Any], Float]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutRows:
+    """A value: adding a feature makes another, which shares the buffers with this one.
+
+    A search adds to the end only, so what this one reads of the buffers stays as it is.
+    """
+
+    rows: Any  # (G × R) their numbers in the block
+    weights: Float  # (G × R)
+    y: Float  # (G × t × R)
+    r: Float  # (G × t × R)
+    start: Float  # (G × t × R) r at the empty model
+    limit: int  # of columns that are kept
+    selected: tuple[int, ...] = ()
+    means: tuple[Float, ...] = ()  # (G) of each of them
+    buffers: tuple[Float, ...] = ()  # (G × columns × R)
+
+    @classmethod
+    def at_the_start(
+        cls,
+        place: Place,
+        rows: Any,
+        has_row: Float | None,
+        weights: Float,
+        raw: Float,
+        Y: Float,
+        means: Float,
+        limit: int,
+    ) -> HeldOutRows:
+        """Of some rows (G × R) of a block; some may be padding, where has_row is 0.
+
+        Targets as given and shifted are (rows × t), means over the training rows (G × t).
+        """
+        count, height = rows.shape
+        where = rows.reshape(-1) if place.is_host else place.xp.reshape(rows, (-1,))
+        (means,) = to_device(place, means)
+
+        def of_splits(values: Float) -> Float:
+            xp = namespace_of(values)
+            taken = xp.reshape(take_rows(values, where), (count, height, values.shape[1]))
+            return contiguous(xp.permute_dims(taken, (0, 2, 1)))
+
+        own = of_splits(weights[:, None])[:, 0, :]
+        if has_row is not None:
+            own = own * has_row
+        r = of_splits(Y) - means[:, :, None]
+        rows = namespace_of(own).reshape(where, (count, height))
+        return cls(rows, own, of_splits(raw), r, r, limit)
+
+    def at_set(
+        self, gather: Gather, features: tuple[int, ...], means: Float, weights: Float
+    ) -> HeldOutRows:
+        """These rows at any set of features; means are (G × |S|), coefficients (G × |S| × t).
+
+        Into buffers of their own: those of another set may still be read.
+        """
+        known = {feature: place for place, feature in enumerate(self.selected)}
+        r, buffers = self.start.copy(), []
+        for place, feature in enumerate(features):
+            old = known.get(feature, self.limit)
+            if old < min(self.limit, len(self.selected)):
+                column = self.buffers[old // _BUFFER_COLUMNS][:, old % _BUFFER_COLUMNS, :]
+            else:
+                column = np.reshape(gather(feature, self.rows.reshape(-1)), self.rows.shape)
+                column = column - means[:, place, None]
+            if place < self.limit:
+                if place % _BUFFER_COLUMNS == 0:
+                    size = min(_BUFFER_COLUMNS, self.limit - place)
+                    buffers.append(np.empty((column.shape[0], size, column.shape[1])))
+                buffers[-1][:, place % _BUFFER_COLUMNS, :] = column
+            r -= weights[:, place, :, None] * column[:, None, :]
+        return replace(
+            self,
+            r=r,
+            selected=features,
+            means=tuple(means[:, place] for place in range(len(features))),
+            buffers=tuple(buffers),
+        )
+
+    def of(self, column: Float) -> Float:
+        """These rows (G × R) of a column of the block."""
+        xp = namespace_of(column)
+        taken = take_rows(column, xp.reshape(self.rows, (-1,)))
+        of_splits: Float = xp.reshape(taken, self.rows.shape)
+        return of_splits
+
+    def chosen(self, gather: Gather, places: slice = slice(None)) -> Iterator[tuple[slice, Float]]:
+        """Columns of the chosen features (G × … × R), some at a time, with their places in S."""
+        size, known = len(self.selected), 0
+        for buffer in self.buffers:
+            count = min(buffer.shape[1], size - known)
+            yield slice(known, known + count), buffer[:, :count, places]
+            known += count
+        for place in range(known, size):
+            rows = self.rows[:, places]
+            xp = namespace_of(rows)
+            column = xp.reshape(gather(self.selected[place], xp.reshape(rows, (-1,))), rows.shape)
+            yield slice(place, place + 1), (column - self.means[place][:, None])[:, None, :]
+
+    def leftover(self, gather: Gather, column: Float, beta: Float) -> Float:
+        """z of a feature (G × R), whose column less its mean is given; beta is (G × |S|)."""
+        z = column
+        for places, columns in self.chosen(gather):
+            z = z - (beta[:, None, places] @ columns)[:, 0, :]
+        return z
+
+    def sums(self, z: Float, rho: Float) -> Sequence[Float]:
+        """‖z‖² (G), r·z (G × t), and ‖r‖² after the step (G × t), for rho (G × t)."""
+        xp = namespace_of(z)
+        weighted = self.weights * z
+        left = self.r - rho[:, :, None] * z[:, None, :]
+        left *= left
+        return (
+            xp.sum(weighted * z, axis=1),
+            (self.r @ weighted[:, :, None])[:, :, 0],
+            (left @ self.weights[:, :, None])[:, :, 0],
+        )
+
+    def with_room(self, capacity: int) -> HeldOutRows:
+        """These rows with room for so many columns, in one buffer, and those that are kept."""
+        count, _, height = self.r.shape
+        room = place_of(self.r).zeros((count, capacity, height))
+        known = 0
+        for buffer in self.buffers:
+            width = min(buffer.shape[1], len(self.selected) - known)
+            room[:, known : known + width, :] = buffer[:, :width, :]
+            known += width
+        return replace(self, buffers=(room,))
+
+    def with_feature(
+        self, index: int, column: Float, mean: Float, z: Float, rho: Float
+    ) -> HeldOutRows:
+        """These rows with a feature added; its column is kept if the limit allows."""
+        place, buffers = len(self.selected), self.buffers
+        if place < self.limit:
+            if place % _BUFFER_COLUMNS == 0:
+                size = min(_BUFFER_COLUMNS, self.limit - place)
+                buffers = (
+                    *buffers,
+                    place_of(column).empty((column.shape[0], size, column.shape[1])),
+                )
+            buffers[-1][:, place % _BUFFER_COLUMNS, :] = column
+        return replace(
+            self,
+            r=self.r - rho[:, :, None] * z[:, None, :],
+            selected=(*self.selected, index),
+            means=(*self.means, mean),
+            buffers=buffers,
+        )
+
+
+def padded(place: Place, sets: Sequence[Any], lengths: Sequence[int]) -> tuple[Any, Float | None]:
+    """Sets of rows on a device as one matrix (G × R), and 1 for its numbers that are rows.
+
+    None where all are. A set is a vector of numbers there, or a slice.
+    """
+    xp, height = place.xp, max(lengths)
+    rows = [
+        xp.arange(own.start, own.stop, dtype=xp.int64, device=place.device)
+        if isinstance(own, slice)
+        else own
+        for own in sets
+    ]
+    if min(lengths) == height:
+        return xp.stack(rows), None
+    filler = [xp.zeros(height - length, dtype=xp.int64, device=place.device) for length in lengths]
+    (counts,) = to_device(place, np.array(lengths, dtype=np.float64))
+    numbers = xp.arange(height, dtype=xp.float64, device=place.device)
+    has_row = as_float(numbers[None, :] < counts[:, None])
+    return xp.stack([xp.concat(pair) for pair in zip(rows, filler, strict=True)]), has_row

@@ -1,0 +1,462 @@
+"""What a search has found so far, in a file that is whole at every moment (docs/files.md).
+
+The file says which data and parameters it belongs to. It ends with a checksum of all that comes
+before: what is damaged is refused, and nothing of another search is ever taken for this one's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import reprlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import __version__
+from .._base import (
+    LARGEST_WHOLE,
+    Float,
+    JsonObject,
+    as_entries,
+    or_null,
+    printable,
+    read_part,
+    replace_file,
+    write_document,
+)
+from ..path import KNOWN_VERSIONS as PATH_VERSIONS
+from ..path import (
+    SelectionPath,
+    Step,
+    StopReason,
+    decode_part,
+    is_function,
+    path_document,
+    read_steps,
+    step_object,
+)
+
+FORMAT = "greedyrls.checkpoint"
+VERSION = 2  # outer folds may come further, and know no features and standard errors
+_MADE_BY = f"greedyrls {__version__}"
+# A search that ended so would go on, or has something to tell, when it is asked for again.
+_UNFINISHED = (StopReason.INTERRUPTED, StopReason.NUMERICAL_LIMIT)
+# What the parts of a fingerprint are of.
+_PARTS = {
+    "X": "X",
+    "y": "y",
+    "sample_weight": "sample_weight",
+    "feature_names": "the names of the columns",
+    "cv": "the rows of the folds (cv)",
+    "alpha_cv": "the rows of the outer folds (alpha_cv)",
+}
+
+Fingerprint = dict[str, str | None]
+
+
+class Identity(NamedTuple):
+    """Which search a checkpoint belongs to."""
+
+    parameters: dict[str, Any]  # numbers, strings and lists, as JSON has them
+    fingerprint: Callable[[], Fingerprint]  # a pass over the data
+    n_features: int  # columns of X
+    loss: str
+
+
+class FoldRecord(NamedTuple):
+    """What an outer fold says of penalties, up to a size."""
+
+    losses: Float  # (A × k)
+    measured: Float | None  # (A × k) in another measure, if there is one
+    initial_loss: float  # without features
+    parts: Float | None  # (A × …) sums for standard errors, where there are any
+
+
+class SearchRecord(NamedTuple):
+    """The steps of a search, and whether its callback said that they are enough."""
+
+    steps: tuple[Step, ...] = ()
+    stopped: bool = False
+
+
+def check_file(checkpoint: Any) -> Path | None:
+    """A file that is there or can be written, by a name that no change of folder changes."""
+    if checkpoint is None:
+        return None
+    if not isinstance(checkpoint, str | os.PathLike) or isinstance(os.fspath(checkpoint), bytes):
+        raise TypeError(f"checkpoint must be None or the name of a file, got {checkpoint!r}.")
+    file = Path(os.path.realpath(checkpoint))
+    if file.exists() and not file.is_file():
+        kind = "a folder" if file.is_dir() else "no plain file"
+        raise ValueError(f"checkpoint={os.fspath(checkpoint)!r} is {kind}; name a file.")
+    if not file.parent.is_dir():
+        raise FileNotFoundError(
+            f"checkpoint={os.fspath(checkpoint)!r}: the folder {file.parent} is not there; make it."
+        )
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise PermissionError(
+            f"checkpoint={os.fspath(checkpoint)!r}: the folder {file.parent} cannot be written to."
+        )
+    return file
+
+
+class _Content(NamedTuple):
+    """What a file says."""
+
+    parameters: dict[str, Any]
+    fingerprint: dict[str, Any]
+    alphas: Float | None
+    all_features: Float | None
+    stages: list[list[FoldRecord]]
+    searches: list[SearchRecord]
+    path: SelectionPath | None
+
+
+class Checkpoint:
+    """What is known of a search, read from its file, and written there whenever there is more."""
+
+    def __init__(self, file: Path, identity: Identity) -> None:
+        self._file = file
+        self._identity = identity
+        self.alphas: Float | None = None
+        self.all_features: Float | None = None
+        self._stages: list[list[FoldRecord]] = []
+        self._searches: list[SearchRecord] = []
+        self._path: SelectionPath | None = None
+        self._made_by: str | None = None  # the release that wrote the file, if it is another one
+        # Text of what does not change any more: to make it anew would cost more at every step.
+        self._texts: dict[int, tuple[object, str]] = {}
+        found = self._read() if file.exists() else None
+        if found is not None:
+            self._check_parameters(found.parameters)
+        self._fingerprint = identity.fingerprint()
+        if found is None:
+            self._write()
+        else:
+            self._check_fingerprint(found.fingerprint)
+            self._take(found)
+
+    def refusal(self, why: str) -> ValueError:
+        """An error that says what is the matter with the file, and what to do."""
+        if self._made_by is not None:
+            why = f"{why} (it was written by {self._made_by}; this is {_MADE_BY})"
+        return ValueError(
+            f"The checkpoint {self._file} {why}; delete it to begin anew, or name another file."
+        )
+
+    @property
+    def path(self) -> SelectionPath | None:
+        """What came out, if the search had ended.
+
+        Of a function that is the loss only the name is known: the steps are made again, and would
+        show that it is another one.
+        """
+        return None if is_function(self._identity.loss) else self._path
+
+    def keep_alphas(self, alphas: Float) -> None:
+        """Remember the penalties that are tried."""
+        self.alphas = alphas
+        self._write()
+
+    def keep_all_features(self, losses: Float) -> None:
+        """Remember the losses with all features."""
+        self.all_features = losses
+        self._write()
+
+    def stage(self, number: int) -> FoldLog:
+        """The outer folds, made for the first time or for the second, by another loss."""
+        while len(self._stages) <= number:
+            self._stages.append([])
+        return FoldLog(self, self._stages[number])
+
+    def search(self, number: int = 0) -> SearchLog:
+        """The search of one of the penalties."""
+        while len(self._searches) <= number:
+            self._searches.append(SearchRecord())
+        return SearchLog(self, number)
+
+    def finish(self, path: SelectionPath) -> None:
+        """Remember what came out, if the search has ended."""
+        if path.stop_reason not in _UNFINISHED:
+            self._path = path
+            self._write()
+
+    def searched(self, number: int) -> SearchRecord:
+        """What is known of a search."""
+        return self._searches[number]
+
+    def keep_search(self, number: int, record: SearchRecord) -> None:
+        """Remember the steps of a search."""
+        self._searches[number] = record
+        self._write()
+
+    def keep_fold(self, folds: list[FoldRecord], place: int, record: FoldRecord) -> None:
+        """Remember how far an outer fold has come."""
+        folds[place : place + 1] = [record]
+        self._write()
+
+    def _read(self) -> _Content:
+        """What the file says, whole and undamaged; whether it is of this search is not known."""
+        data = self._file.read_bytes()
+        try:
+            document = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise self.refusal("is damaged or cut short (it is not JSON)") from error
+        if isinstance(document, dict) and document.get("format") == FORMAT:
+            self._check_versions(document)
+        try:
+            return read_part(
+                document, FORMAT, (VERSION,), lambda values: _read_content(values, data)
+            )
+        except ValueError as error:
+            reason = str(error).rstrip(".").replace("This ", "this ", 1).replace(". ", ", ")
+            raise self.refusal(f"cannot be used ({reason:.300})") from error
+
+    def _check_versions(self, document: dict[str, Any]) -> None:
+        """An error if the file, or the path in it, is of a version that is not known here."""
+        made_by = document.get("made_by")
+        if isinstance(made_by, str) and made_by != _MADE_BY:
+            self._made_by = printable(made_by)[:60]
+        path = document.get("path")
+        for what, part, known in (
+            ("is", document, (VERSION,)),
+            ("has a path", path if isinstance(path, dict) else {}, PATH_VERSIONS),
+        ):
+            version = part.get("version")
+            if type(version) is int and version not in known:
+                raise self.refusal(
+                    f"{what} in version {version!s:.20} of the format, and this release reads "
+                    f"{'only ' * (len(known) == 1)}version{'s' * (len(known) > 1)} "
+                    f"{' and '.join(map(str, known))}"
+                )
+
+    def _check_parameters(self, found: dict[str, Any]) -> None:
+        """An error if the file was made with others; a longer path may continue a shorter one."""
+        asked = self._identity.parameters
+        # The file may have parameters that were left out now: they are None in this search.
+        for name in dict.fromkeys([*asked, *found]):
+            value: Any = asked.get(name)
+            known = found.get(name)
+            if known == value and type(known) is type(value):
+                continue
+            if name == "n_features" and self._may_grow and isinstance(known, int):
+                if known < value:
+                    continue
+                name = "the larger n_features"
+            raise self.refusal(
+                f"was made with {name:.60} {_shown(known)}, not {_shown(value)} as asked for now"
+            )
+
+    @property
+    def _may_grow(self) -> bool:
+        """Whether the steps do not depend on how many there will be: no penalty is chosen."""
+        asked = self._identity.parameters
+        return isinstance(asked["alpha"], float) and isinstance(asked["n_features"], int)
+
+    def _check_fingerprint(self, found: dict[str, Any]) -> None:
+        """An error if the file was made from other data."""
+        others = [
+            words for name, words in _PARTS.items() if found.get(name) != self._fingerprint[name]
+        ]
+        if others:
+            raise self.refusal(
+                f"was made from other data (not the same as now: {', '.join(others)})"
+            )
+
+    def _take(self, found: _Content) -> None:
+        """All that the file knows."""
+        n = self._identity.n_features
+        for search in found.searches:
+            named = [index for step in search.steps for index in step.features]
+            if len({index for index in named if index < n}) < len(named):
+                raise self.refusal("is damaged (it has features that are not there, or are twice)")
+        alphas, losses = found.alphas, found.all_features
+        if alphas is not None and (len(alphas) == 0 or (np.diff(alphas) <= 0.0).any()):
+            raise self.refusal("is damaged (its penalties are not ascending)")
+        tried = self._identity.parameters["alpha"] if alphas is None else alphas
+        if losses is not None and (isinstance(tried, float | str) or len(tried) != len(losses)):
+            raise self.refusal("is damaged (its penalties and losses do not fit)")
+        self.alphas, self.all_features = alphas, losses
+        self._stages, self._searches = found.stages, found.searches
+        if found.parameters["n_features"] == self._identity.parameters["n_features"]:
+            self._path = found.path
+
+    def _text(self, value: Any, make: Callable[[Any], Any]) -> str:
+        """JSON of a value that does not change."""
+        if id(value) not in self._texts:
+            self._texts[id(value)] = (value, write_document(make(value)))
+        return self._texts[id(value)][1]
+
+    def _write(self) -> None:
+        stages = [
+            _list([self._text(fold, _fold_object) for fold in folds]) for folds in self._stages
+        ]
+        searches = [
+            _object(
+                steps=_list([self._text(step, step_object) for step in search.steps]),
+                stopped=json.dumps(search.stopped),
+            )
+            for search in self._searches
+        ]
+        body = _object(
+            format=json.dumps(FORMAT),
+            version=json.dumps(VERSION),
+            made_by=json.dumps(_MADE_BY),
+            parameters=write_document(self._identity.parameters),
+            fingerprint=json.dumps(self._fingerprint),
+            alphas=_numbers(self.alphas),
+            all_features=_numbers(self.all_features),
+            outer_folds=_list(stages),
+            searches=_list(searches),
+            path="null" if self._path is None else write_document(path_document(self._path)),
+        )
+        try:
+            replace_file(self._file, _sealed(body.encode()), is_durable=True)
+        except OSError as error:
+            # By its own name, not by the one it had for a moment.
+            raise OSError(
+                error.errno,
+                f"the checkpoint cannot be written ({error.strerror})",
+                str(self._file),
+            ) from error
+
+
+class SearchLog:
+    """The record of one search in a checkpoint."""
+
+    def __init__(self, checkpoint: Checkpoint, number: int) -> None:
+        self._checkpoint = checkpoint
+        self._number = number
+
+    @property
+    def known(self) -> SearchRecord:
+        """What the search has found so far."""
+        return self._checkpoint.searched(self._number)
+
+    def record(self, steps: Sequence[Step], stopped: bool) -> None:
+        """Write what is new."""
+        known = self.known
+        if len(steps) != len(known.steps) or stopped != known.stopped:
+            self._checkpoint.keep_search(self._number, SearchRecord(tuple(steps), stopped))
+
+    def refusal(self, known: Step, again: Step) -> ValueError:
+        """An error that says that a step made again has another loss."""
+        return self._checkpoint.refusal(
+            f"does not fit: with feature {known.index} the loss is {again.loss:.6g}, it has "
+            f"{known.loss:.6g}; has a function that is the loss been changed?"
+        )
+
+
+class FoldLog:
+    """The record of outer folds in a checkpoint, in their order."""
+
+    def __init__(self, checkpoint: Checkpoint, folds: list[FoldRecord]) -> None:
+        self._checkpoint = checkpoint
+        self._folds = folds
+
+    def known(
+        self, place: int, n_alphas: int, n_strata: int, is_measured: bool
+    ) -> FoldRecord | None:
+        """What a fold has said, as far as it had come."""
+        if place >= len(self._folds):
+            return None
+        fold = self._folds[place]
+        shape = fold.losses.shape if fold.losses.ndim == 2 else (0, 0)
+        width = 1 + shape[1]
+        n_parts = width * width + n_strata * (2 * width + n_strata + 1)
+        fits = shape[0] == n_alphas and (fold.measured is None) != is_measured
+        fits = fits and (fold.measured is None or fold.measured.shape == shape)
+        fits = fits and (fold.parts is None) == (n_strata == 0)
+        if not fits or (fold.parts is not None and fold.parts.shape != (n_alphas, n_parts)):
+            raise self._checkpoint.refusal("is damaged (losses of an outer fold do not fit)")
+        return fold
+
+    def keep(self, place: int, record: FoldRecord) -> None:
+        """Write what a fold says."""
+        self._checkpoint.keep_fold(self._folds, place, record)
+
+
+def _read_content(values: JsonObject, data: bytes) -> _Content:
+    """What a document says; `data` is its text. Losses below 0 are left to the checksum."""
+    if not _is_sealed(data):
+        raise ValueError("its content is not what its checksum says")
+    searches = [
+        SearchRecord(
+            read_steps(search.entries("steps"), LARGEST_WHOLE, is_signed=True),
+            search.flag("stopped"),
+        )
+        for search in values.parts("searches", "a search")
+    ]
+    stages = [as_entries(stage, "outer_folds", None) for stage in values.entries("outer_folds")]
+    losses = values.value("all_features")
+    return _Content(
+        parameters=values.part("parameters").values,
+        fingerprint=values.part("fingerprint").values,
+        alphas=np.array(values.positives("alphas")) if values.has("alphas") else None,
+        all_features=None if losses is None else _cells(values, "all_features", is_table=False),
+        stages=[[_read_fold(JsonObject(fold, "a fold")) for fold in stage] for stage in stages],
+        searches=searches,
+        path=decode_part(values.value("path")) if values.has("path") else None,
+    )
+
+
+def _cells(values: JsonObject, key: str, is_table: bool = True) -> Float:
+    """Losses in as many rows, and columns, as there are."""
+    rows = values.entries(key)
+    if not is_table:
+        return values.cells(key, (len(rows),), is_signed=True)
+    width = len(as_entries(rows[0], key, None)) if rows else 0
+    return values.cells(key, (len(rows), width), is_signed=True)
+
+
+def _fold_object(fold: FoldRecord) -> dict[str, Any]:
+    def table(values: Float | None) -> Any:
+        return None if values is None else or_null(values.tolist())
+
+    return {
+        "losses": table(fold.losses),
+        "measured": table(fold.measured),
+        "initial_loss": or_null([fold.initial_loss]),
+        "parts": table(fold.parts),
+    }
+
+
+def _read_fold(fold: JsonObject) -> FoldRecord:
+    return FoldRecord(
+        _cells(fold, "losses"),
+        _cells(fold, "measured") if fold.has("measured") else None,
+        float(fold.cells("initial_loss", (1,), is_signed=True)[0]),
+        _cells(fold, "parts") if fold.has("parts") else None,
+    )
+
+
+def _shown(value: Any) -> str:
+    return reprlib.repr(value)
+
+
+def _object(**texts: str) -> str:
+    return "{" + ", ".join(f'"{name}": {text}' for name, text in texts.items()) + "}"
+
+
+def _list(texts: list[str]) -> str:
+    return "[" + ", ".join(texts) + "]"
+
+
+def _numbers(values: Float | None) -> str:
+    return "null" if values is None else write_document(or_null(values.tolist()))
+
+
+def _sealed(body: bytes) -> bytes:
+    """An object with a checksum of itself as its last value."""
+    return body[:-1] + f', "checksum": "{hashlib.sha256(body).hexdigest()}"}}\n'.encode()
+
+
+_SEAL_LENGTH = len(_sealed(b"{}")) - 1
+
+
+def _is_sealed(data: bytes) -> bool:
+    return data == _sealed(data[:-_SEAL_LENGTH] + b"}")

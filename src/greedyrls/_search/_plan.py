@@ -1,0 +1,390 @@
+"""What is measured, and the engine that measures it: loss, folds or leave-one-out, strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+
+from .._base import Float, as_float, is_foreign, namespace_of, numpy_of, to_host
+from .._cluster import ClusterFolds, check_cluster_loss, cluster_folds, fold_ids, folds_within
+from .._criteria import (
+    Criterion,
+    FoldData,
+    FoldLoss,
+    FoldState,
+    GroupCriterion,
+    GroupFoldLoss,
+    GroupLeaveOneOut,
+    GroupLeaveOneOutLoss,
+    LeaveOneOut,
+    LeaveOneOutLoss,
+    LooData,
+    LossState,
+    ManyFoldData,
+    ManyFoldLoss,
+    ManyFoldState,
+    SelectionState,
+    Strategy,
+    suits_many_folds,
+)
+from .._data import (
+    ClusterMatrix,
+    DeviceMatrix,
+    FileMatrix,
+    Needs,
+    SparseMatrix,
+    StreamedMatrix,
+    not_on_device,
+)
+from .._problem import (
+    Folds,
+    GroupLayout,
+    Loss,
+    Problem,
+    Shuffle,
+    Split,
+    is_whole,
+    make_folds,
+    make_loss,
+)
+from ..path import FORWARD, Direction
+
+# Rows of a fold up to which leaving it out by one factor is the faster way; with up to the second
+# number it is worth its time where a model for each fold would take much memory (folds × features).
+_SMALL_FOLD = 16
+_MIDDLE_FOLD = 32
+_MUCH_MEMORY = 1 << 18
+# Fewer folds, or folds × features, are no matter either way.
+_MANY_FOLDS = 32
+_WORTH_IT = 1 << 14
+
+Data = LooData | FoldData
+AnyState = SelectionState | FoldState
+AnyCriterion = Criterion | GroupCriterion
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How candidates are judged."""
+
+    loss: Loss
+    folds: Folds | ClusterFolds | None  # None: exact leave-one-out
+    strategy: Strategy = "auto"
+    block_rows: int | None = None
+    n_jobs: int = 1
+    direction: Direction = FORWARD
+
+    @property
+    def cv(self) -> str:
+        """Leave-one-out or the folds, in words."""
+        return "loo" if self.folds is None else self.folds.description
+
+    @property
+    def measure(self) -> str:
+        """What the losses are, in words."""
+        return "leave-one-out loss" if self.folds is None else "held-out loss"
+
+    def prepare(self, problem: Problem, size: int, verbose: int = 0) -> None:
+        """Before the first pass over a file: share out its memory, for paths of some size."""
+        X = problem.X
+        if not isinstance(X, FileMatrix):
+            return
+        splits = 0 if self.folds is None else self.folds.n_splits
+        needs = Needs(
+            problem.n_targets, problem.n_columns(size), splits, 2 * splits + 1 if splits else 1
+        )
+        X.make_room(needs, verbose, self.block_rows, self.n_jobs)
+        X.take_along(problem.forced)
+
+    def data(self, problem: Problem, is_shared: bool = False) -> Data:
+        """What searches on the problem share; one pass over X."""
+        if self.folds is None:
+            return LooData(problem, self.block_rows, is_shared, self.n_jobs)
+        if isinstance(self.folds, Folds) and self._is_for_many_folds(problem, self.folds):
+            return ManyFoldData(problem, self.folds, is_shared)
+        return FoldData(problem, self.folds)
+
+    def _is_for_many_folds(self, problem: Problem, folds: Folds) -> bool:
+        """Whether all folds are to be left out by one factor: if it can be, and costs less."""
+        return (
+            self.loss.name == "squared"
+            and self.direction.name == "forward"
+            and problem.groups is None
+            and problem.costs is None
+            and isinstance(problem.X, np.ndarray)
+            and are_many(folds, problem.n_features)
+            and suits_many_folds(problem, folds)
+        )
+
+    def search(self, data: Data, alpha: float, capacity: int) -> tuple[AnyState, AnyCriterion]:
+        """A search from the empty model."""
+        layout = data.layout
+        if layout is not None:
+            return self._search_groups(data, alpha, data.problem.n_columns(capacity), layout)
+        if isinstance(data, FoldData):
+            return FoldState(data, alpha, self.loss, capacity), FoldLoss()
+        if isinstance(data, ManyFoldData):
+            if data.is_lost(alpha):
+                if data.by_models is None:
+                    data.by_models = FoldData(data.problem, data.folds)
+                return FoldState(data.by_models, alpha, self.loss, capacity), FoldLoss()
+            return ManyFoldState(data, alpha, capacity), ManyFoldLoss()
+        if self.loss.name == "squared":
+            return SelectionState(data, alpha, capacity), LeaveOneOut(self.strategy)
+        return LossState(data, alpha, self.loss, capacity), LeaveOneOutLoss()
+
+    def _search_groups(
+        self, data: Data, alpha: float, capacity: int, layout: GroupLayout
+    ) -> tuple[AnyState, GroupCriterion]:
+        """The same where features are chosen together, or cost something."""
+        if isinstance(data, FoldData):
+            return FoldState(data, alpha, self.loss, capacity), GroupFoldLoss(layout)
+        if self.loss.name == "squared":
+            state = SelectionState(data, alpha, capacity)
+            return state, GroupLeaveOneOut(layout, self.strategy)
+        return LossState(data, alpha, self.loss, capacity), GroupLeaveOneOutLoss(layout)
+
+    def within(self, problem: Problem) -> Plan:
+        """The plan for the training rows of an outer fold: the others have lost their weight."""
+        folds: Folds | ClusterFolds | None = None
+        if self.folds is not None:
+            folds = _folds_within(self.folds, problem)
+            if folds is None:
+                raise ValueError(
+                    f"No split of cv ({self.folds.description}) has training and test rows within "
+                    "an outer fold; use other folds for cv or for alpha_cv, or choose alpha "
+                    "otherwise (a number, or alpha_rule='joint')."
+                )
+        try:
+            check_loss(self.loss, problem, folds)
+        except ValueError as error:
+            raise ValueError(
+                f"Within the training rows of an outer fold (alpha_cv): {error}"
+            ) from error
+        return replace(self, folds=folds)
+
+
+def are_many(folds: Folds, n_features: int) -> bool:
+    """Whether one factor for all folds costs less than a model for each.
+
+    Measured: a step costs about as much for a fold and candidate, with a model for each, as for 20
+    rows and a candidate, whatever the fold. Models for each take 16·K·|S|·n bytes, besides.
+    """
+    size, entries = folds.n_samples / folds.n_splits, folds.n_splits * n_features
+    is_cheaper = size <= _SMALL_FOLD or (size <= _MIDDLE_FOLD and entries > _MUCH_MEMORY)
+    return folds.n_splits >= _MANY_FOLDS and entries >= _WORTH_IT and is_cheaper
+
+
+def _folds_within(folds: Folds | ClusterFolds, problem: Problem) -> Folds | ClusterFolds | None:
+    """Splits that have training and test rows among those that have a weight, if there are any."""
+    if isinstance(folds, ClusterFolds):
+        assert isinstance(problem.X, ClusterMatrix)
+        return folds_within(problem.X, folds)
+    if folds.remake is not None:
+        return replace(folds, splits=folds.remake(problem.has_weight))
+    left = tuple(splits_within(folds, problem.has_weight))
+    return replace(folds, splits=left) if left else None
+
+
+def splits_within(folds: Folds, counted: NDArray[np.bool_]) -> Iterator[Split]:
+    """Splits that have training and test rows among some."""
+    for split in folds.splits:
+        if split.n_trained_on(counted) > 0 and counted[split.test].any():
+            yield split
+
+
+def has_splits_within(folds: Folds, counted: NDArray[np.bool_]) -> bool:
+    """Whether there are any: of many folds the first few tell."""
+    return next(splits_within(folds, counted), None) is not None
+
+
+def make_plan(
+    problem: Problem,
+    *,
+    cv: Any = "loo",
+    groups: ArrayLike | None = None,
+    loss: Any = "squared",
+    labels: NDArray[Any] | None = None,
+    strategy: Strategy = "auto",
+    block_rows: int | None = None,
+    n_jobs: int | None = None,
+    direction: Direction = FORWARD,
+) -> Plan:
+    """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
+    measure = make_loss(loss)
+    _check_groups(problem, direction)
+    if isinstance(problem.X, DeviceMatrix) and measure.name != "squared":
+        raise not_on_device(f"loss={measure.name!r}")
+    folds = folds_of(problem, cv, groups, labels)
+    if isinstance(problem.X, StreamedMatrix) and folds is not None:
+        raise not_on_device("Folds of data that are streamed")
+    check_loss(measure, problem, folds)
+    _check_direction(problem, direction)
+    return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs), direction)
+
+
+def _check_direction(problem: Problem, direction: Direction) -> None:
+    """Searches that remove features need the rows here, and features one by one."""
+    if direction.name == "forward":
+        return
+    if not isinstance(problem.X, np.ndarray | SparseMatrix):
+        kind = "on a device"
+        if isinstance(problem.X, FileMatrix | ClusterMatrix):
+            kind = "in a file" if isinstance(problem.X, FileMatrix) else "on a cluster"
+        raise ValueError(
+            f"direction={direction.name!r} needs X in memory, and it is {kind}. Load it, or use "
+            "direction='forward'."
+        )
+
+
+def _check_groups(problem: Problem, direction: Direction) -> None:
+    """Where features cannot be chosen together, or by their costs."""
+    names = [
+        name
+        for name, given in (("feature_groups", problem.groups), ("feature_costs", problem.costs))
+        if given is not None
+    ]
+    if names and direction.name != "forward":
+        raise ValueError(
+            f"direction={direction.name!r} does not go with {names[0]}; use direction='forward'."
+        )
+    if names and isinstance(problem.X, DeviceMatrix):
+        raise not_on_device(names[0])
+
+
+def _device_folds(
+    problem: Problem,
+    cv: Any,
+    groups: ArrayLike | None,
+    labels: NDArray[Any] | None,
+    shuffle: Shuffle | None,
+) -> Folds | None:
+    """`folds_of` rows on a device: splitters are shown their targets and weights on the host."""
+    weights = problem.host_weights
+    target = None
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        (Y,) = to_host(problem.Y)
+        target = _split_target(replace(problem, Y=Y))
+    if is_foreign(cv):  # fold ids
+        is_whole_number = namespace_of(cv).isdtype(cv.dtype, "integral")
+        cv = numpy_of(cv) if is_whole_number else to_host(as_float(cv))[0].astype(np.intp)
+    return make_folds(
+        cv,
+        problem.n_samples,
+        y=target,
+        labels=labels,
+        groups=groups,
+        weights=weights,
+        shuffle=shuffle,
+    )
+
+
+def check_jobs(n_jobs: Any) -> int:
+    """A number of threads; negative ones count back from all cores, as in joblib."""
+    if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
+    return int(effective_n_jobs(n_jobs))
+
+
+def check_loss(loss: Loss, problem: Problem, folds: Folds | ClusterFolds | None) -> None:
+    """Raise an error if the loss is not defined for the rows of a problem, in each of the folds."""
+    if isinstance(problem.X, ClusterMatrix):
+        assert not isinstance(folds, Folds)
+        check_cluster_loss(loss, problem.X, problem.n_targets, folds)
+        return
+    assert not isinstance(folds, ClusterFolds)
+    if loss.name == "squared":
+        return  # always is, and rows by fold need not be sorted to say so
+    tested = tested_rows(problem, folds)
+    loss.check(problem.Y, problem.weights, tested, problem.single_target)
+
+
+def n_classes(problem: Problem) -> int:
+    """Of a classification on a cluster, else 0."""
+    X = problem.X
+    return len(X.classes) if isinstance(X, ClusterMatrix) and X.classes is not None else 0
+
+
+def folds_of(
+    problem: Problem,
+    cv: Any,
+    groups: ArrayLike | None,
+    labels: NDArray[Any] | None,
+    shuffle: Shuffle | None = None,
+) -> Folds | ClusterFolds | None:
+    """`cv` and `groups` for the rows of a problem; None means exact leave-one-out.
+
+    Only a number of folds without groups is shuffled.
+    """
+    if isinstance(problem.X, ClusterMatrix):
+        ids = fold_ids(problem.X, cv)
+        return cluster_folds(problem.X, ids, groups, n_classes(problem), shuffle)
+    if isinstance(problem.X, DeviceMatrix):
+        return _device_folds(problem, cv, groups, labels, shuffle)
+    return make_folds(
+        cv,
+        problem.n_samples,
+        y=_split_target(problem),
+        labels=labels,
+        groups=groups,
+        weights=problem.weights,
+        shuffle=shuffle,
+    )
+
+
+def _split_target(problem: Problem) -> NDArray[Any]:
+    """What splitters are shown as y: classes rather than their codes, so that they can stratify."""
+    Y = problem.Y
+    if problem.single_target:
+        return Y[:, 0]
+    is_codes = (np.abs(Y) == 1.0).all() and (np.count_nonzero(Y > 0.0, axis=1) == 1).all()
+    return np.argmax(Y, axis=1) if is_codes and Y.shape[1] > 1 else Y
+
+
+def tested_rows(problem: Problem, folds: Folds | None) -> list[NDArray[np.intp]]:
+    """The rows whose predictions are judged together."""
+    if folds is None:
+        return [np.arange(problem.n_samples)]
+    return [split.test for split in folds.splits]
+
+
+def rows_for_refit(rule: float | str, plan: Plan, data: Data) -> LooData | None:
+    """What a rule for the penalty of models on chosen features looks at, if it looks at rows."""
+    if rule == "loo":
+        return data if isinstance(data, LooData) else LooData(data.problem)
+    if rule == "cv":
+        if isinstance(data, ManyFoldData):
+            return data
+        assert isinstance(plan.folds, Folds)
+        return ManyFoldData(data.problem, plan.folds)
+    return None
+
+
+def check_refit_folds(problem: Problem, plan: Plan) -> None:
+    """Raise an error if models on chosen features cannot be judged by the folds of the search."""
+    reason = None
+    if not isinstance(plan.folds, Folds):
+        reason = "leave-one-out" if plan.folds is None else "folds on a cluster"
+    elif plan.loss.name != "squared":
+        reason = f"loss {plan.loss.name!r}"
+    elif isinstance(problem.X, FileMatrix | DeviceMatrix):
+        reason = "X in a file or on a device"
+    elif not suits_many_folds(problem, plan.folds):
+        reason = (
+            f"folds ({plan.folds.description}) that do not test every row exactly once, or of "
+            "which one outweighs all others"
+        )
+    if reason is not None:
+        raise ValueError(
+            f"refit_alpha='cv' is not there for {reason}; use 'loo', 'same' or a number."
+        )
+
+
+def positive_rows(weights: Float | None, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Those of the rows that have a weight."""
+    return rows if weights is None else rows[weights[rows] > 0.0]

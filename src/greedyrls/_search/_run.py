@@ -1,0 +1,447 @@
+"""Runs a search to its end, an early stop or an interrupt, and makes a path of its steps."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._base import NumericalWarning, counted, progress_bar
+from .._cluster import ClusterFolds
+from .._criteria import BackwardState, GroupCriterion, NumericalLimit, Spanned
+from .._data import PassedMatrix
+from .._problem import Problem
+from ..path import BestLosses, Counters, SelectionPath, Settings, Step, StopReason, best_sets
+from ._checkpoint import SearchLog
+from ._directions import backward, exchanges, retreat
+from ._group_search import any_moves
+from ._plan import AnyCriterion, AnyState, Data, Plan
+from ._searching import replay_together
+
+Callback = Callable[[Step], Any]
+
+# Losses recorded and made again may differ by rounding only.
+_SAME_LOSS = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a search ends."""
+
+    size: int
+    patience: int | None = None
+    tol: float = 0.0
+    least: int = 0  # no early stop before this size
+    by_budget: bool = False  # no size was asked for: the budget ends the search
+
+    @property
+    def capacity(self) -> int:
+        """Room to begin with: all of it, or little where the search will likely stop early."""
+        is_known = self.patience is None and not self.by_budget
+        return self.size if is_known else min(self.size, 64)
+
+    def is_stale(self, losses: Sequence[float], forced: int = 0) -> bool:
+        """Whether the smallest loss is `patience` steps old; less than `tol` is no improvement.
+
+        The losses of forced features, which come first, do not count.
+        """
+        if self.patience is None or len(losses) < self.least:
+            return False
+        best, age = np.inf, 0
+        for loss in losses[forced:]:
+            if best == np.inf or loss < best - self.tol * abs(best):
+                best, age = loss, 0
+            else:
+                age += 1
+        return age >= self.patience
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is recorded and told while a search goes on."""
+
+    n_runners_up: int = 0
+    callback: Callback | None = None
+    verbose: int = 0
+
+
+UNWATCHED = Watch()
+
+
+class Run:
+    """Consumes the steps of a search and decides when it ends."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        watch: Watch,
+        done: tuple[Step, ...] = (),
+        log: SearchLog | None = None,
+    ) -> None:
+        self._limits = limits
+        self._callback = watch.callback
+        self._verbose = watch.verbose
+        self._log = log
+        self.steps = list(done)
+        self._best, self._n_seen, self._n_forced = BestLosses(), 0, 0
+        self.stop_reason = StopReason.REACHED
+
+    def consume(
+        self, steps: Iterator[Step], is_growing: bool = True, until: int | None = None
+    ) -> None:
+        """Run to the end, to an early stop, or to an interrupt; or until there are so many steps.
+
+        A search that does not only add has no known number of steps.
+        """
+        total = self._limits.size if is_growing else None
+        with closing(progress_bar(self._verbose, total, len(self.steps))) as bar:
+            try:
+                for step in steps:
+                    self.steps.append(step)
+                    bar.update(step.loss)
+                    if self._callback is not None and self.says_stop(self._callback(step)):
+                        self.stop_reason = StopReason.CALLBACK
+                        break
+                    # Not before the callback has answered: after a kill in between, it is asked
+                    # again.
+                    self._record()
+                    if self.is_stale():
+                        self.stop_reason = StopReason.NO_IMPROVEMENT
+                        break
+                    if len(self.steps) == until:
+                        break
+            except KeyboardInterrupt:
+                if not self.steps:
+                    raise
+                self.stop_reason = StopReason.INTERRUPTED
+            except NumericalLimit as error:
+                self._reach_numerical_limit(error)
+            except Spanned as error:
+                if not self.steps:
+                    raise ValueError(
+                        "The kernel of all candidates is 0 everywhere; use another kernel, or "
+                        "other points."
+                    ) from error
+                self.stop_reason = StopReason.SPANNED
+        self._record()
+
+    @property
+    def is_out_of_budget(self) -> bool:
+        """Whether it is for the budget that there are no more steps."""
+        limits = self._limits
+        ended = self.stop_reason is StopReason.REACHED
+        return ended and (limits.by_budget or len(self.steps) < limits.size)
+
+    def _record(self) -> None:
+        if self._log is not None:
+            self._log.record(self.steps, self.stop_reason is StopReason.CALLBACK)
+
+    def is_stale(self) -> bool:
+        """Whether the losses have not improved for long enough."""
+        if self._limits.patience is None:
+            return False
+        for step in self.steps[self._n_seen :]:
+            self._best.add(step)
+            self._n_forced += step.forced
+        self._n_seen = len(self.steps)
+        return self._limits.is_stale(self._best.losses, self._n_forced)
+
+    def exchange(self, steps: Iterator[Step]) -> None:
+        """Run exchanges after a search that went to its end, or as far as it was of use."""
+        reason = self.stop_reason
+        if reason in (StopReason.REACHED, StopReason.NO_IMPROVEMENT):
+            self._limits = replace(self._limits, patience=None)
+            self.consume(steps, is_growing=False)
+            if self.stop_reason is StopReason.REACHED:
+                self.stop_reason = reason
+
+    def _reach_numerical_limit(self, error: NumericalLimit) -> None:
+        """Keep the steps made so far, and say so; without any, it is an error."""
+        sentence = StopReason.NUMERICAL_LIMIT.sentence
+        if not self.steps:
+            raise ValueError(f"{sentence.split(';')[0]}: {error}. Use a larger alpha.") from error
+        warnings.warn(
+            f"{sentence} Asked for {counted(self._limits.size, 'feature')}, found "
+            f"{len(best_sets(self.steps))}: {error}. "
+            "Use a larger alpha, or ask for fewer features.",
+            NumericalWarning,
+            stacklevel=2,
+        )
+        self.stop_reason = StopReason.NUMERICAL_LIMIT
+
+    @staticmethod
+    def says_stop(answer: Any) -> bool:
+        """True, also NumPy's; any other answer of a callback has no meaning."""
+        return isinstance(answer, bool | np.bool_) and bool(answer)
+
+
+def search_path(
+    plan: Plan,
+    data: Data,
+    alpha: float,
+    limits: Limits,
+    watch: Watch = UNWATCHED,
+    first_pass: int = 0,
+    began: float | None = None,
+    log: SearchLog | None = None,
+) -> SelectionPath:
+    """A path from the empty model; `first_pass` counts passes that `data` cost.
+
+    Steps that the log knows are not searched for again.
+    """
+    began = time.perf_counter() if began is None else began
+    if plan.direction.name == "backward":
+        return _backward_path(plan, data, alpha, limits.size, watch, first_pass, began)
+    return Search(plan, data, alpha, limits, watch, first_pass, began, log).path()
+
+
+class Search:
+    """A search from the empty model that can pause at a size, and go on from there."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        data: Data,
+        alpha: float,
+        limits: Limits,
+        watch: Watch = UNWATCHED,
+        first_pass: int = 0,
+        began: float | None = None,
+        log: SearchLog | None = None,
+        done: tuple[Step, ...] = (),
+    ) -> None:
+        self._plan, self._data, self._alpha, self._limits = plan, data, alpha, limits
+        self._watch = watch
+        self._spent = Counters(passes=first_pass)
+        self._began = time.perf_counter() if began is None else began
+        self._start()
+        self._initial_loss = self._state.loss
+        stopped = False
+        if log is not None:
+            done, stopped = log.known
+        done, stopped = self._replayed(done, stopped, log)
+        self._run = Run(limits, watch, done, log)
+        if stopped:
+            self._run.stop_reason = StopReason.CALLBACK
+        elif self._run.is_stale():
+            self._run.stop_reason = StopReason.NO_IMPROVEMENT
+        self._steps = _remaining(plan, data, self._state, self._criterion, limits, watch, len(done))
+
+    def _start(self) -> None:
+        self._state, self._criterion = self._plan.search(
+            self._data, self._alpha, self._limits.capacity
+        )
+        if self._plan.direction.name != "forward":
+            self._state.keep_columns()
+
+    def _replayed(
+        self, done: tuple[Step, ...], stopped: bool, log: SearchLog | None
+    ) -> tuple[tuple[Step, ...], bool]:
+        """Make known steps again; those that could be made."""
+        if not done:
+            return done, stopped
+        try:
+            different = first_difference(self._state, done, self._initial_loss)
+        except NumericalLimit:
+            # Rounding may decide whether a step can just be made: then all are searched for anew.
+            self._start()
+            return (), False
+        if different is None:
+            return done, stopped
+        if log is not None:
+            raise log.refusal(*different)
+        # A function that is the loss may not say the same twice.
+        self._start()
+        return (), False
+
+    def path(self, size: int | None = None) -> SelectionPath:
+        """The path to a size, or to the end; only a search that adds can stop on its way."""
+        plan, run = self._plan, self._run
+        is_open = run.stop_reason is StopReason.REACHED
+        if is_open and (size is None or len(run.steps) < size):
+            run.consume(self._steps, plan.direction.name in ("forward", "swap"), size)
+        if plan.direction.name == "swap":
+            assert not isinstance(self._criterion, GroupCriterion)
+            forced = self._data.problem.forced
+            run.exchange(exchanges(self._state, self._criterion, self._watch.n_runners_up, forced))
+        return make_path(
+            plan, self._state, self._alpha, run, self._initial_loss, self._began, self._spent
+        )
+
+
+def _remaining(
+    plan: Plan,
+    data: Data,
+    state: AnyState,
+    criterion: AnyCriterion,
+    limits: Limits,
+    watch: Watch,
+    n_done: int,
+) -> Iterator[Step]:
+    """The steps after those made already.
+
+    Not a method: a search that holds an iterator that holds the search is freed late.
+    """
+    yield from replay_together(state, data.problem.forced_entries[n_done:], forced=True)
+    yield from any_moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
+
+
+def _backward_path(
+    plan: Plan,
+    data: Data,
+    alpha: float,
+    size: int,
+    watch: Watch,
+    first_pass: int,
+    began: float,
+) -> SelectionPath:
+    """A path from all features down to one: smaller sets are known only at the end."""
+    problem = data.problem
+    assert not isinstance(plan.folds, ClusterFolds)
+    steps: list[Step] = []
+    try:
+        state = BackwardState(problem, plan.loss, plan.folds, alpha)
+        start = state.as_set()
+        with closing(progress_bar(watch.verbose, state.size - 1)) as bar:
+            for step in backward(state, watch.n_runners_up, problem.forced):
+                steps.append(step)
+                bar.update(step.loss)
+                if watch.callback is not None and Run.says_stop(watch.callback(step)):
+                    raise ValueError(
+                        "The callback asked to stop, but direction='backward' knows small sets at "
+                        "its end only. Raise an exception to give it up, or search forward."
+                    )
+    except NumericalLimit as error:
+        sentence = StopReason.NUMERICAL_LIMIT.sentence.split(";")[0]
+        raise ValueError(
+            f"{sentence}, with {problem.n_available - len(steps)} features: {error}. Use a larger "
+            "alpha, or another direction."
+        ) from error
+    forced = set(problem.forced)
+    sets = tuple(
+        replace(known, forced=known.features[-1] in forced)
+        for known in best_sets(steps, start, size)
+    )
+    seconds = time.perf_counter() - began
+    return SelectionPath(
+        steps=tuple(steps),
+        initial_loss=state.initial_loss,
+        settings=settings_of(problem, plan, alpha),
+        moments=state.moments(sets[-1].features),
+        counters=Counters(
+            first_pass + state.passes, state.exact_evaluations, state.rebuilds, seconds
+        ),
+        stop_reason=StopReason.REACHED,
+        sets=sets,
+        start=start,
+    )
+
+
+def exchange_path(
+    plan: Plan, data: Data, path: SelectionPath, size: int, watch: Watch
+) -> SelectionPath:
+    """A forward path whose set of one size is exchanged, feature by feature, for a better one."""
+    began, alpha = time.perf_counter(), path.settings.alpha
+    forced = data.problem.forced
+    state, criterion = plan.search(data, alpha, size)
+    assert not isinstance(criterion, GroupCriterion)
+    state.keep_columns(path.indices.tolist())
+
+    def steps() -> Iterator[Step]:
+        state.move_to(path.features(size).tolist())  # which may be beyond what can be computed
+        yield from exchanges(state, criterion, watch.n_runners_up, forced)
+
+    run = Run(Limits(size), watch, (*path.steps, *retreat(path.sets, size)))
+    run.exchange(steps())
+    is_whole = run.stop_reason is StopReason.REACHED
+    reason = path.stop_reason if is_whole else run.stop_reason
+    if len(run.steps) == len(path.steps) + len(path) - size:  # nothing was exchanged
+        return replace(path, settings=settings_of(data.problem, plan, alpha), stop_reason=reason)
+    longer = make_path(plan, state, alpha, run, path.initial_loss, began, path.counters)
+    longer = replace(longer, surface=path.surface, size_surface=path.size_surface)
+    return replace(longer, stop_reason=reason)
+
+
+def first_difference(
+    state: AnyState, known: Sequence[Step], initial_loss: float
+) -> tuple[Step, Step] | None:
+    """Make known steps again; the first whose loss is another one, as it was and as it is."""
+    entries = [step.features for step in known]
+    X = state.problem.X
+    if isinstance(X, PassedMatrix):
+        X.fetch([index for entry in entries for index in entry])  # in one pass, not one for each
+    for step, again in zip(known, replay_together(state, entries, False), strict=True):
+        scale = max(abs(initial_loss), abs(step.loss))
+        if abs(step.loss - again.loss) > _SAME_LOSS * scale:
+            return step, again
+    return None
+
+
+def make_path(
+    plan: Plan,
+    state: AnyState,
+    alpha: float,
+    run: Run,
+    initial_loss: float,
+    began: float,
+    spent: Counters,
+) -> SelectionPath:
+    """A path from the steps made; the state may be further by an unfinished step."""
+    problem = state.problem
+    counters = Counters(
+        state.passes, state.exact_evaluations, state.rebuilds, time.perf_counter() - began
+    )
+    reason = run.stop_reason
+    sets = best_sets(run.steps)
+    features = tuple(dict.fromkeys(index for known in reversed(sets) for index in known.features))
+    if reason is StopReason.REACHED and len(sets) == problem.n_available:
+        reason = StopReason.EXHAUSTED
+    elif problem.budget is not None and run.is_out_of_budget:
+        reason = StopReason.BUDGET
+    return SelectionPath(
+        steps=tuple(run.steps),
+        initial_loss=initial_loss,
+        settings=settings_of(problem, plan, alpha),
+        moments=state.moments().of(features),
+        counters=spent + counters,
+        stop_reason=reason,
+        sets=sets,
+    )
+
+
+def settings_of(problem: Problem, plan: Plan, alpha: float) -> Settings:
+    """What the result depends on."""
+    return Settings(
+        alpha=alpha,
+        fit_intercept=problem.fit_intercept,
+        n_samples=problem.n_samples,
+        n_features_in=problem.n_features,
+        excluded_features=problem.excluded,
+        feature_names_in=problem.feature_names,
+        weighted=problem.is_weighted,
+        single_target=problem.single_target,
+        loss=plan.loss.name,
+        cv=plan.cv,
+        direction=plan.direction.name,
+        backward_ratio=plan.direction.ratio,
+        **grouping_settings(problem),
+    )
+
+
+def grouping_settings(problem: Problem) -> dict[str, Any]:
+    """Groups of several features with their names, costs and the budget."""
+    groups, names, costs = problem.groups, problem.group_names, problem.costs
+    wide: list[tuple[tuple[int, ...], str]] = []
+    if groups is not None and names is not None:
+        wide = [pair for pair in zip(groups, names, strict=True) if len(pair[0]) > 1]
+    return {
+        "feature_groups": tuple(group for group, _ in wide) or None,
+        "group_names": tuple(name for _, name in wide) or None,
+        "feature_costs": None if costs is None else tuple(costs.tolist()),
+        "budget": problem.budget,
+    }

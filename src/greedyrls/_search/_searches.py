@@ -1,0 +1,204 @@
+"""Searches for several penalties on the same data; where they can, they take steps together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+from .._base import Float
+from .._criteria import LanePath, LooData, LooLanes
+from .._data import ClusterMatrix, DeviceMatrix, FileMatrix
+from ..path import Counters, Moments, SelectionPath, Step, StopReason
+from ._checkpoint import Checkpoint
+from ._plan import Data, Plan
+from ._run import UNWATCHED, Limits, Search, Watch, search_path, settings_of
+
+# As many searches take their steps together: their feature spaces must fit beside X.
+_LANES = 12
+# With fewer elements of X a single search, which scores every candidate, is as fast.
+_WORTH_LANES = 20_000
+
+
+def search_paths(
+    plan: Plan,
+    data: Data,
+    alphas: Float,
+    limits: Limits,
+    watch: Watch = UNWATCHED,
+    checkpoint: Checkpoint | None = None,
+    n_before: int = 0,
+) -> Iterator[SelectionPath]:
+    """The paths of several penalties on the same data, in their order.
+
+    With a checkpoint each goes by itself, since every step is written. `n_before` searches were
+    made on these data already.
+    """
+    if checkpoint is None:
+        searches = Searches(plan, data, alphas, limits, watch, is_first=n_before == 0)
+        yield from searches.paths(range(len(alphas)))
+        return
+    for place, alpha in enumerate(alphas.tolist(), n_before):
+        log = checkpoint.search(place)
+        path = search_path(plan, data, alpha, limits, watch, first_pass=int(place == 0), log=log)
+        yield path
+        if path.interrupted:
+            return
+
+
+class Searches:
+    """Searches that can pause at a size, all or some of them, and go on later.
+
+    Where they can take their steps together they do; the answer is the same.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        data: Data,
+        alphas: Float,
+        limits: Limits,
+        watch: Watch = UNWATCHED,
+        is_first: bool = True,
+        done: Mapping[int, tuple[Step, ...]] | None = None,
+    ) -> None:
+        self._plan, self._data, self._alphas = plan, data, alphas
+        self._limits, self._watch = limits, watch
+        self._first_pass = int(is_first)  # what the data cost is told with the first path
+        self._done = {} if done is None else done  # steps that need not be searched for again
+        self._alone: dict[int, Search] = {}
+        self._told: dict[int, Counters] = {}
+        self._together: list[_Together] = []
+        if isinstance(data, LooData) and _take_steps_together(plan, data, watch):
+            for first in range(0, len(alphas), _LANES):
+                rows = range(first, min(first + _LANES, len(alphas)))
+                self._together.append(_Together(plan, data, alphas, limits, rows))
+
+    def paths(self, rows: Sequence[int], size: int | None = None) -> Iterator[SelectionPath]:
+        """The paths of some penalties, to a size or to their end, in the order of the rows.
+
+        After an interrupt there are paths only of searches that had begun.
+        """
+        parts: list[_Together | None] = [*self._together] or [None]
+        for some in parts:
+            own = [row for row in rows if some is None or row in some.rows]
+            found: dict[int, SelectionPath] = {}
+            if some is not None and own:
+                found = some.paths(own, size, self._first_pass)
+            interrupted = any(path.interrupted for path in found.values())
+            for row in own:
+                if row in found:
+                    path = found[row]
+                elif interrupted:
+                    continue
+                else:
+                    path = self._path_alone(row, size)
+                self._first_pass = 0
+                yield path
+                if path.interrupted and row not in found:
+                    return
+            if interrupted:
+                return
+
+    def _path_alone(self, row: int, size: int | None) -> SelectionPath:
+        alpha = float(self._alphas[row])
+        if self._plan.direction.name == "backward":
+            return search_path(
+                self._plan, self._data, alpha, self._limits, self._watch, self._first_pass
+            )
+        if row not in self._alone:
+            self._alone[row] = Search(
+                self._plan,
+                self._data,
+                alpha,
+                self._limits,
+                self._watch,
+                self._first_pass,
+                done=self._done.get(row, ()),
+            )
+        return self._alone[row].path(size)
+
+    def spent(self, row: int, path: SelectionPath) -> Counters:
+        """What a path has cost since it was last asked for."""
+        before = self._told.get(row, Counters())
+        self._told[row] = path.counters
+        return path.counters - before
+
+
+class _Together:
+    """Some of the searches, in lanes."""
+
+    def __init__(
+        self, plan: Plan, data: LooData, alphas: Float, limits: Limits, rows: range
+    ) -> None:
+        self.rows = rows
+        self._plan, self._data = plan, data
+        self._alphas = alphas[rows.start : rows.stop]
+        self._lanes = LooLanes(data, self._alphas, limits.size, limits.is_stale)
+        self._passes = 0
+        self._began = time.perf_counter()
+
+    def paths(
+        self, rows: Sequence[int], size: int | None, first_pass: int
+    ) -> dict[int, SelectionPath]:
+        """Those that lanes could make, by row."""
+        before = self._data.passes
+        first = self.rows.start
+        self._lanes.run(size, [row - first for row in rows])
+        self._passes += first_pass + self._data.passes - before
+        found, passes = {}, self._passes
+        for row in rows:
+            lane = self._lanes.paths[row - first]
+            if lane is not None:
+                alpha = float(self._alphas[row - first])
+                found[row] = _lane_path(self._plan, self._data, alpha, lane, passes, self._began)
+                passes = 0  # what the lanes cost together is told once
+        return found
+
+
+def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
+    """Whether lanes can make these searches, and are faster."""
+    return (
+        plan.loss.name == "squared"
+        and plan.folds is None
+        and plan.direction.name == "forward"
+        and data.problem.groups is None
+        and data.problem.costs is None
+        and plan.strategy == "auto"
+        and plan.block_rows is None
+        and plan.n_jobs == 1
+        and not data.problem.forced
+        and watch.n_runners_up == 0
+        and watch.callback is None
+        # Lanes take columns as they come, of rows that are here.
+        and not isinstance(data.problem.X, FileMatrix | ClusterMatrix | DeviceMatrix)
+        and data.problem.n_samples * data.problem.n_features > _WORTH_LANES
+    )
+
+
+def _lane_path(
+    plan: Plan, data: LooData, alpha: float, lane: LanePath, passes: int, began: float
+) -> SelectionPath:
+    """A path from the steps of a lane."""
+    problem = data.problem
+    chosen = [step.index for step in lane.steps]
+    reason = StopReason.REACHED
+    if lane.interrupted:
+        reason = StopReason.INTERRUPTED
+    elif lane.is_stale:
+        reason = StopReason.NO_IMPROVEMENT
+    elif len(chosen) == problem.n_available:
+        reason = StopReason.EXHAUSTED
+    return SelectionPath(
+        steps=tuple(Step(step.index, step.loss, step.standard_error) for step in lane.steps),
+        initial_loss=data.loss_and_error(data.statistics)[0],
+        settings=settings_of(problem, plan, alpha),
+        moments=Moments(
+            tuple(chosen),
+            lane.gram,
+            data.start.correlation[:, chosen].T.copy(),
+            data.start.means[chosen],
+            data.start.target_means.copy(),
+        ),
+        counters=Counters(passes, lane.exact_evaluations, 0, time.perf_counter() - began),
+        stop_reason=reason,
+    )

@@ -1,0 +1,101 @@
+"""Searches are generators of steps; progress, callbacks, stops and interrupts consume them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from .._criteria import Choice, Criterion, Model, NumericalLimit, State
+from ..path import Action, Step
+
+
+def replay(state: State, indices: Sequence[int], forced: bool) -> Iterator[Step]:
+    """Add known features in their order, without a search."""
+    return replay_together(state, [(index,) for index in indices], forced)
+
+
+def replay_together(
+    state: State, entries: Sequence[tuple[int, ...]], forced: bool
+) -> Iterator[Step]:
+    """The same where several features may be added in one step."""
+    later = [index for entry in entries for index in entry]
+    for entry in entries:
+        began = time.perf_counter()
+        with rounding_is_no_news():
+            add_together(state, entry, later[len(entry) :], len(later))
+        later = later[len(entry) :]
+        yield step_of(state, entry, (), forced, began)
+
+
+def add_together(
+    state: State, features: Sequence[int], later: Sequence[int], remaining: int
+) -> None:
+    """Add features one after the other, in one step of a search: the model is the same.
+
+    `later` are those that are likely to follow; `remaining` are to be added yet, these included.
+    """
+    for place, index in enumerate(features):
+        likely = [*features[place + 1 :], *later]
+
+        def ranking(count: int, likely: list[int] = likely) -> list[int]:
+            return likely[:count]
+
+        state.add(index, state.measure(index), ranking, max(1, remaining - place))
+
+
+def forward(
+    state: State, criterion: Criterion, n_features: int, n_runners_up: int = 0
+) -> Iterator[Step]:
+    """Add the best feature until there are n_features."""
+    while state.size < n_features:
+        yield add_best(state, criterion, n_features - state.size, n_runners_up)
+
+
+def add_best(state: State, criterion: Criterion, remaining: int, n_runners_up: int) -> Step:
+    """Add the best feature; so many are likely to be added yet, this one included."""
+    began = time.perf_counter()
+    with rounding_is_no_news():
+        choice = criterion.choose(state, n_runners_up, remaining)
+        state.add(choice.feature, choice.pivot, choice.ranking, remaining)
+    return step_of(state, (choice.feature,), runners_up_of(state, choice), False, began)
+
+
+def runners_up_of(state: State, choice: Choice) -> tuple[tuple[int, float], ...]:
+    """Those of a choice whose loss is finite, in the units of the state's loss."""
+    return tuple(
+        (index, state.mean_loss(loss)) for index, loss in choice.runners_up if math.isfinite(loss)
+    )
+
+
+def rounding_is_no_news() -> np.errstate:
+    """A leverage of 1 up to rounding divides by 0; its loss is then seen not to be finite."""
+    return np.errstate(divide="ignore", invalid="ignore", over="ignore")
+
+
+def step_of(
+    state: Model,
+    features: tuple[int, ...],
+    runners_up: tuple[tuple[int, float], ...],
+    forced: bool,
+    began: float,
+    action: Action = "add",
+) -> Step:
+    """The step that led to the state as it is."""
+    loss, error = state.loss, state.standard_error
+    if not math.isfinite(loss) or math.isinf(error):
+        raise NumericalLimit(f"the loss after feature {features[0]} is not finite")
+    folds = state.fold_losses
+    return Step(
+        features[0],
+        loss,
+        error,
+        runners_up,
+        forced,
+        time.perf_counter() - began,
+        action,
+        fold_losses=() if folds is None else tuple(folds.tolist()),
+        features=features,
+    )

@@ -1,0 +1,17 @@
+from ._alphas import Refit as Refit
+from ._alphas import check_alphas as check_alphas
+from ._alphas import model_penalties as model_penalties
+from ._greedy import extend_path as extend_path
+from ._greedy import greedy_path as greedy_path
+from ._margins import Selected as Selected
+from ._margins import calibrate as calibrate
+from ._margins import held_out_margins as held_out_margins
+from ._margins import make_selected as make_selected
+from ._outer import criterion_groups as criterion_groups
+from ._outer import takes_groups as takes_groups
+from ._outer_fold import chosen_of as chosen_of
+from ._request import Request as Request
+from ._request import make_request as make_request
+from ._request import open_loss as open_loss
+from ._request import with_threads as with_threads
+from ._select import select as select

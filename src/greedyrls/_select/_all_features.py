@@ -1,0 +1,103 @@
+"""The paper's way to a penalty: the exact leave-one-out loss of the model with all features."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Float, long_call
+from .._criteria import LooData
+from .._problem import Loss
+
+# Features or rows at a time.
+_BATCH = 256
+
+
+def all_features_losses(data: LooData, alphas: Float, loss: Loss) -> Float:
+    """Leave-one-out loss of ridge on all features not excluded, for each penalty, (A).
+
+    One eigendecomposition of the smaller of X'X and XX' serves all penalties: O(m·n·min(m, n)).
+    """
+    problem = data.problem
+    kept = np.setdiff1d(np.arange(problem.n_features), problem.excluded)
+    find = _by_rows if problem.n_samples <= len(kept) else _by_features
+    # Eigenvectors of the smaller of both sides, and as many products with them.
+    short, long = sorted((problem.n_samples, len(kept)))
+    with long_call(float(short) * short * long):
+        residuals, shrunk = find(data, kept, alphas)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = residuals / shrunk
+    weights, used = problem.weights, np.arange(problem.n_samples)
+    if weights is not None:
+        used = np.flatnonzero(weights)
+        errors[:, :, used] /= np.sqrt(weights[used])
+    predictions = problem.Y.T[:, None, :] - errors
+    values = loss.values(
+        problem.Y[used], predictions[:, :, used], None if weights is None else weights[used]
+    )
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _by_features(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Float, Float]:
+    """Residuals (t × A × m) and 1 − h (A × m) from the eigenvectors of X'X."""
+    problem = data.problem
+    gram = np.concatenate(
+        [
+            data.samples.products(kept[first : first + _BATCH].tolist())[:, kept]
+            for first in range(0, len(kept), _BATCH)
+        ]
+    )
+    values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
+    shrink = 1.0 / (_without_noise(values) + alphas[:, None])  # (A × n)
+    slopes = shrink[None] * (data.start.correlation[:, kept] @ vectors)[:, None, :]
+    m = problem.n_samples
+    fitted = np.empty((problem.Y.shape[1], len(alphas), m))
+    leverages = np.empty((len(alphas), m))
+    top = 0
+    for block in data.samples.blocks:
+        for first in range(0, len(block.d), _BATCH * 4):
+            rows = slice(first, min(len(block.d), first + _BATCH * 4))
+            where = slice(top + rows.start, top + rows.stop)
+            turned = block.columns.fresh(kept, rows).T @ vectors  # (rows × n)
+            fitted[:, :, where] = slopes @ turned.T
+            leverages[:, where] = shrink @ np.square(turned).T
+        top += len(block.d)
+    d = np.concatenate([block.d for block in data.samples.blocks])
+    r = np.concatenate([block.r for block in data.samples.blocks], axis=1)
+    return r[:, None, :] - fitted, d - leverages
+
+
+def _by_rows(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Float, Float]:
+    """The same from the eigenvectors of XX', as sums of small numbers rather than differences.
+
+    r = V (s ∘ V'y) and 1 − h = (V ∘ V) s with s = α/(λ + α); the direction of the intercept, in
+    which the fit is perfect, is left out.
+    """
+    problem = data.problem
+    m = problem.n_samples
+    kernel = np.zeros((m, m))
+    for first in range(0, len(kept), _BATCH):
+        some = kept[first : first + _BATCH]
+        columns = np.concatenate(
+            [block.columns.fresh(some) for block in data.samples.blocks], axis=1
+        )
+        kernel += columns.T @ columns
+    data.samples.passes += 1
+    if problem.fit_intercept:
+        # Its eigenvalue is 0, as that of others may be: made the largest, it can be told apart.
+        root = np.ones(m) if problem.weights is None else np.sqrt(problem.weights)
+        root /= np.linalg.norm(root)
+        kernel += 2.0 * (np.abs(kernel).sum(axis=1).max() + 1.0) * np.outer(root, root)
+    values, vectors = np.linalg.eigh(kernel)
+    if problem.fit_intercept:
+        values, vectors = values[:-1], vectors[:, :-1]
+    left = alphas[:, None] / (_without_noise(values) + alphas[:, None])  # (A × m)
+    r = np.concatenate([block.r for block in data.samples.blocks], axis=1)
+    residuals = (left[None] * (r @ vectors)[:, None, :]) @ vectors.T
+    return residuals, left @ np.square(vectors).T
+
+
+def _without_noise(values: Float) -> Float:
+    """Eigenvalues, with 0 for those that are rounding: a small penalty would make much of them."""
+    noise = len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
+    return np.where(values > noise, values, 0.0)

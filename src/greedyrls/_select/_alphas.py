@@ -1,0 +1,149 @@
+"""Penalties to try: numbers, grids, and grids in the data's own scale."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import reprlib
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
+
+from .._base import Float, to_host
+from .._criteria import FoldCurve, LooCurve, LooData, ManyFoldData, best_penalties
+from .._data import KernelMatrix
+from .._features import Chosen
+from .._problem import Loss, Problem, check_alpha
+from ..path import AlphaRule
+
+# Of the median sum of squares of a feature: from almost none, where the search is a matching
+# pursuit, to so large that it ranks features by their correlation with the target.
+_AUTO_EXPONENTS = np.arange(-4.0, 2.5, 1.0)
+# So many more are tried, one after the other, where the best is the first or last.
+MORE_PENALTIES = 3
+# For the penalty of a model on few chosen features: next to none, some, much. In between little
+# changes, so outer folds, which need many such models, look at these only.
+_COARSE_EXPONENTS = np.array([-3.0, -1.0, 0.0])
+_FINE_EXPONENTS = np.arange(-5.0, 1.25, 0.25)
+
+# Functions of a kernel overlap, and a model has many: penalties that are best are smaller.
+_KERNEL_SHARE = 1e-1
+
+_RULES: dict[str, AlphaRule] = {
+    "nested": "nested",
+    "joint": "joint",
+    "all_features": "all_features",
+}
+
+# The penalty of models on chosen features: that of the search, by leave-one-out, by the folds of
+# the search, or a number.
+Refit = float | Literal["same", "loo", "cv"]
+
+
+def check_alphas(alpha: Any) -> float | Float | Literal["auto"]:
+    """A number, an ascending grid without repetitions, or "auto"."""
+    if isinstance(alpha, str):
+        if alpha != "auto":
+            raise ValueError(
+                f"alpha must be a number greater than 0, a list of such numbers, or 'auto', got "
+                f"{alpha!r}."
+            )
+        return "auto"
+    if isinstance(alpha, np.ndarray) and alpha.ndim == 0:
+        alpha = alpha[()]
+    if isinstance(alpha, numbers.Number) or alpha is None or not isinstance(alpha, Iterable):
+        return check_alpha(alpha)
+    alpha = list(alpha)
+    if any(np.ndim(value) for value in alpha):
+        raise ValueError(f"A grid of alpha must have one dimension, got {reprlib.repr(alpha)}.")
+    values = [check_alpha(value) for value in alpha]
+    if not values:
+        raise ValueError(
+            "The grid of alpha is empty; pass at least one number, or alpha='auto' for a grid in "
+            "the data's own scale."
+        )
+    return np.unique(values)
+
+
+def check_alpha_rule(rule: Any) -> AlphaRule:
+    """One of the names."""
+    if not isinstance(rule, str) or rule not in _RULES:
+        names = ", ".join(map(repr, _RULES))
+        raise ValueError(f"alpha_rule must be one of {names}, got {rule!r}.")
+    return _RULES[rule]
+
+
+def check_refit(refit_alpha: Any) -> Refit:
+    """A number, "same", "loo" or "cv"."""
+    if isinstance(refit_alpha, str):
+        if refit_alpha == "same":
+            return "same"
+        if refit_alpha == "loo":
+            return "loo"
+        if refit_alpha == "cv":
+            return "cv"
+        raise ValueError(
+            "refit_alpha must be 'same', 'loo', 'cv' or a number greater than 0, got "
+            f"{refit_alpha!r}."
+        )
+    try:
+        return check_alpha(refit_alpha)
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace("alpha must", "refit_alpha must")) from error
+
+
+def penalty_scale(diagonal: Float, excluded: tuple[int, ...] = ()) -> float:
+    """The median ‖x_i‖² of features that vary and are not excluded; 1 without any.
+
+    Not the mean: a single column in small units would decide for all.
+    """
+    kept = np.delete(diagonal, list(excluded))
+    # A constant column has a sum of squares that is rounding.
+    varying = kept[kept > 1e-16 * kept.max(initial=0.0)]
+    scale = float(np.median(varying)) if len(varying) else 1.0
+    return scale if 0.0 < scale < math.inf else 1.0
+
+
+def problem_scale(problem: Problem, diagonal: Float) -> float:
+    """`penalty_scale` of the features of a problem, whose ‖x_i‖² are given (n)."""
+    if not isinstance(problem.X, KernelMatrix):
+        return penalty_scale(diagonal, problem.excluded)
+    # The penalty of k(·, c) is that of a function: it is multiplied with k(c, c).
+    own = problem.X.center_diagonal
+    ratios = np.divide(diagonal, own, out=np.zeros_like(diagonal), where=own > 0.0)
+    return _KERNEL_SHARE * penalty_scale(ratios, problem.excluded)
+
+
+def auto_grid(scale: float, n_more: int = 0) -> Float:
+    """Penalties for the search, with some more on both sides."""
+    more = np.arange(1.0, n_more + 1.0)
+    exponents = [_AUTO_EXPONENTS[0] - more[::-1], _AUTO_EXPONENTS, _AUTO_EXPONENTS[-1] + more]
+    return scale * 10.0 ** np.concatenate(exponents)
+
+
+def refit_grid(scale: float, is_fine: bool) -> Float:
+    """Penalties for models on chosen features."""
+    return scale * 10.0 ** (_FINE_EXPONENTS if is_fine else _COARSE_EXPONENTS)
+
+
+def model_penalties(
+    refit: Refit, alpha: float, data: LooData | None, chosen: Chosen, loss: Loss, is_fine: bool
+) -> Float:
+    """Penalties (k) of the models on chosen features, by the rule.
+
+    `data` are those of the rows the models are fitted to; only "loo" and "cv" look at them.
+    """
+    if refit == "same" or isinstance(refit, float):
+        return np.full(chosen.n_models, alpha if refit == "same" else refit)
+    assert data is not None
+    problem = data.problem
+    (diagonal,) = to_host(data.start.diagonal)
+    grid = refit_grid(problem_scale(problem, diagonal), is_fine)
+    curve: LooCurve | FoldCurve
+    if refit == "cv":
+        assert isinstance(data, ManyFoldData)
+        curve = FoldCurve(data, chosen)
+    else:
+        curve = LooCurve(data.samples, problem, chosen, loss)
+    return grid[best_penalties(curve, grid)[0]]

@@ -1,0 +1,116 @@
+"""Which search this is: a digest of the data, and the parameters that its answer depends on."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from .._base import ask
+from .._cluster import ClusterFolds, ids_digest
+from .._data import (
+    ClusterMatrix,
+    Matrix,
+    SparseMatrix,
+    array_digest,
+    bytes_of,
+    matrix_digest,
+    text_digest,
+)
+from .._problem import Folds, Loss, Problem
+from .._search import Fingerprint, Identity, Plan
+from ._request import Request
+
+
+def identity_of(problem: Problem, plan: Plan, request: Request) -> Identity:
+    """All that the answer depends on. How it is computed (blocks, threads, bounds) is no part."""
+    limits, is_automatic = request.limits, request.is_automatic
+    is_chosen = not isinstance(request.alpha, float)
+    alpha = request.alpha.tolist() if isinstance(request.alpha, np.ndarray) else request.alpha
+    m, n = problem.X.shape
+    parameters = {
+        "shape of X": f"{m} × {n}",
+        "type of X": _kind(problem.X),
+        "n_features": "auto" if is_automatic else int(limits.size),
+        "alpha": alpha,
+        "cv": plan.cv,
+        "loss": "auto" if request.rival is not None else _loss_name(plan.loss),
+        "fit_intercept": problem.fit_intercept,
+        "forced_features": list(problem.forced),
+        "excluded_features": list(problem.excluded),
+        "alpha_rule": request.alpha_rule if is_chosen else None,
+        "alpha_cv": None if request.outer is None else request.outer.description,
+        "refit_alpha": request.refit,
+        "size_rule": request.size_rule if is_automatic else None,
+        "max_features": int(limits.size) if is_automatic else None,
+        "patience": None if limits.patience is None else int(limits.patience),
+        "tol": limits.tol,
+        "n_runners_up": int(request.watch.n_runners_up),
+    }
+
+    if plan.direction.name != "forward":
+        parameters |= {"direction": plan.direction.name, "backward_ratio": plan.direction.ratio}
+
+    if problem.groups is not None:
+        wide = [list(group) for group in problem.groups if len(group) > 1]
+        parameters |= {"feature_groups": wide}
+    if problem.class_weights is not None:
+        parameters |= {"class_weight": problem.class_weights.rule}
+    if problem.costs is not None:
+        parameters |= {"feature_costs": problem.costs.tolist(), "budget": problem.budget}
+
+    def fingerprint() -> Fingerprint:
+        names = problem.feature_names
+        X, y, weights = _data_digests(problem)
+        return {
+            "X": X,
+            "y": y,
+            "sample_weight": weights,
+            "feature_names": None if names is None else text_digest(repr(names)),
+            "cv": _folds_digest(plan.folds, problem),
+            "alpha_cv": _folds_digest(request.outer, problem),
+        }
+
+    return Identity(parameters, fingerprint, n, plan.loss.name)
+
+
+def _data_digests(problem: Problem) -> tuple[str, str, str | None]:
+    """Of X, y and the weights; on a cluster of the digests of its pieces."""
+    X, weights = problem.X, problem.weights
+    if isinstance(X, ClusterMatrix):
+        found = list(zip(*X.crew.answers(ask("digest"), X.pieces), strict=True))
+        of_X, of_y, of_weights = (text_digest(repr((X.counts, each))) for each in found)
+        return of_X, of_y, None if weights is None else of_weights
+    y = problem.Y if not problem.single_target else problem.Y[:, 0]
+    return matrix_digest(X), array_digest(y), None if weights is None else array_digest(weights)
+
+
+def _kind(X: Matrix | ClusterMatrix) -> str:
+    is_sparse = isinstance(X, SparseMatrix) or (isinstance(X, ClusterMatrix) and X.is_sparse)
+    return f"{'sparse ' if is_sparse else ''}{X.dtype}"
+
+
+def _loss_name(loss: Loss) -> str:
+    """A function by its module and name: what it does is not looked at."""
+    function = getattr(loss, "function", None)
+    if function is None:
+        return loss.name
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _folds_digest(folds: Folds | ClusterFolds | None, problem: Problem) -> str | None:
+    if folds is None:
+        return None
+    if isinstance(folds, ClusterFolds):
+        assert isinstance(problem.X, ClusterMatrix)
+        own = problem.X.crew.answers(ids_digest, problem.X.pieces, folds.ids)
+        return text_digest(repr(list(own)))
+    digest = hashlib.sha256()
+    for split in folds.splits:
+        # Of all rows but those of a test there is no need to speak.
+        parts = (split.test,) if split.is_complement else (split.test, split.train)
+        digest.update(f"{[len(part) for part in parts]}".encode())
+        for part in parts:
+            digest.update(bytes_of(part.astype(np.int64)))
+    return digest.hexdigest()

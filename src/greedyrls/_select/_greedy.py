@@ -1,0 +1,467 @@
+"""`greedy_path` and `extend_path`: from data to a path."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._base import limits_threads
+from .._cluster import on_cluster
+from .._criteria import Strategy
+from .._data import PassedMatrix
+from .._problem import (
+    FeatureCosts,
+    FeatureGroups,
+    FeatureList,
+    Problem,
+    check_n_features,
+    make_problem,
+    make_shuffle,
+)
+from .._search import (
+    Callback,
+    Limits,
+    Plan,
+    Run,
+    Watch,
+    any_moves,
+    first_difference,
+    make_path,
+    make_plan,
+)
+from ..path import AlphaRule, DirectionName, SelectionPath, Settings, SizeRule, check_direction
+from ._outer import criterion_groups
+from ._request import check_options, make_request
+from ._select import select, with_refit
+
+
+def greedy_path(
+    X: Any,
+    y: Any,
+    n_features: int | Literal["auto"] | None,
+    *,
+    alpha: float | ArrayLike | Literal["auto"] = 1.0,
+    cv: Any = "loo",
+    loss: Any = "squared",
+    fit_intercept: bool = True,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    forced_features: FeatureList | None = None,
+    excluded_features: FeatureList | None = None,
+    direction: DirectionName = "forward",
+    backward_ratio: float | None = None,
+    feature_groups: FeatureGroups | None = None,
+    feature_costs: FeatureCosts | None = None,
+    budget: float | None = None,
+    alpha_rule: AlphaRule = "nested",
+    alpha_cv: Any = None,
+    refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
+    size_rule: SizeRule = "1se",
+    max_features: int | None = None,
+    patience: int | None = None,
+    tol: float | None = None,
+    n_runners_up: int = 0,
+    search: Strategy = "auto",
+    block_rows: int | None = None,
+    n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
+    device: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    callback: Callback | None = None,
+    random_state: int | np.random.Generator | None = 0,
+    verbose: int = 0,
+) -> SelectionPath:
+    """Select features one at a time by the exact held-out error of a ridge model.
+
+    Each step adds the feature with which ridge regression has the smallest leave-one-out (or
+    cross-validation) loss: the same answer as refitting the model for every candidate with every
+    sample (or fold) left out.
+
+    Parameters
+    ----------
+    X : array-like of shape (m, n)
+        Data: a NumPy array of any real type and memory order (read as it lies, never copied
+        whole), a pandas or polars data frame, a SciPy sparse matrix, data in a file
+        (`greedyrls.files`), or a Dask array or data frame, which is worked on where it lies: on
+        the cluster of the current `distributed.Client` (docs/scale.md says what works there).
+        With a PyTorch tensor or CuPy array the search runs on its device (docs/gpu.md), with
+        other data in memory on the one that `device` names.
+    y : array-like of shape (m,) or (m, t)
+        One target, or several that share one set of features. Classes are coded as −1 and +1; more
+        than two as one column each, +1 in the column of the class (`GreedyRLSClassifier` does so).
+    n_features : int, "auto" or None
+        How many features to select, forced ones included. "auto" chooses by `size_rule`. With
+        `feature_groups` groups are counted. None, with a `budget`: as many as it pays for.
+    alpha : float, list of float, or "auto", default=1.0
+        Ridge penalty of the search, as in `sklearn.linear_model.Ridge`; greater than 0. Of a list,
+        one is chosen by `alpha_rule`, the middle one of equally good ones. "auto" is 7 values in
+        the data's own scale, the median sum of squares of a feature times 1e-4 to 1e2; where the
+        best is the last of them, up to 3 more are tried beyond it.
+    cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
+        Exact leave-one-out, or folds: a number (K-fold without shuffling, by groups if there are
+        any), any scikit-learn splitter, the fold of each sample, or row numbers. The loss is the
+        mean over the splits, each counting by the weight of its test samples.
+    loss : str or callable, default="squared"
+        "squared", "absolute", "zero_one" (share of wrong classes; a prediction within 1e-10 of the
+        border is wrong), "balanced_zero_one" (mean over classes of that), "auc" (1 − area under
+        the ROC curve of the held-out predictions), or a function ``(y_true, y_pred) -> float``,
+        lower is better, that gets all leave-one-out predictions, or those of each fold; it is not
+        told the weights. Ties go to the lowest column, but to the smallest squared loss where all
+        candidates tie by "balanced_zero_one".
+    fit_intercept : bool, default=True
+        Whether the model has an unpenalised intercept. It is refitted for each left-out sample or
+        fold. False is the setting of the paper.
+    sample_weight : array-like of shape (m,), optional
+        Weights of the samples in the fit and in the loss. A sample is left out whole, whatever
+        its weight.
+    groups : array-like of shape (m,), optional
+        For splitters that keep groups together, and a number of folds.
+    forced_features, excluded_features : list of int or str, or mask, optional
+        Features added before the search, in this order, and features never chosen; by column
+        number or by name.
+    direction : {"forward", "backward", "floating", "foba", "swap"}, default="forward"
+        Which way the search goes. "forward" adds one feature at a time. "backward" starts with all
+        features and removes one at a time. "floating" removes features again after each addition
+        while that beats the best set known of the smaller size. "foba" removes features again
+        while the loss rises by less than `backward_ratio` of the last gain. "swap" goes forward,
+        then exchanges single features until no exchange helps. ``path.sets`` has the best set of
+        each size, ``path.steps`` all additions and removals. docs/directions.md says when to use
+        which, and where not.
+    backward_ratio : float, optional
+        For "foba": in (0, 1), 0.5 by default.
+    feature_groups : list of ids, list of lists, or dict, optional
+        Features that are added together, such as the one-hot columns of a category, by the exact
+        loss of the model with all of them: an id for each column (None, −1 or NaN for a column on
+        its own), lists of columns by number or name, or a dict of such lists by name. Sizes then
+        count groups, and runners-up are named by the first column of a group. A forced or excluded
+        feature takes its group with it. docs/groups.md.
+    feature_costs : list of float, or dict, optional
+        What features cost, greater than 0: a number for each column (of a group they are added
+        up), or numbers by name of a column or group, 1 for those not named. Each step then adds
+        what lowers the loss most for each unit of cost; where nothing lowers it, what raises it
+        least.
+    budget : float, optional
+        With `feature_costs`: the features chosen, forced ones included, cost no more. The search
+        goes on with what is affordable, and ends (``path.stop_reason`` BUDGET) when nothing is.
+    alpha_rule : {"nested", "joint", "all_features"}, default="nested"
+        How a penalty is chosen of several. "nested": by the held-out loss of outer folds in which
+        the selection is made anew, at `n_features`, or together with the number of features.
+        "joint": by the criterion's own loss along each path, which is optimistic after a search.
+        "all_features": by the leave-one-out loss with all features, as in the paper.
+    alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
+        The outer folds of "nested". A number is shuffled by `random_state`, so that the order of
+        the rows does not matter, or by groups if there are any. By default those of `cv` where
+        that is a splitter, fold ids or by groups; else 5 (or `cv`, a number from 3 to 10).
+    refit_alpha : "same", "loo", "cv" or float, optional
+        Penalty of the models on the chosen features (``path.coef(k)``, ``path.predict``): that of
+        the search, the one of smallest leave-one-out loss for these features, of smallest loss
+        over the folds of `cv` (which test every row once; squared loss), or a number. By default
+        "loo" for ``alpha="auto"`` and for a list with the nested rule, else "same".
+    size_rule : {"min", "1se"}, default="1se"
+        For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
+        whose loss is within one standard error of the paired difference from it. 0 features are an
+        answer, too: then nothing predicts y.
+    max_features : int, optional
+        For "auto": the largest size tried, by default 100 or one less than there are samples.
+    patience : int, optional
+        Stop early when the smallest loss of the search is this many steps old. Without it, "auto"
+        stops when the best held-out loss is old: at twice its size plus ten.
+    tol : float, optional
+        A loss that is smaller by less than this share of the smallest so far is no improvement.
+        Without `patience` the first such step ends the search.
+    n_runners_up : int, default=0
+        How many next best features to record at each step, with the exact loss each would have
+        given. With leave-one-out and squared loss each costs exact evaluations.
+    search : {"auto", "bounded", "exhaustive"}, default="auto"
+        For leave-one-out with squared loss: rule candidates out by bounds, or score every one;
+        "auto" takes what costs less. The answer is the same.
+    block_rows : int, optional
+        Rows of X worked on at a time for leave-one-out. The answer is the same for any value.
+    n_jobs : int, optional
+        Threads that work on blocks of rows, for leave-one-out; -1 takes all cores. The answer is
+        the same. BLAS has threads of its own: this helps where those are few.
+    checkpoint : str or path, optional
+        A file that is written after each step, and after each outer fold. The same call, made
+        again after a crash, goes on from there; made again after the end, it returns the path. A
+        file of other data or parameters, or a damaged one, is an error. Of a function for `loss`
+        only the name is compared. With a number for `alpha`, `n_features` may be larger.
+    memory_limit : int or str, optional
+        For X in a file (a `numpy.memmap`, or what `greedyrls.files` opens): bytes that may be used
+        beside the interpreter's own, or text such as "2GB". X is then read from front to back, and
+        ``path.counters.passes`` says how often. The answer is the same. Without it a memory map of
+        more than a quarter of the machine's memory is read so.
+    device : str or device, optional
+        Where to compute if X is in host memory (a NumPy array or memory map, a data frame, a
+        tensor on the processor): "cuda", "cuda:1" (PyTorch), "cupy", or a device of either. X is
+        copied there if it fits into 0.6 of the memory that is free, else its rows are streamed
+        there at every pass, and ``path.counters.passes`` says how often. The answer is the same.
+        By default computation follows X. docs/gpu.md says what works there.
+    callback : callable, optional
+        Called with each `Step`; stops the search when it returns True. Not called for steps that
+        a checkpoint has.
+    random_state : int, Generator or None, default=0
+        Of outer folds that are made of a number.
+    verbose : int, default=0
+        1 shows a progress bar (needs tqdm) on runs longer than half a second.
+
+    Returns
+    -------
+    SelectionPath
+        ``path.sentence`` says what was chosen and why. A KeyboardInterrupt after the first step
+        returns the steps made so far, with ``path.interrupted`` set.
+
+    Notes
+    -----
+    Cost: a few passes over X, O(m·n) each, and O(k·(n + m)) per step on n- and m-vectors where the
+    bounds bite, at most O(m·n·k) per step where they do not. With folds and squared loss O(K·k·n)
+    per step for K splits. With other losses every step looks at all candidates, O(m·n·k) (for two
+    classes and "zero_one" only at rows that could change sides). Several penalties share passes
+    and Gram columns; "nested" makes a selection for each penalty and outer fold, on one set of
+    Gram columns. Memory beyond X: O(k·n) for feature space, some vectors of m, and columns kept in
+    float64, up to a quarter of the size of X (or some MB). Folds need 2·K·k·n numbers for K splits.
+    Where that would be much, and every row is tested once with squared loss, all folds are left
+    out by one factor: O(m·n·(k + s)) per step and m·s numbers for folds of s rows, however many.
+
+    Features should be on comparable scales, as for any ridge model.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from greedyrls import greedy_path
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> path = greedy_path(X, y, 3, alpha=0.01, forced_features=["sex"])
+    >>> path.names()
+    ['sex', 'bmi', 's5']
+    >>> path = greedy_path(X, y, "auto", alpha=0.01, cv=10, size_rule="1se")
+    >>> path.names(path.chosen_size)
+    ['bmi', 's5', 'bp', 's3', 'sex', 's1', 's2']
+    """
+    X = on_cluster(X, y, sample_weight)
+    problem = make_problem(
+        X,
+        y,
+        fit_intercept=fit_intercept,
+        sample_weight=sample_weight,
+        forced_features=forced_features,
+        excluded_features=excluded_features,
+        memory_limit=memory_limit,
+        on_device=True,
+        device=device,
+        feature_groups=feature_groups,
+        feature_costs=feature_costs,
+        budget=budget,
+    )
+    check_options(n_runners_up, patience, search, block_rows, callback)
+    plan = make_plan(
+        problem,
+        cv=cv,
+        groups=criterion_groups(cv, alpha_cv, groups),
+        loss=loss,
+        strategy=search,
+        block_rows=block_rows,
+        n_jobs=n_jobs,
+        direction=check_direction(direction, backward_ratio),
+    )
+    request = make_request(
+        problem,
+        plan,
+        n_features,
+        alpha=alpha,
+        alpha_rule=alpha_rule,
+        alpha_cv=alpha_cv,
+        refit_alpha=refit_alpha,
+        size_rule=size_rule,
+        max_features=max_features,
+        patience=patience,
+        tol=tol,
+        n_runners_up=n_runners_up,
+        checkpoint=checkpoint,
+        callback=callback,
+        verbose=verbose,
+        groups=groups,
+        shuffle=make_shuffle(random_state),
+    )
+    return select(problem, plan, request)
+
+
+def extend_path(
+    path: SelectionPath,
+    X: Any,
+    y: Any,
+    n_features: int,
+    *,
+    cv: Any = "loo",
+    loss: Any = "squared",
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    n_runners_up: int = 0,
+    patience: int | None = None,
+    search: Strategy = "auto",
+    block_rows: int | None = None,
+    n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
+    device: Any = None,
+    callback: Callback | None = None,
+    verbose: int = 0,
+) -> SelectionPath:
+    """Continue a path to more features without searching for the first ones again.
+
+    Parameters
+    ----------
+    path : SelectionPath
+        A path, also an interrupted one or one read from JSON. Its penalties, intercept, excluded
+        features, groups, costs and budget are used again.
+    X, y, sample_weight
+        The data that the path was selected from; a path holds no data. Other data are noticed by
+        their losses and refused.
+    n_features : int
+        The number of features of the longer path.
+    cv, loss, groups
+        Those that the path was selected with.
+    n_runners_up, patience, search, block_rows, n_jobs, memory_limit, device, callback, verbose
+        As in `greedy_path`.
+
+    Returns
+    -------
+    SelectionPath
+        The same as `greedy_path` with this number of features; `path` is not changed.
+
+    Notes
+    -----
+    Cost of the known features: one or two passes over X, and O(m·k) for each.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from greedyrls import extend_path, greedy_path
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> path = greedy_path(X, y, 2, alpha=0.01)
+    >>> extend_path(path, X, y, 4).names()
+    ['bmi', 's5', 'bp', 's1']
+    """
+    settings = path.settings
+    if settings.direction != "forward":
+        raise ValueError(
+            f"The path was made with direction={settings.direction!r}, and only forward paths can "
+            "be continued; call greedy_path with the larger n_features."
+        )
+    X = on_cluster(X, y, sample_weight)
+    problem = make_problem(
+        X,
+        y,
+        fit_intercept=settings.fit_intercept,
+        sample_weight=sample_weight,
+        excluded_features=list(settings.excluded_features),
+        feature_names=settings.feature_names_in,
+        memory_limit=memory_limit,
+        on_device=True,
+        device=device,
+        feature_groups=_groups_of(settings),
+    )
+    if settings.feature_costs is not None:
+        costs = np.array(settings.feature_costs)
+        problem = replace(problem, costs=costs, budget=settings.budget)
+    _check_same_data(path, problem)
+    size = check_n_features(n_features, problem)
+    if size < len(path):
+        raise ValueError(
+            f"n_features={size} is less than the {len(path)} {problem.unit}s of the path; "
+            "use path.truncated(k) to shorten one."
+        )
+    check_options(n_runners_up, patience, search, block_rows, callback)
+    plan = make_plan(
+        problem,
+        cv=cv,
+        groups=groups,
+        loss=loss,
+        strategy=search,
+        block_rows=block_rows,
+        n_jobs=n_jobs,
+    )
+    _check_same_plan(path, plan)
+    return _extended(path, problem, plan, size, patience, Watch(n_runners_up, callback, verbose))
+
+
+@limits_threads
+def _extended(
+    path: SelectionPath, problem: Problem, plan: Plan, size: int, patience: int | None, watch: Watch
+) -> SelectionPath:
+    """The path continued to a size, by the plan that it was made with."""
+    settings = path.settings
+    began = time.perf_counter()
+    limits = Limits(size, patience)
+    plan.prepare(problem, size, watch.verbose)
+    if isinstance(problem.X, PassedMatrix):
+        problem.X.take_along(path.indices.tolist())
+    data = plan.data(problem)
+    state, criterion = plan.search(data, settings.alpha, limits.capacity)
+    if (different := first_difference(state, path.steps, path.initial_loss)) is not None:
+        known, again = different
+        raise ValueError(
+            f"The data are not those of the path: with feature {known.index} the loss is "
+            f"{again.loss:.6g}, the path has {known.loss:.6g}. Pass the same X, y and "
+            "sample_weight, or start anew with greedy_path."
+        )
+    run = Run(limits, watch, done=path.steps)
+    run.consume(any_moves(plan.direction, state, criterion, size, watch.n_runners_up))
+    spent = replace(path.counters, passes=path.counters.passes + 1)
+    longer = make_path(plan, state, settings.alpha, run, path.initial_loss, began, spent)
+    longer = with_refit(longer, plan, data, settings.refit_alpha)
+    longer = replace(longer, surface=path.surface, size_surface=path.size_surface)
+    if isinstance(problem.X, PassedMatrix):
+        passes = path.counters.passes + problem.X.passes
+        longer = replace(longer, counters=replace(longer.counters, passes=passes))
+    return longer
+
+
+def _groups_of(settings: Settings) -> dict[str, list[int]] | None:
+    """The groups that a path was selected with."""
+    if settings.feature_groups is None or settings.group_names is None:
+        return None
+    pairs = zip(settings.group_names, settings.feature_groups, strict=True)
+    return {name: list(columns) for name, columns in pairs}
+
+
+def _check_same_plan(path: SelectionPath, plan: Plan) -> None:
+    """The same folds and loss, as far as their names tell."""
+    settings = path.settings
+    if plan.cv != settings.cv:
+        raise ValueError(
+            f"The path was selected with cv: {settings.cv}; this is cv: {plan.cv}. Pass the same "
+            "cv and groups."
+        )
+    if plan.loss.name != settings.loss:
+        raise ValueError(
+            f"The path was selected with loss {settings.loss!r}; pass the same, not "
+            f"{plan.loss.name!r}."
+        )
+
+
+def _check_same_data(path: SelectionPath, problem: Problem) -> None:
+    """What can be told from shapes and names."""
+    settings = path.settings
+    if (problem.n_samples, problem.n_features) != (settings.n_samples, settings.n_features_in):
+        raise ValueError(
+            f"The data are not those of the path: X is {problem.n_samples} × {problem.n_features}, "
+            f"the path was selected from {settings.n_samples} × {settings.n_features_in}."
+        )
+    if problem.is_weighted != settings.weighted:
+        raise ValueError(
+            "The path was selected "
+            + ("with sample weights; pass the same." if settings.weighted else "without weights.")
+        )
+    names = settings.feature_names_in
+    if names and problem.feature_names and names != problem.feature_names:
+        raise ValueError("The columns of X have other names than those of the path.")
+    if problem.n_targets != len(path.moments.target_means):
+        raise ValueError(
+            f"y has {problem.n_targets} targets; the path has {len(path.moments.target_means)}."
+        )
+    if problem.single_target != settings.single_target:
+        dimensions = 1 if settings.single_target else 2
+        raise ValueError(f"y of the path has {dimensions} dimensions; pass it in the same shape.")

@@ -1,0 +1,251 @@
+"""Margins of models that did not see their sample, from which probabilities are made.
+
+Where outer folds chose the penalty, the selection is repeated in each of them with the penalty and
+the size that were chosen, and its model predicts the rows held out. Otherwise the features are
+those of the path, which all rows chose: models on them without the rows of each fold of the
+criterion, or without each row in turn, predict what was left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from .._base import (
+    Float,
+    limits_threads,
+    numbers_on,
+    progress_bar,
+    take,
+    to_host,
+    without_runtime_warnings,
+)
+from .._cluster import ClusterFolds
+from .._criteria import LooData, errors_by_size
+from .._data import ClusterMatrix, DeviceMatrix, part, place_of
+from .._features import Chain, Chosen, Models, pivots
+from .._problem import (
+    Calibration,
+    Folds,
+    Margins,
+    Problem,
+    Source,
+    Split,
+    class_shares,
+    make_calibration,
+)
+from .._rows import RowBlock
+from .._search import Data, Limits, Plan, positive_rows
+from ..path import SelectionPath
+from ._alphas import Refit
+from ._outer_fold import OuterFold
+from ._request import Request
+
+Rows = NDArray[np.intp]
+
+
+class Selected(NamedTuple):
+    """A path with what it was made of."""
+
+    path: SelectionPath
+    problem: Problem
+    plan: Plan
+    outer: Folds | ClusterFolds | None  # in which the penalty was chosen
+    refit: Refit
+    data: Data | None = None  # of the problem, if they are there already
+
+    @property
+    def weights(self) -> Float:
+        """What rows count (m), without weights of classes."""
+        problem = self.problem
+        classes = problem.class_weights
+        given = problem.host_weights if classes is None else classes.given
+        return np.ones(problem.n_samples) if given is None else given
+
+    @property
+    def penalty(self) -> float:
+        """Of the model of the chosen size."""
+        penalties, size = self.path.refit_alphas, self.path.chosen_size
+        return self.path.settings.alpha if penalties is None else penalties[size - 1]
+
+
+def make_selected(
+    path: SelectionPath, problem: Problem, plan: Plan, request: Request, data: Data | None
+) -> Selected:
+    """A path with what it was made of; the plan is that of the loss that was taken."""
+    rival = request.rival
+    if rival is not None and path.settings.loss == rival.name:
+        plan = replace(plan, loss=rival)
+    return Selected(path, problem, plan, request.outer, request.refit, data)
+
+
+@limits_threads
+def calibrate(selected: Selected, verbose: int = 0) -> Calibration:
+    """Sigmoids for the model of the chosen size; X is not on a cluster."""
+    assert not isinstance(selected.problem.X, ClusterMatrix)
+    codes, weights = to_host(selected.problem.Y)[0], selected.weights
+    values: list[Float] = []
+    rows: list[Rows] = []
+    source, parts = held_out_margins(selected, codes, verbose)
+    for tested, margins in parts:
+        # Without a row that alone decides a coefficient there is no model of it.
+        is_known = np.isfinite(margins).all(axis=1)
+        rows.append(tested[is_known])
+        values.append(margins[is_known])
+    tested = np.concatenate(rows)
+    times = np.bincount(tested, minlength=len(weights))
+    found = Margins(
+        np.concatenate(values),
+        codes[tested],
+        weights[tested] / times[tested],  # a sample counts once, however often it was tested
+        int(np.count_nonzero(times)),
+        source,
+    )
+    return make_calibration(found, class_shares(codes, weights), selected.path.chosen_size)
+
+
+def held_out_margins(
+    selected: Selected, codes: Float, verbose: int = 0
+) -> tuple[Source, Iterator[tuple[Rows, Float]]]:
+    """Where margins come from, and rows with their margins (rows × t).
+
+    Of a regression, whose codes are its targets (m × t), they are predictions.
+    """
+    if selected.path.chosen_size == 0:
+        # Without features all margins are the same, and say no more than the shares of classes.
+        source: Source = "outer folds" if isinstance(selected.outer, Folds) else "leave-one-out"
+        rows = positive_rows(selected.problem.host_weights, np.arange(len(codes)))
+        return source, iter([(rows, np.zeros((len(rows), codes.shape[1])))])
+    if isinstance(selected.outer, Folds):
+        return "outer folds", _outer_margins(selected, selected.outer, verbose)
+    if isinstance(selected.plan.folds, Folds):
+        # Folds may keep groups together, of which leaving out single rows would know too much.
+        return "folds", _fold_margins(selected, selected.plan.folds, codes)
+    return "leave-one-out", _loo_margins(selected, codes)
+
+
+def _outer_margins(selected: Selected, outer: Folds, verbose: int) -> Iterator[tuple[Rows, Float]]:
+    """The selection repeated in each outer fold, with the penalty and size that were chosen."""
+    problem, path = selected.problem, selected.path
+    limits = Limits(path.chosen_size)
+    with closing(progress_bar(verbose, outer.n_splits, what="probabilities")) as bar:
+        for place, split in enumerate(outer.splits):
+            fold = OuterFold(
+                problem, selected.plan, selected.data, outer, place, selected.refit, tests=None
+            )
+            with without_runtime_warnings():
+                ((found, _),) = fold.paths(np.array([path.settings.alpha]), [0], limits)
+            rows = positive_rows(problem.host_weights, split.test)
+            model = _model(found, len(found))
+            (penalty,) = fold.penalties(model, path.settings.alpha, is_fine=True)
+            del fold  # before the next one takes its memory
+            columns = _columns(problem, rows, np.array(model.indices)) - model.means
+            coef = _solved(model, model.gram, model.correlation, float(penalty))
+            bar.update(None)
+            yield rows, columns @ coef + model.target_means
+
+
+def _model(path: SelectionPath, size: int) -> Chosen:
+    """The features of one size of a path."""
+    own = path.moments.of(path.sets[size - 1].features)
+    count = len(own.features)
+    return Chosen(
+        own.features,
+        own.gram,
+        own.correlation,
+        own.feature_means,
+        own.target_means,
+        (Chain(np.arange(count), np.array([count])),),
+        own.penalty,
+    )
+
+
+def _columns(problem: Problem, rows: Rows, features: Rows) -> Float:
+    """Some rows of some columns, (rows × k)."""
+    X = problem.here
+    if isinstance(X, DeviceMatrix):
+        (values,) = to_host(take(X.columns(features), numbers_on(place_of(X), rows)))
+        return values.T
+    return part(X, rows, features)
+
+
+def _fold_margins(selected: Selected, folds: Folds, codes: Float) -> Iterator[tuple[Rows, Float]]:
+    """Models on the features of the path without the rows of each fold."""
+    problem, path = selected.problem, selected.path
+    model = _model(path, path.chosen_size)
+    columns = _columns(problem, np.arange(problem.n_samples), np.array(model.indices))
+    given, k = problem.host_weights, len(model.indices)
+    weights = np.ones(len(codes)) if given is None else given
+    if problem.fit_intercept:
+        # About the means of all rows, so that sums keep their digits.
+        columns = columns - model.means
+    table = np.hstack([np.ones((len(codes), 1)), columns, codes])
+    total = _products(table, weights)
+    for split in folds.splits:
+        rows = positive_rows(given, split.test)
+        sums = _training_sums(split, table, weights, total)
+        count = sums[0, 0]
+        means = sums[0, 1:] / count if problem.fit_intercept else np.zeros(len(sums) - 1)
+        about = sums[1:, 1:] - count * np.outer(means, means)
+        coef = _solved(model, about[:k, :k], about[:k, k:], selected.penalty)
+        yield rows, (columns[rows] - means[:k]) @ coef + means[k:]
+
+
+def _solved(model: Chosen, gram: Float, right: Float, penalty: float) -> Float:
+    """Coefficients (k × t), as those of a path (`SelectionPath.coef`)."""
+    A = gram + penalty * (np.eye(len(gram)) if model.penalty is None else model.penalty)
+    try:
+        solution = linalg.cho_solve(linalg.cho_factor(A, lower=True), right)
+    except linalg.LinAlgError:
+        solution = linalg.lstsq(A, right)[0]
+    return np.asarray(solution, dtype=np.float64)
+
+
+def _training_sums(split: Split, table: Float, weights: Float, total: Float) -> Float:
+    """Products of the columns of a table over the training rows of a split."""
+    if not split.is_complement:
+        return _products(table[split.train], weights[split.train])
+    test = _products(table[split.test], weights[split.test])
+    if test[0, 0] > 0.5 * total[0, 0]:
+        return _products(table[split.train], weights[split.train])
+    return total - test
+
+
+def _products(table: Float, weights: Float) -> Float:
+    products: Float = table.T @ (table * weights[:, None])
+    return products
+
+
+def _loo_margins(selected: Selected, codes: Float) -> Iterator[tuple[Rows, Float]]:
+    """Models on the features of the path without each row in turn."""
+    problem, path = selected.problem, selected.path
+    chosen = _model(path, path.chosen_size)
+    models = pivots(chosen, selected.penalty)
+    rows = positive_rows(problem.host_weights, np.arange(problem.n_samples))
+    if models is None:
+        # The penalty is lost in the rounding of the data, and with it what a row left out changes.
+        yield rows, np.zeros((len(rows), codes.shape[1]))
+        return
+    data = selected.data if isinstance(selected.data, LooData) else LooData(problem)
+    question = partial(_block_errors, chosen=chosen, models=models)
+    errors = np.concatenate(data.samples.each(question), axis=1)[:, rows]
+    yield rows, codes[rows] - errors.T
+
+
+def _block_errors(block: RowBlock, chosen: Chosen, models: Models) -> Float:
+    """Leave-one-out errors of one model, (t × rows)."""
+    values = np.empty((block.r.shape[0], block.n_rows))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for rows, _, errors in errors_by_size(block, chosen, [models]):
+            values[:, rows] = to_host(errors[:, 0, :])[0]
+    if block.weights is not None:
+        roots = np.sqrt(to_host(block.weights)[0])
+        values /= np.where(roots > 0.0, roots, 1.0)
+    return values

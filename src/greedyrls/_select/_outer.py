@@ -1,0 +1,258 @@
+"""Outer folds, in which the whole selection is made anew: given, or made of the criterion's."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import LeaveOneOut
+
+from .._cluster import ClusterFolds, k_folds, merged_folds
+from .._data import ClusterMatrix, StreamedMatrix, not_on_device
+from .._problem import Folds, Problem, Shuffle, is_whole, make_folds, shuffled_ids
+from .._search import Plan, folds_of, has_splits_within, n_classes
+from ._outer_fold import training_part
+
+# Where the criterion is leave-one-out.
+OUTER_FOLDS = 5
+# So many folds of the criterion, such as one for each group, are merged into few outer ones.
+_MANY_FOLDS = 10
+
+
+def criterion_groups(cv: Any, alpha_cv: Any, groups: ArrayLike | None) -> ArrayLike | None:
+    """Groups for the criterion; they may be meant for the outer folds alone."""
+    if alpha_cv is None or takes_groups(cv):
+        return groups
+    if groups is not None and not takes_groups(alpha_cv):
+        raise ValueError(
+            "groups are used by neither cv nor alpha_cv; leave them out, or pass a number of folds "
+            "or a splitter such as GroupKFold as one of the two."
+        )
+    return None
+
+
+def takes_groups(cv: Any) -> bool:
+    """A number of folds, or a splitter that is not leave-one-out."""
+    is_splitter = hasattr(cv, "split") and not isinstance(cv, str) and not hasattr(cv, "__array__")
+    return is_whole(cv) or (is_splitter and not isinstance(cv, LeaveOneOut))
+
+
+def outer_folds(
+    problem: Problem,
+    plan: Plan,
+    alpha_cv: Any,
+    groups: ArrayLike | None,
+    labels: NDArray[Any] | None,
+    shuffle: Shuffle,
+) -> Folds | ClusterFolds:
+    """The folds in which the selection is made anew; those made of a number are shuffled."""
+    if isinstance(problem.X, StreamedMatrix):
+        raise not_on_device("A choice of alpha in outer folds of data that are streamed")
+    if isinstance(problem.X, ClusterMatrix):
+        return _cluster_outer_folds(problem, problem.X, plan, alpha_cv, groups, shuffle)
+    counted = problem.has_weight
+    if counted.sum() < 4:
+        raise ValueError(_too_few(int(counted.sum())))
+    folds: Folds | ClusterFolds
+    if alpha_cv is None:
+        folds = _default_outer_folds(problem, plan, groups, labels, counted, shuffle)
+    else:
+        folds = _given_outer_folds(problem, alpha_cv, groups, labels, shuffle)
+    assert isinstance(folds, Folds)
+    for number, split in enumerate(folds.splits):
+        if split.n_trained_on(counted) < 2:
+            raise ValueError(
+                f"Split {number} of alpha_cv ({folds.description}) trains on fewer than 2 samples; "
+                "use other outer folds, or a number for alpha."
+            )
+    return folds
+
+
+def _too_few(count: int) -> str:
+    return (
+        f"Choosing alpha in outer folds needs at least 4 samples, there are n_samples={count}; "
+        "pass a number for alpha."
+    )
+
+
+def _cluster_outer_folds(
+    problem: Problem,
+    X: ClusterMatrix,
+    plan: Plan,
+    alpha_cv: Any,
+    groups: ArrayLike | None,
+    shuffle: Shuffle,
+) -> ClusterFolds:
+    """The same for rows on a cluster."""
+    if X.n_weighted < 4:
+        raise ValueError(_too_few(X.n_weighted))
+    if alpha_cv is not None:
+        folds = _given_outer_folds(problem, alpha_cv, groups, None, shuffle)
+    else:
+        folds = _cluster_default(problem, X, plan, shuffle)
+    assert isinstance(folds, ClusterFolds)
+    if folds.train_counts.min() < 2:
+        raise ValueError(
+            f"alpha_cv ({folds.description}) trains on fewer than 2 samples; use other outer "
+            "folds, or a number for alpha."
+        )
+    return folds
+
+
+def _cluster_default(
+    problem: Problem, X: ClusterMatrix, plan: Plan, shuffle: Shuffle
+) -> ClusterFolds:
+    """As `_default_outer_folds`."""
+    own, classes = plan.folds, n_classes(problem)
+    is_usable = isinstance(own, ClusterFolds) and own.has_splits_within
+    if own is None or own.is_plain or not is_usable:
+        count = _outer_count(plan, X.n_weighted)
+        folds = k_folds(X, count, classes, is_outer=True, shuffle=shuffle)
+        if not is_usable or _are_fit(problem, plan, folds):
+            return folds
+    assert isinstance(own, ClusterFolds)
+    if own.n_splits > _MANY_FOLDS and own.is_partition:
+        return merged_folds(X, own, OUTER_FOLDS, classes)
+    return own
+
+
+def _given_outer_folds(
+    problem: Problem,
+    alpha_cv: Any,
+    groups: ArrayLike | None,
+    labels: NDArray[Any] | None,
+    shuffle: Shuffle,
+) -> Folds | ClusterFolds:
+    folds = None
+    if not isinstance(alpha_cv, str):
+        try:
+            own = groups if takes_groups(alpha_cv) else None
+            folds = folds_of(problem, alpha_cv, own, labels, shuffle)
+        except (TypeError, ValueError) as error:
+            message = re.sub(r"\bcv\b", "alpha_cv", str(error)).replace(", or 'loo'", "")
+            raise type(error)(message) from error
+    if folds is None:
+        raise ValueError(
+            f"alpha_cv={alpha_cv!r}: the selection is made anew for each outer fold and penalty; "
+            "use a number of folds, a splitter or fold ids."
+        )
+    return folds
+
+
+def _default_outer_folds(
+    problem: Problem,
+    plan: Plan,
+    groups: ArrayLike | None,
+    labels: NDArray[Any] | None,
+    counted: NDArray[np.bool_],
+    shuffle: Shuffle,
+) -> Folds:
+    """Those of the criterion where it has any but a number of them; else a few shuffled ones.
+
+    Folds that a user made may keep rows together; a number of folds says nothing of the rows.
+    """
+    if isinstance(plan.folds, Folds):
+        if plan.folds.is_plain:
+            folds = _shuffled(problem, plan, groups, labels, counted, shuffle)
+            if _are_fit(problem, plan, folds):
+                return folds
+        usable = [
+            split
+            for split in plan.folds.splits
+            if has_splits_within(plan.folds, counted & _is_in(split.train, problem.n_samples))
+        ]
+        if len(usable) > _MANY_FOLDS and plan.folds.is_partition:
+            return _merged(plan.folds)
+        if usable:
+            return replace(plan.folds, splits=tuple(usable))
+    return _shuffled(problem, plan, groups, labels, counted, shuffle)
+
+
+def _outer_count(plan: Plan, n_weighted: int) -> int:
+    """How many outer folds: as many as the criterion has, if these are a few."""
+    count = OUTER_FOLDS if plan.folds is None else plan.folds.n_splits
+    count = count if 2 < count <= _MANY_FOLDS else OUTER_FOLDS
+    return max(2, min(count, n_weighted // 2))
+
+
+def _are_fit(problem: Problem, plan: Plan, outer: Folds | ClusterFolds) -> bool:
+    """Whether the criterion can be computed within each of the outer folds.
+
+    Some losses need every class in each test, and a class of few rows may be missing in one.
+    """
+    if not plan.loss.needs_every_class:
+        return True
+    try:
+        for place in range(outer.n_splits):
+            plan.within(training_part(problem, outer, place))
+    except ValueError:
+        return False
+    return True
+
+
+def _shuffled(
+    problem: Problem,
+    plan: Plan,
+    groups: ArrayLike | None,
+    labels: NDArray[Any] | None,
+    counted: NDArray[np.bool_],
+    shuffle: Shuffle,
+) -> Folds:
+    """A few folds at random: by groups, or stratified by classes, where there are any."""
+    count = _outer_count(plan, int(counted.sum()))
+    if groups is None and labels is not None:
+        return _stratified(problem, labels, counted, count, shuffle)
+    if groups is not None:
+        count = max(2, min(count, len(np.unique(np.asarray(groups)[counted]))))
+    try:
+        folds = folds_of(problem, count, groups, labels, shuffle)
+    except ValueError as error:
+        raise ValueError(
+            f"The penalty is chosen in {count} outer folds: {error} Or pass outer folds of your "
+            "own as alpha_cv, or a number for alpha."
+        ) from error
+    assert isinstance(folds, Folds)
+    return folds
+
+
+def _merged(folds: Folds) -> Folds:
+    """Fewer, larger folds: several of the given ones each, so that groups stay together."""
+    fold_of = np.empty(folds.n_samples, dtype=np.intp)
+    for number, split in enumerate(folds.splits):
+        fold_of[split.test] = number % OUTER_FOLDS
+    merged = make_folds(fold_of, folds.n_samples, y=None, labels=None, groups=None, weights=None)
+    assert merged is not None
+    return replace(merged, description=f"{OUTER_FOLDS} folds, merged of {folds.description}")
+
+
+def _is_in(rows: NDArray[np.intp], count: int) -> NDArray[np.bool_]:
+    flags = np.zeros(count, dtype=bool)
+    flags[rows] = True
+    return flags
+
+
+def _stratified(
+    problem: Problem,
+    labels: NDArray[Any],
+    counted: NDArray[np.bool_],
+    count: int,
+    shuffle: Shuffle,
+) -> Folds:
+    """Stratified folds; a class of one sample is never tested, since it must be trained on."""
+    sizes = np.unique(labels[counted], return_counts=True)[1]
+    shared = sizes[sizes > 1]
+    if not len(shared):
+        raise ValueError(
+            "No class has 2 samples: the penalty cannot be chosen in outer folds. Pass a number "
+            "for alpha."
+        )
+    count = min(count, int(shared.min()))
+    ids = shuffled_ids(
+        count, problem.n_samples, labels, problem.host_weights, shuffle, is_outer=True
+    )
+    folds = folds_of(problem, ids, None, labels)
+    assert isinstance(folds, Folds)
+    return replace(folds, description=f"{count}-fold, stratified{shuffle.words}")

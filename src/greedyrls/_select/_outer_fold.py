@@ -1,0 +1,210 @@
+"""One outer fold: searches on its training rows, and their models on the rows held out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .._base import Float, ask, numbers_on, take, take_rows, to_device, to_host
+from .._cluster import ClusterFolds
+from .._criteria import (
+    LooData,
+    LossMoments,
+    Summed,
+    Tests,
+    held_out_components,
+    part_of,
+    share_columns,
+    summed_moments,
+)
+from .._data import ClusterMatrix, DeviceMatrix, KernelMatrix, part, place_of
+from .._features import Chosen, chains_of
+from .._problem import Folds, Loss, Problem, Split, guess_without_features
+from .._search import Data, Limits, Plan, Searches, positive_rows, rows_for_refit
+from ..path import Counters, SelectionPath, Step
+from ._alphas import Refit, model_penalties
+
+
+def chosen_of(path: SelectionPath) -> Chosen:
+    """The features of a path and their moments."""
+    moments = path.moments
+    sets = [known.features for known in path.sets]
+    return Chosen(
+        moments.features,
+        moments.gram,
+        moments.correlation,
+        moments.feature_means,
+        moments.target_means,
+        chains_of(sets, moments.features),
+        moments.penalty,
+    )
+
+
+class HeldOut(NamedTuple):
+    """What the models of a path come to on the rows held out."""
+
+    losses: Float  # (k)
+    initial_loss: float  # without features
+    part: Summed | None  # of no features and all sizes (1 + k), for standard errors
+
+
+class OuterFold:
+    """The training rows of an outer fold: the others have lost their weight."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        plan: Plan,
+        whole: Data | None,
+        outer: Folds | ClusterFolds,
+        place: int,
+        refit: Refit,
+        tests: Tests | None,
+    ) -> None:
+        self._whole = problem
+        self._outer = outer
+        self._place = place
+        self._tests = tests
+        self._problem = training_part(problem, outer, place)
+        self._plan = plan.within(self._problem)
+        self._data: Data = self._plan.data(self._problem, is_shared=True)
+        if isinstance(whole, LooData) and isinstance(self._data, LooData):
+            share_columns(whole, self._data)
+        self._refit = refit
+        self._rows = rows_for_refit(refit, self._plan, self._data)
+        self._known: dict[tuple[object, ...], HeldOut] = {}
+        self._penalties: dict[tuple[object, ...], Float] = {}
+        self._searches: dict[tuple[float, ...], Searches] = {}
+
+    def paths(
+        self,
+        alphas: Float,
+        rows: Sequence[int],
+        limits: Limits,
+        size: int | None = None,
+        done: Mapping[int, tuple[Step, ...]] | None = None,
+    ) -> Iterator[tuple[SelectionPath, Counters]]:
+        """The paths of some of the penalties to a size, and what each has cost since the last.
+
+        Steps that are known are not searched for again.
+        """
+        key = tuple(alphas.tolist())
+        if key not in self._searches:
+            self._searches[key] = Searches(self._plan, self._data, alphas, limits, done=done)
+        searches = self._searches[key]
+        for row, path in zip(rows, searches.paths(rows, size), strict=False):
+            if path.interrupted:
+                # A part of a search tells nothing of its penalty, and there is no other path.
+                raise KeyboardInterrupt
+            yield path, searches.spent(row, path)
+
+    def held_out(self, path: SelectionPath, measure: Loss | None = None) -> HeldOut:
+        """Held-out losses of the models on a path, by its own loss or in another measure."""
+        loss = self._plan.loss if measure is None else measure
+        chosen = chosen_of(path)
+        # Neighbouring penalties often find the same features, and with a penalty of its own the
+        # model depends on these alone.
+        same = path.settings.alpha if self._refit == "same" else 0.0
+        sets = chosen.indices if path.is_nested else tuple(one.features for one in path.sets)
+        key = (sets, tuple(one.count for one in path.sets), same, measure is None)
+        if key not in self._known:
+            if (known := key[:3]) not in self._penalties:
+                self._penalties[known] = self.penalties(chosen, path.settings.alpha, is_fine=False)
+            penalties = self._penalties[known]
+            self._known[key] = self._tested(chosen, penalties, loss)
+        return self._known[key]
+
+    def penalties(self, chosen: Chosen, alpha: float, is_fine: bool) -> Float:
+        """Of models on features that were selected with a penalty, (k)."""
+        loss = self._plan.loss
+        return model_penalties(self._refit, alpha, self._rows, chosen, loss, is_fine)
+
+    def forget(self) -> None:
+        """Shorter paths will not be asked for again."""
+        self._known.clear()
+        self._penalties.clear()
+
+    def _guess(self, loss: Loss, means: Float) -> Float:
+        """What a model without features predicts, (t)."""
+        training = self._problem
+        if isinstance(training.X, ClusterMatrix):
+            return guess_without_features(loss, np.empty((0, len(means))), None, means)
+        (Y,) = to_host(training.Y)
+        return guess_without_features(loss, Y, training.host_weights, means)
+
+    def _tested(self, chosen: Chosen, penalties: Float, loss: Loss) -> HeldOut:
+        """Losses on the rows held out, each size with its own penalty (k)."""
+        problem, outer = self._whole, self._outer
+        guess = self._guess(loss, chosen.target_means)
+        if isinstance(outer, ClusterFolds):
+            assert isinstance(problem.X, ClusterMatrix)
+            moments: LossMoments = problem.X.crew.total(
+                ask("held_out_moments", self._place, chosen, penalties, guess, loss),
+                problem.X.pieces,
+                outer.ids,
+            )
+            values = moments.values()
+            share = None if self._tests is None else summed_moments(moments, self._tests)
+            return HeldOut(values[1:], float(values[0]), share)
+        test = positive_rows(problem.host_weights, outer.splits[self._place].test)
+        X, indices = problem.here, np.array(chosen.indices)
+        rows = numbers_on(place_of(X), test)
+        if isinstance(X, DeviceMatrix):
+            columns = take(X.columns(indices), rows).T
+        else:
+            columns = part(X, test, indices)
+        weights = None if problem.host_weights is None else problem.host_weights[test]
+        if problem.class_weights is not None:
+            tested = tested_weights(problem, outer.splits[self._place])
+            weights = tested[tested > 0.0]
+        Y = take_rows(problem.Y, rows)
+        values, found = held_out_components(chosen, penalties, guess, columns, Y, weights, loss)
+        added = None if self._tests is None or found is None else part_of(found, self._tests)
+        assert added is None or isinstance(added, Summed)
+        return HeldOut(values[1:], float(values[0]), added)
+
+
+def tested_weights(problem: Problem, split: Split) -> Float:
+    """What each held-out row of a split counts; weights of classes are of its training rows."""
+    classes = problem.class_weights
+    if classes is not None:
+        return classes.weights(classes.factors(split.train))[split.test]
+    weights = problem.host_weights
+    return np.ones(len(split.test)) if weights is None else weights[split.test]
+
+
+def training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> Problem:
+    """The problem whose rows of an outer fold have lost their weight."""
+    if isinstance(outer, ClusterFolds):
+        X = problem.X
+        assert isinstance(X, ClusterMatrix)
+        pieces = X.crew.each(ask("without", place), X.pieces, outer.ids)
+        count = int(outer.train_counts[place])
+        part = replace(X, pieces=tuple(pieces), is_weighted=True, n_weighted=count)
+        return replace(problem, X=part, weights=part.stand_ins()[1])
+    split = outer.splits[place]
+    class_weights = problem.class_weights
+    if class_weights is None:
+        weights, given = np.zeros(problem.n_samples), problem.host_weights
+        weights[split.train] = 1.0 if given is None else given[split.train]
+    else:
+        class_weights = class_weights.within(split.train)
+        weights = class_weights.weights()
+    training = replace(
+        problem,
+        weights=to_device(place_of(problem.here), weights)[0],
+        class_weights=class_weights,
+    )
+    if isinstance(problem.X, KernelMatrix):
+        # No centre is where the model is tested.
+        held_out = problem.X.centers_at(weights == 0.0)
+        training = replace(training, excluded=tuple(sorted({*problem.excluded, *held_out})))
+        if not training.n_available:
+            raise ValueError(
+                "All candidates for centres are held out by one outer fold; allow more of them "
+                "(max_candidates), or pass a number for alpha."
+            )
+    return training

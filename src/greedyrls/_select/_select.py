@@ -1,0 +1,463 @@
+"""From a checked problem to a path: penalty, search, size, penalty of the model."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .._base import Float, column, counted, limits_threads, number, plural, to_host
+from .._criteria import FoldData, LooCurve, LooData, ManyFoldData
+from .._data import ClusterMatrix, DeviceMatrix, FileMatrix, PassedMatrix, not_on_device
+from .._problem import Problem
+from .._search import (
+    Checkpoint,
+    Data,
+    Limits,
+    Plan,
+    exchange_path,
+    rows_for_refit,
+    search_path,
+    search_paths,
+)
+from ..path import (
+    FORWARD,
+    AlphaSurface,
+    Counters,
+    Pair,
+    SelectionPath,
+    SizeChoice,
+    StopReason,
+    best_pair,
+    choose_size,
+    fold_covariance,
+)
+from ._all_features import all_features_losses
+from ._alphas import MORE_PENALTIES, Refit, auto_grid, model_penalties, problem_scale
+from ._fingerprint import identity_of
+from ._nested import Nested, Task, joint_surface, nested_surface
+from ._outer_fold import chosen_of
+from ._request import Request
+
+# Penalty of the search by another loss, in the scale of the grid.
+_RIVAL_PENALTY = 1e-2
+# It is taken if it is better by this many standard errors over folds, and right on so many samples
+# more: of few samples a lucky two or three would decide. With a whole standard error it was often
+# refused where it is truly better (tried on 23 problems).
+_CLEARLY = 0.5
+_SAMPLES = 4
+# By 2 to 4 % with 200 samples of 100 features, by up to 9 % with 60 of 300
+# (benchmarks/simulations/claims.py).
+_OPTIMISTIC = "As the best of many losses it is somewhat optimistic; assess gives one that is not."
+
+
+@limits_threads
+def select(
+    problem: Problem, plan: Plan, request: Request, data: Data | None = None
+) -> SelectionPath:
+    """The whole procedure; `data` are those of the problem, if they are there already."""
+    began = time.perf_counter()
+    if isinstance(problem.X, DeviceMatrix):
+        _check_device(request)
+    plan.prepare(problem, request.limits.size, request.watch.verbose)
+    before = problem.X.passes if isinstance(problem.X, PassedMatrix) else 0
+    checkpoint = None
+    if request.checkpoint is not None:
+        checkpoint = Checkpoint(request.checkpoint, identity_of(problem, plan, request))
+        if checkpoint.path is not None:
+            return checkpoint.path
+    told = ""
+    asked = plan
+    if plan.direction.name == "swap" and request.is_automatic:
+        # The size is chosen on the forward path; then the set of that size is exchanged.
+        plan = replace(plan, direction=FORWARD)
+    data = plan.data(problem, is_shared=request.searches_often) if data is None else data
+    found = _search(problem, plan, data, request, began, checkpoint)
+    path, plan, told = found.path, found.plan, found.told
+    path = with_refit(path, plan, data, request.refit)
+    path = _with_size(path, found.pair, plan, data, request)
+    if asked.direction != plan.direction:
+        path = _exchanged(path, replace(plan, direction=asked.direction), data, request)
+    if told and path.size_choice is not None:
+        sentence = f"{path.size_choice.sentence} {told}"
+        path = replace(path, size_choice=replace(path.size_choice, sentence=sentence))
+    counters = replace(path.counters, seconds=time.perf_counter() - began)
+    if isinstance(problem.X, PassedMatrix):
+        counters = replace(counters, passes=problem.X.passes - before)
+    path = replace(path, counters=counters)
+    if checkpoint is not None:
+        checkpoint.finish(path)
+    return path
+
+
+def _check_device(request: Request) -> None:
+    """What is not computed on a device yet."""
+    if request.alpha_rule == "all_features" and not isinstance(request.alpha, float):
+        raise not_on_device("alpha_rule='all_features'")
+    if request.rival is not None:
+        raise not_on_device(f"loss={request.rival.name!r}")
+    if request.checkpoint is not None:
+        raise not_on_device("A checkpoint")
+
+
+class _Outcome(NamedTuple):
+    """A path with what its penalty and size were chosen on."""
+
+    path: SelectionPath
+    plan: Plan  # that was followed
+    pair: Pair | None = None  # the size by held-out losses
+    told: str = ""  # where there was another plan
+
+
+def _search(
+    problem: Problem,
+    plan: Plan,
+    data: Data,
+    request: Request,
+    began: float,
+    checkpoint: Checkpoint | None,
+) -> _Outcome:
+    """Choose the penalty by the rule, and the size by held-out losses; the path of that penalty."""
+
+    def search(plan: Plan, alpha: float, limits: Limits, number: int = 0) -> SelectionPath:
+        log = None if checkpoint is None else checkpoint.search(number)
+        return search_path(plan, data, alpha, limits, request.watch, 1, began, log)
+
+    if isinstance(request.alpha, float):
+        surface, counters, alpha, number = None, Counters(), request.alpha, 0
+    else:
+        alphas = _grid(data, request, checkpoint)
+        if request.alpha_rule == "nested":
+            choice = _nested(plan, data, alphas, request, checkpoint)
+            surface = choice.nested.surface
+            limits = _limits_after(request, surface)
+            path = search(choice.plan, surface.alpha, limits)
+            path = replace(path, surface=surface, counters=path.counters + choice.counters)
+            pair = choice.nested.pair if request.is_automatic else None
+            return _Outcome(path, choice.plan, pair, choice.told)
+        if request.alpha_rule == "joint":
+            joint = _joint(plan, data, alphas, request, checkpoint)
+            if not request.is_automatic or request.outer is None or joint.interrupted:
+                return _Outcome(joint, plan)
+            assert joint.surface is not None
+            surface, counters = joint.surface, joint.counters
+            number = len(surface.alphas)  # of a search of its own, after those of all penalties
+        else:
+            surface, counters = _all_features(problem, plan, data, alphas, checkpoint)
+            number = 0
+        alpha = surface.alpha
+    pair, own, limits = None, None, request.limits
+    if request.is_automatic and request.outer is not None:
+        log = None if checkpoint is None else checkpoint.stage
+        nested = nested_surface(_task(plan, data, request), np.array([alpha]), log)
+        own, pair, counters = nested.surface, nested.pair, counters + nested.counters
+        limits = _limits_after(request, own)
+    path = search(plan, alpha, limits, number)
+    counters = path.counters + counters
+    return _Outcome(replace(path, surface=surface, size_surface=own, counters=counters), plan, pair)
+
+
+def _task(plan: Plan, data: Data, request: Request, least: int = 0) -> Task:
+    """The search in outer folds; `least` is a size that must be reached."""
+    assert request.outer is not None
+    limits = request.outer_limits
+    return Task(
+        plan,
+        data,
+        replace(limits, least=max(least, limits.least)),
+        request.outer,
+        request.outer_groups,
+        request.refit,
+        None if request.is_automatic else limits.size,
+        request.size_rule,
+        request.watch.verbose,
+        request.rival,
+        request.n_jobs,
+    )
+
+
+def _limits_after(request: Request, surface: AlphaSurface) -> Limits:
+    """Of the search on all rows, once it is known how far outer folds have gone."""
+    limits = request.outer_limits
+    # The path must reach the size that was chosen, however its own loss goes.
+    least = max(limits.least, request.limits.least, surface.size)
+    size = limits.size
+    if request.is_automatic:
+        size = min(size, max(least, surface.losses.shape[1]))
+    return replace(limits, size=size, least=least)
+
+
+class _NestedChoice(NamedTuple):
+    """Which of two plans the outer folds chose."""
+
+    plan: Plan
+    nested: Nested
+    counters: Counters
+    told: str
+
+
+def _nested(
+    plan: Plan, data: Data, alphas: Float, request: Request, checkpoint: Checkpoint | None
+) -> _NestedChoice:
+    """The outer folds' choice: of the penalty, and of the loss to select by if there are two."""
+
+    def nested(plan: Plan, alphas: Float, stages: tuple[int, ...], least: int = 0) -> Nested:
+        return nested_surface(
+            _task(plan, data, request, least),
+            alphas,
+            None if checkpoint is None else lambda turn: checkpoint.stage(stages[turn]),
+            len(stages) - 1,
+        )
+
+    # Records in a checkpoint: the grid, another loss, penalties beyond the grid.
+    first = nested(plan, alphas, (0, *range(2, 2 + _more_penalties(request))))
+    if request.rival is None or first.surface.size == 0:
+        return _NestedChoice(plan, first, first.counters, "")
+    # A single penalty: the best of several would look good by chance.
+    wanted = _RIVAL_PENALTY * problem_scale(data.problem, _diagonal(data))
+    alphas = first.surface.alphas
+    nearest = alphas[[int(np.argmin(np.abs(np.log(alphas / wanted))))]]
+    other_plan = replace(plan, loss=request.rival)
+    second = nested(other_plan, nearest, (1,), first.surface.size)
+    counters = first.counters + second.counters
+    count = data.problem.n_weighted
+    is_better, told = _compare(first, second, request.rival.name, count)
+    if data.problem.class_weights is not None:
+        told = told.replace("the error rate", "the error rate (classes weighted)")
+    if is_better and second.surface.size > 0:
+        return _NestedChoice(other_plan, second, counters, told)
+    return _NestedChoice(plan, first, counters, told)
+
+
+def _compare(first: Nested, second: Nested, name: str, n_samples: int) -> tuple[bool, str]:
+    """Whether the second is clearly better, at the size of the first.
+
+    Both in the measure of the second, paired over folds.
+    """
+    assert first.measured is not None
+    assert second.measured is not None
+    assert first.surface.fold_shares is not None
+    size = min(first.surface.size, second.measured.shape[2])
+    one = first.measured[:, first.surface.row, size - 1]
+    other = second.measured[:, 0, size - 1]
+    shares = first.surface.fold_shares
+    gain = float(shares @ (one - other))
+    covariance = fold_covariance((one - other)[None], shares)
+    error = np.inf if covariance is None else float(np.sqrt(max(0.0, covariance[0, 0])))
+    is_better = gain > _CLEARLY * error and gain * n_samples > _SAMPLES
+    # Always saying the most frequent class may be wrong less often, and predicts nothing.
+    guessing = second.surface.initial_loss
+    if guessing is not None:
+        is_better = is_better and (guessing - float(shares @ other)) * n_samples > _SAMPLES
+    rates = column([float(shares @ other), float(shares @ one)])
+    which = f"loss {name!r} rather than the squared one" if is_better else "squared loss"
+    return is_better, (
+        f"Selected by {which}: in the outer folds the error rate with {counted(size, 'feature')} "
+        f"is {rates[0]} by {name!r} and {rates[1]} by squared loss (standard error of the "
+        f"difference {number(error, 2)})."
+    )
+
+
+def _grid(data: Data, request: Request, checkpoint: Checkpoint | None) -> Float:
+    if isinstance(request.alpha, np.ndarray):
+        return request.alpha
+    if checkpoint is not None and checkpoint.alphas is not None:
+        return checkpoint.alphas  # with other threads, sums may end in another digit
+    # With all features more penalties cost next to nothing: there is no need to add them later.
+    n_more = _more_penalties(request) if request.alpha_rule == "all_features" else 0
+    alphas = auto_grid(problem_scale(data.problem, _diagonal(data)), n_more)
+    if checkpoint is not None:
+        checkpoint.keep_alphas(alphas)
+    return alphas
+
+
+def _more_penalties(request: Request) -> int:
+    """How many may be tried beyond the grid: a list of the user's is all there is."""
+    return MORE_PENALTIES if isinstance(request.alpha, str) else 0
+
+
+def _diagonal(data: Data) -> Float:
+    """‖x_i‖² about the means, of all rows, (n)."""
+    if isinstance(data, LooData):
+        (diagonal,) = to_host(data.start.diagonal)
+        return diagonal
+    total = data.total
+    if not data.problem.fit_intercept:
+        return total.xx
+    return np.maximum(total.xx - total.x**2 / total.weight, 0.0)
+
+
+def _joint(
+    plan: Plan,
+    data: Data,
+    alphas: Float,
+    request: Request,
+    checkpoint: Checkpoint | None,
+) -> SelectionPath:
+    """The paths of all penalties; the one whose own loss is the smallest."""
+    paths: list[SelectionPath] = []
+    size = None if request.is_automatic else request.limits.size
+    for _ in range(1 + _more_penalties(request)):
+        paths += search_paths(
+            plan, data, alphas, request.limits, request.watch, checkpoint, len(paths)
+        )
+        paths.sort(key=lambda path: path.settings.alpha)
+        surface = joint_surface(paths, request.limits.size, size, data.problem.n_forced)
+        if surface.beyond is None or any(path.interrupted for path in paths):
+            break
+        alphas = np.array([surface.beyond])
+    total = sum((path.counters for path in paths), Counters())
+    chosen = replace(paths[surface.row], surface=surface, counters=total)
+    if any(path.interrupted for path in paths):
+        # Then other penalties were not tried, or not to the end.
+        chosen = replace(chosen, stop_reason=StopReason.INTERRUPTED)
+    return chosen
+
+
+def _all_features(
+    problem: Problem, plan: Plan, data: Data, alphas: Float, checkpoint: Checkpoint | None
+) -> tuple[AlphaSurface, Counters]:
+    """The paper's rule."""
+    if isinstance(problem.X, FileMatrix | ClusterMatrix):
+        where = "in a file" if isinstance(problem.X, FileMatrix) else "on a cluster"
+        raise ValueError(
+            f"alpha_rule='all_features' needs all features at once, and X is {where}; pass a "
+            "number for alpha, or use alpha_rule='nested' or 'joint'."
+        )
+    if checkpoint is not None and checkpoint.all_features is not None:
+        return _all_features_surface(alphas, checkpoint.all_features), Counters()
+    loo_data = data if isinstance(data, LooData) else LooData(problem)
+    before = 0 if loo_data is not data else loo_data.samples.passes
+    losses = all_features_losses(loo_data, alphas, plan.loss)
+    if checkpoint is not None:
+        checkpoint.keep_all_features(losses)
+    passes = loo_data.samples.passes - before
+    return _all_features_surface(alphas, losses), Counters(passes=passes)
+
+
+def _all_features_surface(alphas: Float, losses: Float) -> AlphaSurface:
+    """A single column of losses (A)."""
+    row, _ = best_pair(losses[:, None], 1)
+    return AlphaSurface(
+        "all_features",
+        alphas,
+        losses[:, None],
+        np.full((len(alphas), 1), np.nan),
+        None,
+        None,
+        "",
+        float(alphas[row]),
+        0,
+    )
+
+
+def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> SelectionPath:
+    """The path with the penalty of the model at each size."""
+    path = replace(path, settings=replace(path.settings, refit_alpha=refit))
+    if refit == "same":
+        return path
+    rows = rows_for_refit(refit, plan, data)
+    penalties = model_penalties(
+        refit, path.settings.alpha, rows, chosen_of(path), plan.loss, is_fine=True
+    )
+    return replace(path, refit_alphas=tuple(penalties.tolist()))
+
+
+def _with_size(
+    path: SelectionPath, pair: Pair | None, plan: Plan, data: Data, request: Request
+) -> SelectionPath:
+    """The path with the size chosen by the rule, and why."""
+    if not request.is_automatic:
+        return replace(path, size_choice=_given_size(path, data.problem.unit))
+    stopped, unit = path.stop_reason.sentence, data.problem.unit
+    if path.stop_reason is StopReason.REACHED:
+        stopped = f"The search ended with the largest size tried, {len(path)}."
+    if pair is not None:
+        choice = _nested_size(path, pair, request, stopped, unit)
+    else:
+        covariance = _covariance(path, plan, data) if request.size_rule == "1se" else None
+        choice = choose_size(
+            request.size_rule,
+            path.losses,
+            covariance,
+            data.problem.n_forced,
+            plan.measure,
+            stopped,
+            unit,
+        )
+    if choice.size == request.limits.size and request.is_capped:
+        hint = f"{choice.sentence} More features may do better (max_features)."
+        choice = replace(choice, sentence=hint)
+    return replace(path, size_choice=choice)
+
+
+def _exchanged(path: SelectionPath, plan: Plan, data: Data, request: Request) -> SelectionPath:
+    """The path whose set of the chosen size was exchanged for a better one, with its penalties."""
+    choice, size = path.size_choice, path.chosen_size
+    assert choice is not None
+    if size == 0 or path.stop_reason in (StopReason.INTERRUPTED, StopReason.CALLBACK):
+        # There is nothing to exchange; or who has asked to stop does not want to wait for it.
+        settings = replace(path.settings, direction=plan.direction.name)
+        return replace(path, settings=settings)
+    found = exchange_path(plan, data, path, size, request.watch)
+    found = with_refit(found, plan, data, request.refit)
+    before, after = float(path.losses[size - 1]), float(found.losses[size - 1])
+    told = [choice.sentence]
+    is_whole = found.stop_reason is path.stop_reason
+    if after < before:
+        moved = f"from {number(before, 6)} to {number(after, 6)}."
+        told.append(f"Exchanges of features took its {plan.measure} {moved}")
+    elif is_whole:
+        told.append("No exchange of one of them for another feature lowers the loss.")
+    if not is_whole:
+        told.append(found.stop_reason.sentence)
+    return replace(found, size_choice=replace(choice, sentence=" ".join(told)))
+
+
+def _given_size(path: SelectionPath, unit: str) -> SizeChoice:
+    count = counted(len(path), unit)
+    if path.stop_reason in (StopReason.REACHED, StopReason.EXHAUSTED):
+        return SizeChoice(len(path), "given", f"{count}, as asked.")
+    return SizeChoice(len(path), "given", f"{count}. {path.stop_reason.sentence}")
+
+
+def _nested_size(
+    path: SelectionPath, pair: Pair, request: Request, stopped: str, unit: str
+) -> SizeChoice:
+    """The size that held-out losses have chosen, in words."""
+    surface = path.surface if path.size_surface is None else path.size_surface
+    assert surface is not None
+    size = min(pair.size, len(path))
+
+    def sized(size: int) -> str:
+        return counted(size, unit) if size else f"no {plural(unit)}"
+
+    def loss(size: int) -> str:
+        value = surface.initial_loss if size == 0 else surface.losses[pair.row, size - 1]
+        return number(value, 6)
+
+    measure = f"held-out loss of the outer folds, {loss(size)}"
+    if request.size_rule == "min" or pair.size == pair.best_size:
+        why = f"the smallest {measure}"
+        if request.size_rule == "1se" and pair.size > 0:
+            why += "; no smaller size is within one standard error of the difference"
+    else:
+        why = (
+            f"the fewest whose {measure}, is within one standard error of the difference "
+            f"({number(pair.error, 6)}) of the smallest, {loss(pair.best_size)} at "
+            f"{sized(pair.best_size)}"
+        )
+    found = f"{sized(size)} chosen by rule '{request.size_rule}': {why}. {_OPTIMISTIC} {stopped}"
+    return SizeChoice(size, request.size_rule, found[0].upper() + found[1:])
+
+
+def _covariance(path: SelectionPath, plan: Plan, data: Data) -> Float | None:
+    """Of the losses of all sizes, from samples or splits."""
+    fold_losses = path.fold_losses
+    if fold_losses is not None and isinstance(data, FoldData | ManyFoldData):
+        return fold_covariance(fold_losses, data.fold_shares)
+    assert isinstance(data, LooData)
+    curve = LooCurve(data.samples, data.problem, chosen_of(path), plan.loss)
+    return curve.covariance(path.settings.alpha)

@@ -1,0 +1,503 @@
+"""The selection from a prepared table, and what is known of how good it is."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
+from .._base import Sigmoid
+from .._base import count as count_in_words
+from .._criteria import LooCurve, LooData
+from .._problem import (
+    ClassWeight,
+    ClassWeights,
+    Folds,
+    Problem,
+    TimeOrderedSplit,
+    make_class_weights,
+    make_loss,
+    make_problem,
+    make_targets,
+)
+from .._search import Plan, make_plan
+from .._select import chosen_of
+from ..assess import (
+    RARE,
+    ClassRates,
+    Curve,
+    FoldRates,
+    PathAssessment,
+    PermutationNull,
+    Stability,
+    Trial,
+    cross_validate_path,
+    measures_for,
+    permutation_null,
+    places_of,
+    rates_of_folds,
+    resample_path,
+)
+from ..estimators import GreedyRLSClassifier, GreedyRLSRegressor
+from ..path import DirectionName, SelectionPath, SizeRule, fold_covariance
+from ._from_estimator import sigmoids_of
+from ._preparation import Prepared
+from ._table import InputError
+from ._time_column import TimeOrder
+
+# Folds that choose the penalty.
+PENALTY_FOLDS = 5
+# With groups and no number of folds.
+GROUP_FOLDS = 10
+# The same in the order of time.
+_TIME_FOLDS = 5
+_RUNNERS_UP = 3
+# Of the sum of squares of a feature, where no penalty is chosen.
+_MIDDLING = 1e-2
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of the data: as in `greedy_path`, with shuffled folds made of a number."""
+
+    n_features: int | Literal["auto"] = "auto"
+    alpha: float | list[float] | Literal["auto"] = "auto"
+    folds: int | None = None  # of the criterion; None is leave-one-out
+    loss: str = "auto"
+    size_rule: SizeRule = "1se"
+    max_features: int | None = None
+    fit_intercept: bool = True
+    whole_columns: bool = False  # all texts of a column together
+    costs: tuple[tuple[str, float], ...] = ()  # of columns; others cost 1
+    budget: float | None = None
+    direction: DirectionName = "forward"
+    class_weight: Literal["balanced"] | tuple[tuple[str, float], ...] | None = None
+    seed: int = 0
+    n_jobs: int | None = None
+    verbose: int = 0
+
+
+class Choice(NamedTuple):
+    """A path, and what makes probabilities of its chosen model; None where that is not known."""
+
+    path: SelectionPath
+    sigmoids: tuple[Sigmoid, ...] | None
+
+
+def choose(prepared: Prepared, question: Question) -> SelectionPath:
+    """The path, with penalty and size chosen as asked."""
+    return choose_model(prepared, question, has_probabilities=False).path
+
+
+def choose_model(prepared: Prepared, question: Question, has_probabilities: bool = True) -> Choice:
+    """The same with the probabilities of a classification."""
+    folds = plan_folds(prepared, question, None)
+    is_regression = prepared.task == "regression"
+    make: Any = GreedyRLSRegressor if is_regression else GreedyRLSClassifier
+    of_classes: dict[str, Any] = {}
+    if not is_regression:
+        of_classes = {
+            "class_weight": class_weight(prepared, question),
+            "probability": has_probabilities,
+        }
+    model = make(
+        question.n_features,
+        alpha=question.alpha,
+        cv=folds.criterion,
+        loss=question.loss,
+        fit_intercept=question.fit_intercept,
+        forced_features=list(prepared.forced),
+        direction=question.direction,
+        alpha_cv=folds.penalty,
+        size_rule=question.size_rule,
+        max_features=question.max_features,
+        n_runners_up=_RUNNERS_UP,
+        n_jobs=question.n_jobs,
+        verbose=question.verbose,
+        **of_classes,
+        **together(prepared, question),
+    )
+    with warnings.catch_warnings():
+        # The result says so in its own words.
+        warnings.filterwarnings("ignore", message="The search was interrupted")
+        warnings.filterwarnings("ignore", message="No features were chosen")
+        model.fit(prepared.X, prepared.y, prepared.weights, prepared.groups)
+    path: SelectionPath = model.path_
+    settings = replace(path.settings, feature_names_in=feature_names(prepared))
+    return Choice(replace(path, settings=settings), sigmoids_of(model))
+
+
+def class_weight(prepared: Prepared, question: Question) -> ClassWeight | None:
+    """Weights of classes by label; on the command line labels are text."""
+    if question.class_weight is None or isinstance(question.class_weight, str):
+        return question.class_weight
+    labels = {_as_text(label): label for label in prepared.classes or ()}
+    weights: dict[Any, float] = {}
+    for name, weight in question.class_weight:
+        if name not in labels:
+            raise InputError(
+                f"--class-weight names {name!r}, which is no class of the target; its classes are "
+                f"{', '.join(repr(one) for one in list(labels)[:8])}."
+            )
+        if labels[name] in weights:
+            raise InputError(f"--class-weight of {name!r} is given more than once.")
+        weights[labels[name]] = weight
+    return weights
+
+
+def _as_text(label: Any) -> str:
+    """A label as people write it."""
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def together(prepared: Prepared, question: Question) -> dict[str, Any]:
+    """Features of a column that are selected together, and what columns cost."""
+    if not question.whole_columns:
+        return {}
+    places: dict[str, list[int]] = {}
+    for place, feature in enumerate(prepared.features):
+        places.setdefault(feature.column, []).append(place)
+    options: dict[str, Any] = {
+        "feature_groups": {name: own for name, own in places.items() if len(own) > 1} or None
+    }
+    if question.costs or question.budget is not None:
+        # A column of a single feature goes by its number, which cannot be taken for a group.
+        options["feature_costs"] = {
+            name if len(places[name]) > 1 else places[name][0]: cost
+            for name, cost in question.costs
+        }
+        options["budget"] = question.budget
+    return options
+
+
+def provisional(question: Question, prepared: Prepared) -> Question:
+    """The same question with a middling penalty: answered in a fraction of the time.
+
+    Choosing the penalty takes most of the time; this is there to be saved if it is interrupted.
+    """
+    if isinstance(question.alpha, list):
+        alpha = sorted(question.alpha)[len(question.alpha) // 2]
+    else:
+        squares = np.einsum("ij,ij->j", prepared.X, prepared.X)
+        alpha = _MIDDLING * float(np.median(squares[squares > 0.0]))
+    return replace(question, alpha=alpha)
+
+
+def model_curve(prepared: Prepared, question: Question, path: SelectionPath) -> Curve | None:
+    """Losses of the path's models, left out as in the search, where these are not the search's own.
+
+    With a penalty of its own for each size, the loss that the search went by may be far from that
+    of the model. None where the penalty of the search is that of the models.
+    """
+    if path.refit_alphas is None:
+        return None
+    problem = make_selected_problem(prepared, path, question)
+    plan = make_selected_plan(prepared, path, question, problem)
+    penalties = np.array(path.refit_alphas)
+    if plan.folds is None:
+        curve = LooCurve(LooData(problem).samples, problem, chosen_of(path), plan.loss)
+        return Curve(curve.own_losses(penalties), curve.own_errors(penalties))
+    assert isinstance(plan.folds, Folds)
+    # As the criterion counts them: with weights of classes, if there are any.
+    problem = replace(problem, class_weights=None)
+    trial = Trial(path, plan, problem, None, path.settings.refit_alpha)
+    losses, shares = trial.losses_in_folds(plan.folds, plan.loss)
+    if not np.isfinite(losses).all():
+        return None  # a penalty is lost in the rounding of the training rows of a fold
+    covariance = fold_covariance(losses.T, shares)
+    assert covariance is not None  # there are two folds or more
+    return Curve(shares @ losses, np.sqrt(np.maximum(np.diagonal(covariance), 0.0)))
+
+
+def own_rates(
+    prepared: Prepared, path: SelectionPath, question: Question | None = None
+) -> ClassRates | None:
+    """Error rate, balanced accuracy and AUC of the chosen model, each row left out in turn.
+
+    Features were chosen with all rows, so they are too good. None of a regression, and where the
+    search went by folds: leaving out single rows would be far too good for groups.
+    """
+    if prepared.task == "regression" or path.settings.cv != "loo":
+        return None
+    problem = make_selected_problem(prepared, path, question or Question())
+    data = LooData(problem)
+    trial = Trial(path, Plan(make_loss(path.settings.loss), None), problem, data, "same")
+    measures = [make_loss(name) for name in measures_for(problem.n_targets)]
+    losses = [
+        LooCurve(data.samples, problem, chosen_of(path), measure).reported_losses(
+            trial.penalties, prepared.weights, path.chosen_size
+        )
+        for measure in measures
+    ]
+    places = places_of(trial.predictions_on(problem, np.arange(len(prepared.y))))
+    predicted = np.bincount(places, prepared.weights, max(2, problem.n_targets))
+    rates = FoldRates(
+        np.array(losses),
+        np.array([trial.initial_loss(measure) for measure in measures]),
+        predicted.astype(np.float64),
+    )
+    sizes, is_weighted = np.array([path.chosen_size]), problem.class_weights is not None
+    return rates_of_folds(prepared.y, [rates], sizes, np.ones(1), is_weighted)
+
+
+def make_selected_plan(
+    prepared: Prepared, path: SelectionPath, question: Question, problem: Problem
+) -> Plan:
+    """What the search of the path went by."""
+    return make_plan(
+        problem,
+        cv=plan_folds(prepared, question, None).criterion,
+        groups=prepared.groups,
+        loss=path.settings.loss,
+        labels=make_targets(prepared.y, prepared.task).labels,
+    )
+
+
+def make_selected_problem(prepared: Prepared, path: SelectionPath, question: Question) -> Problem:
+    """What the path was searched on."""
+    targets = make_targets(prepared.y, prepared.task)
+    weights: ClassWeights | None = None
+    if targets.labels is not None and targets.classes is not None:
+        rule = class_weight(prepared, question)
+        weights = make_class_weights(rule, targets.labels, targets.classes)
+    return make_problem(
+        prepared.X,
+        targets.values,
+        fit_intercept=path.settings.fit_intercept,
+        sample_weight=prepared.weights,
+        class_weights=weights,
+        **together(prepared, question),
+    )
+
+
+def rare_classes(prepared: Prepared) -> dict[Any, int]:
+    """Classes of few rows, with how many: less than a tenth, and than half of an equal share."""
+    if prepared.task == "regression":
+        return {}
+    labels, counts = np.unique(prepared.y, return_counts=True)
+    least = min(RARE, 0.5 / len(labels)) * len(prepared.y)
+    pairs = zip(labels.tolist(), counts.tolist(), strict=True)
+    return {label: count for label, count in pairs if count < least}
+
+
+def rare_notes(prepared: Prepared, question: Question) -> list[str]:
+    """What to do where a class is rare and has no weight."""
+    found, total = rare_classes(prepared), len(prepared.y)
+    if question.class_weight is not None or not found:
+        return []
+    shown = [f"{label!r} has {many / total:.1%}" for label, many in list(found.items())[:3]]
+    more = "" if len(found) <= 3 else f", and {len(found) - 3} more"
+    return [
+        f"Rare classes: of {count_in_words(total)} rows {', '.join(shown)}{more}. Accuracy says "
+        "little about them; see AUC and balanced accuracy, and --class-weight balanced."
+    ]
+
+
+def assess(prepared: Prepared, question: Question, folds: int) -> PathAssessment:
+    """The whole selection made anew in each of some outer folds."""
+    plan = plan_folds(prepared, question, folds)
+    found = cross_validate_path(
+        prepared.X,
+        prepared.y,
+        question.n_features,
+        cv=plan.outer,
+        random_state=question.seed,
+        **_options(prepared, question, plan, question.alpha),
+    )
+    return replace(found, feature_names_in=entry_names(prepared, question))
+
+
+def resample(prepared: Prepared, question: Question, path: SelectionPath, count: int) -> Stability:
+    """Selections of the chosen size on halves of the rows, with the penalty of the path.
+
+    Where no features were chosen, the size is chosen again on each half.
+    """
+    # Half of the rows are as many as two outer folds leave; the penalty is not chosen again.
+    plan = plan_folds(prepared, replace(question, alpha=path.settings.alpha), 2)
+    found = resample_path(
+        prepared.X,
+        prepared.y,
+        path.chosen_size or question.n_features,
+        n_resamples=count,
+        random_state=question.seed,
+        **_options_of(prepared, question, plan, path),
+    )
+    return replace(found, feature_names_in=entry_names(prepared, question))
+
+
+def permute(
+    prepared: Prepared, question: Question, path: SelectionPath, count: int
+) -> PermutationNull:
+    """Selections of the chosen size on permuted targets, with the penalty of the path.
+
+    Where no features were chosen, the size is chosen again for each.
+    """
+    plan = plan_folds(prepared, question, None)
+    measure = None
+    if question.class_weight is not None or rare_classes(prepared):
+        # Where one class is predicted for all rows, the error rate is the same for any targets.
+        measure = "auc" if len(prepared.classes or ()) == 2 else "squared"
+    return permutation_null(
+        prepared.X,
+        prepared.y,
+        path.chosen_size or question.n_features,
+        n_permutations=count,
+        measure=measure,
+        random_state=question.seed,
+        **_options_of(prepared, question, plan, path),
+    )
+
+
+def _options_of(
+    prepared: Prepared, question: Question, plan: FoldPlan, path: SelectionPath
+) -> dict[str, Any]:
+    """The same where penalty, loss and size (unless it is 0) are those of a path."""
+    options = _options(prepared, question, plan, path.settings.alpha)
+    options["loss"] = path.settings.loss
+    if path.chosen_size:
+        options["max_features"] = None
+    return options
+
+
+def _options(prepared: Prepared, question: Question, plan: FoldPlan, alpha: Any) -> dict[str, Any]:
+    """What all assessments take."""
+    is_chosen = question.n_features == "auto"
+    return {
+        "alpha": alpha,
+        "inner_cv": plan.criterion,
+        "loss": question.loss,
+        "task": prepared.task,
+        "fit_intercept": question.fit_intercept,
+        "sample_weight": prepared.weights,
+        "class_weight": class_weight(prepared, question),
+        "groups": prepared.groups,
+        "forced_features": list(prepared.forced),
+        "direction": question.direction,
+        "alpha_cv": plan.penalty,
+        "size_rule": question.size_rule,
+        "max_features": question.max_features if is_chosen else None,
+        "n_jobs": question.n_jobs,
+        "verbose": question.verbose,
+        **together(prepared, question),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class FoldPlan:
+    """Shuffled folds in folds: groups stay together, classes are spread; or folds in time order.
+
+    Files are often sorted, so that folds of neighbouring rows would be unlike each other.
+    """
+
+    outer: Any  # of the assessment; None without one
+    penalty: Any  # of the choice of the penalty, among the training rows of the first
+    criterion: Any  # of the search, among those of the second; or "loo"
+
+
+def plan_folds(prepared: Prepared, question: Question, outer: int | None) -> FoldPlan:
+    """Folds of the numbers asked for, or fewer where there are not so many groups or samples."""
+    if prepared.time is not None:
+        return _plan_in_time(prepared, prepared.time, question, outer)
+    groups, seed = prepared.groups, question.seed
+    make, units, told = fold_units(prepared)
+    is_by_folds = groups is not None or question.folds is not None
+    is_chosen = not isinstance(question.alpha, float)
+    asked = [
+        outer,
+        PENALTY_FOLDS if is_chosen else None,
+        (question.folds or GROUP_FOLDS) if is_by_folds else None,
+    ]
+    found: list[Any] = []
+    for count in asked:
+        if count is None:
+            found.append(None)
+            continue
+        count = min(count, units)
+        if count < 2:
+            raise InputError(f"There {told} --cv loo, or a number for --alpha without --assess.")
+        found.append(make(count, shuffle=True, random_state=seed))
+        units -= -(-units // count)  # what is left to train on where folds are of equal size
+    return FoldPlan(found[0], found[1], "loo" if found[2] is None else found[2])
+
+
+def _plan_in_time(
+    prepared: Prepared, time: TimeOrder, question: Question, outer: int | None
+) -> FoldPlan:
+    """Folds in folds in the order of time: each has the earlier rows of the one around it."""
+    is_chosen = question.n_features == "auto" or not isinstance(question.alpha, float)
+    asked = [
+        outer,
+        PENALTY_FOLDS if is_chosen else None,
+        question.folds or _TIME_FOLDS,
+    ]
+    assert prepared.groups is not None
+    keeps_classes = prepared.task == "classification"
+    left, found = np.arange(len(prepared.y)), list[Any]()
+    for count in asked:
+        if count is None:
+            found.append(None)
+            continue
+        try:
+            made, fewest = _most_in_time(time, count, keeps_classes, prepared, left)
+        except ValueError as error:
+            raise InputError(
+                f"Rows cannot be tested in the order of {time.column!r}: {error}. Use more rows or "
+                "a finer time, a number for --alpha without --assess, or leave out --time."
+            ) from error
+        found.append(made)
+        left = left[fewest]
+    return FoldPlan(*found)
+
+
+def _most_in_time(
+    time: TimeOrder, count: int, keeps_classes: bool, prepared: Prepared, rows: Any
+) -> tuple[TimeOrderedSplit, Any]:
+    """As many folds of some rows as can be, up to a number, and the fewest rows trained on."""
+    assert prepared.groups is not None
+    y, units = prepared.y[rows], prepared.groups[rows]
+    most = time.splitter(count, keeps_classes).most(y, units)
+    splitter = time.splitter(max(2, min(count, most)), keeps_classes)
+    return splitter, next(splitter.split(rows, y, units))[0]
+
+
+def fold_units(prepared: Prepared) -> tuple[Any, int, str]:
+    """What folds are made by and of how many units, and what to say where these are too few."""
+    groups, y = prepared.groups, prepared.y
+    if groups is not None:
+        make, count, told = GroupKFold, int(groups.max()) + 1, ""
+        if prepared.task == "classification":
+            make = StratifiedGroupKFold
+            for label in np.unique(y):
+                having = len(np.unique(groups[y == label]))
+                if having < count:
+                    count, told = having, f" with class {label.item()!r}"
+        many = "is 1 group" if count == 1 else f"are {count} groups"
+        return make, count, f"{many}{told}, too few for folds in folds: use another column,"
+    if prepared.task == "regression":
+        return KFold, len(y), f"are {len(y)} rows, too few for folds in folds: use"
+    labels, counts = np.unique(y, return_counts=True)
+    fewest, rarest = int(counts.min()), labels[counts.argmin()].item()
+    many = "is 1 row" if fewest == 1 else f"are {fewest} rows"
+    told = f"{many} of class {rarest!r}, too few for folds in folds: put it to another class, use"
+    return StratifiedKFold, fewest, told
+
+
+def entry_names(prepared: Prepared, question: Question) -> tuple[str, ...]:
+    """The same, with the name of a column for the first of its features if these go together."""
+    names, seen = list(feature_names(prepared)), set[str]()
+    if question.whole_columns:
+        for place, feature in enumerate(prepared.features):
+            if feature.column not in seen:
+                names[place] = feature.column
+            seen.add(feature.column)
+    return tuple(names)
+
+
+def feature_names(prepared: Prepared) -> tuple[str, ...]:
+    """Names of all features that the search saw."""
+    return tuple(feature.name for feature in prepared.features)

@@ -1,0 +1,113 @@
+"""The model of a fitted estimator or pipeline, in the units of the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from .._base import Sigmoid
+from ..estimators import GreedyRLSClassifier, GreedyRLSRanker, GreedyRLSRegressor
+from ._frame_columns import text_of
+from ._linear_model import InputColumn, LinearModel, Term
+from ._pipeline_columns import Columns, Source, inputs_of, made_by
+
+_LINEAR = (GreedyRLSRegressor, GreedyRLSClassifier, GreedyRLSRanker)
+
+
+def model_of(given: Any, target: str) -> LinearModel:
+    """The model, with the steps before the estimator folded in."""
+    from .. import __version__
+
+    estimator, columns = _opened(given)
+    coef = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
+    if len(columns) != coef.shape[1]:
+        raise ValueError(
+            f"{type(estimator).__name__} was fitted to {coef.shape[1]} features, but the steps "
+            f"before it make {len(columns)}; fit the whole pipeline again."
+        )
+    intercepts = np.atleast_1d(np.asarray(estimator.intercept_, dtype=np.float64)).copy()
+    sums: dict[tuple[Source, str | None], Any] = {}
+    for place in estimator.selected_.tolist():
+        made, own = columns[place], coef[:, place]
+        intercepts += own * made.constant
+        for key, factor in made.parts.items():
+            sums[key] = sums.get(key, 0.0) + own * factor
+    classes = getattr(estimator, "classes_", None)
+    return LinearModel(
+        task="regression" if classes is None else "classification",
+        target=target,
+        columns=_inputs([source for source, _ in sums]),
+        terms=tuple(
+            Term(source.name, level, tuple(values.tolist()))
+            for (source, level), values in sums.items()
+        ),
+        intercepts=tuple(intercepts.tolist()),
+        classes=None if classes is None else tuple(classes.tolist()),
+        made_by=f"greedyrls {__version__}",
+        sigmoids=sigmoids_of(estimator),
+    )
+
+
+def _opened(given: Any) -> tuple[Any, Columns]:
+    """The fitted estimator, and the columns it sees by those of the data."""
+    given = getattr(given, "best_estimator_", given)  # of a search over parameters
+    steps = [given]
+    if isinstance(given, Pipeline):
+        steps = [step for _, step in given.steps]
+    *before, estimator = steps
+    if isinstance(estimator, Pipeline):
+        inner, columns = _opened(estimator)
+        if before:
+            raise TypeError(
+                "The last step of the pipeline is a pipeline itself; put all steps into one."
+            )
+        return inner, columns
+    if not isinstance(estimator, _LINEAR):
+        where = "The last step of the pipeline must be" if before else "The estimator must be"
+        raise TypeError(
+            f"{where} a GreedyRLSRegressor, GreedyRLSClassifier or GreedyRLSRanker, got "
+            f"{type(estimator).__name__}."
+        )
+    check_is_fitted(estimator)
+    known = [step for step in steps if hasattr(step, "n_features_in_")]
+    columns = inputs_of(known[0])
+    for step in before:
+        columns = made_by(step, columns)
+    return estimator, columns
+
+
+def _inputs(sources: list[Source]) -> tuple[InputColumn, ...]:
+    """The columns of the data, each once, read in one way."""
+    found: dict[str, Source] = {}
+    for source in sources:
+        other = found.setdefault(source.name, source)
+        if other == source:
+            continue
+        how = "filled in with different values"
+        if (other.levels is None) != (source.levels is None):
+            how = "taken as numbers and as categories"
+        elif other.levels != source.levels:
+            how = "encoded with different categories"
+        raise TypeError(
+            f"Column {source.name!r} is {how} by two steps of the pipeline; a LinearModel reads a "
+            "column in one way. Give the second step a copy of the column under another name."
+        )
+    return tuple(InputColumn(one.name, one.levels, _fill(one)) for one in found.values())
+
+
+def _fill(source: Source) -> float | str | None:
+    if source.fill is None:
+        return None
+    return float(source.fill) if source.levels is None else text_of(source.fill)
+
+
+def sigmoids_of(estimator: Any) -> tuple[Sigmoid, ...] | None:
+    """Those of `predict_proba`, if the estimator has it for its size."""
+    calibration = getattr(estimator, "calibration_", None)
+    if calibration is None or calibration.size != estimator.n_features_:
+        return None
+    pairs = zip(calibration.slopes.tolist(), calibration.intercepts.tolist(), strict=True)
+    return tuple(Sigmoid(*pair) for pair in pairs)

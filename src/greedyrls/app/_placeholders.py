@@ -1,0 +1,53 @@
+"""Numbers that may stand for a missing value, such as -999."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+
+import numpy as np
+
+from .._base import Float
+from ._table import Column, Numbers, listed
+
+# As people type them: nines, at least two behind a minus sign, three without; well logs have .25.
+_NINES = re.compile(r"-9{2,7}|9{3,7}|-9{3,4}[.]25?0?")
+_LEAST_ROWS = 2
+
+
+def placeholder_notes(columns: Mapping[str, Column]) -> list[str]:
+    """Notes on values far from all others that come several times and look like placeholders."""
+    found: dict[str, dict[str, int]] = {}
+    for name, column in columns.items():
+        if isinstance(column, Numbers) and not column.is_flag:
+            for text, count in _placeholders(column.values).items():
+                found.setdefault(text, {})[name] = count
+    notes = []
+    for text, counts in found.items():
+        rows = sum(counts.values())
+        notes.append(
+            f"{text} in {rows} rows of {listed(list(counts))} may stand for a missing value: if it "
+            f"does, pass --missing {shlex.quote(text)}."
+        )
+    return notes
+
+
+def _placeholders(values: Float) -> dict[str, int]:
+    """How often the lowest and the highest value come, where they look like placeholders."""
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return {}
+    found = {}
+    for value in {float(known.min()), float(known.max())}:
+        text = f"{value:g}" if abs(value) < 1e6 else f"{value:.0f}"
+        if not _NINES.fullmatch(text):
+            continue
+        others = known[known != value]
+        count = len(known) - len(others)
+        if not others.size or count < _LEAST_ROWS:
+            continue
+        low, high = float(others.min()), float(others.max())
+        if min(abs(value - low), abs(value - high)) > high - low:
+            found[text] = count
+    return found

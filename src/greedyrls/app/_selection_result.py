@@ -1,0 +1,320 @@
+"""All that came out of a selection from a table: what is written, shown and reported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from .._base import Float, Sigmoid
+from .._problem import constant_scores
+from ..assess import ClassRates, Curve, PathAssessment, PermutationNull, Predictions, Stability
+from ..path import Reading, SelectionPath, reading_of
+from ._data_summary import DataSummary, Feature, Origin
+from ._linear_model import InputColumn, Label, LinearModel, Term
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SelectionResult:
+    """A path, the way back to the units of the data, and what is known of how good it is.
+
+    Written by ``greedyrls select`` as ``result.json``, from which reports are made.
+
+    Attributes
+    ----------
+    task : {"regression", "classification"}
+    target : str
+        Name of the column that is predicted.
+    path : SelectionPath
+        On the features as the search saw them.
+    features : tuple of Feature
+        One for each feature of the path, in the order of selection; where a direction finds sets
+        that are not nested, in the order of the first size that has them.
+    inputs : tuple of InputColumn
+        The columns of these features, each once.
+    data : DataSummary
+    origin : Origin
+    classes : tuple or None
+        Labels of a classification.
+    assessment : PathAssessment or None
+        What outer folds say of the whole selection.
+    stability : Stability or None
+        Of selections on resampled rows.
+    null : PermutationNull or None
+        How far the same selection gets on permuted targets.
+    model_curve : Curve or None
+        Losses of the models on the path, by leave-one-out or in the folds that the search went by,
+        and their standard errors, where the models have penalties of their own.
+    leaks : tuple of str or None
+        Features and columns that predict the target almost exactly alone; None where only the path
+        and the assessment say so.
+    own_rates : ClassRates or None
+        Error rate, balanced accuracy and AUC of the chosen model of a classification, each row left
+        out in turn; too good, since all rows took part in the selection.
+    own_predictions : Predictions or None
+        How predictions of the chosen model compare with what was observed, each row (or fold of the
+        criterion) left out in turn; too good for the same reason.
+    coefficient_errors : ndarray of shape (outputs, 1 + k) or None
+        Standard errors of intercept and standardised coefficients of the chosen model, by the
+        jackknife, as if its features had been given in advance.
+    missing : str or None
+        What an interrupt cut short, in a sentence.
+    sigmoids : tuple of Sigmoid or None
+        What turns the outputs of the chosen model of a classification into probabilities.
+    """
+
+    task: Literal["regression", "classification"]
+    target: str
+    path: SelectionPath
+    features: tuple[Feature, ...]
+    inputs: tuple[InputColumn, ...]
+    data: DataSummary
+    origin: Origin
+    classes: tuple[Label, ...] | None = None
+    assessment: PathAssessment | None = None
+    stability: Stability | None = None
+    null: PermutationNull | None = None
+    model_curve: Curve | None = None
+    leaks: tuple[str, ...] | None = None
+    missing: str | None = None
+    own_rates: ClassRates | None = None
+    own_predictions: Predictions | None = None
+    coefficient_errors: Float | None = None
+    sigmoids: tuple[Sigmoid, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"<SelectionResult of {self.target!r} from {self.data.file}: {self.path!r}>"
+
+    @property
+    def size(self) -> int:
+        """The number of features chosen."""
+        return self.path.chosen_size
+
+    def features_of(self, k: int) -> tuple[Feature, ...]:
+        """The features of size k, in the order of selection: more than k if they go together."""
+        known = dict(zip(order_of(self.path), self.features, strict=True))
+        return tuple(known[index] for index in self.path.features(k).tolist())
+
+    @property
+    def unit(self) -> str:
+        """What sizes count: features, or columns whose features go together."""
+        return "feature" if self.path.settings.feature_groups is None else "column"
+
+    @property
+    def n_candidates(self) -> int:
+        """How many of these there were to choose from."""
+        groups = self.path.settings.feature_groups or ()
+        return self.data.n_features - sum(len(group) - 1 for group in groups)
+
+    def standardised_coefficients(self, k: int) -> Float:
+        """Of the model on the first k features as the search saw them, (outputs × k)."""
+        return np.atleast_2d(self.path.coef(k))
+
+    def model(self, k: int | None = None) -> LinearModel:
+        """The model on the first k features, in the units of the data.
+
+        Parameters
+        ----------
+        k : int, default: the chosen size
+            Number of features.
+
+        Returns
+        -------
+        LinearModel
+        """
+        from .. import __version__
+
+        size = self.size if k is None else k
+        own = self.features_of(size)
+        seen = self.standardised_coefficients(size)
+        coefficients = seen / np.array([feature.scale for feature in own])
+        means = np.array([feature.mean for feature in own])
+        intercepts = np.atleast_1d(self.path.intercept(size)) - coefficients @ means
+        if not size and self.classes is not None:
+            intercepts = constant_scores(intercepts)
+        used = {feature.column for feature in own}
+        return LinearModel(
+            task=self.task,
+            target=self.target,
+            columns=tuple(column for column in self.inputs if column.name in used),
+            terms=tuple(
+                Term(feature.column, feature.level, tuple(column.tolist()))
+                for feature, column in zip(own, coefficients.T, strict=True)
+            ),
+            intercepts=tuple(intercepts.tolist()),
+            classes=self.classes,
+            made_by=f"greedyrls {__version__}",
+            sigmoids=self.sigmoids if size == self.size else None,
+        )
+
+    @property
+    def measure(self) -> str:
+        """What honest losses are measured in: that of the assessment, else of the search."""
+        return self.path.settings.loss if self.assessment is None else self.assessment.measure
+
+    @property
+    def own_curve(self) -> Curve:
+        """What the selection believes of its models, by size: too good, for it chose them."""
+        if self.model_curve is not None:
+            return self.model_curve
+        return Curve(self.path.losses, self.path.standard_errors)
+
+    @property
+    def own_title(self) -> str:
+        """What `own_curve` is, in a few words."""
+        is_loo = self.path.settings.cv == "loo"
+        return "leave-one-out loss" if is_loo else "cross-validation loss"
+
+    @property
+    def honest_source(self) -> str:
+        """Where `honest` comes from."""
+        return "penalty folds" if self.assessment is None else "test folds"
+
+    def honest(self, k: int) -> tuple[float, float] | None:
+        """The loss to expect on new samples with k features, and its standard error.
+
+        From the outer folds of the assessment, else from those that chose the penalty (a little
+        optimistic at the size chosen by them), else None.
+        """
+        if self.assessment is not None:
+            curve = self.assessment.test
+        elif self.path.held_out is not None:
+            curve = Curve(*self.path.held_out)
+        else:
+            return None
+        losses, errors = curve
+        if not 1 <= k <= len(losses) or np.isnan(losses[k - 1]):
+            return None
+        return float(losses[k - 1]), float(errors[k - 1])
+
+    @property
+    def reading(self) -> Reading:
+        """What honest losses are shown as."""
+        return reading_of(self.measure, self.task == "classification")
+
+    @property
+    def own_reading(self) -> Reading:
+        """What the losses that the search went by are shown as."""
+        return reading_of(self.path.settings.loss, self.task == "classification")
+
+    @property
+    def null_reading(self) -> Reading:
+        """What the losses of permuted targets are shown as."""
+        measure = self.path.settings.loss if self.null is None else self.null.measure
+        return reading_of(measure, self.task == "classification")
+
+    @property
+    def class_rates(self) -> ClassRates | None:
+        """Those of the assessment, else of the chosen model itself."""
+        return self.own_rates if self.assessment is None else self.assessment.class_rates
+
+    @property
+    def predictions(self) -> Predictions | None:
+        """Those of the assessment, else of the chosen model itself."""
+        found = None if self.assessment is None else self.assessment.predictions
+        return self.own_predictions if found is None else found
+
+    @property
+    def sentence(self) -> str:
+        """What was chosen and how good it honestly is."""
+        from ._result_words import sentence_of
+
+        return sentence_of(self)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader should be told, in sentences."""
+        from ._result_words import warnings_of
+
+        return warnings_of(self)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The path as a table: a row for each size, with names as keys; None where unknown.
+
+        The search's own losses, with its penalty, are apart from those of the models. The share of
+        a runner-up is of the gain that the chosen feature gave.
+        """
+        own, names = self.own_curve, self.path.changes()
+        before, search_before, table = self.path.initial_loss, self.path.initial_loss, []
+        costs, known = self.path.costs, set[Feature]()
+        for place, step in enumerate(self.path.sets):
+            own_features = self.features_of(place + 1)
+            added = [feature for feature in own_features if feature not in known]
+            feature, known = added[0], set(own_features)
+            runner = step.runners_up[0] if step.runners_up else None
+            honest = self.honest(place + 1)
+            loss = float(own.mean[place])
+            table.append(
+                {
+                    "n_features": place + 1,
+                    "feature": names[place],
+                    "column": feature.column,
+                    "level": feature.level if len(added) == 1 else None,
+                    "loss": loss,
+                    "standard_error": or_none(float(own.error[place])),
+                    "gain": before - loss,
+                    "honest_loss": None if honest is None else honest[0],
+                    "honest_error": None if honest is None else or_none(honest[1]),
+                    "honest_source": None if honest is None else self.honest_source,
+                    "runner_up": None if runner is None else self.path.name_of(runner[0]),
+                    "runner_up_share": _share(search_before, step.loss, runner),
+                    "search_loss": step.loss,
+                    "runner_up_search_loss": None if runner is None else runner[1],
+                    "is_chosen": place < self.size,
+                    **({} if costs is None else {"cost": float(costs[place])}),
+                }
+            )
+            before, search_before = loss, step.loss
+        return table
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The result as text in the stable JSON format (docs/files.md).
+
+        Parameters
+        ----------
+        indent : int, optional
+            As in `json.dumps`.
+
+        Returns
+        -------
+        str
+        """
+        from ._result_format import encode
+
+        return encode(self, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> SelectionResult:
+        """A result from the text that `to_json` wrote; loading never runs code.
+
+        Parameters
+        ----------
+        text : str or bytes
+
+        Returns
+        -------
+        SelectionResult
+        """
+        from ._result_format import decode
+
+        return decode(text)
+
+
+def order_of(path: SelectionPath) -> list[int]:
+    """All features of a path by column number, in the order of the first size that has them."""
+    if path.is_nested:
+        return [int(index) for index in path.indices]
+    return list(dict.fromkeys(index for known in path.sets for index in known.features))
+
+
+def or_none(value: float) -> float | None:
+    """A number for a table, or nothing where there is none."""
+    return None if np.isnan(value) else float(value)
+
+
+def _share(before: float, after: float, runner: tuple[int, float] | None) -> float | None:
+    """How much of the gain the next best feature would have given."""
+    if runner is None or not before > after:
+        return None
+    return (before - runner[1]) / (before - after)

@@ -1,0 +1,163 @@
+"""Columns and tables of Arrow as ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base import Float
+from .._table import Column, Numbers, Table, Texts, Unusable
+from ._columns import levelled, make_numbers, missing_numbers, or_dates
+from ._files import Source, guarded, shown
+from ._names import tidy
+
+# The allocator of Arrow keeps what is freed for later unless it is asked, which takes a moment.
+_RELEASE_TURNS = 16
+
+
+def converted(
+    source: Source,
+    table: Any,
+    as_text: frozenset[str],
+    convert: Callable[[str, Any], Column],
+    names: Sequence[str] | None = None,
+) -> Table:
+    """A table of Arrow, its columns converted and let go of as we go.
+
+    The caller must not hold on to the table, so that both never lie in memory whole. `names` are
+    those of its columns, where they differ from those that Arrow knows.
+    """
+    n_rows = table.num_rows
+    names = tidy(table.column_names).names if names is None else names
+    arrow = dict(zip(names, table.itercolumns(), strict=True))
+    del table
+    columns: dict[str, Column] = {}
+    gathered = _gathered(arrow, as_text)
+    for name in names:
+        with guarded(source, f"column {shown(name)}"):
+            columns[name] = (
+                make_numbers(gathered.pop(name))
+                if name in gathered
+                else convert(name, arrow.pop(name))
+            )
+    return Table(source.name, columns, n_rows)
+
+
+def _gathered(arrow: dict[str, Any], as_text: frozenset[str]) -> dict[str, Float]:
+    """Columns of float64 in many parts, taken out of a table, as one array each.
+
+    The first parts of all columns are let go of first, then the second ones, and so on: the parts
+    of a block of rows lie on the same pages, which can be given back only when all of them are
+    free. Column by column, all memory of Arrow would stay to the end.
+    """
+    import pyarrow as pa
+
+    parts = {
+        name: arrow.pop(name).chunks[::-1]
+        for name, column in list(arrow.items())
+        if column.type == pa.float64() and column.num_chunks > 1 and name not in as_text
+    }
+    values = {name: np.empty(sum(map(len, chunks))) for name, chunks in parts.items()}
+    places = dict.fromkeys(parts, 0)
+    for turn in range(max(map(len, parts.values()), default=0)):
+        for name, chunks in parts.items():
+            if chunks:
+                part = chunks.pop().to_numpy(zero_copy_only=False)
+                values[name][places[name] : places[name] + len(part)] = part
+                places[name] += len(part)
+        if turn % _RELEASE_TURNS == 0:
+            pa.default_memory_pool().release_unused()
+    return values
+
+
+def column_of(column: Any, as_text: bool) -> Column:
+    """A column of Arrow, whatever its type."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    types = pa.types
+    if types.is_run_end_encoded(column.type):
+        column = pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks])
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if types.is_null(kind):
+        m = len(column)
+        return Texts(np.full(m, -1, np.int32), ()) if as_text else missing_numbers(m)
+    if _is_text(kind):
+        found = texts_of(column)
+        return found if as_text else or_dates(found)
+    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    is_flag = types.is_boolean(kind)
+    is_date = types.is_date(kind) or types.is_timestamp(kind)
+    if not (is_number or is_flag or (is_date and as_text)):
+        return Unusable(_in_words(kind))
+    column = column.cast(kind)  # a dictionary no longer
+    if as_text:
+        if types.is_floating(kind):
+            column = pc.if_else(pc.is_nan(column), None, column)
+        if types.is_timestamp(kind) and kind.tz is not None:
+            # Kept in UTC, whatever the zone; not every release knows every one by name.
+            column = column.cast(pa.timestamp(kind.unit))
+        return texts_of(column.cast(pa.string()))
+    values = column.cast(pa.float64(), safe=False).to_numpy()
+    return Numbers(values, is_flag=True) if is_flag else make_numbers(values)
+
+
+def texts_of(column: Any) -> Texts:
+    """A column of text from strings, plain or as a dictionary."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        # Arrow makes no dictionaries of views.
+        column = column.cast(pa.large_string()).dictionary_encode()
+    # Arrow cannot unite the dictionaries of all types of strings, but lists can be appended.
+    texts: list[str | None] = []
+    codes: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+    dictionary, offset = None, 0
+    for part in column.chunks:
+        if dictionary is None or not part.dictionary.equals(dictionary):
+            dictionary, offset = part.dictionary, len(texts)
+            texts += dictionary.to_pylist()
+        places = part.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        codes.append(np.where(places < 0, -1, places + offset))
+    return levelled(texts, np.concatenate(codes))
+
+
+def has_text(column: Any) -> bool:
+    """Whether a column of Arrow has strings, plain or as a dictionary."""
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    return _is_text(kind)
+
+
+def as_strings(column: Any) -> Any:
+    """A column of text as plain strings."""
+    import pyarrow as pa
+
+    return column.cast(pa.string())
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _in_words(kind: Any) -> str:
+    from pyarrow import types
+
+    known = [
+        ("dates", (types.is_date, types.is_timestamp)),
+        ("times of day", (types.is_time,)),
+        ("durations", (types.is_duration, types.is_interval)),
+        ("records", (types.is_struct, types.is_map)),
+        ("lists", (types.is_nested,)),
+        ("bytes", (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)),
+    ]
+    for words, tests in known:
+        if any(test(kind) for test in tests):
+            return words
+    return f"values of type {kind}"

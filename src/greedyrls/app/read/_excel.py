@@ -1,0 +1,209 @@
+"""Sheets of Excel files (.xlsx, .xlsm), through openpyxl."""
+
+from __future__ import annotations
+
+import re
+import warnings
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from ..._base import counted
+from .._table import InputError, Table, listed
+from ._files import Source, guarded, need, need_pyarrow, shortened, shown
+from ._header import Dialect
+from ._values import table_of_values, written
+from ._wanted import Wanted
+
+# What cells of Excel have where a formula went wrong: no value.
+_ERRORS = frozenset(
+    ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#GETTING_DATA")
+)
+# A formula in the XML of a sheet, looked for in parts that overlap.
+_FORMULA = re.compile(rb"<(\w{1,20}:)?f[ />]")
+_PART, _LONGEST_TAG = 1 << 20, 32
+# Rows above a table that may be titles.
+_MOST_TITLES = 10
+
+
+def read_excel(
+    source: Source, wanted: Wanted, dialect: Dialect, sheet: str | None, matrix_limit: int
+) -> Table:
+    """A table from a sheet; the first one unless it is named."""
+    need_pyarrow(source)
+    need(source, "openpyxl", "excel")
+    with guarded(source, "its workbook"):
+        has_formulas = _look_into(source, matrix_limit)
+        with _workbook(source, has_values=True) as book:
+            names = [one.title for one in book.worksheets]
+            name, notes = _chosen(source, names, sheet)
+            rows = _filled(_rows(book, name))
+        if has_formulas:
+            _check_formulas(source, name, rows)
+        if not rows:
+            raise InputError(f"{source}: sheet {shown(name)} is empty; name another with --sheet.")
+        used = sorted({place for row in rows.values() for place in row})
+        if len(used) * len(rows) * 8 > matrix_limit:
+            raise InputError(
+                f"{source}: sheet {shown(name)} has {len(rows)} rows and {len(used)} columns, more "
+                f"than {matrix_limit / 2**30:.2f} GiB; save the sheet as CSV."
+            )
+        kept = list(rows.values())
+        titles = dialect.skip_lines or (_titles(kept) if dialect.header else 0)
+        if titles and not dialect.skip_lines:
+            notes = (
+                *notes,
+                f"The first {counted(titles, 'row')} of the sheet, {_first(kept[0])}, taken as a "
+                f"title and skipped.",
+            )
+        kept = kept[titles:]
+        if not kept:
+            raise InputError(
+                f"{source}: sheet {shown(name)} has {counted(len(rows), 'row')}, all of which "
+                f"--skip-lines {dialect.skip_lines} skips; pass a smaller number."
+            )
+        used = sorted({place for row in kept for place in row})
+        head = [f"x{number}" for number in range(len(used))]
+        if dialect.header:
+            first = kept.pop(0)
+            head = [written(first[place], ".") if place in first else "" for place in used]
+        others = [one for one in names if one != name]
+        table = table_of_values(
+            source,
+            head,
+            lambda place: [_value(row.get(used[place])) for row in kept],
+            len(kept),
+            wanted,
+            dialect,
+            is_typed=False,
+            notes=notes,
+        )
+    hint = f"This is sheet {name!r}; others are {listed(others)} (--sheet NAME)." if others else ""
+    return replace(table, hint=hint)
+
+
+def _titles(rows: list[dict[int, Any]]) -> int:
+    """How many rows at the top have a single text, while the table below has several columns."""
+    count = 0
+    for row in rows[:_MOST_TITLES]:
+        if len(row) > 1 or not isinstance(next(iter(row.values())), str):
+            break
+        count += 1
+    below = list(rows[count].values()) if count < len(rows) else []
+    are_names = len(below) > 1 and all(isinstance(value, str) for value in below)
+    return count if are_names else 0
+
+
+def _first(row: dict[int, Any]) -> str:
+    return shown(shortened(written(next(iter(row.values())), "."), 40))
+
+
+def _look_into(source: Source, limit: int) -> bool:
+    """Whether a sheet has formulas; fails for archives that unpack to more than memory may hold."""
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            members = archive.infolist()
+            size = sum(member.file_size for member in members)
+            if size > limit:
+                raise InputError(
+                    f"{source}: unpacks to {size / 2**30:.2f} GiB, the limit is "
+                    f"{limit / 2**30:.2f} GiB; save the sheet as CSV."
+                )
+            sheets = [one for one in members if one.filename.startswith("xl/worksheets/")]
+            return any(_has_formulas(archive, member) for member in sheets)
+    except zipfile.BadZipFile as error:
+        raise InputError(
+            f"{source}: is no Excel workbook (.xlsx), whatever its suffix says; is it protected by "
+            "a password, or a file of another kind?"
+        ) from error
+
+
+def _has_formulas(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
+    with archive.open(member) as file:
+        before = b""
+        while part := file.read(_PART):
+            if _FORMULA.search(before + part):
+                return True
+            before = part[-_LONGEST_TAG:]
+    return False
+
+
+@contextmanager
+def _workbook(source: Source, has_values: bool) -> Iterator[Any]:
+    """A workbook whose sheets are read row by row: values of formulas, or formulas."""
+    from openpyxl import load_workbook
+
+    # By name it would want a suffix that it knows.
+    with source.path.open("rb") as file, warnings.catch_warnings():
+        # Parts that openpyxl does not know, such as lists to choose cells from, hold no data.
+        warnings.simplefilter("ignore")
+        book = load_workbook(file, read_only=True, data_only=has_values, keep_links=False)
+        try:
+            yield book
+        finally:
+            book.close()
+
+
+def _rows(book: Any, name: str) -> Iterator[tuple[Any, ...]]:
+    """Cells of a sheet, row by row."""
+    sheet = next(one for one in book.worksheets if one.title == name)
+    sheet.reset_dimensions()  # what a file says of its size may be wrong, and immense
+    return iter(sheet.iter_rows())
+
+
+def _chosen(source: Source, names: list[str], sheet: str | None) -> tuple[str, tuple[str, ...]]:
+    """The sheet that is read, and what to say of it."""
+    if not names:
+        raise InputError(f"{source}: has no sheet with cells.")
+    if sheet is not None:
+        if sheet not in names:
+            raise InputError(f"{source}: has no sheet {shown(sheet)}; it has {listed(names)}.")
+        return sheet, ()
+    others = "" if len(names) == 1 else f"; others are {listed(names[1:])} (--sheet NAME)"
+    notes = (f"Read the first sheet, {names[0]!r}{others}.",) if others else ()
+    return names[0], notes
+
+
+def _filled(rows: Iterator[tuple[Any, ...]]) -> dict[int, dict[int, Any]]:
+    """Values by row and column, of those that have any.
+
+    A single cell far away must not make a table of millions of empty ones.
+    """
+    found: dict[int, dict[int, Any]] = {}
+    for number, cells in enumerate(rows, 1):
+        values = {
+            place: value for place, cell in enumerate(cells) if (value := _cell(cell)) is not None
+        }
+        if values:
+            found[number] = values
+    return found
+
+
+def _cell(cell: Any) -> Any:
+    """The value of a cell; an empty text for a formula that gave one."""
+    if cell.value is None and cell.data_type == "str":
+        return ""
+    return cell.value
+
+
+def _value(value: Any) -> Any:
+    """The same, None where it is missing."""
+    if isinstance(value, str):
+        return None if value in _ERRORS or not value.strip() else value
+    return None if value != value else value
+
+
+def _check_formulas(source: Source, name: str, rows: dict[int, dict[int, Any]]) -> None:
+    """Fail if a formula has no value: the file was not saved by a program that computes them."""
+    with _workbook(source, has_values=False) as book:
+        for number, cells in enumerate(_rows(book, name), 1):
+            known = rows.get(number, {})
+            for place, cell in enumerate(cells):
+                if cell.data_type == "f" and place not in known:
+                    raise InputError(
+                        f"{source}: cell {cell.coordinate} of sheet {shown(name)} has a formula "
+                        "without a value; open the file in a spreadsheet program and save it, so "
+                        "that its formulas are computed."
+                    )

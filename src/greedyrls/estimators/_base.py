@@ -1,0 +1,443 @@
+"""What the estimators share: parameters, selection, the model of a size."""
+
+from __future__ import annotations
+
+import copy
+import math
+import numbers
+import os
+import warnings
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._base import (
+    Float,
+    GreedyRLSWarning,
+    OwnInit,
+    checked_device_array,
+    counted,
+    is_foreign,
+    numbers_on,
+    numpy_of,
+    place_of,
+    take,
+)
+from .._cluster import on_cluster
+from .._data import (
+    ClusterMatrix,
+    DataFile,
+    DeviceMatrix,
+    FileMatrix,
+    NotOnDevice,
+    PassedMatrix,
+    SparseFile,
+    is_dask,
+    is_in_host_memory,
+)
+from .._problem import (
+    ClassWeights,
+    FeatureCosts,
+    FeatureGroups,
+    FeatureList,
+    Problem,
+    constant_scores,
+    feature_names_of,
+    make_problem,
+    make_shuffle,
+    named_columns,
+    numeric,
+    with_names,
+)
+from .._search import make_plan
+from .._select import criterion_groups, make_request, make_selected, open_loss, select, with_threads
+from ..path import AlphaRule, DirectionName, SelectionPath, SizeRule, check_direction, linear_values
+from ._classifier import NoProbabilities
+
+# Formats of a sparse X that are taken as they are.
+SPARSE = ("csc", "csr")
+
+
+class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
+    """What the regressor and the classifier share: parameters, selection, model of a size."""
+
+    path_: SelectionPath
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] | None = "auto",
+        *,
+        alpha: float | ArrayLike | Literal["auto"] = "auto",
+        cv: Any = "loo",
+        loss: Any = "auto",
+        fit_intercept: bool = True,
+        forced_features: FeatureList | None = None,
+        excluded_features: FeatureList | None = None,
+        direction: DirectionName = "forward",
+        backward_ratio: float | None = None,
+        feature_groups: FeatureGroups | None = None,
+        feature_costs: FeatureCosts | None = None,
+        budget: float | None = None,
+        alpha_rule: AlphaRule = "nested",
+        alpha_cv: Any = None,
+        refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
+        size_rule: SizeRule = "1se",
+        max_features: int | None = None,
+        patience: int | None = None,
+        tol: float | None = None,
+        n_runners_up: int = 0,
+        device: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.alpha = alpha
+        self.cv = cv
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.forced_features = forced_features
+        self.excluded_features = excluded_features
+        self.direction = direction
+        self.backward_ratio = backward_ratio
+        self.feature_groups = feature_groups
+        self.feature_costs = feature_costs
+        self.budget = budget
+        self.alpha_rule = alpha_rule
+        self.alpha_cv = alpha_cv
+        self.refit_alpha = refit_alpha
+        self.size_rule = size_rule
+        self.max_features = max_features
+        self.patience = patience
+        self.tol = tol
+        self.n_runners_up = n_runners_up
+        self.device = device
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _select(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        labels: NDArray[Any] | None = None,
+        class_weights: ClassWeights | None = None,
+    ) -> None:
+        """Search, and take the model of the size asked for.
+
+        What cannot be computed on a device is computed by NumPy, if X is in host memory and no
+        device was asked for.
+        """
+        try:
+            self.path_ = self._search(X, Y, sample_weight, groups, labels, class_weights)
+        except NotOnDevice:
+            if not self._may_be_numpy(X):
+                raise
+            here = [numpy_of(values) for values in (X, Y, sample_weight, groups)]
+            self.path_ = self._search(here[0], here[1], here[2], here[3], labels, class_weights)
+        if self.path_.interrupted:
+            warnings.warn(
+                f"The search was interrupted; the model has {self.path_.chosen_size} of the "
+                f"{counted(len(self.path_), 'feature')} found so far.",
+                GreedyRLSWarning,
+                stacklevel=3,
+            )
+        elif self.path_.chosen_size == 0:
+            warnings.warn(
+                f"No features were chosen: {self._nothing}. with_n_features(k) has the model with "
+                "k features of the path, and n_features_to_select=k asks for k of them.",
+                GreedyRLSWarning,
+                stacklevel=3,
+            )
+        self.alpha_ = self.path_.settings.alpha
+        self._use(self.path_.chosen_size)
+
+    @property
+    def _nothing(self) -> str:
+        """What it means that no features are chosen, in words."""
+        return nothing_predicts(self, self.fit_intercept)
+
+    def _search(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any,
+        groups: Any,
+        labels: NDArray[Any] | None,
+        class_weights: ClassWeights | None,
+    ) -> SelectionPath:
+        """The path."""
+        names = getattr(self, "feature_names_in_", None)
+        X = on_cluster(X, Y, sample_weight)
+        problem = make_problem(
+            X,
+            Y,
+            fit_intercept=self.fit_intercept,
+            sample_weight=sample_weight,
+            forced_features=self.forced_features,
+            excluded_features=self.excluded_features,
+            feature_names=None if names is None else tuple(names),
+            on_device=True,
+            device=self.device,
+            feature_groups=self.feature_groups,
+            feature_costs=self.feature_costs,
+            budget=self.budget,
+            class_weights=class_weights,
+        )
+        loss, rival = open_loss(self.loss, labels)
+        is_elsewhere = isinstance(problem.X, DeviceMatrix) and not self._may_be_numpy(X)
+        if is_elsewhere or isinstance(problem.X, FileMatrix | ClusterMatrix):
+            rival = None  # a pass for every step of every fold, or not there
+        plan = make_plan(
+            problem,
+            cv=self.cv,
+            groups=criterion_groups(self.cv, self.alpha_cv, groups),
+            loss=loss,
+            labels=labels,
+            direction=check_direction(self.direction, self.backward_ratio),
+        )
+        request = make_request(
+            problem,
+            plan,
+            number_of_features(self.n_features_to_select, problem),
+            name="n_features_to_select",
+            alpha=self.alpha,
+            alpha_rule=self.alpha_rule,
+            alpha_cv=self.alpha_cv,
+            refit_alpha=self.refit_alpha,
+            size_rule=self.size_rule,
+            max_features=self.max_features,
+            patience=self.patience,
+            tol=self.tol,
+            n_runners_up=self.n_runners_up,
+            checkpoint=self.checkpoint,
+            verbose=self.verbose,
+            groups=groups,
+            labels=labels,
+            rival=rival,
+            shuffle=make_shuffle(self.random_state),
+            n_jobs=self.n_jobs,
+        )
+        plan = with_threads(plan, request)
+        if not self._wants_probabilities:
+            return select(problem, plan, request)
+        data = None
+        if not isinstance(problem.X, PassedMatrix):
+            data = plan.data(problem, is_shared=request.searches_often)
+        path = select(problem, plan, request, data)
+        self._calibrate(make_selected(path, problem, plan, request, data), self.verbose)
+        return path
+
+    def _may_be_numpy(self, X: Any) -> bool:
+        """Whether X is a device array that NumPy can read, and no device was asked for."""
+        return self.device is None and is_foreign(X) and is_in_host_memory(X)
+
+    def _take_shape(self, X: Any) -> None:
+        """What scikit-learn's `validate_data` remembers of X, without reading it.
+
+        For X in a file, on a cluster or on a device.
+        """
+        if len(X.shape) != 2:
+            raise ValueError(f"X must have 2 dimensions, got an array of shape {tuple(X.shape)}.")
+        self.n_features_in_ = int(X.shape[1])
+        names = feature_names_of(X)
+        if names is not None:
+            self.feature_names_in_: NDArray[Any] = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_columns(self, X: Any) -> None:
+        """Whether X has the columns that the model was fitted to."""
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        names, given = getattr(self, "feature_names_in_", None), feature_names_of(X)
+        if names is not None and given is not None and tuple(names) != given:
+            raise ValueError("The feature names should match those that were passed during fit.")
+
+    def _use(self, k: int) -> None:
+        """Take the model on the first k features of the path."""
+        path, n = self.path_, self.n_features_in_
+        self.n_features_ = k
+        self.selected_ = path.features(k)
+        self.support_ = np.zeros(n, dtype=bool)
+        self.support_[self.selected_] = True
+        self.ranking_ = _ranking(path, k, n)
+        chosen = np.atleast_2d(path.coef(k))
+        coef = np.zeros((len(chosen), n))
+        coef[:, self.selected_] = chosen
+        self.coef_: Float = coef
+        self.intercept_: Any = np.atleast_1d(path.intercept(k))
+        if not k and is_classifier(self):
+            self.intercept_ = constant_scores(self.intercept_)
+
+    @property
+    def _model_size(self) -> int:
+        """How many features (or groups) the model has."""
+        return self.n_features_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "path_")
+
+    # scikit-learn's diagram is text of its own in two places, which notebooks ask in turn.
+    def _repr_html_inner(self) -> str:
+        return self._with_path(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        # There is none with sklearn.set_config(display="text").
+        if "text/html" in bundle:
+            bundle["text/html"] = self._with_path(bundle["text/html"])
+        return bundle
+
+    def _with_path(self, diagram: str) -> str:
+        from .._notebook import estimator_html
+
+        is_fitted = self.__sklearn_is_fitted__()
+        return estimator_html(diagram, self.path_, self.n_features_) if is_fitted else diagram
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def _predictions(self, X: Any) -> Float:
+        """Values of the linear model, (m × t)."""
+        check_is_fitted(self)
+        coef = np.atleast_2d(self.coef_)[:, self.selected_]
+        if is_dask(X) or is_foreign(X):
+            self._check_columns(X if is_dask(X) else checked_device_array(X))
+            there: Float = linear_values(X, self.selected_, coef, np.atleast_1d(self.intercept_))
+            return there
+        if isinstance(X, DataFile | SparseFile):
+            self._check_columns(X)
+            if isinstance(X, DataFile):
+                return X.linear(self.selected_, coef, self.intercept_)
+            X = X.to_scipy()
+        else:
+            with named_columns(X):
+                X = numeric(validate_data(self, with_names(X), accept_sparse=SPARSE, reset=False))
+        values: Float = X[:, self.selected_] @ coef.T + self.intercept_
+        return values
+
+    def transform(self, X: Any) -> Any:
+        """X with the selected features only.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+
+        Returns
+        -------
+        array of shape (m, k)
+            Columns in the order that they have in X. Of a device array one of the same kind.
+        """
+        if not is_foreign(X):
+            return super().transform(with_names(X))
+        self._check_columns(checked_device_array(X))
+        (chosen,) = self._get_support_mask().nonzero()
+        return take(X, numbers_on(place_of(X), chosen))
+
+    def with_n_features(self, k: int) -> Self:
+        """The fitted estimator with another number of features, without a new fit.
+
+        The features are the first k of the path (with a `direction` the best set of k that it
+        has), whose penalty was chosen for the size of this estimator; a fit with
+        ``n_features_to_select=k`` chooses it for k.
+
+        Parameters
+        ----------
+        k : int
+            Number of features, 0 to the length of ``path_``. A model with 0 predicts the mean of
+            the targets; `n_features_to_select` is then left as it is.
+
+        Returns
+        -------
+        estimator
+            A fitted copy; this one is not changed.
+        """
+        check_is_fitted(self)
+        if isinstance(k, bool) or not isinstance(k, numbers.Integral):
+            raise TypeError(f"k must be a whole number, got {k!r}.")
+        if not 0 <= int(k) <= len(self.path_):
+            raise ValueError(
+                f"k={k} is not on the path, which has 0 to {len(self.path_)} features; fit with a "
+                "larger n_features_to_select to go further."
+            )
+        other = copy.copy(self)
+        if k:  # nobody can ask for 0
+            other.n_features_to_select = int(k)
+        other._use(int(k))
+        return other
+
+
+def nothing_predicts(estimator: BaseEstimator, fit_intercept: bool) -> str:
+    """That a model without features is the best, in words."""
+    constant = "its mean" if fit_intercept else "0"
+    if is_classifier(estimator):
+        constant = "the most frequent class"
+    return f"nothing predicts the target better than {constant}"
+
+
+def _ranking(path: SelectionPath, k: int, n: int) -> NDArray[np.intp]:
+    """Place of each feature on the path; what is not there shares the place after the last.
+
+    Where sets are not nested, the features of size k come first, in their order.
+    """
+    if not path.is_nested:
+        features = path.features(k)
+        ranking = np.full(n, len(features) + 1)
+        ranking[features] = np.arange(1, len(features) + 1)
+        return ranking
+    ranking = np.full(n, len(path) + 1)
+    before = 0
+    for place, one in enumerate(path.sets, 1):
+        ranking[list(one.order[before : one.count])] = place
+        before = one.count
+    return ranking
+
+
+def number_of_features(n_features_to_select: Any, problem: Problem) -> Any:
+    """A share of all features as a number of them; anything else as it is."""
+    wrong = (
+        "n_features_to_select must be a whole number, a share in (0, 1] or 'auto', got "
+        f"{n_features_to_select!r}."
+    )
+    if n_features_to_select is None and problem.costs is not None:
+        wrong += " None goes with a budget; pass one, or say how many."
+    if isinstance(n_features_to_select, str):
+        if n_features_to_select != "auto":
+            raise ValueError(wrong)
+        return n_features_to_select
+    if n_features_to_select is None and problem.budget is not None:
+        return None
+    if isinstance(n_features_to_select, bool) or not isinstance(n_features_to_select, numbers.Real):
+        raise TypeError(wrong)
+    if isinstance(n_features_to_select, numbers.Integral):
+        return int(n_features_to_select)
+    share = float(n_features_to_select)
+    if not 0.0 < share <= 1.0:
+        raise ValueError(
+            f"n_features_to_select={share} as a share must be in (0, 1]; for a number of features "
+            "pass a whole number."
+        )
+    if problem.n_available == 0:
+        raise ValueError("All features of X are excluded: there is nothing to choose from.")
+    # A product such as 0.29 · 100 is below 29 by rounding only.
+    count = problem.n_features if problem.groups is None else len(problem.groups)
+    size = max(1, math.floor(share * count * (1 + 1e-12)))
+    return max(problem.n_forced, min(size, problem.n_available))

@@ -1,0 +1,347 @@
+"""scikit-learn estimators on kernel centres found one by one: regression and classification."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from .._base import Float
+from .._problem import ClassWeight, check_weighted_classes, code_classes, make_class_weights
+from ..path import AlphaRule, SizeRule
+from ._classifier import ProbabilityMixin
+from ._kernel_base import GreedyKernelBase
+
+
+class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
+    """Kernel ridge regression on few centres, found one by one by the exact leave-one-out loss.
+
+    The model is f(x) = Σ_i w_i k(x, c_i) + b. Each step adds the candidate whose addition gives
+    the smallest leave-one-out (or held-out) loss of the model that minimises
+    Σ_j (y_j − f(x_j))² + alpha · w'K_cc w, where K_cc is the kernel of the centres with each other
+    and b is not penalised.
+
+    Parameters
+    ----------
+    n_centers : int, float or "auto", default="auto"
+        How many centres: a number, a share of the candidates in (0, 1], or "auto", by `size_rule`.
+    kernel : {"rbf", "laplacian", "poly", "polynomial"} or callable, default="rbf"
+        As in `sklearn.metrics.pairwise`: exp(−gamma ‖x − c‖²), exp(−gamma ‖x − c‖₁),
+        (gamma x·c + coef0)^degree, or a function ``(X, Y) -> array`` of the values of all pairs of
+        rows, symmetric and positive semidefinite.
+    gamma : float, list of float, "scale" or "auto", default="scale"
+        "scale" is 1 / (d · variance of X), "auto" is 1 / d. Of several the one of smallest loss is
+        taken: of the outer folds where these choose the penalty, else of the search itself, which
+        is optimistic.
+    degree, coef0 : float, default=3 and 1
+        Of the polynomial kernel.
+    alpha : float, list of float, or "auto", default="auto"
+        Penalty of the search, greater than 0: a number, or several of which `alpha_rule` chooses
+        one. "auto" is 7 values in the scale of the kernel's columns, and up to 3 more where the
+        best is the last of them.
+    fit_intercept : bool, default=True
+        Whether there is an unpenalised intercept.
+    centers : array-like of shape (n, d), optional
+        Candidates; by default the rows of X that have a weight.
+    max_candidates : int, optional
+        With so many rows of X or more, that many drawn at random are candidates.
+    random_state : int, RandomState or None, default=0
+        For that draw, and for outer folds that are made of a number.
+    n_jobs : int, optional
+        Threads over the values of `gamma`, where it is a list; -1 takes all cores. The answer is
+        the same. A kernel of one width is computed by one thread, which keeps its columns.
+    cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
+        What the search goes by: exact leave-one-out, or folds. Rows that are left out remain
+        candidates for centres.
+    loss : str or callable, default="squared"
+        What is measured on held-out predictions; another loss than "squared" evaluates the kernel
+        of all pairs at every step. See `greedy_path`.
+    alpha_rule : {"nested", "joint"}, default="nested"
+        How one of several penalties is chosen: by outer folds in which the centres are found anew
+        among the other rows (honest), or by the criterion's own loss (optimistic).
+    alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
+        The outer folds. A number is shuffled by `random_state`, or by groups if there are any. By
+        default those of `cv` where that is a splitter, fold ids or by groups; else 5 (or `cv`, a
+        number from 3 to 10).
+    refit_alpha : "same", "loo" or float, optional
+        Penalty of the model on the chosen centres: that of the search, the best one by exact
+        leave-one-out on these centres (the default with ``alpha="auto"``), or a number.
+    size_rule : {"min", "1se"}, default="min"
+        For "auto": the size of smallest loss, or the smallest size within one standard error of it.
+    max_centers : int, optional
+        For "auto": the largest size tried, by default 100 or one less than there are samples.
+    patience, tol : int and float, optional
+        Early stop: when the smallest loss is `patience` steps old (10 for "auto"), where less than
+        the share `tol` is no improvement.
+    n_runners_up : int, default=0
+        How many next best candidates to record at each step on ``path_``.
+    memory_limit : int or str, optional
+        Bytes (or "2GB") that a search may take beside X; a quarter of the machine's memory if None.
+    verbose : int, default=0
+        1 shows a progress bar on long runs (needs tqdm).
+
+    Attributes
+    ----------
+    centers_ : array of shape (k, d)
+        The centres in the order of their choice.
+    center_indices_ : ndarray of shape (k,)
+        Which rows of X (or of `centers`) they are.
+    dual_coef_ : ndarray of shape (k,) or (t, k)
+        Their weights w.
+    intercept_ : float or ndarray of shape (t,)
+    n_centers_ : int
+        k.
+    alpha_ : float
+        Penalty of the search.
+    gamma_ : float or None
+        The one that was taken; None for a function.
+    gamma_losses_ : ndarray
+        The loss of each gamma in ascending order, which the choice went by.
+    path_ : SelectionPath
+        Order, losses and models of all sizes. Its features are candidates: feature i is row
+        ``candidate_indices_[i]`` of X (or of `centers`), and ``path_.predict`` takes the kernel of
+        the points with all candidates.
+    candidate_indices_ : ndarray of shape (n,)
+    n_kernel_evaluations_ : int
+        How many values of the kernel the fit computed.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Memory: O(k (m + n)) for m rows and n candidates, and a piece of the kernel matrix at a time;
+    never the whole. Time: passes over the matrix, each an evaluation of the kernel for all pairs:
+    some 3 to 9 for every 10 centres, and scoring candidates. With the defaults 36 searches, one for
+    each of 7 penalties and 5 outer folds and one on all samples; with a number for `alpha` one.
+
+    A candidate whose kernel column the chosen ones span up to rounding (less than 1e-8 of it, with
+    its penalty, is left) is passed over: of equal points only the first can be chosen. A search
+    that is left without candidates ends there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyrls import GreedyKernelRLS
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> y = np.sin(2 * X[:, 0])
+    >>> model = GreedyKernelRLS(8, alpha=1e-3, gamma=1.0).fit(X, y)
+    >>> model.centers_.shape, round(model.score(X, y), 2)
+    ((8, 1), 1.0)
+    """
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Find centres and fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d)
+        y : array-like of shape (m,) or (m, t)
+        sample_weight : array-like of shape (m,), optional
+        groups : array-like of shape (m,), optional
+            For folds that keep groups together: `cv`, or `alpha_cv` where `cv` is leave-one-out.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._check_points(X, y=y, multi_output=True, y_numeric=True)
+        self._select(X, y, sample_weight, groups)
+        return self
+
+    def _use(self, k: int) -> None:
+        super()._use(k)
+        if self.path_.settings.single_target:
+            self.dual_coef_, self.intercept_ = self.dual_coef_[0], float(self.intercept_[0])
+
+    def predict(self, X: Any) -> Float:
+        """Values of the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, t)
+        """
+        values = self._predictions(X)
+        return values[:, 0] if self.path_.settings.single_target else values
+
+
+class GreedyKernelRLSClassifier(ProbabilityMixin, GreedyKernelBase):
+    """Kernel ridge (LS-SVM) classification on few centres, found one by one.
+
+    Two classes are coded as −1 and +1; more than two as one target each (one against the rest),
+    with one set of centres for all. See `GreedyKernelRLS` for the model and all parameters.
+
+    Parameters
+    ----------
+    n_centers, kernel, gamma, degree, coef0, alpha, fit_intercept, centers, max_candidates
+        As in `GreedyKernelRLS`.
+    class_weight : None, "balanced" or dict, default=None
+        What samples of a class count, in the fit and in the losses that choose centres, penalty
+        and size: a dict of weights by label (others count 1), or "balanced": all classes count the
+        same. Multiplies `sample_weight`; `score` goes without. In outer folds balanced weights are
+        those of the training rows.
+    probability : bool, default=True
+        Whether to fit what `predict_proba` needs. Where outer folds choose the penalty, these are
+        as many searches to the chosen size as there are outer folds.
+    cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
+        What the search goes by; a number is stratified K-fold.
+    loss : str or callable, default="squared"
+        What is measured on held-out predictions: "squared", "absolute", "zero_one",
+        "balanced_zero_one", "auc" (two classes) or a function. Another one than "squared" evaluates
+        the kernel of all pairs at every step.
+    random_state, alpha_rule, alpha_cv, refit_alpha, size_rule, max_centers, patience, tol, \
+n_runners_up, memory_limit, verbose
+        As in `GreedyKernelRLS`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+        The labels.
+    calibration_ : Calibration or None
+        The sigmoids of `predict_proba`; ``calibration_.sentence`` says what they were fitted to.
+    dual_coef_ : ndarray of shape (1, k) or (c, k)
+    intercept_ : ndarray of shape (1,) or (c,)
+    centers_, center_indices_, n_centers_, alpha_, gamma_, gamma_losses_, path_, \
+candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
+        As in `GreedyKernelRLS`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from greedyrls import GreedyKernelRLSClassifier
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> model = GreedyKernelRLSClassifier(10, alpha=0.01, gamma=2.0).fit(X, y)
+    >>> model.score(X, y) > 0.99
+    True
+    """
+
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        n_centers: int | float | Literal["auto"] = "auto",
+        *,
+        kernel: Any = "rbf",
+        gamma: float | ArrayLike | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        alpha: float | ArrayLike | Literal["auto"] = "auto",
+        fit_intercept: bool = True,
+        class_weight: ClassWeight | None = None,
+        probability: bool = True,
+        centers: Any = None,
+        max_candidates: int | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        cv: Any = "loo",
+        loss: Any = "squared",
+        alpha_rule: AlphaRule = "nested",
+        alpha_cv: Any = None,
+        refit_alpha: float | Literal["same", "loo"] | None = None,
+        size_rule: SizeRule = "min",
+        max_centers: int | None = None,
+        patience: int | None = None,
+        tol: float | None = None,
+        n_runners_up: int = 0,
+        memory_limit: int | str | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_centers,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            centers=centers,
+            max_candidates=max_candidates,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            cv=cv,
+            loss=loss,
+            alpha_rule=alpha_rule,
+            alpha_cv=alpha_cv,
+            refit_alpha=refit_alpha,
+            size_rule=size_rule,
+            max_centers=max_centers,
+            patience=patience,
+            tol=tol,
+            n_runners_up=n_runners_up,
+            memory_limit=memory_limit,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+        self.probability = probability
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Find centres and fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d)
+        y : array-like of shape (m,)
+            Labels of any kind, at least two different ones.
+        sample_weight : array-like of shape (m,), optional
+        groups : array-like of shape (m,), optional
+            For folds that keep groups together: `cv`, or `alpha_cv` where `cv` is leave-one-out.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._check_points(X, y=y)
+        coded = code_classes(y)
+        check_weighted_classes(y, sample_weight)
+        assert coded.classes is not None
+        weights = make_class_weights(self.class_weight, y, coded.classes)
+        self._select(X, coded.values, sample_weight, groups, labels=y, class_weights=weights)
+        self.classes_ = coded.classes
+        return self
+
+    def decision_function(self, X: Any) -> Float:
+        """Values of the model: their sign (two classes) or the largest (more) decides.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m,) for two classes, (m, c) for c
+        """
+        values = self._predictions(X)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        values = self.decision_function(X)
+        places = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[places]
+        return labels

@@ -1,0 +1,461 @@
+"""What the estimators of kernel centres share: parameters, candidates, search, model of a size."""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._base import Float, GreedyRLSWarning, OwnInit, counted, in_threads
+from .._data import USE_ANOTHER, Kernel, KernelMatrix, check_gamma, check_limit, make_kernel
+from .._problem import (
+    ClassWeights,
+    Shuffle,
+    check_weights,
+    constant_scores,
+    feature_names_of,
+    is_whole,
+    make_problem,
+    make_shuffle,
+    named_columns,
+    refuse_dates,
+    with_names,
+)
+from .._search import check_jobs, make_plan
+from .._select import Selected, criterion_groups, make_request, make_selected, select
+from ..path import AlphaRule, SelectionPath, SizeRule
+from ._base import nothing_predicts
+from ._center_counts import largest_number, number_of_centers
+from ._classifier import NoProbabilities
+
+# Values of the kernel computed at a time while predicting (8 MiB).
+_PREDICTED_ELEMENTS = 1 << 20
+# An eigenvalue this far below 0, relative to the largest, is no rounding.
+_NEGATIVE = 1e-8
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Points that may become centres."""
+
+    points: Any  # (n × d), as given
+    rows: NDArray[np.intp] | None  # which rows of X they are, if they are
+
+
+class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
+    """What the regressor and the classifier share."""
+
+    path_: SelectionPath
+
+    def __init__(
+        self,
+        n_centers: int | float | Literal["auto"] = "auto",
+        *,
+        kernel: Any = "rbf",
+        gamma: float | ArrayLike | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        alpha: float | ArrayLike | Literal["auto"] = "auto",
+        fit_intercept: bool = True,
+        centers: Any = None,
+        max_candidates: int | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        cv: Any = "loo",
+        loss: Any = "squared",
+        alpha_rule: AlphaRule = "nested",
+        alpha_cv: Any = None,
+        refit_alpha: float | Literal["same", "loo"] | None = None,
+        size_rule: SizeRule = "min",
+        max_centers: int | None = None,
+        patience: int | None = None,
+        tol: float | None = None,
+        n_runners_up: int = 0,
+        memory_limit: int | str | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_centers = n_centers
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.centers = centers
+        self.max_candidates = max_candidates
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.cv = cv
+        self.loss = loss
+        self.alpha_rule = alpha_rule
+        self.alpha_cv = alpha_cv
+        self.refit_alpha = refit_alpha
+        self.size_rule = size_rule
+        self.max_centers = max_centers
+        self.patience = patience
+        self.tol = tol
+        self.n_runners_up = n_runners_up
+        self.memory_limit = memory_limit
+        self.verbose = verbose
+
+    def _select(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        labels: NDArray[Any] | None = None,
+        class_weights: ClassWeights | None = None,
+    ) -> None:
+        """Search, and take the model of the size asked for."""
+        candidates = self._candidates(X, sample_weight)
+        widths = self._gammas(X)
+        shuffle = make_shuffle(self.random_state)  # the same folds for every width
+        jobs = [
+            partial(
+                self._tried,
+                gamma,
+                candidates,
+                X,
+                Y,
+                sample_weight,
+                groups,
+                labels,
+                shuffle,
+                class_weights,
+            )
+            for gamma in widths
+        ]
+        n_threads = min(check_jobs(self.n_jobs), len(widths))
+        best: tuple[float, Selected, Kernel] | None = None
+        losses = []
+        self.n_kernel_evaluations_ = 0
+        for found, kernel in in_threads(jobs, n_threads):
+            self.n_kernel_evaluations_ += _evaluations(found)
+            losses.append(_loss_of(found.path))
+            if best is None or losses[-1] < best[0]:
+                best = losses[-1], found, kernel
+            if found.path.interrupted:
+                break
+        assert best is not None
+        selected, self._kernel = best[1:]
+        self.path_ = selected.path
+        self._warn(self.path_)
+        _check_definite(self.path_)
+        self.gamma_ = self._kernel.gamma if self._kernel.function is None else None
+        self.gamma_losses_ = np.array(losses)
+        self.alpha_ = self.path_.settings.alpha
+        self.candidate_indices_ = (
+            np.arange(candidates.points.shape[0]) if candidates.rows is None else candidates.rows
+        )
+        chosen = candidates.points[self.path_.indices]
+        self._path_centers = chosen
+        self._origin = _origin(self._kernel, X, candidates.points)
+        self._use(self.path_.chosen_size)
+        if self._wants_probabilities:
+            before = _evaluations(selected)
+            self._calibrate(selected, self.verbose)
+            self.n_kernel_evaluations_ += _evaluations(selected) - before
+
+    def _tried(
+        self,
+        gamma: float,
+        candidates: Candidates,
+        X: Any,
+        Y: Any,
+        sample_weight: Any,
+        groups: Any,
+        labels: NDArray[Any] | None,
+        shuffle: Shuffle,
+        class_weights: ClassWeights | None,
+    ) -> tuple[Selected, Kernel]:
+        """The selection with a kernel of one width."""
+        kernel = make_kernel(self.kernel, gamma, self.degree, self.coef0)
+        origin = _origin(kernel, X, candidates.points)
+        matrix = KernelMatrix(
+            kernel,
+            _moved(X, origin),
+            _moved(candidates.points, origin),
+            check_limit(self.memory_limit),
+            candidates.rows,
+        )
+        found = self._search(matrix, Y, sample_weight, groups, labels, shuffle, class_weights)
+        return found, kernel
+
+    @property
+    def _model_size(self) -> int:
+        """How many centres the model has."""
+        return self.n_centers_
+
+    def _search(
+        self,
+        matrix: KernelMatrix,
+        Y: Any,
+        sample_weight: Any,
+        groups: Any,
+        labels: NDArray[Any] | None,
+        shuffle: Shuffle,
+        class_weights: ClassWeights | None,
+    ) -> Selected:
+        """The path with one kernel."""
+        if self.alpha_rule == "all_features":
+            raise ValueError(
+                "alpha_rule='all_features' needs all kernel columns at once; use 'nested' or "
+                "'joint', or pass a number for alpha."
+            )
+        refit: Any = self.refit_alpha
+        if isinstance(refit, str) and refit == "cv":
+            raise ValueError(
+                "refit_alpha='cv' is not there for kernel centres; use 'loo', 'same' or a number."
+            )
+        problem = make_problem(
+            matrix,
+            Y,
+            fit_intercept=self.fit_intercept,
+            sample_weight=sample_weight,
+            class_weights=class_weights,
+        )
+        plan = make_plan(
+            problem,
+            cv=self.cv,
+            groups=criterion_groups(self.cv, self.alpha_cv, groups),
+            loss=self.loss,
+            labels=labels,
+        )
+        request = make_request(
+            problem,
+            plan,
+            number_of_centers(self.n_centers, problem.n_available, self.max_centers),
+            name="n_centers",
+            alpha=self.alpha,
+            alpha_rule=self.alpha_rule,
+            alpha_cv=self.alpha_cv,
+            refit_alpha=self.refit_alpha,
+            size_rule=self.size_rule,
+            max_features=largest_number(self.max_centers),
+            patience=self.patience,
+            tol=self.tol,
+            n_runners_up=self.n_runners_up,
+            verbose=self.verbose,
+            groups=groups,
+            labels=labels,
+            shuffle=shuffle,
+        )
+        path = select(problem, plan, request)
+        return make_selected(path, problem, plan, request, None)
+
+    def _gammas(self, X: Any) -> list[float]:
+        """One, or several of which the best is taken."""
+        gamma: Any = self.gamma
+        if isinstance(gamma, np.ndarray) and gamma.ndim == 0:
+            gamma = gamma[()]
+        if isinstance(gamma, str) or not np.iterable(gamma):
+            return [check_gamma(gamma, X)]
+        values = [check_gamma(value, X) for value in gamma]
+        if not values:
+            raise ValueError("The list of gamma is empty; pass at least one number, or 'scale'.")
+        if callable(self.kernel):
+            raise ValueError(
+                "A list of gamma goes with a kernel by name; a function has its own parameters."
+            )
+        return sorted(set(values))
+
+    def _candidates(self, X: Any, sample_weight: ArrayLike | None) -> Candidates:
+        """The given pool, or rows of X that have a weight, all or some drawn at random."""
+        most = self.max_candidates
+        if most is not None and (not is_whole(most) or most < 1):
+            raise ValueError(
+                f"max_candidates must be None or a whole number, 1 or more; got {most!r}."
+            )
+        if self.centers is not None:
+            self._check_pool_columns()
+            pool = check_array(
+                self.centers,
+                dtype=np.float64,
+                accept_sparse="csr" if not isinstance(X, np.ndarray) else False,
+                input_name="centers",
+            )
+            if pool.shape[1] != X.shape[1]:
+                raise ValueError(
+                    f"centers has {pool.shape[1]} columns, but X has {X.shape[1]}: both are points "
+                    "of the same space."
+                )
+            if most is None or most >= pool.shape[0]:
+                return Candidates(pool, None)
+            raise ValueError(
+                f"max_candidates={most} is for candidates that are rows of X; pass that many "
+                "centers instead."
+            )
+        rows = np.arange(X.shape[0])
+        if sample_weight is not None:
+            weights = check_weights(sample_weight, len(rows))
+            assert weights is not None
+            rows = rows[weights > 0.0]
+        if most is not None and most < len(rows):
+            random = check_random_state(self.random_state)
+            rows = np.sort(random.choice(rows, most, replace=False))
+        return Candidates(X[rows], rows)
+
+    def _check_pool_columns(self) -> None:
+        """Points with names for their columns have those of X, in the same order."""
+        if isinstance(self.centers, str):
+            raise TypeError(
+                "centers must be None or an array of points, one in each row; got the text "
+                f"{self.centers!r}."
+            )
+        names, given = getattr(self, "feature_names_in_", None), feature_names_of(self.centers)
+        if names is None or given is None or len(names) != len(given):
+            return
+        for own, other in zip(names, given, strict=True):
+            if own != other:
+                raise ValueError(
+                    f"centers has the column {other!r} where X has {own!r}; pass the columns of X, "
+                    "in the same order."
+                )
+
+    def _warn(self, path: SelectionPath) -> None:
+        if path.interrupted:
+            warnings.warn(
+                f"The search was interrupted; the model has {path.chosen_size} of the "
+                f"{counted(len(path), 'centre')} found so far.",
+                GreedyRLSWarning,
+                stacklevel=4,
+            )
+        elif path.chosen_size == 0:
+            warnings.warn(
+                f"No centres were chosen: {nothing_predicts(self, self.fit_intercept)}. "
+                "with_n_centers(k) has the model with k centres of the path, and n_centers=k asks "
+                "for k of them.",
+                GreedyRLSWarning,
+                stacklevel=4,
+            )
+
+    def _use(self, k: int) -> None:
+        """Take the model on the first k centres of the path."""
+        path = self.path_
+        self.n_centers_ = k
+        self.centers_ = self._path_centers[:k]
+        self.center_indices_ = self.candidate_indices_[path.features(k)]
+        self.dual_coef_: Float = np.atleast_2d(path.coef(k))
+        self.intercept_: Any = np.atleast_1d(path.intercept(k))
+        if not k and is_classifier(self):
+            self.intercept_ = constant_scores(self.intercept_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "path_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_points(self, X: Any, **options: Any) -> Any:
+        refuse_dates(options.get("y"))
+        with named_columns(X):
+            return validate_data(
+                self,
+                with_names(X),
+                accept_sparse="csr",
+                accept_large_sparse=False,
+                dtype=np.float64,
+                **options,
+            )
+
+    def _predictions(self, X: Any) -> Float:
+        """Values of the model, (m × t), some rows at a time."""
+        check_is_fitted(self)
+        points = self._check_points(X, reset=False)
+        coef = np.atleast_2d(self.dual_coef_).T
+        centers = _moved(self.centers_, self._origin)
+        values = np.empty((points.shape[0], coef.shape[1]))
+        if not len(coef):
+            return np.tile(np.atleast_1d(self.intercept_), (len(values), 1))
+        height = max(1, _PREDICTED_ELEMENTS // len(coef))
+        for top in range(0, len(values), height):
+            some = slice(top, min(len(values), top + height))
+            values[some] = self._kernel(_moved(points[some], self._origin), centers) @ coef
+        values += self.intercept_
+        return values
+
+    def with_n_centers(self, k: int) -> Self:
+        """The fitted estimator with another number of centres, without a new fit.
+
+        The centres are the first k of the path, whose penalty was chosen for the size of this
+        estimator; a fit with ``n_centers=k`` chooses it for k.
+
+        Parameters
+        ----------
+        k : int
+            Number of centres, 0 to the length of ``path_``. A model with 0 predicts the mean of
+            the targets; `n_centers` is then left as it is.
+
+        Returns
+        -------
+        estimator
+            A fitted copy; this one is not changed.
+        """
+        check_is_fitted(self)
+        if not is_whole(k):
+            raise TypeError(f"k must be a whole number, got {k!r}.")
+        if not 0 <= int(k) <= len(self.path_):
+            raise ValueError(
+                f"k={k} is not on the path, which has 0 to {len(self.path_)} centres; fit with a "
+                "larger n_centers to go further."
+            )
+        other = copy.copy(self)
+        if k:  # nobody can ask for 0
+            other.n_centers = int(k)
+        other._use(int(k))
+        return other
+
+
+def _evaluations(selected: Selected) -> int:
+    """How many values of the kernel were computed for a selection, so far."""
+    assert isinstance(selected.problem.X, KernelMatrix)
+    return selected.problem.X.evaluations
+
+
+def _loss_of(path: SelectionPath) -> float:
+    """What kernels are compared by: held out by outer folds, if there are, else the criterion's."""
+    if not path.chosen_size:
+        return path.initial_loss
+    place = path.chosen_size - 1
+    if path.held_out is not None and math.isfinite(path.held_out[0][place]):
+        return float(path.held_out[0][place])
+    return float(path.losses[place])
+
+
+def _origin(kernel: Kernel, X: Any, pool: Any) -> Float | None:
+    """Where points are measured from: far from 0, differences would lose their digits."""
+    if not kernel.is_of_differences or sparse.issparse(X) or sparse.issparse(pool):
+        return None
+    means: Float = pool.mean(axis=0)
+    return means
+
+
+def _moved(points: Any, origin: Float | None) -> Any:
+    if origin is None:
+        return points
+    return (points.toarray() if sparse.issparse(points) else points) - origin
+
+
+def _check_definite(path: SelectionPath) -> None:
+    """An error if the kernel of the chosen centres is no matrix of inner products."""
+    penalty = path.moments.penalty
+    assert penalty is not None
+    values = np.linalg.eigvalsh(penalty)
+    if values[0] < -_NEGATIVE * max(abs(values[0]), abs(values[-1])):
+        raise ValueError(
+            "The kernel is not positive semidefinite: the matrix of the chosen centres has the "
+            f"eigenvalue {values[0]:.6g}. {USE_ANOTHER}"
+        )

@@ -1,0 +1,322 @@
+"""The scikit-learn estimator for classes: a predictor and selector in one, around the path."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from .._base import Float, is_foreign, numpy_of
+from .._cluster import check_classes_on_cluster, gather_rows, labels_of
+from .._data import DataFile, SparseFile, is_dask
+from .._problem import (
+    ClassWeight,
+    FeatureCosts,
+    FeatureGroups,
+    FeatureList,
+    check_weighted_classes,
+    code_classes,
+    make_class_weights,
+    named_columns,
+    numeric,
+    refuse_dates,
+    with_names,
+)
+from ..path import AlphaRule, DirectionName, SizeRule
+from ._base import SPARSE, GreedyRLSBase
+from ._classifier import ProbabilityMixin, labels_on_device
+from ._regressor import GreedyRLSRegressor
+
+__all__ = ["GreedyRLSClassifier", "GreedyRLSRegressor"]
+
+
+class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
+    """Ridge (LS-SVM) classification on features selected by the exact leave-one-out criterion.
+
+    Two classes are coded as −1 and +1; more than two as one target each (one against the rest),
+    with one set of features for all.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float, "auto" or None, default="auto"
+        How many features, forced ones included: a number, a share of all features in (0, 1], or
+        "auto", by `size_rule`. With `feature_groups` groups are counted. None, with a `budget`: as
+        many as it pays for.
+    alpha : float, list of float, or "auto", default="auto"
+        Ridge penalty of the search, greater than 0: a number, or several of which `alpha_rule`
+        chooses one. "auto" is 7 values in the data's own scale, and up to 3 more where the best is
+        the last of them.
+    cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
+        What the search goes by: exact leave-one-out, or folds (a number is stratified
+        K-fold).
+    loss : str or callable, default="auto"
+        What is measured on held-out predictions: "squared", "absolute",
+        "zero_one", "balanced_zero_one", "auc" (two classes) or a function
+        ``(y_true, y_pred) -> float``, lower is better. See `greedy_path`. "auto" is "squared";
+        where outer folds choose the penalty they also try "zero_one", which is taken if its
+        error rate there is lower by more than half a standard error and four samples (not on a
+        device).
+    fit_intercept : bool, default=True
+        Whether there is an unpenalised intercept.
+    class_weight : None, "balanced" or dict, default=None
+        What samples of a class count, in the fit and in the losses that choose features, penalty
+        and size: a dict of weights by label (others count 1), or "balanced": all classes count the
+        same. Multiplies `sample_weight`; `score` goes without. In outer folds balanced weights are
+        those of the training rows. Not for Dask collections.
+    probability : bool, default=True
+        Whether to fit what `predict_proba` needs. Where outer folds choose the penalty, these are
+        as many searches to the chosen size as there are outer folds.
+    forced_features, excluded_features : list of int or str, or mask, optional
+        Features added before the search, and features never chosen.
+    direction : {"forward", "backward", "floating", "foba", "swap"}, default="forward"
+        Which way the search goes; docs/directions.md says when to use which.
+    backward_ratio : float, optional
+        For direction "foba": the share of the last gain that a removal may cost; 0.5 by default.
+    feature_groups : list of ids, list of lists, or dict, optional
+        Features that are selected together, as the one-hot columns of a category: an id for each
+        column, lists of columns, or a dict of such lists by name. Numbers of features then count
+        groups. See `greedy_path`.
+    feature_costs : list of float, or dict, optional
+        What features cost: each step then takes what lowers the loss most for each unit of cost.
+    budget : float, optional
+        With `feature_costs`: the features selected cost no more together.
+    alpha_rule : {"nested", "joint", "all_features"}, default="nested"
+        How one of several penalties is chosen: by outer folds in which the selection is made anew
+        (honest), by the criterion's own loss (optimistic), or with all features, as in the paper.
+    alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
+        The outer folds. A number is stratified and shuffled by `random_state`, or by groups if
+        there are any. By default those of `cv` where that is a splitter, fold ids or by groups;
+        else 5 (or `cv`, a number from 3 to 10).
+    refit_alpha : "same", "loo", "cv" or float, optional
+        Penalty of the model on the chosen features: that of the search, the best one by exact
+        leave-one-out on these features (the default with ``alpha="auto"``), the best one by the
+        folds of `cv`, or a number.
+    size_rule : {"min", "1se"}, default="1se"
+        For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
+        within one standard error of the difference from it. It may be 0: nothing predicts y.
+    max_features : int, optional
+        For "auto": the largest size tried, by default 100 or one less than there are samples.
+    patience, tol : int and float, optional
+        Early stop: when the smallest loss is `patience` steps old (10 for "auto"), where less than
+        the share `tol` is no improvement.
+    n_runners_up : int, default=0
+        How many next best features to record at each step on ``path_``.
+    device : str or device, optional
+        Where to select if X is in host memory: "cuda", for example. By default computation follows
+        X. See `greedy_path`, and docs/gpu.md for what is computed on a device.
+    checkpoint : str or path, optional
+        A file that is written after each step and outer fold; fitted again after a crash, with the
+        same data and parameters, the estimator goes on from there. See `greedy_path`. A
+        cross-validation of the estimator has other data in each fold: none can be shared there.
+    random_state : int, RandomState, Generator or None, default=0
+        Of outer folds that are made of a number.
+    n_jobs : int, optional
+        Threads over outer folds, or over blocks of rows where there are none; -1 takes all cores.
+        The answer is the same. See `GreedyRLSRegressor`.
+    verbose : int, default=0
+        1 shows a progress bar on long runs (needs tqdm).
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+        The labels.
+    calibration_ : Calibration or None
+        The sigmoids of `predict_proba`; ``calibration_.sentence`` says what they were fitted to.
+    selected_, support_, ranking_, n_features_, alpha_, path_
+        As in `GreedyRLSRegressor`.
+    coef_ : ndarray of shape (1, n) or (c, n)
+        Coefficients of the decision function, 0 for features not chosen.
+    intercept_ : ndarray of shape (1,) or (c,)
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Cost: see `greedy_path`, with one target for two classes and c for c classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from greedyrls import GreedyRLSClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = GreedyRLSClassifier(3).fit(scale(X), y)
+    >>> model.selected_.tolist(), round(model.score(scale(X), y), 2)
+    ([12, 11, 9], 0.94)
+    """
+
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] | None = "auto",
+        *,
+        alpha: float | ArrayLike | Literal["auto"] = "auto",
+        cv: Any = "loo",
+        loss: Any = "auto",
+        fit_intercept: bool = True,
+        class_weight: ClassWeight | None = None,
+        probability: bool = True,
+        forced_features: FeatureList | None = None,
+        excluded_features: FeatureList | None = None,
+        direction: DirectionName = "forward",
+        backward_ratio: float | None = None,
+        feature_groups: FeatureGroups | None = None,
+        feature_costs: FeatureCosts | None = None,
+        budget: float | None = None,
+        alpha_rule: AlphaRule = "nested",
+        alpha_cv: Any = None,
+        refit_alpha: float | Literal["same", "loo", "cv"] | None = None,
+        size_rule: SizeRule = "1se",
+        max_features: int | None = None,
+        patience: int | None = None,
+        tol: float | None = None,
+        n_runners_up: int = 0,
+        device: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_features_to_select,
+            alpha=alpha,
+            cv=cv,
+            loss=loss,
+            fit_intercept=fit_intercept,
+            forced_features=forced_features,
+            excluded_features=excluded_features,
+            direction=direction,
+            backward_ratio=backward_ratio,
+            feature_groups=feature_groups,
+            feature_costs=feature_costs,
+            budget=budget,
+            alpha_rule=alpha_rule,
+            alpha_cv=alpha_cv,
+            refit_alpha=refit_alpha,
+            size_rule=size_rule,
+            max_features=max_features,
+            patience=patience,
+            tol=tol,
+            n_runners_up=n_runners_up,
+            device=device,
+            checkpoint=checkpoint,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+        self.probability = probability
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Select features and fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n), data in a file (`greedyrls.files`), or a Dask collection
+            With a tensor of PyTorch or an array of CuPy the selection runs on its device.
+        y : array-like of shape (m,)
+            Labels of any kind, at least two different ones.
+        sample_weight : array-like of shape (m,), optional
+        groups : array-like of shape (m,), optional
+            For folds that keep groups together: `cv`, or `alpha_cv` where `cv` is leave-one-out.
+
+        Returns
+        -------
+        self
+        """
+        refuse_dates(y)
+        if is_dask(X):
+            if self.class_weight is not None:
+                raise ValueError(
+                    f"class_weight={self.class_weight!r} is not supported with Dask collections; "
+                    "pass the weight of each sample as sample_weight."
+                )
+            self._take_shape(X)
+            rows = gather_rows(X, y, sample_weight, is_classification=True)
+            check_classes_on_cluster(rows)
+            assert rows.classes is not None
+            self._select(rows, None, None, groups, labels=rows.classes)
+            self.classes_ = rows.classes
+            return self
+        y, sample_weight = numpy_of(y), numpy_of(sample_weight)
+        if isinstance(X, DataFile | SparseFile) or is_foreign(X):
+            self._take_shape(X)
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(np.broadcast_to(0, X.shape[0]), y)
+        else:
+            with named_columns(X):
+                X, y = validate_data(
+                    self, with_names(X), y, accept_sparse=SPARSE, ensure_all_finite=False
+                )
+                X = numeric(X)
+        coded = code_classes(y)
+        check_weighted_classes(y, sample_weight)
+        assert coded.classes is not None
+        weights = make_class_weights(self.class_weight, y, coded.classes)
+        self._select(X, coded.values, sample_weight, groups, labels=y, class_weights=weights)
+        self.classes_ = coded.classes
+        return self
+
+    def decision_function(self, X: Any) -> Float:
+        """Values of the linear model: their sign (two classes) or the largest (more) decides.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+
+        Returns
+        -------
+        ndarray of shape (m,) for two classes, (m, c) for c
+            Of a device array one of the same kind, on its device.
+        """
+        values = self._predictions(X)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Of a device array one of the same kind, on its device, if the labels are numbers.
+        """
+        values = self.decision_function(X)
+        if is_dask(values):
+            lazy: NDArray[Any] = labels_of(values, self.classes_)
+            return lazy
+        if is_foreign(values):
+            return labels_on_device(values, self.classes_)
+        places = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[places]
+        return labels
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Share of correct labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+        y : array-like of shape (m,)
+        sample_weight : array-like of shape (m,), optional
+
+        Returns
+        -------
+        float
+        """
+        labels = numpy_of(self.predict(X))
+        return float(accuracy_score(numpy_of(y), labels, sample_weight=numpy_of(sample_weight)))

@@ -1,0 +1,421 @@
+"""RankRLS with selected features: a scikit-learn estimator that puts samples in order."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from .._base import Float, numpy_of
+from .._criteria import FoldCurve, ManyFoldData
+from .._data import DataFile, SparseFile, is_dask
+from .._problem import (
+    ClassWeights,
+    FeatureList,
+    Folds,
+    Pairs,
+    Problem,
+    Split,
+    check_queries_together,
+    check_weights,
+    make_loss,
+    make_pairs,
+    make_problem,
+    make_shuffle,
+    named_columns,
+    numeric,
+    one_per_row,
+    refuse_dates,
+    rows_in_pairs,
+    with_names,
+)
+from .._search import Data, Plan
+from .._select import check_alphas, chosen_of, make_request, select
+from ..metrics import mean_ndcg, ndcg_of, pairwise_error_of, query_numbers, with_ties
+from ..path import SelectionPath, SizeRule
+from ._base import SPARSE, GreedyRLSBase, number_of_features
+
+# Scores of samples left out that differ by less, relative to those of their query, are tied.
+_ROUNDING = 1e-11
+
+
+class GreedyRLSRanker(GreedyRLSBase):
+    """Ranking (RankRLS) on features selected by the exact leave-query-out criterion.
+
+    Samples belong to queries, and only the order within a query matters. The model is linear
+    without intercept and fits the differences of all pairs of samples of the same query,
+
+        Σ_queries Σ_{i<j} ((y_i − y_j) − (f_i − f_j))² + alpha·‖w‖²,
+
+    and each step adds the feature with which this error is smallest on queries that were left out:
+    exactly as if the model were fitted anew for every candidate and every query.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features, forced ones included: a number, a share of all features in (0, 1], or
+        "auto", by `size_rule`.
+    alpha : float, list of float, or "auto", default="auto"
+        Ridge penalty of the search, greater than 0, beside the sum over all pairs: a number, or
+        several of which `alpha_rule` chooses one. "auto" is 7 values in the data's own scale, and
+        up to 3 more where the best is the last of them.
+    forced_features, excluded_features : list of int or str, or mask, optional
+        Features added before the search, and features never chosen.
+    alpha_rule : {"nested", "joint"}, default="nested"
+        How one of several penalties is chosen: by outer folds of queries in which the selection is
+        made anew (honest), or by the criterion's own loss (optimistic).
+    alpha_cv : int, splitter, or array of fold ids, optional
+        The outer folds, which must keep queries together: a number of folds, a splitter that takes
+        groups, or the fold of each sample. By default 5 of several queries each (each query its
+        own, if there are no more than 10).
+    refit_alpha : "same", "cv" or float, optional
+        Penalty of the model on the chosen features: that of the search, the one of smallest
+        leave-query-out loss for these features (the default with ``alpha="auto"``), or a number.
+    size_rule : {"min", "1se"}, default="1se"
+        For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
+        within one standard error of the paired difference from it. 0 features are an answer, too:
+        then nothing predicts y.
+    max_features : int, optional
+        For "auto": the largest size tried, by default 100 or one less than there are samples.
+    patience, tol : int and float, optional
+        Early stop: when the smallest loss is `patience` steps old (10 for "auto"), where less than
+        the share `tol` is no improvement.
+    n_runners_up : int, default=0
+        How many next best features to record at each step on ``path_``.
+    random_state : int, RandomState, Generator or None, default=0
+        Of outer folds that are made of a number, where there are no groups.
+    n_jobs : int, optional
+        Threads over outer folds; -1 takes all cores. The answer is the same. A number for `alpha`
+        and for the size has no outer folds, and one search that takes one thread.
+    verbose : int, default=0
+        1 shows a progress bar on long runs (needs tqdm).
+
+    Attributes
+    ----------
+    selected_ : ndarray of shape (k,)
+        Chosen features in the order of selection.
+    support_ : ndarray of bool of shape (n,)
+        Mask of the chosen features.
+    ranking_ : ndarray of int of shape (n,)
+        Place of each feature on the path (1 is the first chosen); features not on the path share
+        the place after the last.
+    n_features_ : int
+        k.
+    alpha_ : float
+        Penalty of the search.
+    coef_ : ndarray of shape (n,)
+        Coefficients, 0 for features not chosen.
+    path_ : SelectionPath
+        Order, losses and models of all sizes. ``path_.losses`` are mean squared errors of a pair,
+        ((y_i − y_j) − (f_i − f_j))², in queries that were left out.
+    ndcg_path_, pairwise_error_path_ : ndarray of shape (len(path_),)
+        Of the models of all sizes on queries that were left out: the mean NDCG
+        (`greedyrls.metrics.mean_ndcg`) and the share of misordered pairs
+        (`greedyrls.metrics.pairwise_error`). Not a number where y does not vary in any query, or
+        where a query outweighs all others so far that they are lost in rounding.
+    ndcg_, pairwise_error_ : float
+        The same at the chosen size.
+    n_queries_ : int
+        Queries that have pairs.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Cost: O(m·n·(k + s)) for a step, with queries of s samples (of large ones 2·k count), and memory
+    for a copy of X in float64, less its means in each query, and m·s numbers beside it. The number
+    of queries is no matter. A sparse X is made dense, since its differences are. With the defaults
+    there are 36 selections, one for each of 7 penalties and 5 outer folds and one on all queries;
+    with a number for `alpha` a single one.
+
+    The losses and NDCG along the path are of queries left out, but by features that were searched
+    for with these queries: they are optimistic, the more so the more features were searched.
+    Cross-validate the estimator, by queries, to know the quality of the whole procedure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from greedyrls import GreedyRLSRanker
+    >>> rng = np.random.default_rng(0)
+    >>> queries = np.repeat(np.arange(30), 8)
+    >>> X = rng.standard_normal((240, 20)) + rng.standard_normal((30, 20))[queries]
+    >>> y = (X[:, 3] - X[:, 7] + rng.standard_normal(240) > 1.0).astype(int)
+    >>> model = GreedyRLSRanker(2, alpha=1.0).fit(X, y, groups=queries)
+    >>> model.selected_.tolist()
+    [3, 7]
+    >>> round(model.ndcg_, 2), round(model.pairwise_error_, 2)
+    (0.93, 0.08)
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        alpha: float | ArrayLike | Literal["auto"] = "auto",
+        forced_features: FeatureList | None = None,
+        excluded_features: FeatureList | None = None,
+        alpha_rule: Literal["nested", "joint"] = "nested",
+        alpha_cv: Any = None,
+        refit_alpha: float | Literal["same", "cv"] | None = None,
+        size_rule: SizeRule = "1se",
+        max_features: int | None = None,
+        patience: int | None = None,
+        tol: float | None = None,
+        n_runners_up: int = 0,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.alpha = alpha
+        self.forced_features = forced_features
+        self.excluded_features = excluded_features
+        self.alpha_rule = alpha_rule
+        self.alpha_cv = alpha_cv
+        self.refit_alpha = refit_alpha
+        self.size_rule = size_rule
+        self.max_features = max_features
+        self.patience = patience
+        self.tol = tol
+        self.n_runners_up = n_runners_up
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Select features and fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+            Data in memory. Features that are the same for all samples of a query tell nothing of
+            their order.
+        y : array-like of shape (m,)
+            Relevance of each sample to its query, the larger the better.
+        groups : array-like of shape (m,), optional
+            The query of each sample. A query of a single sample has no pairs and is left out.
+            Without groups all samples are of one query; then they are left out one by one.
+        sample_weight : array-like of shape (m,), optional
+            A pair counts by the product of the weights of its samples.
+
+        Returns
+        -------
+        self
+        """
+        if is_dask(X) or isinstance(X, DataFile | SparseFile):
+            raise TypeError(
+                f"GreedyRLSRanker takes data in memory, got X of type {type(X).__name__}. Load "
+                "it first, or select with greedy_path(X, y, cv=groups), which needs no pairs."
+            )
+        refuse_dates(y)
+        X = numpy_of(X)
+        with named_columns(X):
+            X, y = validate_data(
+                self, with_names(X), numpy_of(y), accept_sparse=SPARSE, y_numeric=True
+            )
+            X = numeric(X)
+        self._select(X.toarray() if sparse.issparse(X) else X, y, sample_weight, groups)
+        return self
+
+    def _search(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any,
+        groups: Any,
+        labels: NDArray[Any] | None,
+        class_weights: ClassWeights | None,
+    ) -> SelectionPath:
+        """The path, and what is measured along it."""
+        weights = check_weights(numpy_of(sample_weight), len(Y))
+        pairs = None
+        if groups is not None:
+            query_of = query_numbers(groups, len(Y))
+            self._check_queries(rows_in_pairs(query_of, weights)[1])
+            pairs = make_pairs(X, Y, query_of, weights)
+        problem = self._problem(X, Y, weights, pairs)
+        plan = Plan(make_loss("squared"), None if pairs is None else pairs.folds)
+        request = make_request(
+            problem,
+            plan,
+            number_of_features(self.n_features_to_select, problem),
+            name="n_features_to_select",
+            alpha=self.alpha,
+            alpha_rule=self._alpha_rule(),
+            alpha_cv=self._outer_folds(pairs, len(Y)),
+            refit_alpha=self._refit(pairs),
+            size_rule=self.size_rule,
+            max_features=self.max_features,
+            patience=self.patience,
+            tol=self.tol,
+            n_runners_up=self.n_runners_up,
+            verbose=self.verbose,
+            groups=None if pairs is None else pairs.query_of,
+            shuffle=make_shuffle(self.random_state),
+            n_jobs=self.n_jobs,
+        )
+        if pairs is not None and isinstance(request.outer, Folds):
+            check_queries_together(pairs, request.outer)
+        data = plan.data(problem, is_shared=not isinstance(request.alpha, float))
+        path = select(problem, plan, request, data)
+        self.n_queries_ = 1 if pairs is None else pairs.n_queries
+        self._measure(path, problem, data, Y, pairs)
+        return path
+
+    def _check_queries(self, query_of: NDArray[np.intp]) -> None:
+        """Enough queries to leave one out, also in outer folds."""
+        count = len(np.unique(query_of))
+        if count < 2:
+            raise ValueError(
+                f"groups has {count} quer{'y' if count == 1 else 'ies'} with two or more samples "
+                "(of positive weight); leaving one out needs at least 2. Pass more queries, or "
+                "leave out groups: then all samples are of one, and left out one by one."
+            )
+        if count < 3 and self._has_choice() and self.alpha_rule == "nested":
+            raise ValueError(
+                f"groups has {count} queries with two or more samples (of positive weight); "
+                "choosing alpha in outer folds of queries needs at least 3. Pass a number for "
+                "alpha, or alpha_rule='joint'."
+            )
+
+    def _has_choice(self) -> bool:
+        """Whether the penalty is one of several."""
+        return not isinstance(check_alphas(self.alpha), float)
+
+    def _problem(self, X: Any, y: Any, weights: Float | None, pairs: Pairs | None) -> Problem:
+        """The ridge problem whose rows stand for pairs."""
+        names = getattr(self, "feature_names_in_", None)
+        if pairs is None:
+            # Of all samples: an intercept takes the means out, whichever sample is left out.
+            weights = np.ones(len(y)) if weights is None else weights
+            X, target, row_weights = X, y, weights * weights.sum()
+        else:
+            X, target, row_weights = pairs.X, pairs.y, pairs.weights
+        return make_problem(
+            X,
+            target,
+            fit_intercept=pairs is None,
+            sample_weight=row_weights,
+            forced_features=self.forced_features,
+            excluded_features=self.excluded_features,
+            feature_names=None if names is None else tuple(names),
+        )
+
+    def _alpha_rule(self) -> str:
+        if not isinstance(self.alpha_rule, str) or self.alpha_rule not in ("nested", "joint"):
+            raise ValueError(
+                f"alpha_rule must be 'nested' or 'joint' for a ranker, got {self.alpha_rule!r}."
+            )
+        return self.alpha_rule
+
+    def _refit(self, pairs: Pairs | None) -> Any:
+        """The rule for the penalty of the models; samples are left out one by one if all pair."""
+        rule: Any = self.refit_alpha
+        if isinstance(rule, str) and rule not in ("same", "cv"):
+            raise ValueError(
+                f"refit_alpha must be 'same', 'cv' or a number greater than 0, got {rule!r}."
+            )
+        if rule is None:
+            is_own = self.alpha_rule == "nested" or isinstance(self.alpha, str)
+            rule = "cv" if self._has_choice() and is_own else "same"
+        return "loo" if isinstance(rule, str) and rule == "cv" and pairs is None else rule
+
+    def _outer_folds(self, pairs: Pairs | None, n_samples: int) -> Any:
+        """Fold ids of all samples as those of the samples in pairs; others as they are."""
+        given = self.alpha_cv
+        is_list = hasattr(given, "__array__") or isinstance(given, list | tuple)
+        if pairs is None or not is_list:
+            return given
+        return one_per_row(given, n_samples, "alpha_cv")[pairs.rows]
+
+    def _measure(
+        self, path: SelectionPath, problem: Problem, data: Data, y: Any, pairs: Pairs | None
+    ) -> None:
+        """NDCG and misordered pairs of the models of all sizes, on queries left out."""
+        if not isinstance(data, ManyFoldData):
+            data = ManyFoldData(problem, _each_alone(problem) if pairs is None else pairs.folds)
+        (rows,) = problem.has_weight.nonzero()
+        penalties = np.array(path.refit_alphas or [path.settings.alpha] * len(path))
+        errors = FoldCurve(data, chosen_of(path)).own_errors(penalties)[:, 0, rows]
+        # Within a query all scores may be moved and stretched alike: what counts is their order.
+        assert problem.weights is not None
+        scores = problem.Y[rows, 0] - errors / np.sqrt(problem.weights[rows])
+        if pairs is None:
+            relevance, query_of = y[rows].astype(np.float64), np.zeros(len(rows), dtype=np.intp)
+        else:
+            relevance, query_of = y[pairs.rows].astype(np.float64), pairs.query_of
+        same = np.zeros(len(relevance))  # the scores of a model without features
+        self._unordered = (
+            ndcg_of(relevance, same, query_of),
+            pairwise_error_of(relevance, same, query_of),
+        )
+        known = np.isfinite(scores).all(axis=1)
+        self.ndcg_path_ = np.full(len(path), np.nan)
+        self.pairwise_error_path_ = np.full(len(path), np.nan)
+        for size in np.flatnonzero(known):
+            # Equal samples have equal scores, but for the rounding of y less the errors.
+            summands = np.maximum(np.abs(problem.Y[rows, 0]), np.abs(scores[size]))
+            largest = np.zeros(query_of[-1] + 1)
+            np.maximum.at(largest, query_of, summands)
+            values = with_ties(scores[size], query_of, _ROUNDING * largest[query_of])
+            self.ndcg_path_[size] = ndcg_of(relevance, values, query_of)
+            self.pairwise_error_path_[size] = pairwise_error_of(relevance, values, query_of)
+
+    def _use(self, k: int) -> None:
+        super()._use(k)
+        # A constant changes no order.
+        self.coef_, self.intercept_ = self.coef_[0], 0.0
+        self.ndcg_, self.pairwise_error_ = self._unordered
+        if k:
+            self.ndcg_ = float(self.ndcg_path_[k - 1])
+            self.pairwise_error_ = float(self.pairwise_error_path_[k - 1])
+
+    @property
+    def _nothing(self) -> str:
+        return "nothing orders the samples better than chance"
+
+    def predict(self, X: Any) -> Float:
+        """Scores: within a query, the sample with the larger one comes first.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self._predictions(X)[:, 0]
+
+    def score(self, X: Any, y: Any, groups: ArrayLike | None = None) -> float:
+        """Mean NDCG of the scores (`greedyrls.metrics.mean_ndcg`).
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+        y : array-like of shape (m,)
+            Relevances.
+        groups : array-like of shape (m,), optional
+            The query of each sample; all are of one without it.
+
+        Returns
+        -------
+        float
+        """
+        return mean_ndcg(y, self.predict(X), groups)
+
+
+def _each_alone(problem: Problem) -> Folds:
+    """A fold for each sample that has a weight."""
+    m = problem.n_samples
+    rows = problem.has_weight.nonzero()[0]
+    return Folds(tuple(Split(row, None, m) for row in rows[:, None]), m, "loo")

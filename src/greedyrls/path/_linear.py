@@ -1,0 +1,87 @@
+"""A linear model on some columns of X, computed by X's own operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_array
+
+from .._base import (
+    Float,
+    as_float,
+    checked_device_array,
+    frame_numbers,
+    is_foreign,
+    numbers_on,
+    place_of,
+    places_of,
+    take,
+    to_device,
+)
+
+
+def column_count(X: Any) -> int:
+    """How many columns X has; an error if X is not a table of numbers."""
+    return int(_checked(X).shape[1])
+
+
+def linear_values(X: Any, features: NDArray[np.intp], coef: Float, intercept: Float) -> Any:
+    """X_S w + b, (m × t), with `coef` (t × k) and `intercept` (t).
+
+    Of a Dask array or data frame a Dask array, not computed yet; of an array on a device an array
+    of the same kind, there; else a NumPy array.
+    """
+    X = _checked(X)
+    if hasattr(X, "map_partitions"):
+        chosen = X[[X.columns[index] for index in features]]
+        parts = chosen.map_partitions(_of_frame, coef, intercept, meta=np.empty((0, len(coef))))
+        return parts if hasattr(parts, "chunks") else parts.to_dask_array()
+    if hasattr(X, "map_blocks"):
+        X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
+        chunks = (X.chunks[0], (len(coef),))
+        return X.map_blocks(_of_block, features, coef, intercept, dtype=np.float64, chunks=chunks)
+    if is_foreign(X):
+        return _on_device(X, features, coef, intercept)
+    selected = X[:, features]
+    columns = check_array(
+        selected.toarray() if sparse.issparse(selected) else selected,
+        dtype=np.float64,
+        ensure_min_features=0,
+        input_name="X (selected columns)",
+    )
+    return columns @ coef.T + intercept
+
+
+def _checked(X: Any) -> Any:
+    """X with two dimensions; the values of a data frame in memory."""
+    if hasattr(X, "__dask_graph__"):
+        return X
+    if is_foreign(X):
+        return checked_device_array(X)
+    return check_array(X, accept_sparse="csc", dtype="numeric", ensure_all_finite=False)
+
+
+def _on_device(X: Any, features: NDArray[np.intp], coef: Float, intercept: Float) -> Any:
+    place = place_of(X)
+    weights, offset = to_device(place, np.ascontiguousarray(coef.T), np.asarray(intercept, float))
+    values = as_float(take(X, numbers_on(place, features))) @ weights + offset
+    is_finite = place.xp.all(place.xp.isfinite(values), axis=1)
+    if not bool(place.xp.all(is_finite)):
+        row = int(places_of(~is_finite)[0])
+        raise ValueError(f"Input X contains NaN or infinity: a selected column, row {row}.")
+    return values
+
+
+def _of_block(block: Any, features: NDArray[np.intp], coef: Float, intercept: Float) -> Float:
+    values: Float = np.asarray(block[:, features] @ coef.T) + intercept
+    return values
+
+
+def _of_frame(frame: Any, coef: Float, intercept: Float) -> Float:
+    if not frame.shape[1]:  # no features were chosen, and no column has a type
+        return np.tile(intercept, (len(frame), 1))
+    values: Float = frame_numbers(frame) @ coef.T + intercept
+    return values

@@ -1,0 +1,475 @@
+"""The result of a search: every step, the model at every size, no data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
+
+from .._base import Float, counted, number
+from ._linear import column_count, linear_values
+from ._sets import best_sets
+from ._size import SizeChoice, model_in_words
+from ._steps import Counters, FeatureSet, Moments, Settings, Step, StopReason
+from ._surface import AlphaSurface
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class SelectionPath:
+    """The best features found of every size, with loss and model, and the steps to them.
+
+    Made by `greedy_path`, `extend_path` and `SelectionPath.from_json`. Holds no data: its size is
+    O(k² + k·t) for k features and t targets, and the names of the features.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        What the search did, in order: one for each feature that was added or removed.
+    sets : tuple of FeatureSet
+        For each size 1, 2, … the best set of features that the search has seen. Where features
+        were only added, these are the first 1, 2, … of them. With feature groups the size counts
+        groups.
+    start : FeatureSet or None
+        All features, where a search went backward from them.
+    initial_loss : float
+        Loss of the model without features (the intercept alone, or zero).
+    settings : Settings
+        Penalty, intercept, size of the data, names.
+    counters : Counters
+        Passes over the data, exact evaluations, seconds.
+    stop_reason : StopReason
+        Why the search ended.
+    size_choice : SizeChoice or None
+        The number of features chosen, by which rule, and why.
+    surface, size_surface : AlphaSurface or None
+        What the penalty was chosen on, and the size where that is something else.
+    refit_alphas : tuple of float or None
+        Penalty of the model at each size, where it is not that of the search.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from greedyrls import greedy_path
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> path = greedy_path(X, y, 3, alpha=0.01)
+    >>> path.indices.tolist(), path.names(3)
+    ([2, 8, 3], ['bmi', 's5', 'bp'])
+    >>> path.losses.round(1).tolist()
+    [3923.0, 3247.7, 3139.1]
+    >>> path.predict(X, 2).shape
+    (442,)
+    """
+
+    steps: tuple[Step, ...]
+    initial_loss: float
+    settings: Settings
+    moments: Moments = field(repr=False)
+    counters: Counters
+    stop_reason: StopReason
+    size_choice: SizeChoice | None = None
+    surface: AlphaSurface | None = field(default=None, repr=False)
+    size_surface: AlphaSurface | None = field(default=None, repr=False)
+    refit_alphas: tuple[float, ...] | None = None
+    sets: tuple[FeatureSet, ...] = field(default=(), repr=False)
+    start: FeatureSet | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.sets:
+            object.__setattr__(self, "sets", best_sets(self.steps, self.start))
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    def __repr__(self) -> str:
+        names = self.group_names()
+        shown = ", ".join(names[:5])
+        more = ", …" if len(names) > 5 else ""
+        last = number(float(self.losses[-1]) if len(self) else self.initial_loss, 6)
+        chosen = f", {self.chosen_size} chosen" if self.chosen_size != len(self) else ""
+        return (
+            f"<SelectionPath of {counted(len(self), self.unit)} [{shown}{more}]{chosen}, loss "
+            f"{last} at alpha={number(self.settings.alpha, 6)}, {self.stop_reason.value}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from .._notebook import path_html
+
+        return path_html(self)
+
+    @property
+    def indices(self) -> NDArray[np.intp]:
+        """Column numbers of the largest set, in the order of selection."""
+        return self.features()
+
+    def features(self, k: int | None = None) -> NDArray[np.intp]:
+        """Column numbers of the set of size k, in the order of selection; none for size 0.
+
+        Parameters
+        ----------
+        k : int, default: the largest
+            Size.
+        """
+        return np.array(self._set(k), dtype=np.intp)
+
+    def entries(self, k: int | None = None) -> NDArray[np.intp]:
+        """What sizes count, by column numbers: features, and groups by their first columns.
+
+        Parameters
+        ----------
+        k : int, default: the largest
+            Size.
+        """
+        owner = {
+            column: group[0] for group in self.settings.feature_groups or () for column in group
+        }
+        found = dict.fromkeys(owner.get(column, column) for column in self.features(k).tolist())
+        return np.array(list(found), dtype=np.intp)
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether each set is the one before and one feature (or group) more."""
+        return all(one.order is self.sets[0].order for one in self.sets)
+
+    @property
+    def losses(self) -> Float:
+        """Loss that the search went by at each size, with its penalty, (k); lower is better."""
+        return np.array([known.loss for known in self.sets])
+
+    @property
+    def standard_errors(self) -> Float:
+        """Standard errors of `losses` as means over samples or splits, (k)."""
+        return np.array([known.standard_error for known in self.sets])
+
+    @property
+    def runners_up(self) -> tuple[tuple[tuple[int, float], ...], ...]:
+        """At each size the next best features with the exact loss each would have given."""
+        return tuple(known.runners_up for known in self.sets)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the search was interrupted before it was done."""
+        return self.stop_reason is StopReason.INTERRUPTED
+
+    @property
+    def fold_losses(self) -> Float | None:
+        """The loss of each size on each split, (k, K); None for leave-one-out."""
+        if not self.sets or not self.sets[0].fold_losses:
+            return None
+        return np.array([known.fold_losses for known in self.sets])
+
+    @property
+    def held_out(self) -> tuple[Float, Float] | None:
+        """Losses (k,) of the models on the path in the outer folds, and their standard errors.
+
+        These are losses of models with the penalty that the path's models have, on samples that
+        took no part in their selection. None unless the penalty or the size was chosen by them; not
+        a number for sizes that were not reached there.
+        """
+        surface = self.outer_surface
+        return None if surface is None else surface.curve(len(self))
+
+    @property
+    def outer_surface(self) -> AlphaSurface | None:
+        """What outer folds say of the path's penalty and sizes; None where there were none."""
+        surface = self.surface if self.size_surface is None else self.size_surface
+        return None if surface is None or surface.rule != "nested" else surface
+
+    @property
+    def chosen_size(self) -> int:
+        """The number of features chosen by the size rule; all of the path where none was asked.
+
+        0 where a rule found that no features do better than the mean of the targets.
+        """
+        if self.size_choice is None:
+            return len(self)
+        return min(self.size_choice.size, len(self))
+
+    @property
+    def sentence(self) -> str:
+        """What was chosen and why, in readable sentences."""
+        why = self.stop_reason.sentence if self.size_choice is None else self.size_choice.sentence
+        parts = [why]
+        if self.surface is not None:
+            parts.append(self.surface.sentence_for(self.settings.loss))
+        penalties = self.refit_alphas if self.chosen_size else None
+        penalty = None if penalties is None else penalties[self.chosen_size - 1]
+        return model_in_words(parts, penalty, self.unit)
+
+    @property
+    def unit(self) -> str:
+        """What sizes count: "feature", "group", or "centre" of a kernel model."""
+        if self.moments.penalty is not None:
+            return "centre"
+        return "feature" if self.settings.feature_groups is None else "group"
+
+    @property
+    def best_size(self) -> int:
+        """The number of features with the smallest loss, at least 1; the smallest if tied."""
+        if not self.sets:
+            raise ValueError("The path has no features.")
+        return int(np.argmin(self.losses)) + 1
+
+    def names(self, k: int | None = None) -> list[str]:
+        """Names of the features of size k; ``x0``, ``x1``, … where the data had none."""
+        return [self._name(index) for index in self.features(k).tolist()]
+
+    def _name(self, index: int) -> str:
+        known = self.settings.feature_names_in
+        return known[index] if known else f"x{index}"
+
+    def group_names(self, k: int | None = None) -> list[str]:
+        """Names of the groups of size k in the order of selection; of features without a group.
+
+        Parameters
+        ----------
+        k : int, default: the largest
+            Size.
+        """
+        return self._groups(self.features(k).tolist())
+
+    def name_of(self, index: int) -> str:
+        """The name of a feature, or of its group."""
+        return self._groups([index])[0]
+
+    def _groups(self, features: list[int]) -> list[str]:
+        """The names of groups (or of features on their own) that some features are."""
+        groups = zip(
+            self.settings.feature_groups or (), self.settings.group_names or (), strict=True
+        )
+        owner = {index: (group[0], name) for group, name in groups for index in group}
+        # By the group, not by its name: a feature on its own may have the same.
+        found = dict(owner.get(index, (index, self._name(index))) for index in features)
+        return list(found.values())
+
+    @property
+    def costs(self) -> Float | None:
+        """What the features of each size cost together, (k); None without costs."""
+        costs = self.settings.feature_costs
+        if costs is None:
+            return None
+        each = np.array(costs)
+        return np.array([math.fsum(each[list(known.features)]) for known in self.sets])
+
+    def changes(self) -> list[str]:
+        """What each size has that the one before has not, by name; "−" marks what it has lost.
+
+        A group of features has the name of the group.
+        """
+        found, before = [], set[int]()
+        for known in self.sets:
+            now = known.features
+            parts = self._groups([index for index in now if index not in before])
+            lost = sorted(before.difference(now))
+            found.append(", ".join([*parts, *(f"−{self._name(index)}" for index in lost)]))
+            before = set(now)
+        return found
+
+    def _size(self, k: int | None) -> int:
+        if k is None:
+            return len(self)
+        if isinstance(k, bool) or not isinstance(k, int | np.integer):
+            raise TypeError(f"k must be a whole number, got {k!r}.")
+        if not 0 <= k <= len(self):
+            raise ValueError(f"k={k} is not on the path, which has 0 to {len(self)} features.")
+        return int(k)
+
+    def _set(self, k: int | None) -> tuple[int, ...]:
+        """Column numbers of the set of size k."""
+        size = self._size(k)
+        return self.sets[size - 1].features if size else ()
+
+    def _solve(self, k: int | None) -> Float:
+        """Coefficients (k × t) by a fresh Cholesky factorisation."""
+        size = self._size(k)
+        moments = self.moments.of(self._set(size))
+        if not size:
+            return moments.correlation
+        penalties = self.refit_alphas
+        alpha = self.settings.alpha if penalties is None else penalties[size - 1]
+        A, right = moments.penalised(alpha), moments.correlation
+        try:
+            solution = linalg.cho_solve(linalg.cho_factor(A, lower=True), right)
+        except linalg.LinAlgError:
+            # The penalty is below the rounding of the data: the least-norm solution is left.
+            solution = linalg.lstsq(A, right)[0]
+        return np.asarray(solution, dtype=np.float64)
+
+    def _offset(self, k: int | None, solution: Float) -> Float:
+        """Intercepts (t) that belong to coefficients (k × t)."""
+        moments = self.moments.of(self._set(k))
+        return moments.target_means - moments.feature_means @ solution
+
+    def coef(self, k: int | None = None) -> Float:
+        """Coefficients of the model of size k, in the order of `features`.
+
+        Parameters
+        ----------
+        k : int, default: all
+            Number of features.
+
+        Returns
+        -------
+        ndarray of shape (k,), or (t, k) if y had two dimensions
+        """
+        solution = self._solve(k)
+        return solution[:, 0] if self.settings.single_target else np.ascontiguousarray(solution.T)
+
+    def intercept(self, k: int | None = None) -> Any:
+        """Intercept of the model of size k: a float, or (t,) if y had two dimensions.
+
+        Parameters
+        ----------
+        k : int, default: all
+            Number of features. With 0 it is the mean of the targets, as they were weighted.
+        """
+        values = self._offset(k, self._solve(k))
+        return float(values[0]) if self.settings.single_target else values
+
+    def predict(self, X: ArrayLike, k: int | None = None) -> Float:
+        """Predictions of the model of size k.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+            Data with all columns that the path was selected from.
+        k : int, default: all
+            Number of features; 0 predicts the mean of the targets for all rows.
+
+        Returns
+        -------
+        ndarray of shape (m,), or (m, t) if y had two dimensions
+            Of a Dask array or data frame a Dask array, not computed yet; of a device array (a
+            tensor of PyTorch, say) an array of the same kind, on its device.
+        """
+        size = self._size(k)
+        given = getattr(X, "columns", None)
+        names = self.settings.feature_names_in
+        if names is not None and given is not None and tuple(given) != names:
+            raise ValueError(
+                "The columns of X are not those that the path was selected from, or are in "
+                f"another order; expected {', '.join(names[:5])}{', …' if len(names) > 5 else ''}."
+            )
+        n_columns = column_count(X)
+        if n_columns != self.settings.n_features_in:
+            raise ValueError(
+                f"X has {n_columns} features; the path was selected from "
+                f"{self.settings.n_features_in}."
+            )
+        solution, features = self._solve(size), self.features(size)
+        offset = self._offset(size, solution)
+        predictions: Float = linear_values(X, features, solution.T, offset)
+        return predictions[:, 0] if self.settings.single_target else predictions
+
+    def truncated(self, k: int) -> SelectionPath:
+        """The path up to size k.
+
+        Steps are kept up to that size where features were only added, else all of them.
+        """
+        size = self._size(k)
+        if not size:
+            raise ValueError(
+                f"A path has at least 1 feature, got k={k}; the model without any is that of "
+                "predict(X, 0)."
+            )
+        sets = self.sets[:size]
+        is_growing = all(step.action == "add" for step in self.steps)
+        union = dict.fromkeys(index for known in sets for index in known.features)
+        if self.is_nested:
+            order = sets[-1].features  # sets are nested where they share this one object
+            union = dict.fromkeys(order)
+            sets = tuple(replace(known, order=order) for known in sets)
+        return replace(
+            self,
+            steps=self.steps[:size] if is_growing else self.steps,
+            sets=sets,
+            stop_reason=(
+                StopReason.REACHED
+                if size < len(self) and self.stop_reason is StopReason.EXHAUSTED
+                else self.stop_reason
+            ),
+            moments=self.moments.of(tuple(union)),
+            size_choice=None,
+            refit_alphas=None if self.refit_alphas is None else self.refit_alphas[:size],
+        )
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A pandas data frame with a row for each size: feature, loss, its error, gain, runner-up.
+
+        With a penalty chosen by the nested rule also the losses of the models in the outer folds;
+        "loss" is that of the search, with its penalty. Indexed by the number of features.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install 'greedyrls[pandas]'.") from error
+
+        before = np.concatenate(([self.initial_loss], self.losses[:-1]))
+        first = [known.runners_up[0] if known.runners_up else (None, np.nan) for known in self.sets]
+        runner_names = [None if index is None else self.name_of(index) for index, _ in first]
+        honest = {}
+        if self.held_out is not None:
+            losses, errors = self.held_out
+            honest = {"held_out_loss": losses, "held_out_error": errors}
+        return pandas.DataFrame(
+            {
+                **self._added(),
+                "loss": self.losses,
+                "standard_error": self.standard_errors,
+                "gain": before - self.losses,
+                **({} if self.costs is None else {"cost": self.costs}),
+                **honest,
+                "runner_up": runner_names,
+                "runner_up_loss": [loss for _, loss in first],
+                "forced": [known.forced for known in self.sets],
+                **self._seconds(),
+            },
+            index=pandas.RangeIndex(1, len(self) + 1, name="n_features"),
+        )
+
+    def _added(self) -> dict[str, Any]:
+        """What each size has that the one before has not; a column number where that is one."""
+        counts = [known.count for known in self.sets]
+        is_single = self.is_nested and counts == list(range(1, len(self) + 1))
+        return {**({"index": self.indices} if is_single else {}), "feature": self.changes()}
+
+    def _seconds(self) -> dict[str, Any]:
+        """Of the steps, where there is one for each size."""
+        if len(self.steps) != len(self.sets):
+            return {}
+        return {"seconds": [step.seconds for step in self.steps]}
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The path as text in the stable JSON format (docs/path-format.md).
+
+        Parameters
+        ----------
+        indent : int, optional
+            As in `json.dumps`.
+        """
+        from ._path_format import encode
+
+        return encode(self, indent)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> SelectionPath:
+        """A path from the text that `to_json` wrote; loading never runs code.
+
+        Parameters
+        ----------
+        text : str or bytes
+
+        Returns
+        -------
+        SelectionPath
+        """
+        from ._path_format import decode
+
+        return decode(text)

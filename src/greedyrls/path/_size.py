@@ -1,0 +1,116 @@
+"""How many features: rules on a curve of losses, and a sentence that says why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from .._base import Float, counted, number
+from ._surface import SAME_ERROR, difference_errors
+
+SizeRule = Literal["min", "1se"]
+_RULES: dict[str, SizeRule] = {"min": "min", "1se": "1se"}
+
+# Losses this close (relatively) are equal: the smaller size is taken.
+_TIE = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class SizeChoice:
+    """A size, the rule that chose it, and why.
+
+    Attributes
+    ----------
+    size : int
+        Number of features.
+    rule : {"given", "min", "1se"}
+        "given" where the number was asked for.
+    sentence : str
+        A readable sentence.
+    """
+
+    size: int
+    rule: str
+    sentence: str
+
+
+def check_size_rule(rule: object) -> SizeRule:
+    """One of the names."""
+    if not isinstance(rule, str) or rule not in _RULES:
+        raise ValueError(f"size_rule must be 'min' or '1se', got {rule!r}.")
+    return _RULES[rule]
+
+
+def fold_covariance(fold_losses: Float, shares: Float) -> Float | None:
+    """Covariance (k × k) of mean losses from those of each fold (k × K); None for one fold."""
+    count = fold_losses.shape[1]
+    if count < 2:
+        return None
+    scaled = (fold_losses - (fold_losses @ shares)[:, None]) * shares
+    result: Float = scaled @ scaled.T * (count / (count - 1))
+    return result
+
+
+def choose_size(
+    rule: SizeRule,
+    losses: Float,
+    covariance: Float | None,
+    least: int,
+    measure: str,
+    stopped: str,
+    unit: str = "feature",
+) -> SizeChoice:
+    """The size by a rule, among those from `least` on; losses[k − 1] is that of k features.
+
+    `measure` names the losses and `stopped` says why there are no more of them. Sizes count units.
+    """
+
+    offset = min(max(1, least), len(losses)) - 1  # a search may end before all forced ones are in
+    open_losses = losses[offset:]
+    smallest = float(np.nanmin(open_losses))
+    tied = open_losses <= smallest + _TIE * abs(smallest)
+    best = int(np.flatnonzero(tied)[0]) + offset
+    at_best = f"the smallest {measure}, {_number(losses[best])} at {counted(best + 1, unit)}"
+    if rule == "min":
+        return SizeChoice(
+            best + 1, rule, f"{counted(best + 1, unit)} chosen by rule 'min': {at_best}. {stopped}"
+        )
+    if covariance is None:
+        raise ValueError(
+            "size_rule='1se' needs standard errors, which there are none of for a function as loss "
+            "with leave-one-out, or for a single split; use size_rule='min', or several folds."
+        )
+    errors = difference_errors(covariance, best)
+    within = losses - losses[best] <= errors * (1.0 + SAME_ERROR)
+    within[best] = True
+    size = int(np.flatnonzero(within[offset:])[0]) + offset + 1
+    if size == best + 1:
+        sentence = (
+            f"{counted(size, unit)} chosen by rule '1se': {at_best}; no smaller size is within one "
+            f"standard error of the difference. {stopped}"
+        )
+        return SizeChoice(size, rule, sentence)
+    sentence = (
+        f"{counted(size, unit)} chosen by rule '1se': the fewest whose {measure} "
+        f"({_number(losses[size - 1])}) is within one standard error of the difference "
+        f"({_number(errors[size - 1])}) of {at_best}. {stopped}"
+    )
+    return SizeChoice(size, rule, sentence)
+
+
+def model_in_words(sentences: list[str], penalty: float | None, unit: str) -> str:
+    """Sentences on the choice of a size and of penalties, and one on the model's own penalty.
+
+    Sizes of paths may count other things than features: groups, or centres of a kernel.
+    """
+    if penalty is not None:
+        has = f"The model on the chosen features has the penalty {number(penalty)}."
+        sentences = [*sentences, has]
+    text = " ".join(sentences)
+    return text.replace("feature", unit) if unit == "centre" else text
+
+
+def _number(value: float) -> str:
+    return number(value, 6)

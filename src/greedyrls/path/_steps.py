@@ -1,0 +1,288 @@
+"""What a path is made of: steps, why they ended, what they cost, settings, moments."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from .._base import Float
+
+Action = Literal["add", "remove"]
+DirectionName = Literal["forward", "backward", "floating", "foba", "swap"]
+LossName = Literal["squared", "zero_one", "balanced_zero_one", "absolute", "auc"]
+
+
+class StopReason(enum.Enum):
+    """Why a search ended; ``sentence`` says it in words."""
+
+    REACHED = "reached"
+    INTERRUPTED = "interrupted"
+    CALLBACK = "callback"
+    NO_IMPROVEMENT = "no_improvement"
+    EXHAUSTED = "exhausted"
+    NUMERICAL_LIMIT = "numerical_limit"
+    BUDGET = "budget"
+    SPANNED = "spanned"
+
+    @property
+    def sentence(self) -> str:
+        """A readable sentence."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    StopReason.REACHED: "The number of features asked for was reached.",
+    StopReason.INTERRUPTED: "The search was interrupted; the steps made so far are kept.",
+    StopReason.CALLBACK: "The callback asked to stop.",
+    StopReason.NO_IMPROVEMENT: (
+        "The search stopped because its loss had not improved for several steps."
+    ),
+    StopReason.EXHAUSTED: "The search went on until all features were in.",
+    StopReason.NUMERICAL_LIMIT: (
+        "The penalty alpha is lost in the rounding of the data; the steps made so far are kept."
+    ),
+    StopReason.BUDGET: "The budget is spent: no other feature is affordable.",
+    StopReason.SPANNED: (
+        "The search ended because the chosen features span all others up to rounding."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One step of a search.
+
+    Attributes
+    ----------
+    index : int
+        The feature added or removed (its column number).
+    loss : float
+        Leave-one-out (or held-out) loss of the model after the step, lower is better; for squared
+        loss the weighted mean over samples and targets.
+    standard_error : float
+        Of that loss as a mean over samples (or splits); not a number where the loss has none.
+    runners_up : tuple of (int, float)
+        The next best features to add (or remove) and the exact loss each would have given, best
+        first.
+    fold_losses : tuple of float
+        The loss on each split; empty for leave-one-out.
+    forced : bool
+        Whether the feature was given rather than found.
+    seconds : float
+        Time the step took.
+    action : {"add", "remove"}
+        What was done with the feature.
+    features : tuple of int
+        All features that were added or removed together, `index` the first of them; one, unless
+        they are a group.
+    """
+
+    index: int
+    loss: float
+    standard_error: float
+    runners_up: tuple[tuple[int, float], ...] = ()
+    forced: bool = False
+    seconds: float = 0.0
+    action: Action = "add"
+    fold_losses: tuple[float, ...] = ()
+    features: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.features:
+            object.__setattr__(self, "features", (self.index,))
+
+    def _key(self) -> tuple[Any, ...]:
+        """All fields, with None for an error that is not a number and would not equal itself."""
+        values = tuple(getattr(self, one.name) for one in fields(self))
+        return tuple(None if value != value else value for value in values)
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Step) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSet:
+    """The best set of features seen of some size, with the loss of its model.
+
+    Attributes
+    ----------
+    features : tuple of int
+        Column numbers, in the order of the search.
+    loss, standard_error, fold_losses
+        Of the model on them, with the penalty of the search.
+    runners_up : tuple of (int, float)
+        What the search might have done instead when it came to this set.
+    forced : bool
+        Whether the last of them was given rather than found.
+    """
+
+    # Sets that grow one by one share the order: k tuples of up to k numbers would be k²/2.
+    order: tuple[int, ...] = field(repr=False)
+    count: int  # of columns
+    loss: float
+    standard_error: float
+    fold_losses: tuple[float, ...] = ()
+    runners_up: tuple[tuple[int, float], ...] = ()
+    forced: bool = False
+
+    @property
+    def features(self) -> tuple[int, ...]:
+        """Column numbers, in the order of the search."""
+        return self.order[: self.count]
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, FeatureSet) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        error = None if self.standard_error != self.standard_error else self.standard_error
+        return (
+            self.features,
+            self.loss,
+            error,
+            self.fold_losses,
+            self.runners_up,
+            self.forced,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What a search cost.
+
+    Attributes
+    ----------
+    passes : int
+        Passes over the data: how often all of X was read. Reading single columns is not counted.
+    exact_evaluations : int
+        How often a candidate's loss was computed on the rows rather than bounded.
+    rebuilds : int
+        How often the feature-space state was made anew because rounding errors had grown.
+    seconds : float
+        Wall-clock time.
+    """
+
+    passes: int = 0
+    exact_evaluations: int = 0
+    rebuilds: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Counters) -> Counters:
+        return Counters(
+            self.passes + other.passes,
+            self.exact_evaluations + other.exact_evaluations,
+            self.rebuilds + other.rebuilds,
+            self.seconds + other.seconds,
+        )
+
+    def __sub__(self, other: Counters) -> Counters:
+        return Counters(
+            self.passes - other.passes,
+            self.exact_evaluations - other.exact_evaluations,
+            self.rebuilds - other.rebuilds,
+            self.seconds - other.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a search was asked to do, as far as its result depends on it."""
+
+    alpha: float
+    fit_intercept: bool
+    n_samples: int
+    n_features_in: int
+    excluded_features: tuple[int, ...] = ()
+    feature_names_in: tuple[str, ...] | None = None
+    weighted: bool = False
+    single_target: bool = True
+    loss: str = "squared"
+    cv: str = "loo"
+    refit_alpha: float | Literal["same", "loo", "cv"] = "same"
+    direction: DirectionName = "forward"
+    backward_ratio: float | None = None  # of direction "foba"
+    feature_groups: tuple[tuple[int, ...], ...] | None = None  # of two columns or more
+    group_names: tuple[str, ...] | None = None  # of these
+    feature_costs: tuple[float, ...] | None = None  # of all columns; of a group they are added up
+    budget: float | None = None
+
+    @property
+    def entry_names(self) -> tuple[str, ...] | None:
+        """Names of all columns, with that of its group for the first column of a group."""
+        groups = zip(self.feature_groups or (), self.group_names or (), strict=True)
+        first = {group[0]: name for group, name in groups}
+        known = self.feature_names_in
+        if known is None:
+            known = tuple(f"x{column}" for column in range(self.n_features_in)) if first else None
+        return known and tuple(first.get(column, name) for column, name in enumerate(known))
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Second moments of the features of all sets: all that the models on the path depend on.
+
+    With an intercept they are taken about the weighted means; rows count with their weight.
+    """
+
+    features: tuple[int, ...]  # (p) which columns of the data
+    gram: Float  # (p × p) X_S'X_S
+    correlation: Float  # (p × t) X_S'Y
+    feature_means: Float  # (p); zeros without an intercept
+    target_means: Float  # (t)
+    penalty: Float | None = None  # (p × p) what alpha is multiplied with; None is the identity
+
+    def _key(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, one.name) for one in fields(self))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        pairs = zip(self._key(), other._key(), strict=True)
+        return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+
+    def __hash__(self) -> int:
+        return hash((self.features, self.gram.tobytes(), self.correlation.tobytes()))
+
+    # Arrays lose their read-only flag when copied or pickled: go through the constructor.
+    def __reduce__(self) -> tuple[type[Moments], tuple[Any, ...]]:
+        return Moments, self._key()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Moments:
+        return self
+
+    def __post_init__(self) -> None:
+        for values in self._key():
+            if isinstance(values, np.ndarray):
+                values.flags.writeable = False
+
+    def of(self, features: tuple[int, ...]) -> Moments:
+        """Those of some of the features, in their order."""
+        if features == self.features[: len(features)]:
+            places: Any = slice(0, len(features))
+            square: Any = (places, places)
+        else:
+            known = {feature: place for place, feature in enumerate(self.features)}
+            places = np.array([known[feature] for feature in features], dtype=np.intp)
+            square = np.ix_(places, places)
+        return Moments(
+            features,
+            self.gram[square].copy(),
+            self.correlation[places].copy(),
+            self.feature_means[places].copy(),
+            self.target_means,
+            None if self.penalty is None else self.penalty[square].copy(),
+        )
+
+    def penalised(self, alpha: float) -> Float:
+        """The matrix of the normal equations, (p × p)."""
+        if self.penalty is None:
+            return self.gram + alpha * np.eye(len(self.gram))
+        return self.gram + alpha * self.penalty

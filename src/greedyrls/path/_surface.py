@@ -1,0 +1,235 @@
+"""Losses by penalty and number of features: what a penalty was chosen on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import ArrayValue, Float, number
+
+AlphaRule = Literal["nested", "joint", "all_features"]
+
+# One sample more that is wrong is exactly one standard error: rounding must not decide there.
+SAME_ERROR = 1e-9
+# Losses that differ by less, relatively, are equal.
+_TIE = 1e-10
+# Losses that are the same for different features only by a coincidence of all digits.
+_CONTINUOUS = ("squared", "absolute")
+
+
+@dataclass(frozen=True, eq=False)
+class AlphaSurface(ArrayValue):
+    """Losses for each penalty (rows) and number of features (columns), and the penalty chosen.
+
+    Attributes
+    ----------
+    rule : {"nested", "joint", "all_features"}
+        "nested": held-out loss of outer folds in which the selection was made anew. "joint": the
+        criterion's own loss along the path of each penalty, which is optimistic. "all_features":
+        leave-one-out loss with all features, a single column.
+    alphas : ndarray of shape (A,)
+        Penalties tried, ascending.
+    losses : ndarray of shape (A, k)
+        Not a number where a path ended earlier.
+    standard_errors : ndarray of shape (A, k)
+        Of `losses`; not a number where there is none.
+    fold_losses : ndarray of shape (F, A, k) or None
+        By outer fold, for "nested".
+    fold_shares : ndarray of shape (F,) or None
+        What each outer fold counts in the mean.
+    folds : str
+        The outer folds in words; empty for the other rules.
+    alpha : float
+        The penalty chosen.
+    size : int
+        The number of features that it was chosen at; 0 for "all_features", and where no features
+        at all did best.
+    initial_fold_losses : ndarray of shape (F,) or None
+        By outer fold, the loss of a model without features, for "nested"; None in files of earlier
+        releases.
+    """
+
+    rule: AlphaRule
+    alphas: Float
+    losses: Float
+    standard_errors: Float
+    fold_losses: Float | None
+    fold_shares: Float | None
+    folds: str
+    alpha: float
+    size: int
+    initial_fold_losses: Float | None = None
+
+    def _arrays(self) -> tuple[Float | None, ...]:
+        return (
+            self.alphas,
+            self.losses,
+            self.standard_errors,
+            self.fold_losses,
+            self.fold_shares,
+            self.initial_fold_losses,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AlphaSurface):
+            return NotImplemented
+        return (self.rule, self.folds, self.alpha, self.size) == (
+            other.rule,
+            other.folds,
+            other.alpha,
+            other.size,
+        ) and all(
+            (one is None) == (two is None)
+            and (one is None or np.array_equal(one, _filled(two), equal_nan=True))
+            for one, two in zip(self._arrays(), other._arrays(), strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.rule, self.folds, self.alpha, self.size, self.losses.tobytes()))
+
+    @property
+    def row(self) -> int:
+        """Which row of the surface belongs to the chosen penalty."""
+        return int(np.flatnonzero(self.alphas == self.alpha)[0])
+
+    def curve(self, length: int) -> tuple[Float, Float]:
+        """Losses of the chosen penalty by size, to a length, and their standard errors."""
+        values, known = np.full((2, length), np.nan), min(length, self.losses.shape[1])
+        values[0, :known] = self.losses[self.row, :known]
+        values[1, :known] = self.standard_errors[self.row, :known]
+        return values[0], values[1]
+
+    @property
+    def initial_loss(self) -> float | None:
+        """The held-out loss of a model without features; None where it is not known."""
+        if self.initial_fold_losses is None or self.fold_shares is None:
+            return None
+        return float(self.fold_shares @ self.initial_fold_losses)
+
+    @property
+    def sentence(self) -> str:
+        """A readable sentence on how the penalty was chosen."""
+        return self.sentence_for("")
+
+    def sentence_for(self, loss: str) -> str:
+        """The same, where the loss is known by its name."""
+        count = len(self.alphas)
+        if count == 1:
+            where = f"; its held-out loss is that of outer folds ({self.folds})"
+            return f"alpha={number(self.alpha)} is the only value tried{where * bool(self.folds)}."
+        if self.rule == "nested":
+            how = f"by nested selection: the held-out loss of outer folds ({self.folds})"
+        elif self.rule == "joint":
+            how = "by the criterion's own loss, which is optimistic after a search"
+        else:
+            how = "by the leave-one-out loss with all features"
+        note = ""
+        if self._all_are_equal:
+            # Different features may be wrong as often; sums of errors differ in some digit.
+            same = "find the same features" if loss in _CONTINUOUS else "do equally well"
+            note = f" All of them {same}."
+        elif count > 2 and self.row in (0, count - 1):
+            note = f" It is the {'largest' if self.row else 'smallest'} value tried."
+        return f"alpha={number(self.alpha)} was chosen from {count} values {how}.{note}"
+
+    @property
+    def _all_are_equal(self) -> bool:
+        """Whether every outer fold has the same loss for all penalties, at the size chosen."""
+        if self.fold_losses is None or self.size == 0:
+            return False
+        losses = self.fold_losses[:, :, self.size - 1]
+        return bool((np.abs(losses - losses[:, :1]) <= _TIE * np.abs(losses[:, :1])).all())
+
+    @property
+    def beyond(self) -> float | None:
+        """The next value of the grid, if the best one is its last on either side; else None."""
+        alphas, row = self.alphas, self.row
+        if len(alphas) < 3 or 0 < row < len(alphas) - 1:
+            return None
+        return float(alphas[row] * (alphas[row] / alphas[1 if row == 0 else row - 1]))
+
+
+def _filled(values: Float | None) -> Float:
+    return np.empty(0) if values is None else values
+
+
+def best_pair(losses: Float, least: int) -> tuple[int, int]:
+    """Row and size (from `least` on) of the smallest loss; among equals the middle penalty.
+
+    Rows are in ascending order of the penalty. Of equal sizes the smaller is taken first.
+    """
+    part = losses[:, max(1, least) - 1 :]
+    if not np.isfinite(part).any():
+        raise ValueError("No penalty gave a finite loss; use larger values of alpha.")
+    smallest = float(np.nanmin(part))
+    rows, columns = np.nonzero(part <= smallest + _TIE * abs(smallest))
+    size = int(columns.min())
+    return _middle(rows[columns == size], len(losses)), size + max(1, least)
+
+
+def _middle(rows: NDArray[np.intp], count: int) -> int:
+    """The middle one of tied penalties.
+
+    Of two, that nearer to the middle of all `count`, or else the larger one: the last of a grid
+    would look as if it had been cut off too early.
+    """
+    low, high = int(rows[(len(rows) - 1) // 2]), int(rows[len(rows) // 2])
+    return low if abs(2 * low - count + 1) < abs(2 * high - count + 1) else high
+
+
+class Pair(NamedTuple):
+    """A penalty and a number of features, and what they were compared with."""
+
+    row: int
+    size: int
+    best_size: int  # of the smallest loss, with the same penalty
+    error: float  # standard error of the difference between the two; not a number if they are one
+
+
+def chosen_pair(
+    losses: Float,
+    initial_loss: float,
+    covariance: Callable[[int], Float | None] | None,
+    least: int,
+) -> Pair | None:
+    """The pair of the smallest loss; or the fewest features within one standard error of it.
+
+    `covariance` gives that of the losses of a row, (1 + k × 1 + k): without features, and of all
+    sizes. It is for the second rule, and None for the first; where there is no covariance the
+    answer is None. Only sizes with the penalty of the smallest loss are compared with it. No
+    features at all are a size like another, unless some are forced (`least`).
+    """
+    row, best = best_pair(losses, least)
+    smallest = float(losses[row, best - 1])
+    if least == 0 and initial_loss <= smallest + _TIE * abs(smallest):
+        best = 0
+    if covariance is None or best == 0:
+        return Pair(row, best, best, np.nan)
+    known = covariance(row)
+    if known is None:
+        return None
+    curve = np.concatenate([[initial_loss], losses[row]])
+    errors = difference_errors(known, best)
+    within = curve - curve[best] <= errors * (1.0 + SAME_ERROR)
+    within[:least] = False
+    within[best] = True
+    size = int(np.flatnonzero(within)[0])
+    return Pair(row, size, best, np.nan if size == best else float(errors[size]))
+
+
+def difference_errors(covariance: Float, best: int) -> Float:
+    """Standard errors (k) of the difference between each loss and that at place `best`."""
+    variances = np.diagonal(covariance)
+    squares = variances + variances[best] - 2.0 * covariance[:, best]
+    result: Float = np.sqrt(np.maximum(squares, 0.0))
+    return result
+
+
+def initial_loss_in(surface: AlphaSurface | None, otherwise: float) -> float:
+    """The held-out loss of a model without features, or another where it is not known."""
+    known = None if surface is None else surface.initial_loss
+    return otherwise if known is None else known

@@ -1,0 +1,10 @@
+from ._assessment import plot_assessment as plot_assessment
+from ._coefficients import plot_coefficients as plot_coefficients
+from ._path import Line as Line
+from ._path import draw_path as draw_path
+from ._path import loss_name as loss_name
+from ._path import plot_path as plot_path
+from ._predictions import plot_predictions as plot_predictions
+from ._stability import plot_stability as plot_stability
+from ._stability import plot_stability_index as plot_stability_index
+from ._surface import plot_surface as plot_surface

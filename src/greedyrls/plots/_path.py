@@ -1,0 +1,246 @@
+"""The picture of a path: loss by number of features."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from .._base import Float, number
+from ..assess import PermutationNull
+from ..path import SelectionPath
+from . import _parts as parts
+from ._null import check_null, draw_null
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Feature names are written at the points of a path up to this length, cut to this many characters.
+_NAMED_STEPS = 40
+_NAME_LENGTH = 32
+# So much of the height of the axes names may take.
+_NAMES_SHARE = 0.45
+# Characters on a line beside an axis.
+_LINE = 34
+# The loss without features is drawn if it is at most this many times as far away as the losses
+# of the path are apart; else the legend tells it.
+_NEAR = 2.0
+
+_LOSSES = {
+    "squared": "squared loss",
+    "absolute": "absolute loss",
+    "zero_one": "zero-one error",
+    "balanced_zero_one": "balanced zero-one error",
+    "auc": "1 − AUC",
+}
+
+
+class Fitted(Protocol):
+    """A fitted estimator, whose path is drawn."""
+
+    path_: SelectionPath
+
+
+def plot_path(
+    path: SelectionPath | Fitted,
+    null: PermutationNull | None = None,
+    *,
+    ax: Axes | None = None,
+    chosen: int | None = None,
+    level: float = 0.9,
+    log_x: bool | None = None,
+) -> Axes:
+    """Loss by number of features, with standard errors where there are any.
+
+    With a penalty chosen by the nested rule this is the loss of the models on the path in the outer
+    folds, beside the loss that the search went by. Names of features are written where they have
+    room.
+
+    Parameters
+    ----------
+    path : SelectionPath, or a fitted estimator
+    null : PermutationNull, optional
+        Of `permutation_null` with the loss of the path as its measure: how far the search gets on
+        permuted targets.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+    level : float, default=0.9
+        Of the band of permutations.
+    chosen : int, optional
+        The size to mark; by default the one that a size rule chose, else that of smallest loss. 0
+        marks the line of no features.
+    log_x : bool, optional
+        Whether sizes are on a logarithmic axis; by default where there are more than 100.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_diabetes
+    >>> from greedyrls import greedy_path
+    >>> from greedyrls.plots import plot_path
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> plot_path(greedy_path(X, y, 5, alpha=0.01, cv=10)).get_ylabel()
+    'held-out squared loss (10-fold)'
+    """
+    path = as_path(path, "plot_path")
+    size, _ = _marked_size(path, chosen)
+    measure, own = measure_with_folds(path), None
+    main = Line(measure_of_path(path), path.losses, path.standard_errors)
+    if path.held_out is not None and np.isfinite(path.held_out[0][max(size, 1) - 1]):
+        # The models on the path; their penalty is not that of the search.
+        main = Line("models, held-out in outer folds", *path.held_out)
+        measure = loss_name(path.settings.loss)
+        penalty = number(path.settings.alpha, 3)
+        own = Line(f"search, {_kind(path)}, α = {penalty}", path.losses, path.standard_errors)
+    elif path.refit_alphas is not None:
+        penalty = number(path.settings.alpha, 3)
+        main = main._replace(label=f"{main.label} of the search, α = {penalty}")
+    return draw_path(path, main, own, measure, null, ax=ax, chosen=chosen, level=level, log_x=log_x)
+
+
+class Line(NamedTuple):
+    """A loss by number of features, as the legend calls it."""
+
+    label: str
+    losses: Float  # (k)
+    errors: Float  # (k)
+
+
+def draw_path(
+    path: SelectionPath,
+    main: Line,
+    own: Line | None,
+    measure: str,
+    null: PermutationNull | None = None,
+    *,
+    ax: Axes | None = None,
+    chosen: int | None = None,
+    level: float = 0.9,
+    log_x: bool | None = None,
+) -> Axes:
+    """The main line with its errors and the chosen size on it, and beside it an estimate's own."""
+    check_null(null, path.settings.loss, "path")
+    band = None if null is None else null.band(level)
+    size, why = _marked_size(path, chosen)
+    if ax is None:
+        ax = parts.new_axes()
+    sizes = np.arange(1, len(path) + 1)
+    losses, errors = main.losses, main.errors
+    if own is not None:
+        ax.plot(sizes, own.losses, **parts.OWN, label=own.label)
+    style = {"color": parts.BLUE, "alpha": 0.2, "label": "± standard error"}
+    parts.band(ax, sizes, losses - errors, losses + errors, **style)
+    ax.plot(sizes, losses, label=main.label, **parts.main_curve(ax, len(path)))
+    if null is not None and band is not None:
+        draw_null(ax, null, band, level)
+    others = main if own is None else own
+    _draw_initial_loss(ax, path, others, "" if size else why or " (chosen)")
+    if size:
+        label = f"{parts.count_features(size)}{why}: {number(float(losses[size - 1]))}"
+        ax.plot([size], [losses[size - 1]], **parts.mark(ax), label=label)
+    parts.use_loss_axis(ax, losses, others.losses, *(band or ()))
+    if log_x or not _write_names(ax, path):
+        parts.use_size_axis(ax, len(path), log_x)
+    parts.hide_frame(ax)
+    parts.set_labels(ax, "number of features", measure)
+    parts.place_legend(ax, *ax.get_legend_handles_labels())
+    return ax
+
+
+def as_path(path: object, function: str) -> SelectionPath:
+    """A path, or that of a fitted estimator."""
+    found = getattr(path, "path_", path)
+    if not isinstance(found, SelectionPath):
+        raise TypeError(
+            f"{function} takes a SelectionPath (of greedy_path) or a fitted estimator, got "
+            f"{parts.shown(path)}."
+        )
+    return found
+
+
+def measure_of_path(path: SelectionPath) -> str:
+    """What the losses of a path are, in words."""
+    return f"{_kind(path)} {loss_name(path.settings.loss)}"
+
+
+def measure_with_folds(path: SelectionPath) -> str:
+    """The same with the folds, on two lines or more if it is long."""
+    measure, cv = measure_of_path(path), path.settings.cv
+    if cv == "loo":
+        return measure
+    folds = f"({parts.plain(cv)})"
+    one_line = f"{measure} {folds}"
+    return one_line if len(one_line) <= _LINE else f"{measure}\n{textwrap.fill(folds, _LINE)}"
+
+
+def loss_name(loss: str) -> str:
+    """A loss in words."""
+    name = loss.removeprefix("callable:")
+    if name == loss:
+        return _LOSSES.get(loss, "loss")
+    return "loss" if name == "<lambda>" else parts.plain(name)
+
+
+def _kind(path: SelectionPath) -> str:
+    return "leave-one-out" if path.settings.cv == "loo" else "held-out"
+
+
+def _marked_size(path: SelectionPath, chosen: int | None) -> tuple[int, str]:
+    """The size to mark on a path, and words that say why."""
+    if chosen is not None:
+        return path._size(chosen), ""
+    choice = path.size_choice
+    if choice is None or choice.rule == "given":
+        return path.best_size, ""
+    return path.chosen_size, f" (rule '{choice.rule}')"
+
+
+def _write_names(ax: Axes, path: SelectionPath) -> bool:
+    """Sizes with the names of features as ticks, if they have room; whether they have."""
+    width, height = parts.extent(ax)
+    points = parts.text_size(ax, "xtick.labelsize")
+    points = points if parts.is_narrow(ax) else points / 1.2
+    room = min(parts.characters(_NAMES_SHARE * height, points), _NAME_LENGTH)
+    names = path.changes()[:_NAMED_STEPS]
+    if len(path) > min(_NAMED_STEPS, width * 72.0 / (1.3 * points)):
+        return False
+    if parts.is_narrow(ax) and max(map(len, names)) + len(f"{len(path)}  ") > room:
+        # Little would be left of the names, or of the curve.
+        return False
+    is_upright = len(path) > width * 72.0 / (2.6 * points)
+    labels = [f"{size}  {parts.shortened(name, room)}" for size, name in enumerate(names, start=1)]
+    ax.set_xticks(np.arange(1, len(path) + 1), labels)
+    ax.tick_params(axis="x", rotation=90 if is_upright else 60, labelsize=points)
+    for tick in ax.get_xticklabels():
+        tick.set_horizontalalignment("right")
+        tick.set_rotation_mode("anchor")
+        tick.set_verticalalignment("center" if is_upright else "top")
+        # A name is not a formula for LaTeX either.
+        tick.set_usetex(False)
+    return True
+
+
+def _draw_initial_loss(ax: Axes, path: SelectionPath, line: Line, why: str) -> None:
+    """The loss without features; `why` it is chosen, if it is."""
+    initial = path.initial_loss
+    errors = np.nan_to_num(line.errors)
+    low, high = line.losses - errors, line.losses + errors
+    is_near = len(path) == 1 or _is_near(initial, low, high)
+    label = f"no features{why}: {number(initial)}{'' if is_near else ', not shown'}"
+    if is_near:
+        ax.axhline(initial, **parts.WITHOUT, label=label)
+    else:
+        ax.plot([], [], linestyle="none", label=label)
+
+
+def _is_near(value: float, low: Float, high: Float) -> bool:
+    """Whether drawing a value leaves the curves readable."""
+    bottom, top = low.min(), high.max()
+    reach = _NEAR * (top - bottom)
+    return bool(bottom - reach <= value <= top + reach)

@@ -1,0 +1,236 @@
+"""The picture of a surface: loss by penalty and number of features."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._base import Float, number
+from ..path import AlphaSurface, SelectionPath
+from . import _parts as parts
+from ._path import Fitted, loss_name, measure_with_folds
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_surface(surface: AlphaSurface | SelectionPath | Fitted, *, ax: Axes | None = None) -> Axes:
+    """Loss by penalty and number of features: what the penalty was chosen on.
+
+    A ring marks the penalty and size that were chosen. Losses well above the smallest share one
+    colour, so that those near it can be told apart; where there is no loss nothing is drawn. With
+    a single column (rule "all_features") it is a line of losses over penalties.
+
+    Parameters
+    ----------
+    surface : AlphaSurface, SelectionPath, or a fitted estimator
+        A path that has a surface: one made with ``alpha="auto"`` or a list of penalties. The path
+        also knows what loss it is.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_diabetes
+    >>> from greedyrls import greedy_path
+    >>> from greedyrls.plots import plot_surface
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> path = greedy_path(X, y, "auto", alpha=[0.01, 0.1, 1])
+    >>> ax = plot_surface(path)
+    >>> ax.get_xlabel(), ax.get_ylabel(), ax.get_title()
+    ('number of features',
+     'penalty α of the search',
+     'Selection made anew (nested, 5-fold, shuffled with seed 0)')
+    """
+    given = getattr(surface, "path_", surface)
+    path = given if isinstance(given, SelectionPath) else None
+    found = given if path is None else path.surface
+    if path is not None and found is None:
+        raise ValueError(
+            "The path has no surface, because its penalty was not chosen but given; use "
+            "alpha='auto' or a list of penalties."
+        )
+    if not isinstance(found, AlphaSurface):
+        raise TypeError(
+            "plot_surface takes an AlphaSurface, a SelectionPath or a fitted estimator, got "
+            f"{parts.shown(surface)}."
+        )
+    if ax is None:
+        ax = parts.new_axes()
+    points = parts.text_size(ax, "axes.labelsize")
+    title = parts.wrapped(_title(found), parts.extent(ax)[0], points)
+    ax.set_title(title, fontsize=points)
+    if found.losses.shape[1] == 1:
+        _draw_line(ax, found, path)
+    else:
+        _draw_cells(ax, found, path)
+    return ax
+
+
+def _draw_cells(ax: Axes, surface: AlphaSurface, path: SelectionPath | None) -> None:
+    from matplotlib import patheffects
+
+    reached = np.flatnonzero(np.isfinite(surface.losses).any(axis=0))
+    losses = np.ma.masked_invalid(surface.losses[:, : int(reached[-1]) + 1])
+    known = losses.compressed()
+    top = _top_of_colours(surface, known)
+    if path is not None and known.min() < path.initial_loss:
+        top = min(top, path.initial_loss)
+    ax.set_yscale("log")
+    mesh = ax.pcolormesh(
+        np.arange(losses.shape[1] + 1) + 0.5,
+        _edges(surface.alphas),
+        losses,
+        cmap="viridis",
+        vmin=known.min(),
+        vmax=top,
+        # Drawn as a picture in vector formats, where seams between cells would show.
+        rasterized=True,
+    )
+    bar = ax.figure.colorbar(
+        mesh, ax=ax, extend="max" if known.max() > top else "neither", pad=0.02, fraction=0.06
+    )
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize=parts.text_size(ax, "ytick.labelsize"))
+    points = parts.text_size(ax, "axes.labelsize")
+    measure = parts.wrapped(_surface_measure(surface, path), parts.extent(ax)[1], points)
+    bar.set_label(measure, size=points)
+    outline = [patheffects.withStroke(linewidth=4.5, foreground="white"), patheffects.Normal()]
+    for size, marker, prefix in _marks(surface, path):
+        label = f"{prefix}α = {number(surface.alpha, 3)}, {parts.count_features(size)}"
+        if not size:  # which has no cell
+            ax.plot([], [], linestyle="none", label=label)
+            continue
+        loss = surface.losses[surface.row, size - 1]
+        style = {**parts.mark(ax), "marker": marker, "path_effects": outline}
+        ax.plot([size], [surface.alpha], **style, label=f"{label}: {number(loss)}")
+    sizes = np.arange(1, losses.shape[1] + 1)
+    if len(sizes) <= _most_ticks(ax)[0]:
+        ax.set_xticks(sizes)
+    else:
+        parts.use_size_axis(ax, len(sizes), is_log=False)
+    if _have_room(surface.alphas, _most_ticks(ax)[1]):
+        ax.set_yticks(surface.alphas, [number(float(alpha), 3) for alpha in surface.alphas])
+        ax.set_yticks([], minor=True)
+    ax.spines[:].set_visible(False)
+    _legend_below(ax, bar.ax)
+    parts.set_labels(ax, "number of features", "penalty α of the search")
+
+
+def _draw_line(ax: Axes, surface: AlphaSurface, path: SelectionPath | None) -> None:
+    alphas, losses = surface.alphas, surface.losses[:, 0]
+    losses = np.where(np.isfinite(losses), losses, np.nan)
+    errors = surface.standard_errors[:, 0]
+    style = {"color": parts.BLUE, "alpha": 0.2, "label": "± standard error"}
+    parts.band(ax, alphas, losses - errors, losses + errors, **style)
+    ax.plot(alphas, losses, **parts.main_curve(ax, len(alphas)))
+    loss = losses[surface.row]
+    label = f"α = {number(surface.alpha, 3)}: {number(loss)}"
+    ax.plot([surface.alpha], [loss], **parts.mark(ax), label=label)
+    ax.set_xscale("log")
+    if _have_room(alphas, _most_ticks(ax)[0] // 2):
+        ax.set_xticks(alphas, [number(float(alpha), 3) for alpha in alphas])
+        ax.set_xticks([], minor=True)
+    parts.use_loss_axis(ax, losses)
+    parts.hide_frame(ax)
+    parts.set_labels(ax, "penalty α", _surface_measure(surface, path))
+    parts.place_legend(ax, *ax.get_legend_handles_labels())
+
+
+def _most_ticks(ax: Axes) -> tuple[int, int]:
+    """How many ticks have room below and beside a surface; so few all have a label."""
+    width, height = (72.0 * inches for inches in parts.extent(ax))
+    points = parts.text_size(ax, "xtick.labelsize")
+    return int(width / (1.8 * points)), int(height / (1.5 * points))
+
+
+def _legend_below(ax: Axes, beside: Axes) -> None:
+    """A legend under the label of the x axis, where it hides nothing."""
+    from matplotlib.transforms import ScaledTranslation
+
+    points = parts.text_size(ax)
+    ticks, label = (parts.text_size(ax, f"{name}.labelsize") for name in ("xtick", "axes"))
+    # Ticks, their labels and the label of the axis take this much.
+    depth = (10.0 + 1.4 * ticks + 1.6 * label) / 72.0
+    below = ax.transAxes + ScaledTranslation(0.0, -depth, ax.figure.dpi_scale_trans)
+    legend = ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=below,
+        borderaxespad=0.0,
+        handletextpad=0.3,
+        fontsize=points,
+        frameon=False,
+    )
+    if ax.figure.canvas.figure.get_layout_engine() is None:
+        # Nobody else makes room for it.
+        box, figure = legend.get_window_extent(), ax.figure.bbox
+        share = max(box.height, figure.y0 - box.y0 + points) / figure.height
+        for one in (ax, beside):
+            place = one.get_position()
+            one.set_position((place.x0, place.y0 + share, place.width, place.height - share))
+            one.set_in_layout(True)
+
+
+def _top_of_colours(surface: AlphaSurface, losses: Float) -> float:
+    """The loss from which on cells share the last colour, so that those near the best differ.
+
+    Half of the cells get half of the colours, but one standard error is not all of them.
+    """
+    smallest = losses.min()
+    error = surface.standard_errors[surface.row, max(surface.size, 1) - 1]
+    reach = max(2.0 * (np.median(losses) - smallest), error if np.isfinite(error) else 0.0)
+    return float(min(smallest + reach, losses.max())) if reach > 0.0 else float(losses.max())
+
+
+def _have_room(alphas: Float, ticks: int) -> bool:
+    """Whether penalties lie as far apart, on the logarithmic scale, as so many even ticks."""
+    logs = np.log(alphas)
+    return len(logs) == 1 or bool((logs[-1] - logs[0]) < ticks * np.diff(logs).min())
+
+
+def _edges(alphas: Float) -> Float:
+    """Borders between penalties, half-way on the logarithmic scale, (A + 1)."""
+    logs = np.log(alphas)
+    if len(logs) == 1:
+        return np.asarray(np.exp(logs[0] + np.log(10.0) * np.array([-0.5, 0.5])))
+    middles = (logs[:-1] + logs[1:]) / 2
+    edges = [logs[0] - (middles[0] - logs[0]), *middles, logs[-1] + (logs[-1] - middles[-1])]
+    return np.asarray(np.exp(edges))
+
+
+def _marks(surface: AlphaSurface, path: SelectionPath | None) -> list[tuple[int, str, str]]:
+    """Sizes to mark in the row of the chosen penalty, with a marker and a word before the label."""
+    choice = None if path is None else path.size_choice
+    if choice is None or choice.rule == "given" or choice.size == surface.size:
+        return [(surface.size, "o", "")]
+    known = not choice.size
+    if choice.size <= surface.losses.shape[1]:
+        known = known or bool(np.isfinite(surface.losses[surface.row, choice.size - 1]))
+    further = [(choice.size, "D", f"rule '{choice.rule}': ")] if known else []
+    return [(surface.size, "o", "smallest: "), *further]
+
+
+def _title(surface: AlphaSurface) -> str:
+    if surface.rule == "nested":
+        return f"Selection made anew (nested, {parts.plain(surface.folds)})"
+    if surface.rule == "joint":
+        return "The search's own loss (joint, optimistic)"
+    return "Model with all features (leave-one-out)"
+
+
+def _surface_measure(surface: AlphaSurface, path: SelectionPath | None) -> str:
+    """What the losses of a surface are, in words."""
+    name = "loss" if path is None else loss_name(path.settings.loss)
+    if surface.rule == "nested":
+        return f"held-out {name}"
+    if surface.rule == "joint":
+        return name if path is None else measure_with_folds(path)
+    return f"leave-one-out {name}"

@@ -1,0 +1,197 @@
+"""The architecture: which package may import which, what an import loads, public names."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import greedyrls
+from greedyrls import reference
+
+# After everything else: the folder is not a package.
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+
+import architecture
+
+PACKAGE = Path(greedyrls.__file__).parent
+
+
+def test_every_import_follows_the_plan() -> None:
+    assert architecture.problems() == []
+
+
+def test_the_plan_has_no_circles() -> None:
+    for package in architecture.MAY_IMPORT:
+        assert package not in architecture.allowed(package)
+
+
+def test_stubs_list_nothing_that_no_one_uses() -> None:
+    used = {
+        (one.target, one.name)
+        for package in architecture.packages()
+        for one in architecture.imports(package)
+    }
+    used |= {(package, name) for name, package in greedyrls._PACKAGES.items()}
+    for package in architecture.packages():
+        public = set(getattr(importlib.import_module(f"greedyrls.{package}"), "__all__", ()))
+        if package.startswith("_") or package in ("app", "estimators", "path"):
+            public = set()  # `__all__` is the stub itself
+        for name in architecture.exports(package) - public:
+            assert (package, name) in used, f"{package} exports {name}, which nobody imports"
+
+
+@pytest.mark.parametrize("package", architecture.MAY_IMPORT)
+def test_a_package_says_what_it_is_for(package: str) -> None:
+    if (architecture.PACKAGE / package).is_dir():
+        module = importlib.import_module(f"greedyrls.{package}")
+        first_line = (module.__doc__ or "").splitlines()[0]
+        assert len(first_line) > 20
+        assert first_line.endswith(".")
+
+
+@pytest.mark.parametrize("package", architecture.MAY_IMPORT)
+def test_stubs_are_what_is_loaded(package: str) -> None:
+    module = importlib.import_module(f"greedyrls.{package}")
+    for name in architecture.exports(package):
+        assert getattr(module, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'lasso_path'"):
+        getattr(module, "lasso_path")  # noqa: B009 (as an attribute mypy would see it)
+
+
+def test_the_picture_shows_the_plan() -> None:
+    text = architecture.GUIDE.read_text(encoding="utf-8")
+    assert architecture.guide_with(architecture.picture()) == text, (
+        "run python3 tools/architecture.py --write"
+    )
+    assert architecture.picture() in text
+
+
+def test_the_folder_is_small() -> None:
+    entries = [path for path in PACKAGE.iterdir() if path.name != "__pycache__"]
+    assert len(entries) <= 25
+
+
+def modules_after(code: str) -> set[str]:
+    command = [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules)"]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_import_alone_is_quick() -> None:
+    assert not {"numpy", "scipy", "sklearn"} & modules_after("import greedyrls")
+
+
+def test_nothing_optional_is_loaded() -> None:
+    # scikit-learn itself loads pandas where it is installed.
+    theirs = modules_after("import sklearn.feature_selection, sklearn.linear_model")
+    ours = modules_after(
+        "import greedyrls\nfor name in greedyrls.__all__: getattr(greedyrls, name)"
+    )
+    optional = {
+        "dask",
+        "torch",
+        "cupy",
+        "matplotlib",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "tqdm",
+        "openpyxl",
+    }
+    assert not optional & (ours - theirs)
+
+
+@pytest.mark.parametrize("module", [greedyrls, reference])
+def test_public_names_are_complete_and_sorted(module: object) -> None:
+    names = vars(module)["__all__"]
+    assert names == sorted(names)
+    for name in names:
+        assert getattr(module, name).__doc__, f"{name} has no docstring"
+
+
+def test_public_names_are_loaded_when_used() -> None:
+    assert set(greedyrls._PACKAGES) == set(greedyrls.__all__)
+    assert set(greedyrls.__all__) <= set(dir(greedyrls))
+    with pytest.raises(AttributeError, match="no attribute 'lasso_path'"):
+        getattr(greedyrls, "lasso_path")  # noqa: B009 (as an attribute mypy would see it)
+
+
+@pytest.mark.parametrize("name", architecture.MAY_IMPORT)
+def test_examples_in_docstrings(name: str) -> None:
+    for file in architecture.files_of(name):
+        parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+        module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
+        result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+        assert result.failed == 0, module.__name__
+
+
+def test_files_have_one_job() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        imported = [
+            node for node in ast.parse(source).body if isinstance(node, ast.Import | ast.ImportFrom)
+        ]
+        # Imports of many names from one package have a line for each.
+        lines = len(source.splitlines()) - sum(
+            (node.end_lineno or node.lineno) - node.lineno for node in imported
+        )
+        assert lines <= 500, path.name
+
+
+# The test files that may name private modules: a move is an edit there and nowhere else.
+PRIVATE_NAMES_IN = {
+    "internals.py",
+    "tuning.py",
+    "traps.py",
+    "test_architecture.py",
+    "test_tuning.py",
+    "test_mutants_tool.py",
+}
+
+
+def private_names_in(source: str) -> list[str]:
+    """Imports of private modules of greedyrls in a test file, and patches of what it imported."""
+    found: list[str] = []
+    from_internals: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "internals":
+            from_internals.update(alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found += re.findall(r"greedyrls[\w.]*", node.value)
+    private = [name for name in found if re.match(r"greedyrls(\.\w+)*\._[^_]", name)]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".setattr", ".object")):
+            patched = ast.unparse(node.args[0]).split(".")[0] if node.args else ""
+            private += [f"{patched} is patched"] if patched in from_internals else []
+    return private
+
+
+def test_tests_name_private_modules_in_one_place() -> None:
+    for path in Path(__file__).parent.glob("*.py"):
+        if path.name not in PRIVATE_NAMES_IN:
+            assert private_names_in(path.read_text(encoding="utf-8")) == [], path.name
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("from greedyrls._state import SelectionState", ["greedyrls._state.SelectionState"]),
+        ("from greedyrls import _state, greedy_path", ["greedyrls._state"]),
+        ("def test(): import greedyrls.cli._run as run", ["greedyrls.cli._run"]),
+        ("patch.setattr('greedyrls._state.DRIFT_BOUND', 0)", ["greedyrls._state.DRIFT_BOUND"]),
+        ("from internals import A\npatch.setattr(A.b, 'c', 0)", ["A is patched"]),
+        ("from greedyrls import __version__, greedy_path\nimport greedyrls.plots", []),
+    ],
+)
+def test_private_names_are_seen(source: str, expected: list[str]) -> None:
+    assert private_names_in(source) == expected
