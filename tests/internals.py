@@ -57,6 +57,7 @@ from greedyrls._criteria._shared_gram import TrainingColumns, share_columns
 from greedyrls._criteria._speculation import Taken
 from greedyrls._criteria._state import DRIFT_BOUND, SelectionState
 from greedyrls._data import fused as fused
+from greedyrls._data._dense import DenseMatrix
 from greedyrls._data._device_matrix import DeviceMatrix
 from greedyrls._data._file_columns import KeptColumns
 from greedyrls._data._file_memory import check_limit

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 from greedyrls import greedy_path
 from internals import (
     DRIFT_BOUND,
+    DenseMatrix,
     LeaveOneOut,
     LooData,
     RowBlock,
@@ -295,7 +296,7 @@ def test_any_scale_of_x_gives_the_same_selection(scale: float) -> None:
 
 def test_a_block_is_a_value() -> None:
     X, y = two_classes(2000, 10, seed=1)
-    start = RowBlock.from_rows(X, y[:, None], None).begin(np.zeros(1), None, None, 1e6)
+    start = RowBlock.from_rows(DenseMatrix(X), y[:, None], None).begin(np.zeros(1), None, None, 1e6)
     z = start.residuals(np.array([3]), np.empty((0, 1)))[0]
     first = start.advance(z, 3, 2.0, np.array([0.5]), None)
     again = start.advance(z, 3, 2.0, np.array([0.5]), None)

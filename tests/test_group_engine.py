@@ -38,7 +38,7 @@ def problem_of(X: Array, y: Array, width: int, weights: Array | None = None) -> 
 
 def weighted_rows(problem: Problem) -> Array:
     """√w ∘ (X − mean)."""
-    X, weights = np.asarray(problem.X, dtype=float), problem.weights
+    X, weights = problem.X.part(slice(None)).astype(float), problem.weights
     root = np.ones(len(X)) if weights is None else np.sqrt(weights)
     return root[:, None] * (X - np.average(X, axis=0, weights=weights))
 

@@ -125,7 +125,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Elements of leave-one-out errors made at a time in a search for several penalties.
     "lane_elements": constant("_criteria._lanes._ELEMENTS"),
     # Elements of X that are sorted by fold at a time.
-    "fold_tile_elements": constant("_rows._fold_blocks._TILE_ELEMENTS"),
+    "fold_tile_elements": constant("_data._matrix.SET_ELEMENTS"),
     # Elements of held-out rows at a time.
     "held_out_elements": constant("_rows._fold_blocks._ROW_ELEMENTS"),
     # Held-out columns in one buffer.

@@ -36,6 +36,7 @@ from ._namespaces import copy as copy
 from ._namespaces import extremes as extremes
 from ._namespaces import flattened as flattened
 from ._namespaces import floor_at as floor_at
+from ._namespaces import host_numbers as host_numbers
 from ._namespaces import inner as inner
 from ._namespaces import is_foreign as is_foreign
 from ._namespaces import larger_number as larger_number

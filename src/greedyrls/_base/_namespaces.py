@@ -8,7 +8,7 @@ move any number of arrays in one go, because a transfer costs more than what is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import array_api_compat
 import numpy as np
@@ -19,6 +19,9 @@ Float = NDArray[np.float64]
 Array = Any
 
 
+Option = TypeVar("Option")
+
+
 class Place(NamedTuple):
     """Where arrays live."""
 
@@ -26,9 +29,13 @@ class Place(NamedTuple):
     device: Any
 
     @property
-    def is_host(self) -> bool:
-        """Whether they are NumPy's."""
-        return self.xp is np
+    def on_device(self) -> bool:
+        """Whether they are another library's than NumPy's."""
+        return self.xp is not np
+
+    def pick(self, of_host: Option, of_device: Option) -> Option:
+        """One of two settings, by where the arrays are."""
+        return of_device if self.on_device else of_host
 
     def ones(self, count: int) -> Float:
         """A vector of ones."""
@@ -44,6 +51,10 @@ class Place(NamedTuple):
         """Room for numbers."""
         values: Float = self.xp.empty(shape, dtype=self.xp.float64, **self._where)
         return values
+
+    def room(self, shape: tuple[int, ...]) -> Float:
+        """Memory to be filled: zeros on a device, where recorded work reads all of it."""
+        return self.empty(shape) if self.xp is np else self.zeros(shape)
 
     def full(self, count: int, value: float) -> Float:
         """A vector of one number."""
@@ -128,9 +139,17 @@ def numpy_of(values: Any) -> Any:
     return to_host(values)[0]
 
 
+def host_numbers(values: Any) -> Any:
+    """Whole numbers of a device array, such as fold ids, as a NumPy array; others as they are."""
+    if not is_foreign(values):
+        return values
+    is_whole = namespace_of(values).isdtype(values.dtype, "integral")
+    return numpy_of(values) if is_whole else to_host(as_float(values))[0].astype(np.intp)
+
+
 def to_device(place: Place, *values: Float) -> list[Array]:
     """NumPy arrays of float64 where the place says, in one transfer."""
-    if place.is_host:
+    if not place.on_device:
         return list(values)
     packed = flattened(*values)
     return split(_send(place, packed), [np.shape(value) for value in values])
@@ -198,10 +217,10 @@ def _send(place: Place, values: NDArray[Any]) -> Array:
 
 def send(place: Place, values: Any) -> Array:
     """An array of any type where the place says; one that is there already stays as it is."""
-    if place.is_host or (is_foreign(values) and namespace_of(values) is place.xp):
+    if not place.on_device or (is_foreign(values) and namespace_of(values) is place.xp):
         if array_api_compat.is_torch_array(values):
             return values.detach().to(place.device)
-        return values if place.is_host else array_api_compat.to_device(values, place.device)
+        return values if not place.on_device else array_api_compat.to_device(values, place.device)
     return _send(place, np.array(values, copy=True, order="C"))
 
 
@@ -244,7 +263,7 @@ def whole_numbers(values: Array) -> Array:
 
 def numbers_on(place: Place, indices: Array) -> Array:
     """Indices where the place says; those of the host travel."""
-    if place.is_host or not isinstance(indices, np.ndarray):
+    if not place.on_device or not isinstance(indices, np.ndarray):
         return indices
     return _send(place, indices.astype(np.int64))
 

@@ -26,6 +26,8 @@ TILE_ELEMENTS = 1 << 18
 START_ELEMENTS = 1 << 16
 # Of columns on a device at a time: temporaries of 1 GB.
 DEVICE_ELEMENTS = 1 << 27
+# As many rows as a sum of bytes can count.
+_BYTE = 255
 
 
 def weighted_means(values: Float, weights: Float | None) -> Float:
@@ -133,6 +135,15 @@ def first_non_finite(X: NDArray[np.generic]) -> tuple[int, int] | None:
             row, column = np.argwhere(bad)[0]
             return rows.start + int(row), columns.start + int(column)
     return None
+
+
+def count_flags(flags: NDArray[np.bool_]) -> Float:
+    """How many flags of each column (rows × c) are set, (c)."""
+    counts = np.zeros(flags.shape[1])
+    octets = flags.view(np.uint8)  # a flag is a byte, and bytes are added up fast
+    for top in range(0, len(octets), _BYTE):
+        counts += np.add.reduce(octets[top : top + _BYTE], axis=0, dtype=np.uint8)
+    return counts
 
 
 def loo_losses(

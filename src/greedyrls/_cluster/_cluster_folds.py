@@ -42,6 +42,11 @@ class ClusterFolds:
     is_plain: bool = False  # made of a number: rows in their order
 
     @property
+    def remote(self) -> ClusterFolds:
+        """Folds of rows in other processes: these are."""
+        return self
+
+    @property
     def n_splits(self) -> int:
         """K."""
         return len(self.counts)

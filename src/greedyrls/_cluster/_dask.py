@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._base import Float, Handle, add_up, ask, frame_numbers
-from .._data import ClusterMatrix, Matrix, SparseMatrix, is_dask
+from .._data import ClusterMatrix, DenseMatrix, Matrix, SparseMatrix, is_dask
 from .._problem import Calibration, feature_names_of, is_missing
 from ._cluster_folds import FoldIds
-from ._pieces import Piece, PieceFacts, attached, detached
+from ._pieces import NOT_HERE, Piece, PieceFacts, attached, detached
 
 # So many answers are added up by one task.
 _TREE = 8
@@ -145,11 +145,11 @@ def as_matrix(chunk: Any) -> Matrix:
         )
     if values.ndim != 2:
         raise ValueError(f"X must have 2 dimensions, got an array of shape {values.shape}.")
-    return values
+    return DenseMatrix(values)
 
 
 def _facts_of(X: Matrix) -> tuple[int, int, str, int, bool]:
-    return (*X.shape, str(X.dtype), X.nbytes, isinstance(X, SparseMatrix))
+    return (*X.shape, str(X.dtype), X.nbytes, X.is_sparse)
 
 
 def _column(chunk: Any) -> NDArray[Any]:
@@ -191,7 +191,7 @@ def _make_piece(
             f"sample_weight has shape {own.shape} in a partition in which X has {rows} rows; "
             "give one value for each row."
         )
-    return Piece(np.empty((0, 0)), Y, own, codes)
+    return Piece(NOT_HERE, Y, own, codes)
 
 
 def on_cluster(X: Any, y: Any, sample_weight: Any) -> Any:

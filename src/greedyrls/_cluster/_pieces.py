@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from .._base import Float
 from .._criteria import LossMoments, held_out_moments
-from .._data import Matrix, bytes_of, first_non_finite, matrix_digest, part, value
+from .._data import DenseMatrix, Matrix, bytes_of, matrix_digest
 from .._features import Chosen
 from .._problem import Loss
 from .._rows import FoldBlock, RowBlock
 
 # What stands for X in a piece or block that is kept.
-_NOT_HERE: Matrix = np.empty((0, 0))
+NOT_HERE: Matrix = DenseMatrix(np.empty((0, 0)))
 
 
 def attached(kept: Any, X: Matrix) -> Any:
@@ -34,10 +34,10 @@ def attached(kept: Any, X: Matrix) -> Any:
 def detached(made: Any) -> Any:
     """What was made of a question, without X if it is a piece or block."""
     if isinstance(made, RowBlock):
-        return replace(made, X=_NOT_HERE, columns=made.columns.attached(_NOT_HERE))
+        return replace(made, X=NOT_HERE, columns=made.columns.attached(NOT_HERE))
     if isinstance(made, FoldBlock):
-        return replace(made, X=_NOT_HERE, parts={})
-    return replace(made, X=_NOT_HERE) if isinstance(made, Piece) else made
+        return replace(made, X=NOT_HERE, parts={})
+    return replace(made, X=NOT_HERE) if isinstance(made, Piece) else made
 
 
 class PieceFacts(NamedTuple):
@@ -94,8 +94,8 @@ class Piece:
 
     def first_non_finite(self) -> tuple[int, int, float] | None:
         """Row, column and value of X that is NaN or infinite."""
-        place = first_non_finite(self.X)
-        return None if place is None else (*place, value(self.X, *place))
+        place = self.X.first_non_finite()
+        return None if place is None else (*place, self.X.value(*place))
 
     def digest(self) -> tuple[str, str, str]:
         """Of X, y and the weights."""
@@ -178,5 +178,5 @@ class Piece:
         """Losses on the rows of a fold: of `guess` (t), of models with penalties (k), (1 + k)."""
         (rows,) = ((ids == fold) & self.used()).nonzero()
         Y, weights = self.Y[rows], self.filled_weights()[rows]
-        columns = part(self.X, rows, np.array(chosen.indices, dtype=np.intp))
+        columns = self.X.part(rows, np.array(chosen.indices, dtype=np.intp)).astype(np.float64)
         return held_out_moments(chosen, penalties, guess, columns, Y, weights, loss)

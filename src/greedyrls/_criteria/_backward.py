@@ -18,8 +18,6 @@ from scipy import linalg
 from scipy.linalg.blas import dger
 
 from .._base import TIE, Float, kernels, long_call, weighted_means
-from .._data import columns as columns_of
-from .._data import on_host
 from .._problem import Folds, Loss, Problem
 from .._rows import tiles
 from ..path import FeatureSet, Moments
@@ -149,7 +147,7 @@ class _Rows:
 
     def __init__(self, problem: Problem, rows: Rows) -> None:
         weights = problem.weights
-        self._X = on_host(problem.here)
+        self._X = problem.here
         self.rows = rows if weights is None else rows[weights[rows] > 0.0]
         self.weights = None if weights is None else weights[self.rows]
         self.root = None if self.weights is None else np.sqrt(self.weights)
@@ -174,7 +172,7 @@ class _Rows:
 
     def columns(self, features: Sequence[int]) -> tuple[Float, Float]:
         """Columns (features × rows) and the means that were taken from them."""
-        X = columns_of(self._X, np.array(features, dtype=np.intp), self.rows)
+        X = self._X.columns(np.array(features, dtype=np.intp), self.rows)
         means = np.zeros(len(X))
         if self._is_centred:
             raw = np.einsum("ij,ij->i", X, X)
@@ -189,7 +187,7 @@ class _Rows:
 
     def others(self, features: Sequence[int], rows: Rows, means: Float) -> Float:
         """Columns of other rows, not scaled, less given means."""
-        X = columns_of(self._X, np.array(features, dtype=np.intp), rows)
+        X = self._X.columns(np.array(features, dtype=np.intp), rows)
         X -= means[:, None]
         return X
 

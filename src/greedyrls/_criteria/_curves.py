@@ -32,7 +32,7 @@ def errors_by_size(
     model. What is yielded may be overwritten, and is when the next is asked for.
     """
     place = place_of(block.d)
-    elements = _ELEMENTS if place.is_host else _DEVICE_ELEMENTS
+    elements = place.pick(_ELEMENTS, _DEVICE_ELEMENTS)
     count = len(chosen.indices)
     height = max(64, elements // max(1, count, chosen.n_models))
     own = [

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import TIE, Float, ask
-from .._data import DeviceMatrix, FileMatrix
 from .._problem import breaks_ties, make_loss, stratum_factors
 from .._rows import Candidates, FoldBlock, HeldOutRows
 from ._choice import Choice, check_candidates, choose_among, tie_tolerances
@@ -76,7 +75,7 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
         state.rows.passes += 1
     some = state.space.candidates(candidates)
     loss = state.criterion_loss
-    if isinstance(state.problem.X, DeviceMatrix):
+    if state.problem.X.on_device:
         squares = state.rows.total(ask("squared_losses", some)).values
         means: Float = squares.sum(axis=0) / state.total_test_weight
         return means
@@ -84,9 +83,7 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
         sums = state.rows.total(ask("candidate_losses", loss, state.factors, some)).values
         values: Float = state.shares @ sums
         return values
-    X = state.problem.X
-    if isinstance(X, FileMatrix):
-        X.fetch(candidates.tolist())
+    state.problem.X.fetch(candidates.tolist())
     (block,) = state.rows.blocks
     total = np.zeros(len(candidates))
     for place, split in enumerate(block.splits):

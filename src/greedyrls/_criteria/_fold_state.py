@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import TIE, Array, Float, ask, to_host
-from .._data import ClusterMatrix, DeviceMatrix, FileMatrix, KernelMatrix
 from .._features import (
     FoldSpace,
     GramColumns,
@@ -60,12 +59,12 @@ class FoldData:
         self.pairs = None if self.layout is None else fold_pairs(self.rows, self.layout)
         # A column has `sets` × n numbers; together they may be a quarter of X.
         waiting = problem.n_samples // (4 * self.rows.n_sets)
-        if isinstance(problem.X, FileMatrix):
-            waiting = problem.X.room.gram_columns
-        on_device = isinstance(problem.X, DeviceMatrix)
+        if problem.X.memory is not None:
+            waiting = problem.X.memory.gram_columns
+        on_device = problem.X.on_device
         products = self.rows.products_there if can_be_there(problem.X) else self.rows.products
         self.gram = GramColumns(products, waiting, retained=True, on_device=on_device)
-        if isinstance(problem.X, FileMatrix):
+        if problem.X.memory is not None:
             self.gram.widen(problem.X.share_of_waiting)
 
     @property
@@ -88,9 +87,10 @@ def _rows_of(problem: Problem, folds: Folds | RemoteFolds) -> FoldRows:
         return FoldRows(
             problem, [local_block(problem, folds, is_partition)], complements, is_partition
         )
-    assert isinstance(problem.X, ClusterMatrix)
-    crew, count = problem.X.crew, folds.n_splits
-    blocks = crew.each(ask("fold_block", count, is_partition), problem.X.pieces, folds.ids)
+    assert problem.X.remote is not None
+    crew, count = problem.X.remote.crew, folds.n_splits
+    question = ask("fold_block", count, is_partition)
+    blocks = crew.each(question, problem.X.remote.pieces, folds.ids)
     return FoldRows(problem, blocks, [True] * count, is_partition, crew)
 
 
@@ -112,8 +112,8 @@ class FoldState:
         problem = data.problem
         column_bytes = 8 * data.folds.n_tested
         limit = int(max(_KEPT_BYTES, _KEPT_SHARE * problem.X.nbytes) // column_bytes)
-        if isinstance(problem.X, FileMatrix):
-            limit = 0  # it keeps columns itself
+        if problem.X.keeps_columns:
+            limit = 0
         place = place_of_steps(problem.X, data.rows.n_splits, data.folds.n_tested, capacity, limit)
         if place is None:
             _check_memory(data.rows.n_splits, capacity, problem.n_features)
@@ -144,7 +144,7 @@ class FoldState:
         # For a loss that is a mean over rows: what the strata weigh, (K × strata), and the shares
         # of rows, which are their weights times these factors.
         self._strata = np.ones((len(self.shares), 1))
-        if loss.is_additive and not isinstance(problem.X, DeviceMatrix):
+        if loss.is_additive and not problem.X.on_device:
             self._strata = self.rows.total(ask("stratum_weights", loss)).values
         self.factors = stratum_factors(self._strata)
         self.fold_losses = self._fold_losses()
@@ -438,8 +438,8 @@ class FoldState:
 def _fold_space(data: FoldData, alpha: float, capacity: int) -> FoldSpace:
     """At the empty model; the penalty of kernel centres is that of their functions."""
     X, fit_intercept = data.problem.X, data.problem.fit_intercept
-    if isinstance(X, KernelMatrix):
-        return KernelFoldSpace(data.train, data.test, X, alpha, fit_intercept, capacity)
+    if X.centers is not None:
+        return KernelFoldSpace(data.train, data.test, X.centers, alpha, fit_intercept, capacity)
     known = data.train, data.test, alpha, fit_intercept, capacity
     return FoldSpace(*known) if data.pairs is None else GroupFoldSpace(*known, data.pairs)
 

@@ -7,7 +7,7 @@ one: the driver chooses by these on the host, as it always does. Everything is c
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 import array_api_compat
 import numpy as np
@@ -28,7 +28,7 @@ from .._base import (
     to_host,
     whole_numbers,
 )
-from .._data import DeviceMatrix, free_bytes
+from .._data import Matrix, free_bytes
 from .._features import FoldSpace, HeldOut
 from .._rows import FoldBlock, FusedStep, can_fuse
 
@@ -45,13 +45,13 @@ class Found(NamedTuple):
     gram: Float  # (capacity) of the last feature with the chosen ones, over all rows
 
 
-def can_be_there(X: object) -> TypeGuard[DeviceMatrix]:
+def can_be_there(X: Matrix) -> bool:
     """Whether recurrences may live beside X: PyTorch sets entries by numbers on the device."""
-    return isinstance(X, DeviceMatrix) and array_api_compat.is_torch_namespace(X.place.xp)
+    return array_api_compat.is_torch_namespace(X.place.xp)
 
 
 def place_of_steps(
-    X: object, n_splits: int, n_tested: int, capacity: int, limit: int
+    X: Matrix, n_splits: int, n_tested: int, capacity: int, limit: int
 ) -> Place | None:
     """Where the recurrences should be, if there is such a place beside X.
 
@@ -81,13 +81,12 @@ class FoldSteps:
 
     def take_place(self, block: FoldBlock) -> None:
         """Held-out rows with room for as many features as the recurrences have."""
-        assert isinstance(block.X, DeviceMatrix)
         self._X, (self._split,) = block.X, block.splits
         place = self._space.place
         (self._shift,) = to_device(place, block.shift)
         self._fused = None
         if can_fuse(block.X, self._split.r.shape[1]):
-            self._fused = FusedStep(block.X.values, self._split, self._shift)
+            self._fused = FusedStep(block.X.device_array, self._split, self._shift)
         chosen = np.zeros(self._space.capacity)
         chosen[: self._space.size] = self._space.selected
         self._chosen = whole_numbers(to_device(place, chosen)[0])

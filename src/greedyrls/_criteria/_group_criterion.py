@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, ask
-from .._data import PassedMatrix
 from .._features import GroupSpace
 from .._problem import GroupLayout, Part, inverse_roots
 from .._rows import GroupLosses, GroupMoments, group_losses, group_moments, steps_of
@@ -115,9 +114,9 @@ def score_groups(state: SelectionState, groups: NDArray[np.intp]) -> Float:
     """Exact leave-one-out sums (t × c) of some groups; what was seen sharpens later bounds."""
     space, samples = space_of(state), state.samples
     layout = space.layout
-    X = state.problem.X
-    if isinstance(X, PassedMatrix):
-        X.fetch(layout.columns(groups).tolist())  # in one pass, rather than one for each part
+    state.problem.X.fetch(
+        layout.columns(groups).tolist()
+    )  # in one pass, rather than one for each part
     losses = np.full((state.problem.n_targets, len(groups)), np.nan)
     samples.exact_evaluations += len(groups)
     for part in layout.parts(groups, samples.group):
@@ -197,7 +196,7 @@ class GroupLeaveOneOut(GroupCriterion):
         if self._strategy == "exhaustive" or (
             self._strategy == "auto"
             and elements <= EXHAUSTIVE_ELEMENTS
-            and not isinstance(state.problem.X, PassedMatrix)
+            and not state.problem.X.passes_dominate
         ):
             state.samples.passes += 1
             scored.score(candidates)

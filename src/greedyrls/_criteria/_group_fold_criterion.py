@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import TIE, Float
-from .._data import FileMatrix
 from .._features import GroupFoldSpace, group_split_losses
 from .._rows import Candidates, FoldBlock, HeldOutRows
 from ._choice import tie_tolerances
@@ -79,9 +78,7 @@ def row_losses(state: FoldState, groups: NDArray[np.intp]) -> Float:
         )
         values: Float = state.shares @ state.rows.total(question).values
         return values
-    X = state.problem.X
-    if isinstance(X, FileMatrix):
-        X.fetch(candidates.indices.tolist())
+    state.problem.X.fetch(candidates.indices.tolist())
     (block,) = state.rows.blocks
     total = np.zeros(len(groups))
     for place, split in enumerate(block.splits):

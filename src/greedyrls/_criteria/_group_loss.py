@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import TIE, Float
-from .._data import FileMatrix
 from .._rows import CandidateLosses, Directions, any_losses, directions, group_predictions
 from ._group_choice import ROUNDING, GroupChoice, GroupCriterion, Judge, choose_group
 from ._group_criterion import space_of
@@ -59,9 +58,8 @@ def _sums(state: LossState, groups: NDArray[np.intp]) -> Float:
 
 def _values(state: LossState, groups: NDArray[np.intp]) -> Float:
     """A loss of all rows together, some groups at a time."""
-    X, layout = state.problem.X, space_of(state).layout
-    if isinstance(X, FileMatrix):
-        X.fetch(layout.columns(groups).tolist())
+    layout = space_of(state).layout
+    state.problem.X.fetch(layout.columns(groups).tolist())
     Y, weights, used = state.rows_that_count()
     widest = int(layout.widths[groups].max())
     elements = (len(state.features.tau) + widest) * state.problem.n_samples

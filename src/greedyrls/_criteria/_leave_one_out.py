@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, larger_number, places_of, put
-from .._data import PassedMatrix
 from .._features import Pivot, Ranking
 from .._rows import BoundTerms
 from ._choice import (
@@ -255,7 +254,7 @@ class LeaveOneOut:
         if self._strategy == "exhaustive" or (
             self._strategy == "auto"
             and elements <= EXHAUSTIVE_ELEMENTS
-            and not isinstance(state.problem.X, PassedMatrix)
+            and not state.problem.X.passes_dominate
         ):
             return self._exhaustive(state, n_runners_up)
         return self._bounded(state, n_runners_up, remaining)
@@ -360,7 +359,7 @@ class LeaveOneOut:
         It brings the columns of likely candidates, their Gram columns and a new anchor. Whether one
         was made.
         """
-        if not isinstance(state.problem.X, PassedMatrix):
+        if not state.problem.X.passes_dominate:
             return False
         state.wish(bounds)
         best = best_first(bounds, 1)

@@ -8,18 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import HOST, Crew, Float, Threads, ask, namespace_of, places_of
-from .._data import (
-    ClusterMatrix,
-    DeviceMatrix,
-    FileMatrix,
-    KernelMatrix,
-    Matrix,
-    SparseMatrix,
-    StreamedMatrix,
-    place_of,
-)
-from .._data import take as take_rows
+from .._base import Crew, Float, Threads, ask, namespace_of, places_of
 from .._features import GramColumns
 from .._problem import Problem, layout_of, report_non_finite
 from .._rows import RowBlock, SampleStatistics, pair_products
@@ -53,23 +42,23 @@ class LooData:
         n_jobs: int = 1,
     ) -> None:
         self.problem = problem
-        if isinstance(problem.X, FileMatrix | DeviceMatrix):
-            n_jobs = 1  # it has threads of its own
+        if problem.X.has_own_threads:
+            n_jobs = 1
         if n_jobs > 1 and block_rows is None:
             block_rows = -(-problem.n_samples // n_jobs)
         crew: Crew | None = Threads(n_jobs) if n_jobs > 1 else None
-        if isinstance(problem.X, ClusterMatrix):
-            crew = problem.X.crew
-            blocks = crew.each(ask("row_block"), problem.X.pieces)
+        remote = problem.X.remote
+        if remote is not None:
+            crew = remote.crew
+            blocks = crew.each(ask("row_block"), remote.pieces)
         else:
-            blocks = _memory_blocks(problem, problem.X, block_rows)
-        place = HOST if isinstance(problem.X, ClusterMatrix) else place_of(problem.X)
-        self.samples = SampleSpace(blocks, problem.X.shape, crew, place)
-        if isinstance(problem.X, ClusterMatrix):
+            blocks = _memory_blocks(problem, block_rows)
+        self.samples = SampleSpace(blocks, problem.X.shape, crew, problem.X.place)
+        if remote is not None:
             # z of so many candidates takes about an eighth of a block of X in float64.
             most = max(_SCORED_FAR_AWAY, problem.n_features // 8)
-            self.samples.score_together(max(problem.X.counts), _SCORED_FAR_AWAY, most)
-        if isinstance(problem.X, KernelMatrix):
+            self.samples.score_together(max(remote.counts), _SCORED_FAR_AWAY, most)
+        if problem.X.centers is not None:
             self.samples.columns_per_score = _KERNEL_COLUMNS_PER_SCORE
         with np.errstate(over="ignore", invalid="ignore"):
             self.start = self.samples.start(problem.fit_intercept, is_shared)
@@ -78,20 +67,17 @@ class LooData:
                 report_non_finite(problem)
         # A column has n numbers: a quarter of m of them are a quarter of X, and no more may wait.
         waiting = problem.n_samples // 4
-        is_sparse = isinstance(problem.X, SparseMatrix) or (
-            isinstance(problem.X, ClusterMatrix) and problem.X.is_sparse
-        )
-        if is_sparse:
+        if problem.X.is_sparse:
             waiting = max(_WAITING, problem.X.nbytes // (32 * problem.n_features))
-        if isinstance(problem.X, FileMatrix):
-            waiting = problem.X.room.gram_columns
-        on_device = not self.samples.place.is_host
+        if problem.X.memory is not None:
+            waiting = problem.X.memory.gram_columns
+        on_device = problem.X.on_device
         self.gram = GramColumns(self.samples.products, waiting, is_shared, on_device)
-        if isinstance(problem.X, FileMatrix):
+        if problem.X.memory is not None:
             self.gram.widen(problem.X.share_of_waiting)
         # Features that are 0 nearly everywhere have bounds of their own.
         self.is_rare: NDArray[np.bool_] | None = None
-        if is_sparse:
+        if problem.X.is_sparse:
             self.is_rare = self.samples.entry_counts() <= _RARE_SHARE * problem.n_samples
         self.constant = places_of(self.start.diagonal == 0.0)
         # Features that are chosen together, or that cost something.
@@ -130,7 +116,7 @@ def _check_start(problem: Problem, known: SampleStatistics) -> None:
     weights = problem.weights
     if weights is not None and known.smallest_d < SMALLEST_D:
         which = "one row"
-        if not isinstance(problem.X, ClusterMatrix):
+        if problem.X.remote is None:
             row = int(namespace_of(weights).argmax(weights))
             which = f"row {row}, {float(weights[row])!r},"
         raise ValueError(
@@ -144,21 +130,13 @@ def _check_start(problem: Problem, known: SampleStatistics) -> None:
         )
 
 
-def _memory_blocks(problem: Problem, X: Matrix, block_rows: int | None) -> list[RowBlock]:
-    """X in memory, cut into row blocks (views, no copies)."""
-    m = problem.n_samples
-    if isinstance(X, FileMatrix):
-        block_rows = None  # it has chunks of its own
-    if isinstance(X, StreamedMatrix):
-        X.limit_chunks(block_rows)
-        block_rows = None
-    height = m if block_rows is None else max(1, min(m, block_rows))
-    pieces = [slice(top, min(m, top + height)) for top in range(0, m, height)]
+def _memory_blocks(problem: Problem, block_rows: int | None) -> list[RowBlock]:
+    """The rows of a problem in this process, cut into row blocks (views, no copies)."""
     return [
         RowBlock.from_rows(
-            X if height == m else take_rows(X, rows),
+            X,
             problem.Y[rows, :],
             None if problem.weights is None else problem.weights[rows],
         )
-        for rows in pieces
+        for rows, X in problem.X.row_blocks(block_rows)
     ]

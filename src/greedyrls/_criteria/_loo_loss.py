@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import TIE, Float
-from .._data import ClusterMatrix, FileMatrix
 from .._features import Pivot, Ranking
 from .._problem import Loss, breaks_ties, make_loss
 from .._rows import ColumnShapes, Removals, removal_losses, removal_predictions
@@ -127,7 +126,7 @@ class LossState(SelectionState):
         name = self.criterion_loss.name.removeprefix("balanced_")
         two_classes = name == "zero_one" and len(rho) == 1
         # A file is read once for every step, and looked at whole; so are rows on a cluster.
-        two_classes = two_classes and not isinstance(self.problem.X, FileMatrix | ClusterMatrix)
+        two_classes = two_classes and self.problem.X.is_in_memory
         if two_classes and self._worth_keeping():
             if not self.samples.keeps_leftovers:
                 candidates = self.candidates
@@ -229,9 +228,7 @@ class LossState(SelectionState):
         """A loss of all rows together, some candidates at a time."""
         features = self.features
         values = np.full(self.problem.n_features, np.nan)
-        X = self.problem.X
-        if isinstance(X, FileMatrix):
-            X.fetch(candidates.tolist())
+        self.problem.X.fetch(candidates.tolist())
         Y, weights, used = self.rows_that_count()
         width = max(1, _GROUP_ELEMENTS // (len(rho) * self.problem.n_samples))
         for first in range(0, len(candidates), width):

@@ -116,7 +116,7 @@ class SampleSpace:
         # Where the rows are, and where vectors of n features are.
         self.place = place
         self.feature_place = HOST
-        if not place.is_host and (self._n_features >= DEVICE_FEATURES or can_foresee(self._blocks)):
+        if place.on_device and (self._n_features >= DEVICE_FEATURES or can_foresee(self._blocks)):
             self.feature_place = place
         # What is known of the weights; at the start.
         self.weights = self._weights()
@@ -130,21 +130,19 @@ class SampleSpace:
         self.passes = 0
         self.exact_evaluations = 0
         # How many candidates may be scored at a time, and are in the first round of a step.
-        elements = _SCORE_ELEMENTS if self.place.is_host else _DEVICE_ELEMENTS
+        elements = self.place.pick(_SCORE_ELEMENTS, _DEVICE_ELEMENTS)
         self.group = max(1, elements // max(1, self._rows))
         self.least = 1
-        self.columns_per_score = (
-            _COLUMNS_PER_SCORE if self.place.is_host else _DEVICE_COLUMNS_PER_SCORE
-        )
+        self.columns_per_score = self.place.pick(_COLUMNS_PER_SCORE, _DEVICE_COLUMNS_PER_SCORE)
         self.first_width = _FIRST_WIDTH
-        if not self.place.is_host and self._rows > _SHORT_ROWS:
+        if self.place.on_device and self._rows > _SHORT_ROWS:
             self.first_width = _DEVICE_FIRST_WIDTH
-        self.round_elements = _ROUND_ELEMENTS if self.place.is_host else _DEVICE_ROUND_ELEMENTS
+        self.round_elements = self.place.pick(_ROUND_ELEMENTS, _DEVICE_ROUND_ELEMENTS)
 
     def _weights(self) -> TargetSums:
         """Sums of the weights and targets, on the host."""
         found: TargetSums = self.total(ask("target_sums"))
-        if self.place.is_host:
+        if not self.place.on_device:
             return found
         if isinstance(found.weight, float):
             return found._replace(target_means=to_host(found.target_means)[0])
@@ -167,7 +165,7 @@ class SampleSpace:
         other._flight = None
         other._kept = []
         other.passes = other.exact_evaluations = 0
-        if not self.place.is_host:
+        if self.place.on_device:
             # Recorded work reads all columns of chosen features that there are: those of its own.
             other._blocks = other.each(ask("separate", count))
         return other
@@ -226,12 +224,12 @@ class SampleSpace:
 
     def _pass(self, count: int) -> AbstractContextManager[None]:
         """For products with X: threads of BLAS, unless there are threads for the blocks."""
-        is_serial = self.place.is_host and isinstance(self._crew, Alone)
+        is_serial = not self.place.on_device and isinstance(self._crew, Alone)
         return long_call(float(count) * self._rows * self._n_features if is_serial else 0.0)
 
     def _features(self, *values: Float) -> list[Float]:
         """Vectors of n features, moved to where these are."""
-        return to_host(*values) if self.feature_place.is_host else list(values)
+        return to_host(*values) if not self.feature_place.on_device else list(values)
 
     def products(self, indices: Sequence[int], new_anchor: bool = False) -> Float:
         """Gram columns of the named features, then X'a of a new anchor: (c [+ t]) × n, one pass.
@@ -271,7 +269,7 @@ class SampleSpace:
         Σ z⁴ are computed if asked for.
         """
         self.exact_evaluations += len(indices)
-        if not self.place.is_host:
+        if self.place.on_device:
             return self._score_on_device(indices, beta, penalty, shrinkage, with_spread)
         if Z is None:
             Z = self.each(ask("residuals", indices, beta))
@@ -369,7 +367,7 @@ class SampleSpace:
         """A candidate's z, a piece for each block."""
         if self._latest is not None and self._latest.feature == index:
             return self._latest.pieces
-        if self.place.is_host:
+        if not self.place.on_device:
             Z = self.each(ask("residuals", np.array([index]), beta))
         else:
             (beta,) = to_device(self.place, beta)
@@ -492,7 +490,7 @@ class SampleSpace:
         """Sums over all rows of what the bounds and the loss need."""
         if self._statistics is not None:
             return self._statistics
-        if self.place.is_host:
+        if not self.place.on_device:
             statistics: SampleStatistics = self.total(ask("statistics"))
             return statistics
         answers = self._crew.answers(ask("statistics"), self._blocks)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float
-from .._data import ClusterMatrix, DeviceMatrix, FileMatrix, SparseMatrix
+from .._data import Matrix
 from ._loo_data import LooData
 
 # Where more rows than this share are held out, a pass over the training rows costs no more.
@@ -32,7 +32,7 @@ class TrainingColumns:
         self._moved = training.start.means - whole.start.means
         self._weight = training.start.total_weight
         X = whole.problem.X
-        self._sparse = X.take(held_out) if isinstance(X, SparseMatrix) else None
+        self._sparse = X.take(held_out) if X.is_sparse else None
 
     def __call__(self, indices: Sequence[int]) -> Float:
         """The columns of some features, (c × n); a pass over X only for those that are new."""
@@ -48,7 +48,7 @@ class TrainingColumns:
         values -= self._weight * self._moved[order, None] * self._moved
         return values
 
-    def _sparse_products(self, X: SparseMatrix, order: NDArray[np.intp]) -> Float:
+    def _sparse_products(self, X: Matrix, order: NDArray[np.intp]) -> Float:
         """Σ w (x_b − mean_b)(x_i − mean_i) over the rows held out: X is not centred for that."""
         means, weights = self._whole.start.means, self._whole.problem.weights
         V = X.columns(order) - means[order, None]
@@ -60,8 +60,7 @@ class TrainingColumns:
     def _rows(self, places: NDArray[np.intp]) -> Float:
         """Some rows, about the means of all and scaled by √w."""
         problem = self._whole.problem
-        assert isinstance(problem.X, np.ndarray)
-        rows = problem.X[places].astype(np.float64)
+        rows = problem.X.part(places).astype(np.float64)
         rows -= self._whole.start.means
         if problem.weights is not None:
             rows *= np.sqrt(problem.weights[places])[:, None]
@@ -78,7 +77,8 @@ def _same_weights(whole: LooData, training: LooData, rows: NDArray[np.bool_]) ->
 
 def share_columns(whole: LooData, training: LooData) -> None:
     """Let a fold take its Gram columns from those of all rows, if it holds out few."""
-    if isinstance(whole.problem.X, FileMatrix | ClusterMatrix | DeviceMatrix):
+    X = whole.problem.X
+    if not X.is_in_memory or X.on_device:
         return  # rows held out lie all over the file, or the cluster: as dear as a pass
     left = training.problem.has_weight
     if not _same_weights(whole, training, left):

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import TIE, Float, address_of, numbers_on, places_of, put, take, to_host
-from .._data import KernelMatrix, PassedMatrix
 from .._features import FeatureSpace, GroupSpace, KernelSpace, Pivot, Ranking
 from .._rows import BoundTerms
 from ..path import Moments
@@ -67,7 +66,7 @@ class SelectionState(SetMoves):
         self.samples = data.samples.fork(capacity)
         self.start = data.start
         self.features = _feature_space(data, alpha, capacity)
-        fewest = _SPREAD_ROWS if data.samples.place.is_host else _DEVICE_SPREAD_ROWS
+        fewest = _DEVICE_SPREAD_ROWS if data.problem.X.on_device else _SPREAD_ROWS
         self.features.follows_spread = problem.n_samples >= fewest
         self.gram = data.gram
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
@@ -151,8 +150,7 @@ class SelectionState(SetMoves):
         """Candidates scored exactly; what was seen of them sharpens their later bounds."""
         parts = []
         X = self.problem.X
-        if isinstance(X, PassedMatrix):
-            X.fetch(indices.tolist())  # in one pass, rather than one for each group
+        X.fetch(indices.tolist())  # in one pass, rather than one for each group
         for first in range(0, len(indices), self.samples.group):
             some = indices[first : first + self.samples.group]
             follows = self.features.follows_spread
@@ -254,13 +252,12 @@ class SelectionState(SetMoves):
 
     def lacks(self, indices: NDArray[np.intp]) -> bool:
         """Whether the columns of some candidates would cost a pass."""
-        X = self.problem.X
-        return isinstance(X, PassedMatrix) and bool(X.missing(indices.tolist()))
+        return bool(self.problem.X.missing(indices.tolist()))
 
     def fetch_ahead(self, indices: NDArray[np.intp], ranking: Ranking, remaining: int) -> None:
         """Where columns cost a pass: those of features that will be added, with their Gram."""
         X = self.problem.X
-        if isinstance(X, PassedMatrix) and self.lacks(indices):
+        if self.lacks(indices):
             columns = self.gram.batch(ranking, remaining, int(indices[0]))
             X.take_along(indices.tolist())
             self.gram.keep(columns, self.samples.products(columns))
@@ -268,8 +265,8 @@ class SelectionState(SetMoves):
     def wish(self, bounds: Float) -> None:
         """Have the next pass bring the columns of the likeliest candidates for little more."""
         X = self.problem.X
-        if isinstance(X, PassedMatrix):
-            X.wish(X.missing(best_first(bounds, X.kept.count + _ALONG))[:_ALONG])
+        if X.passes_dominate:
+            X.prefetch(X.missing(best_first(bounds, X.n_kept + _ALONG))[:_ALONG])
 
     def add(self, index: int, pivot: Pivot | Taken, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
@@ -349,8 +346,8 @@ class SelectionState(SetMoves):
 def _feature_space(data: LooData, alpha: float, capacity: int) -> FeatureSpace:
     """At the empty model; the penalty of kernel centres is that of their functions."""
     start, X = data.start, data.problem.X
-    if isinstance(X, KernelMatrix):
-        return KernelSpace(start.diagonal, start.correlation, X, alpha, capacity)
+    if X.centers is not None:
+        return KernelSpace(start.diagonal, start.correlation, X.centers, alpha, capacity)
     known = start.diagonal, start.correlation, np.full(data.problem.n_features, alpha)
     if data.layout is None:
         return FeatureSpace(*known, capacity)

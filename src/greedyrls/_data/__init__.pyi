@@ -1,4 +1,5 @@
 from . import fused as fused
+from ._dense import DenseMatrix as DenseMatrix
 from ._device_matrix import DeviceMatrix as DeviceMatrix
 from ._device_matrix import as_device_matrix as as_device_matrix
 from ._devices import free_bytes as free_bytes
@@ -21,19 +22,7 @@ from ._kernel_functions import make_kernel as make_kernel
 from ._kernel_matrix import KernelMatrix as KernelMatrix
 from ._matrix import Matrix as Matrix
 from ._matrix import NotOnDevice as NotOnDevice
-from ._matrix import PassedMatrix as PassedMatrix
-from ._matrix import columns as columns
-from ._matrix import entries_of as entries_of
-from ._matrix import first_non_finite as first_non_finite
 from ._matrix import not_on_device as not_on_device
-from ._matrix import on_host as on_host
-from ._matrix import part as part
-from ._matrix import place_of as place_of
-from ._matrix import product as product
-from ._matrix import rows_and_columns as rows_and_columns
-from ._matrix import start_sums as start_sums
-from ._matrix import take as take
-from ._matrix import value as value
 from ._parquet import ParquetSource as ParquetSource
 from ._parquet import parquet_files as parquet_files
 from ._remote import ClusterMatrix as ClusterMatrix

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,19 @@ from .._base import (
     as_float,
     checked_device_array,
     contiguous,
+    kernels,
     namespace_of,
     numbers_on,
     place_of,
     places_of,
     stacked,
+    take,
     take_rows,
+    to_device,
     to_host,
 )
 from . import fused as _fused
+from ._matrix import PRODUCT_ROWS, Matrix, not_on_device
 
 # Elements converted to float64 at a time: half a GB.
 _TILE_ELEMENTS = 1 << 26
@@ -37,16 +42,22 @@ _FUSED_BYTES = 4
 Indices = NDArray[np.intp] | Array
 
 
-class DeviceMatrix:
+class DeviceMatrix(Matrix):
     """X (m × n) as an array of PyTorch, CuPy or another namespace of the array API."""
+
+    noun = "on a device"
+    is_in_memory = True
+    has_own_threads = True
 
     def __init__(self, values: Array) -> None:
         self.values = values
         self.place: Place = place_of(values)
-        self.shape: tuple[int, int] = (int(values.shape[0]), int(values.shape[1]))
+        self._shape = (int(values.shape[0]), int(values.shape[1]))
 
-    def __len__(self) -> int:
-        return self.shape[0]
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of samples m and of features n."""
+        return self._shape
 
     @property
     def dtype(self) -> Any:
@@ -64,9 +75,47 @@ class DeviceMatrix:
             bits = (xp.finfo if is_real else xp.iinfo)(self.dtype).bits
         return int(math.prod(self.shape) * bits // 8)
 
-    def take(self, rows: slice) -> DeviceMatrix:
-        """Some rows, as a view."""
+    def take(self, rows: Any) -> DeviceMatrix:
+        """Some rows next to each other, as a view."""
+        if not isinstance(rows, slice):
+            raise not_on_device("selections on some of the rows")
         return DeviceMatrix(self.values[rows, :])
+
+    def chunks(self) -> Iterator[tuple[slice, DeviceMatrix]]:
+        """All rows at once."""
+        yield slice(0, self.shape[0]), self
+
+    def sample_rows(self, weights: Float, count: int) -> Float:
+        """About as many rows as float64."""
+        every = max(1, self.shape[0] // count)
+        return as_float(self.values[::every, :])
+
+    def column_numbers(self, indices: NDArray[np.intp]) -> Any:
+        """Indices where the device has them."""
+        return numbers_on(self.place, indices)
+
+    def tiles_by_set(
+        self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
+    ) -> Iterator[tuple[int, Any, Matrix]]:
+        """Number, rows and values less the shift of the rows of each set, all of them at once.
+
+        Sets are row numbers on the device, or slices.
+        """
+        (away,) = to_device(self.place, shift)
+        for number, rows in enumerate(sets):
+            is_slice = isinstance(rows, slice)
+            taken = self.values[rows, ...] if is_slice else take_rows(self.values, rows)
+            if shift.any():
+                taken = as_float(taken) - away
+            yield number, rows, DeviceMatrix(taken)
+
+    def row_tiles(self, n_vectors: int) -> Iterator[tuple[slice, DeviceMatrix]]:
+        """Tiles of rows, of a size for products with so many vectors: a device has no cache."""
+        m = self.shape[0]
+        height = max(PRODUCT_ROWS, kernels.DEVICE_ELEMENTS // max(1, n_vectors))
+        for top in range(0, m, height):
+            rows = slice(top, min(m, top + height))
+            yield rows, self if height >= m else self.take(rows)
 
     def product(self, V: Float) -> Float:
         """V (c × m) times X, accumulated in float64, X read once."""
@@ -112,10 +161,21 @@ class DeviceMatrix:
             results.append(_fused.fused_sums(some, self.values, wanted))
         return stacked([products for products, _ in results]), results[0][1]
 
-    def columns(self, indices: Indices, rows: slice = slice(None)) -> Float:
-        """Some columns as float64, one per row of the result; the caller may overwrite them."""
+    @property
+    def device_array(self) -> Array:
+        """The array itself, which kernels of the device may read."""
+        return self.values
+
+    def columns(self, indices: Indices, rows: Any = slice(None)) -> Float:
+        """Some columns as float64, one per row of the result; the caller may overwrite them.
+
+        Rows are a slice, or numbers on the device.
+        """
         indices = numbers_on(self.place, indices)
-        return contiguous(as_float(take_rows(self.values[rows, :].T, indices)))
+        if isinstance(rows, slice):
+            return contiguous(as_float(take_rows(self.values[rows, :].T, indices)))
+        whole = contiguous(as_float(take_rows(self.values.T, indices)))
+        return contiguous(take(whole, rows))
 
     def single(self, index: int) -> Float:
         """One column as float64, (m); not to be overwritten. No index has to travel."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._matrix import Matrix, on_host
+from ._matrix import Matrix, not_on_device
 from ._sparse import SparseMatrix
 
 # Bytes of X that are put into order at a time, and at least so many rows: where columns lie
@@ -31,22 +31,21 @@ def array_digest(values: NDArray[Any]) -> str:
 
 
 def matrix_digest(X: Matrix) -> str:
-    """Of the numbers row by row, however they lie in memory or in a file; of what is there."""
+    """A digest of the numbers row by row, however they lie in memory or in a file."""
+    if X.on_device:
+        raise not_on_device("This")
     digest = hashlib.sha256()
-    X = on_host(X)
     if isinstance(X, SparseMatrix):
         for part in X.arrays:
             step = _CHUNK_BYTES // 8
             for first in range(0, len(part), step):
                 some = part[first : first + step]
                 digest.update(bytes_of(some.astype(np.int64) if some.dtype.kind == "i" else some))
-    elif isinstance(X, np.ndarray):
-        height = max(_CHUNK_ROWS, _CHUNK_BYTES // max(1, X.itemsize * X.shape[1]))
-        for top in range(0, X.shape[0], height):
-            digest.update(bytes_of(X[top : top + height]))
-    else:
-        for _, chunk in X.chunks():
-            digest.update(bytes_of(chunk))
+        return digest.hexdigest()
+    height = max(_CHUNK_ROWS, _CHUNK_BYTES // max(1, X.dtype.itemsize * X.shape[1]))
+    for _, chunk in X.chunks():
+        for top in range(0, len(chunk), height):
+            digest.update(bytes_of(chunk.part(slice(top, top + height))))
     return digest.hexdigest()
 
 

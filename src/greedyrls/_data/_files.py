@@ -16,19 +16,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, kernels, progress_bar
+from .._base import Float, progress_bar
+from ._dense import DenseMatrix
 from ._file_columns import KeptColumns
 from ._file_memory import Needs, Room, check_limit, default_limit, share_out
 from ._file_sources import ArraySource, Source, map_of
+from ._matrix import PRODUCT_ROWS, Answer, Matrix, Rows
 
-Rows = slice | NDArray[np.intp]
-# Rows multiplied at a time: enough for speed, and what was gathered is still in the cache.
-_PRODUCT_ROWS = 4096
 _LEAST_ROWS = 32
 
 
-class FileMatrix:
+class FileMatrix(Matrix):
     """X (m × n) in a file for one search, within some bytes of memory."""
+
+    noun = "in a file"
+    passes_dominate = True
+    keeps_columns = True
+    has_own_threads = True
 
     def __init__(self, source: Source, memory_limit: int | None = None) -> None:
         self._source = source
@@ -62,15 +66,12 @@ class FileMatrix:
         m, n = self.shape
         return m * n * self.dtype.itemsize
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     @property
-    def passes(self) -> int:
+    def passes(self) -> int:  # type: ignore[override]
         """How often as many rows as there are were read."""
         return -(-self._rows_read // self.shape[0])
 
-    def make_room(
+    def reserve(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
     ) -> None:
         """Share the memory out for a search by some threads; an error if it is too little."""
@@ -82,24 +83,35 @@ class FileMatrix:
             self.n_jobs = n_jobs
             self._pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="greedyrls")
 
-    def pieces(self, count: int) -> list[slice]:
-        """The rows of a chunk that are multiplied at a time with columns gathered just before."""
-        height = max(_LEAST_ROWS, min(_PRODUCT_ROWS, -(-count // self.n_jobs)))
-        return [slice(top, min(count, top + height)) for top in range(0, count, height)]
+    def map_tiles(
+        self, question: Callable[[slice, Matrix], Answer], n_vectors: int
+    ) -> Iterator[Answer]:
+        """What `question(rows, tile)` answers for tiles of rows, by the threads that there are."""
+        for rows, chunk in self.chunks():
+            # Columns gathered from a tile are still in the cache when it is multiplied.
+            height = max(_LEAST_ROWS, min(PRODUCT_ROWS, -(-len(chunk) // self.n_jobs)))
+            yield from self._each(partial(_asked, question, chunk, rows.start), len(chunk), height)
 
-    def each(self, question: Callable[[slice], Any], pieces: Iterable[slice]) -> Iterable[Any]:
-        """Put a question to some pieces of a chunk, by the threads that there are."""
+    def _each(
+        self, question: Callable[[slice], Answer], count: int, height: int
+    ) -> Iterable[Answer]:
+        """Put a question to some rows of a chunk at a time, by the threads that there are."""
+        pieces = [slice(top, min(count, top + height)) for top in range(0, count, height)]
         return (map if self._pool is None else self._pool.map)(question, pieces)
+
+    def row_blocks(self, block_rows: int | None) -> list[tuple[slice, Matrix]]:
+        """One block: a file has chunks of its own."""
+        return [(slice(0, self.shape[0]), self)]
 
     def share_of_waiting(self) -> float:
         """Which share of the last pass was spent waiting for the file."""
         return self._waiting
 
     @property
-    def room(self) -> Room:
-        """What may be held."""
+    def memory(self) -> Room:  # type: ignore[override]
+        """How the memory that it may use is shared out."""
         if self._room is None:
-            self.make_room(Needs())
+            self.reserve(Needs())
         assert self._room is not None
         return self._room
 
@@ -107,8 +119,13 @@ class FileMatrix:
     def kept(self) -> KeptColumns:
         """Columns that need no pass."""
         if self._columns is None:
-            self._columns = KeptColumns(self.shape[0], self.dtype, self.room.column_bytes)
+            self._columns = KeptColumns(self.shape[0], self.dtype, self.memory.column_bytes)
         return self._columns
+
+    @property
+    def n_kept(self) -> int:  # type: ignore[override]
+        """How many columns are kept."""
+        return self.kept.count
 
     def missing(self, indices: Iterable[int]) -> list[int]:
         """Those of some columns that would cost a pass."""
@@ -124,8 +141,8 @@ class FileMatrix:
         """Columns that the next pass is to take along, whatever it is made for."""
         self._wanted.update(dict.fromkeys(int(index) for index in indices))
 
-    def wish(self, indices: Iterable[int]) -> None:
-        """Columns that the next pass may take along as well; earlier wishes are forgotten."""
+    def prefetch(self, indices: Iterable[int]) -> None:
+        """Columns that the next pass may bring as well; earlier ones are forgotten."""
         self._likely = list(indices)
 
     def fetch(self, indices: Iterable[int]) -> None:
@@ -136,7 +153,7 @@ class FileMatrix:
             for _ in self.chunks():
                 pass
 
-    def chunks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+    def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
         """All rows in order: one pass. A thread reads the next chunk meanwhile."""
         m, _ = self.shape
         arrivals = self.kept.begin(self.missing(dict.fromkeys([*self._wanted, *self._likely])))
@@ -147,7 +164,7 @@ class FileMatrix:
             closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar,
             ThreadPoolExecutor(1, thread_name_prefix="greedyrls-read") as reader,
         ):
-            rest = self._source.chunks(self.room.chunk_rows)
+            rest = self._source.chunks(self.memory.chunk_rows)
             began = time.perf_counter()
             waited = 0.0
             ahead = reader.submit(next, rest, None)
@@ -160,7 +177,7 @@ class FileMatrix:
                 ahead = reader.submit(next, rest, None)
                 rows = slice(top, top + len(chunk))
                 arrivals.take(rows, chunk)
-                yield rows, chunk
+                yield rows, DenseMatrix(chunk)
                 top = rows.stop
                 self._rows_read += len(chunk)
                 bar.advance(len(chunk))
@@ -168,13 +185,6 @@ class FileMatrix:
             raise OSError(f"{self._source.name} has {top} rows; when it was opened it had {m}.")
         arrivals.finish()
         self._waiting = waited / max(1e-9, time.perf_counter() - began)
-
-    def product(self, V: Float) -> Float:
-        """V (c × m) times X, (c × n): one pass."""
-        result = np.zeros((len(V), self.shape[1]))
-        for rows, chunk in self.chunks():
-            result += kernels.product(V[:, rows], chunk)
-        return result
 
     def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
         """V X and the weighted sums of squares of the columns: one pass."""
@@ -184,8 +194,7 @@ class FileMatrix:
             own = None if weights is None else weights[rows]
             question = partial(_start_sums, V[:, rows], chunk, own)
             height = max(1, -(-len(chunk) // self.n_jobs))
-            pieces = [slice(top, top + height) for top in range(0, len(chunk), height)]
-            for some, square in self.each(question, pieces):
+            for some, square in self._each(question, len(chunk), height):
                 products += some
                 squares += square
         return products, squares
@@ -200,24 +209,22 @@ class FileMatrix:
             result[place] = self.kept.get(index, rows)
         return result
 
-    def take(self, rows: Rows) -> NDArray[Any]:
-        """Some rows, in memory: refused."""
-        raise ValueError(
-            "This would copy rows of X, which is in a file, into memory. Pass X as an array if it "
-            "fits, or a part of it."
-        )
+    def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> NDArray[Any]:
+        """Some rows of some columns; of all columns a few rows next to each other are read."""
+        if indices is None and isinstance(rows, slice):
+            return self._source.read(*rows.indices(len(self))[:2])
+        return super().part(rows, indices)
 
-    def rows(self, start: int, stop: int) -> NDArray[Any]:
-        """A few rows next to each other."""
-        return self._source.read(start, stop)
+    def value(self, row: int, column: int) -> float:
+        """A single value."""
+        return float(self.part(slice(row, row + 1))[0, column])
 
-    def first_non_finite(self) -> tuple[int, int] | None:
-        """Row and column of a value that is NaN or infinite."""
-        for rows, chunk in self.chunks():
-            found = kernels.first_non_finite(chunk)
-            if found is not None:
-                return rows.start + found[0], found[1]
-        return None
+
+def _asked(
+    question: Callable[[slice, Matrix], Answer], chunk: Matrix, first: int, rows: slice
+) -> Answer:
+    """A question to some rows of a chunk, whose first row has a number in X."""
+    return question(slice(first + rows.start, first + rows.stop), chunk.take(rows))
 
 
 class DataFile:
@@ -290,7 +297,7 @@ class DataFile:
         """A linear model (t × c) on some columns, of all rows: (m × t), by one pass."""
         values = np.empty((len(self), len(coef)))
         for rows, chunk in self.matrix().chunks():
-            values[rows] = chunk[:, indices].astype(np.float64) @ coef.T + intercept
+            values[rows] = chunk.values[:, indices].astype(np.float64) @ coef.T + intercept
             if not np.isfinite(values[rows]).all():
                 row = rows.start + int(np.argmin(np.isfinite(values[rows]).all(axis=1)))
                 raise ValueError(f"Input X contains NaN or infinity: a selected column, row {row}.")
@@ -321,9 +328,7 @@ def as_file(X: Any, memory_limit: Any = None) -> FileMatrix | None:
     return FileMatrix(ArraySource(X), limit)
 
 
-def _start_sums(
-    V: Float, chunk: NDArray[Any], weights: Float | None, rows: slice
-) -> tuple[Float, Float]:
+def _start_sums(V: Float, chunk: Matrix, weights: Float | None, rows: slice) -> tuple[Float, Float]:
     """`start_sums` of some rows of a chunk."""
     own = None if weights is None else weights[rows]
-    return kernels.start_sums(V[:, rows], chunk[rows], own)
+    return chunk.take(rows).start_sums(V[:, rows], own)

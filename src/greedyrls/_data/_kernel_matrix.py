@@ -1,7 +1,7 @@
 """X whose columns are k(·, c_i) for a pool of centres, computed whenever they are asked for.
 
-For the engine this is X in a file: read in chunks of rows, in as few passes as possible, here each
-an evaluation of the kernel for all pairs. Unlike in a file, a single column costs no pass.
+As in a file, rows come in chunks, in as few passes as possible: each is an evaluation of the kernel
+for all pairs. Unlike in a file, a single column costs no pass.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, progress_bar
-from ._file_memory import Needs, share_out
-from ._files import FileMatrix, Rows
+from ._dense import DenseMatrix
+from ._file_memory import Needs, Room, default_limit, share_out
 from ._kernel_functions import Kernel
+from ._matrix import Matrix, Rows
 
 # Elements of a chunk at most (8 MiB): it is multiplied while it is in the cache.
 _CHUNK_ELEMENTS = 1 << 20
@@ -71,11 +72,16 @@ class KernelSource:
         return self.values(self.points[start:stop], self.pool)
 
 
-class KernelMatrix(FileMatrix):
+class KernelMatrix(Matrix):
     """X (m × n) = k(points, pool) for one search, within some bytes of memory.
 
     `row_of` (n) are the rows that the centres of the pool are, if they are rows.
     """
+
+    noun = "made of kernel columns"
+    passes_dominate = True
+    keeps_columns = True
+    has_own_threads = True
 
     def __init__(
         self,
@@ -85,8 +91,11 @@ class KernelMatrix(FileMatrix):
         memory_limit: int | None = None,
         row_of: NDArray[np.intp] | None = None,
     ) -> None:
-        self._kernel_source = KernelSource(kernel, points, pool)
-        super().__init__(self._kernel_source, memory_limit)
+        self._source = KernelSource(kernel, points, pool)
+        self._limit = default_limit() if memory_limit is None else memory_limit
+        self._room: Room | None = None
+        self._rows_made = 0
+        self._verbose = 0
         self.row_of = row_of
         self.center_diagonal = kernel.diagonal(pool)  # (n) k(c_i, c_i)
         # Columns of chosen centres, and those looked at lately; least used first.
@@ -95,9 +104,37 @@ class KernelMatrix(FileMatrix):
         self._most_pinned = 1
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """The number of samples m and of centres n."""
+        return self._source.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers."""
+        return self._source.dtype
+
+    @property
+    def centers(self) -> KernelMatrix:  # type: ignore[override]
+        """The kernel and its centres: the penalty is that of functions."""
+        return self
+
+    @property
+    def passes(self) -> int:  # type: ignore[override]
+        """How often as many rows as there are were computed."""
+        return -(-self._rows_made // self.shape[0])
+
+    @property
+    def memory(self) -> Room:  # type: ignore[override]
+        """How the memory that it may use is shared out."""
+        if self._room is None:
+            self.reserve(Needs())
+        assert self._room is not None
+        return self._room
+
+    @property
     def evaluations(self) -> int:
         """How many values of the kernel were computed."""
-        return self._kernel_source.evaluations
+        return self._source.evaluations
 
     def centers_at(self, is_there: NDArray[np.bool_]) -> list[int]:
         """Candidates that are some of the rows (m)."""
@@ -106,7 +143,7 @@ class KernelMatrix(FileMatrix):
         places: list[int] = np.flatnonzero(is_there[self.row_of]).tolist()
         return places
 
-    def make_room(
+    def reserve(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
     ) -> None:
         """Share the memory out for a search; an error if it is too little."""
@@ -128,18 +165,8 @@ class KernelMatrix(FileMatrix):
     def _most_recent(self) -> int:
         """Columns that may be kept beside those of chosen centres."""
         m = self.shape[0]
-        allowed = min(_RECENT_ELEMENTS // m, self.room.column_bytes // (8 * m), _RECENT_COLUMNS)
+        allowed = min(_RECENT_ELEMENTS // m, self.memory.column_bytes // (8 * m), _RECENT_COLUMNS)
         return max(1, allowed)
-
-    def missing(self, indices: Iterable[int]) -> list[int]:
-        """Columns that would cost a pass: none."""
-        return []
-
-    def take_along(self, indices: Iterable[int]) -> None:
-        """Nothing is won by it."""
-
-    def wish(self, indices: Iterable[int]) -> None:
-        """Nothing is won by it."""
 
     def pin(self, index: int) -> None:
         """A centre was chosen: its column is needed from now on."""
@@ -174,7 +201,7 @@ class KernelMatrix(FileMatrix):
 
     def _compute(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
         """Some columns, one per row of the result, made some rows at a time."""
-        source = self._kernel_source
+        source = self._source
         points, centers = source.points[rows], source.pool[indices]
         count = int(points.shape[0])
         result = np.empty((len(indices), count))
@@ -201,22 +228,26 @@ class KernelMatrix(FileMatrix):
             result[lacking] = self._compute(indices[lacking], rows)
         return result
 
-    def chunks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+    def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
         """All rows in order: one pass."""
         m, _ = self.shape
         label = f"kernel, pass {self.passes + 1}"
         top = 0
         with closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar:
-            for chunk in self._source.chunks(self.room.chunk_rows):
+            for chunk in self._source.chunks(self.memory.chunk_rows):
                 rows = slice(top, top + len(chunk))
-                yield rows, chunk
+                yield rows, DenseMatrix(chunk)
                 top = rows.stop
-                self._rows_read += len(chunk)
+                self._rows_made += len(chunk)
                 bar.advance(len(chunk))
+
+    def row_blocks(self, block_rows: int | None) -> list[tuple[slice, Matrix]]:
+        """One block, whose rows come in chunks."""
+        return [(slice(0, self.shape[0]), self)]
 
     def center_column(self, index: int) -> Float:
         """k(c_i, c_b) for all centres of the pool, (n)."""
-        source = self._kernel_source
+        source = self._source
         n, center = self.shape[1], source.pool[np.array([index])]
         return np.concatenate(
             [

@@ -1,31 +1,34 @@
-"""X as the engine asks for it, whether it is an array, a sparse matrix or a file."""
+"""The matrix protocol: X as the engine asks for it, wherever its numbers are.
+
+A kind of X is a subclass of `Matrix`. It says what it can do by traits, and the engine asks for
+traits, never for types. A new kind needs `shape`, `dtype`, `columns` and `chunks`; all other verbs
+have a default in terms of these, which a kind replaces where it knows something faster.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import HOST, Float, Place, kernels
-from ._device_matrix import DeviceMatrix
-from ._files import FileMatrix
-from ._sparse import SparseMatrix
-from ._stream import StreamedMatrix
+from .._base import HOST, Float, Place
 
-HostMatrix = NDArray[Any] | SparseMatrix | FileMatrix
-Matrix = HostMatrix | DeviceMatrix
-# Whose columns cost a pass: they are taken along in those that are made anyway.
-PassedMatrix = FileMatrix | StreamedMatrix
-# Numbers in a line of the cache.
-_LINE = 8
+if TYPE_CHECKING:
+    from ._file_memory import Needs, Room
+    from ._kernel_matrix import KernelMatrix
+    from ._remote import ClusterMatrix
 
 Rows = slice | NDArray[np.intp]
-
-
-def place_of(X: Matrix) -> Place:
-    """Where vectors live that go with X."""
-    return X.place if isinstance(X, DeviceMatrix) else HOST
+Answer = TypeVar("Answer")
+# Elements of X sorted by set at a time: each set's share should still be a matrix product worth
+# its name.
+SET_ELEMENTS = 1 << 22
+# Rows multiplied at a time with gathered columns: enough for a matrix product to run at speed.
+PRODUCT_ROWS = 4096
 
 
 class NotOnDevice(ValueError):
@@ -40,112 +43,264 @@ def not_on_device(what: str) -> ValueError:
     )
 
 
-def on_host(X: Matrix) -> HostMatrix:
-    """X where it must not be on a device."""
-    if isinstance(X, DeviceMatrix):
-        raise not_on_device("This")
-    return X
+class Matrix(ABC):
+    """X (m × n) for one search or several."""
+
+    # Traits: what a kind of X declares
+    # Where vectors that go with X live: namespace and device.
+    place: Place = HOST
+    # How messages call it: "X is a file".
+    noun: str = "an array"
+    # Most values are 0: products cost O(nnz), some rows of it are sparse again, nothing is shifted.
+    is_sparse: bool = False
+    # Handles of its rows, where these are in other processes, which are asked for sums.
+    remote: ClusterMatrix | None = None
+    # All values are in memory, where vectors that go with X live: any rows can be taken.
+    is_in_memory: bool = False
+    # A pass over X takes far longer than arithmetic with it: it is read, sent or computed. Columns
+    # that would cost one (`missing`) are taken along in passes that are made anyway.
+    passes_dominate: bool = False
+    # Columns of chosen features are kept by X itself, within the memory it may use.
+    keeps_columns: bool = False
+    # X computes with threads of its own.
+    has_own_threads: bool = False
+    # The kernel and its centres, where columns are k(·, c_i) and the penalty is that of functions.
+    centers: KernelMatrix | None = None
+    # How many vectors `product` is given at a time.
+    vectors_at_a_time: int = sys.maxsize
+    # The array itself, where kernels of a device may read it.
+    device_array: Any = None
+    # Memory for columns of chosen features in bytes; None: a share of the size of X.
+    column_bytes: int | None = None
+    # How the memory it may use is shared out; None: as much as there is.
+    memory: Room | None = None
+    # How many columns X keeps that would cost a pass.
+    n_kept: int = 0
+    # How often X was read or sent as a whole, where that is what takes time.
+    passes: int = 0
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """The number of samples m and of features n."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> Any:
+        """The type of the numbers as given."""
+
+    @property
+    def nbytes(self) -> int:
+        """The size of all of X in bytes, were it dense and in memory."""
+        m, n = self.shape
+        return int(m * n * np.dtype(self.dtype).itemsize)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __sizeof__(self) -> int:
+        """What schedulers of clusters count for it."""
+        return self.nbytes
+
+    @property
+    def on_device(self) -> bool:
+        """Whether vectors that go with X live on a device."""
+        return self.place.on_device
+
+    # Verbs
+
+    @abstractmethod
+    def columns(self, indices: Any, rows: Any = slice(None)) -> Float:
+        """Some columns as float64, one per row of the result, all rows or some.
+
+        The caller may overwrite the result.
+        """
+
+    @abstractmethod
+    def chunks(self) -> Iterator[tuple[slice, Matrix]]:
+        """All rows in order, as matrices in memory, with the rows that each has: one pass."""
+
+    def product(self, V: Float) -> Float:
+        """V (c × m) times X, (c × n), accumulated in float64, X read once."""
+        result = self.place.zeros((V.shape[0], self.shape[1]))
+        for rows, chunk in self.chunks():
+            result += chunk.product(V[:, rows])
+        return result
+
+    def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
+        """V X and the weighted sums of squares of the columns, in one pass."""
+        products = self.place.zeros((V.shape[0], self.shape[1]))
+        squares = self.place.zeros(self.shape[1])
+        for rows, chunk in self.chunks():
+            own = None if weights is None else weights[rows]
+            some, square = chunk.start_sums(V[:, rows], own)
+            products += some
+            squares += square
+        return products, squares
+
+    def single(self, index: int) -> Float:
+        """One column as float64, (m); not to be overwritten."""
+        column: Float = self.columns(np.array([index]))[0]
+        return column
+
+    def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> NDArray[Any]:
+        """Some rows of some columns (or of all), (rows × c), as float64 or in its own type."""
+        every = np.arange(self.shape[1]) if indices is None else indices
+        return self.columns(every, rows).T
+
+    def ordered_part(
+        self, rows: NDArray[np.intp], indices: NDArray[np.intp] | None
+    ) -> tuple[NDArray[Any], bool]:
+        """`part` in the memory order of X, and whether rows lie together there."""
+        return self.part(rows, indices), False
+
+    def take(self, rows: Rows) -> Matrix:
+        """Some rows, as a view where they are a slice."""
+        raise ValueError(
+            f"This would copy rows of X, which is {self.noun}, into memory. Pass X as an array if "
+            "it fits, or a part of it."
+        )
+
+    def sample_rows(self, weights: Float, count: int) -> Any:
+        """About as many rows of those that have a weight, to guess means from; None: they are 0."""
+        return self.part(slice(0, min(count, self.shape[0])))
+
+    def column_numbers(self, indices: NDArray[np.intp]) -> Any:
+        """Indices as `columns` takes them without moving them."""
+        return indices
+
+    def first_non_finite(self) -> tuple[int, int] | None:
+        """Row and column of a value that is NaN or infinite."""
+        for rows, chunk in self.chunks():
+            found = chunk.first_non_finite()
+            if found is not None:
+                return rows.start + found[0], found[1]
+        return None
+
+    def value(self, row: int, column: int) -> float:
+        """A single value."""
+        return float(self.columns(np.array([column]), slice(row, row + 1))[0, 0])
+
+    def entries(
+        self, indices: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], Float]:
+        """Rows, columns and values of all that is not 0 in some columns."""
+        parts = []
+        for rows, chunk in self.chunks():
+            where, owners, values = chunk.entries(indices)
+            parts.append((where + rows.start, owners, values))
+        where, owners, values = (np.concatenate(some) for some in zip(*parts, strict=True))
+        return where, owners, values
+
+    def nonzero_counts(self) -> Float:
+        """How many values of each column are not 0, (n)."""
+        return self.distances(None, None)[1]
+
+    def distances(
+        self, means: Float | None, is_used: NDArray[np.bool_] | None
+    ) -> tuple[Float, Float]:
+        """The largest |x_i − mean_i| in the rows that are used, and how many x_i are not 0, (n)."""
+        largest, count = np.zeros(self.shape[1]), np.zeros(self.shape[1])
+        for rows, chunk in self.chunks():
+            own = None if is_used is None else is_used[rows]
+            far, some = chunk.distances(means, own)
+            np.maximum(largest, far, out=largest)
+            count += some
+        return largest, count
+
+    # Passes over tiles of rows
+
+    def map_tiles(
+        self, question: Callable[[slice, Matrix], Answer], n_vectors: int
+    ) -> Iterator[Answer]:
+        """What `question(rows, tile)` answers for tiles of rows of a size for matrix products.
+
+        One pass. `n_vectors` are as many as the question multiplies each tile with.
+        """
+        for rows, chunk in self.chunks():
+            for some, tile in chunk.row_tiles(n_vectors):
+                yield question(slice(rows.start + some.start, rows.start + some.stop), tile)
+
+    def tiles_by_set(
+        self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
+    ) -> Iterator[tuple[int, Any, Matrix]]:
+        """Number, rows and values less the shift of the rows of each set, tile by tile: one pass.
+
+        Sets are sorted row numbers, None for all rows; the caller may overwrite the values. What
+        is the same in the next pass may be kept in `cache`.
+        """
+        n = self.shape[1]
+        is_shifted = bool(shift.any())
+        height = max(32, SET_ELEMENTS // n)
+        # Memory that is used again and again needs to be made only once.
+        buffer: NDArray[Any] = np.empty((0, n), dtype=self.dtype)
+        for inside, chunk in self.chunks():
+            for top in range(inside.start, inside.stop, height):
+                end = min(inside.stop, top + height)
+                # A copy if rows do not lie together.
+                tile = np.ascontiguousarray(
+                    chunk.part(slice(top - inside.start, end - inside.start))
+                )
+                for number, own in enumerate(sets):
+                    rows = np.arange(top, end)
+                    if own is not None:
+                        first, last = np.searchsorted(own, (top, end))
+                        rows = own[first:last]
+                    if len(rows) > len(buffer):
+                        buffer = np.empty((len(rows), n), dtype=tile.dtype)
+                    if len(rows):
+                        some = buffer[: len(rows)]
+                        taken = np.take(tile, rows - top, axis=0, out=some, mode="clip")
+                        x = taken.astype(np.float64, copy=False)
+                        if is_shifted:
+                            x -= shift
+                        yield number, rows, _dense(x)
+
+    def row_tiles(self, n_vectors: int) -> Iterator[tuple[slice, Matrix]]:
+        """Tiles of rows of a matrix in memory, of a size for products with so many vectors."""
+        m = self.shape[0]
+        for top in range(0, m, PRODUCT_ROWS):
+            rows = slice(top, min(m, top + PRODUCT_ROWS))
+            yield rows, self.take(rows)
+
+    # Columns that cost a pass: no-ops where they do not
+
+    def missing(self, indices: Iterable[int]) -> list[int]:
+        """Those of some columns that would cost a pass."""
+        return []
+
+    def take_along(self, indices: Iterable[int]) -> None:  # noqa: B027
+        """Have the next pass, whatever it is made for, bring some columns."""
+
+    def prefetch(self, indices: Iterable[int]) -> None:  # noqa: B027
+        """Columns that the next pass may bring as well; earlier ones are forgotten."""
+
+    def fetch(self, indices: Iterable[int]) -> None:  # noqa: B027
+        """Have some columns at hand, by a pass if one of them is missing."""
+
+    def pin(self, index: int) -> None:  # noqa: B027
+        """Keep the column of a chosen feature, where X keeps columns itself."""
+
+    # Memory and threads
+
+    def reserve(  # noqa: B027
+        self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
+    ) -> None:
+        """Share out the memory X may use for a search; an error if it is too little."""
+
+    def share_of_waiting(self) -> float:
+        """The share of the last pass that was spent waiting for values."""
+        return 0.0
+
+    def row_blocks(self, block_rows: int | None) -> list[tuple[slice, Matrix]]:
+        """X cut into blocks of at most so many rows: views, no copies."""
+        m = self.shape[0]
+        height = m if block_rows is None else max(1, min(m, block_rows))
+        pieces = [slice(top, min(m, top + height)) for top in range(0, m, height)]
+        return [(rows, self if height == m else self.take(rows)) for rows in pieces]
 
 
-def product(V: Float, X: Matrix) -> Float:
-    """V (c × m) times X (m × n), accumulated in float64, X read once."""
-    if isinstance(X, np.ndarray):
-        return kernels.product(V, X)
-    return X.product(V)
+def _dense(values: NDArray[Any]) -> Matrix:
+    from ._dense import DenseMatrix
 
-
-def start_sums(V: Float, X: Matrix, weights: Float | None) -> tuple[Float, Float]:
-    """V X and the weighted sums of squares of the columns of X, in one pass."""
-    if isinstance(X, SparseMatrix):
-        return X.product(V), X.squares(weights)
-    if isinstance(X, FileMatrix | DeviceMatrix):
-        return X.start_sums(V, weights)
-    return kernels.start_sums(V, X, weights)
-
-
-def columns(X: Matrix, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
-    """Some columns as float64, one per row of the result, all rows or some."""
-    if isinstance(X, np.ndarray):
-        return kernels.gather(X[rows], indices)
-    if isinstance(X, DeviceMatrix):
-        assert isinstance(rows, slice)
-        return X.columns(indices, rows)
-    return X.columns(indices, rows)
-
-
-def part(X: Matrix, rows: NDArray[np.intp], indices: NDArray[np.intp]) -> Float:
-    """Some rows of some columns as float64, (rows × c)."""
-    X = on_host(X)
-    if isinstance(X, SparseMatrix):
-        return X.part(rows, indices)
-    if isinstance(X, FileMatrix):
-        return X.columns(indices, rows).T
-    values: Float = X[np.ix_(rows, indices)].astype(np.float64)
-    return values
-
-
-def take(X: Matrix, rows: Rows) -> Matrix:
-    """Some rows: a view where they are a slice of an array."""
-    if isinstance(X, DeviceMatrix):
-        if not isinstance(rows, slice):
-            raise not_on_device("selections on some of the rows")
-        return X.take(rows)
-    return X[rows] if isinstance(X, np.ndarray) else X.take(rows)
-
-
-def first_non_finite(X: Matrix) -> tuple[int, int] | None:
-    """Row and column of a value that is NaN or infinite."""
-    if isinstance(X, np.ndarray):
-        return kernels.first_non_finite(X)
-    return X.first_non_finite()
-
-
-def value(X: Matrix, row: int, column: int) -> float:
-    """A single value."""
-    if isinstance(X, SparseMatrix):
-        return float(X.part(np.array([row]), np.array([column]))[0, 0])
-    if isinstance(X, FileMatrix):
-        return float(X.rows(row, row + 1)[0, column])
-    if isinstance(X, DeviceMatrix):
-        return X.value(row, column)
-    return float(X[row, column])
-
-
-def rows_and_columns(
-    X: Matrix, rows: NDArray[np.intp], indices: NDArray[np.intp] | None
-) -> tuple[NDArray[Any], bool]:
-    """Some rows of some columns (or all) of X, (rows × c), in its memory order.
-
-    Also whether rows lie together there.
-    """
-    X = on_host(X)
-    if isinstance(X, SparseMatrix):
-        return X.part(rows, indices), True
-    if isinstance(X, FileMatrix):
-        every = np.arange(X.shape[1]) if indices is None else indices
-        return X.columns(every, rows).T, False
-    by_rows = abs(X.strides[0]) >= abs(X.strides[1])
-    if indices is None:
-        taken = X[rows] if by_rows else X.T[:, rows].T
-    elif not by_rows:
-        taken = X.T[np.ix_(indices, rows)].T
-    elif _LINE * len(indices) < X.shape[1]:
-        taken = X[np.ix_(rows, indices)]
-    else:  # whole rows, rather than jump to nearly every cache line of them
-        taken = np.take(X[rows], indices, axis=1)
-    return taken, by_rows
-
-
-def entries_of(
-    X: Matrix, indices: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.intp], Float]:
-    """Rows, columns and values of all that is not 0 in some columns."""
-    X = on_host(X)
-    if isinstance(X, SparseMatrix):
-        return X.entries(indices)
-    if isinstance(X, FileMatrix):
-        raise TypeError("a file has no entries to look for")
-    support = [np.flatnonzero(X[:, column]) for column in indices]
-    where = np.concatenate([np.empty(0, dtype=np.intp), *support])
-    owners = np.repeat(indices, [len(places) for places in support])
-    return where, owners, X[where, owners].astype(np.float64)
+    return DenseMatrix(values)

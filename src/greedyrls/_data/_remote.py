@@ -6,36 +6,85 @@ puts questions to, and knows how many rows each has.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import copy
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Crew, Handle
+from ._matrix import Matrix
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ClusterMatrix:
-    """The shape of X, and handles of its pieces (`_pieces.Piece`) with their y and weights."""
+class ClusterMatrix(Matrix):
+    """The shape of X, and handles of its pieces (`_cluster.Piece`) with their y and weights."""
 
-    crew: Crew
-    pieces: tuple[Handle, ...]
-    counts: tuple[int, ...]  # rows of each piece
-    n_features: int
-    dtype: np.dtype[Any]
-    nbytes: int
-    is_sparse: bool
-    n_targets: int
-    single_target: bool  # whether y has one dimension
-    is_weighted: bool
-    n_weighted: int  # rows that have a weight
-    classes: NDArray[Any] | None  # of a classification: the pieces know that of each row
-    feature_names: tuple[str, ...] | None
-    shape: tuple[int, int] = field(init=False)
+    noun = "on a cluster"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", (sum(self.counts), self.n_features))
+    def __init__(
+        self,
+        *,
+        crew: Crew,
+        pieces: tuple[Handle, ...],
+        counts: tuple[int, ...],  # rows of each piece
+        n_features: int,
+        dtype: np.dtype[Any],
+        nbytes: int,
+        is_sparse: bool,
+        n_targets: int,
+        single_target: bool,  # whether y has one dimension
+        is_weighted: bool,
+        n_weighted: int,  # rows that have a weight
+        classes: NDArray[Any] | None,  # of a classification: the pieces know that of each row
+        feature_names: tuple[str, ...] | None,
+    ) -> None:
+        self.crew = crew
+        self.pieces = pieces
+        self.counts = counts
+        self.n_features = n_features
+        self._dtype = dtype
+        self._nbytes = nbytes
+        self.is_sparse = is_sparse
+        self.n_targets = n_targets
+        self.single_target = single_target
+        self.is_weighted = is_weighted
+        self.n_weighted = n_weighted
+        self.classes = classes
+        self.feature_names = feature_names
+
+    @property
+    def remote(self) -> ClusterMatrix:  # type: ignore[override]
+        """The handles of its rows."""
+        return self
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of samples m and of features n."""
+        return sum(self.counts), self.n_features
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers as given."""
+        return self._dtype
+
+    @property
+    def nbytes(self) -> int:
+        """The size of all pieces in bytes."""
+        return self._nbytes
+
+    def reweighted(self, pieces: tuple[Handle, ...], n_weighted: int) -> ClusterMatrix:
+        """The same rows with other weights, which pieces of as many rows have."""
+        other = copy.copy(self)
+        other.pieces, other.is_weighted, other.n_weighted = pieces, True, n_weighted
+        return other
+
+    def columns(self, indices: Any, rows: Any = slice(None)) -> NoReturn:
+        """Not here."""
+        raise _not_here("columns")
+
+    def chunks(self) -> NoReturn:
+        """Not here."""
+        raise _not_here("chunks")
 
     def stand_ins(self) -> tuple[Any, Any]:
         """For y and the weights, which are not here."""
@@ -66,10 +115,14 @@ class Elsewhere:
         return self.shape[0]
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(
-            f"The rows are on a cluster, and this needs them here ({name}). Load the data into "
-            "memory (X.compute()) for it."
-        )
+        raise _not_here(name)
+
+
+def _not_here(name: str) -> AttributeError:
+    return AttributeError(
+        f"The rows are on a cluster, and this needs them here ({name}). Load the data into "
+        "memory (X.compute()) for it."
+    )
 
 
 def is_dask(X: Any) -> bool:

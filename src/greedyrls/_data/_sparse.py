@@ -6,7 +6,7 @@ once rows are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._base import Float
-
-Rows = slice | NDArray[np.intp]
+from ._matrix import Matrix, Rows
 
 # Values looked at together.
 _VALUES = 1 << 22
+# Elements of dense vectors that are multiplied with it at a time.
+_VECTOR_ELEMENTS = 1 << 22
 
 
-class SparseMatrix:
-    """X (m × n) by columns; what `RowBlock` and the folds ask of a dense array, asked of it."""
+class SparseMatrix(Matrix):
+    """X (m × n) by columns, and by rows once rows are asked for."""
+
+    noun = "sparse"
+    is_sparse = True
+    is_in_memory = True
 
     def __init__(self, by_columns: Any, by_rows: Any = None) -> None:
         self._by_columns = by_columns
@@ -58,8 +63,10 @@ class SparseMatrix:
         held = self._by_columns
         return int(held.data.nbytes + held.indices.nbytes + held.indptr.nbytes)
 
-    def __len__(self) -> int:
-        return self.shape[0]
+    @property
+    def vectors_at_a_time(self) -> int:  # type: ignore[override]
+        """How many dense vectors it is multiplied with at a time."""
+        return max(1, _VECTOR_ELEMENTS // max(1, self.shape[0]))
 
     @property
     def arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -81,6 +88,30 @@ class SparseMatrix:
     def product(self, V: Float) -> Float:
         """V (c × m) times X, (c × n)."""
         return np.ascontiguousarray((self._by_columns.T @ np.ascontiguousarray(V.T)).T)
+
+    def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
+        """V X and the weighted sums of squares of the columns."""
+        return self.product(V), self.squares(weights)
+
+    def chunks(self) -> Iterator[tuple[slice, Matrix]]:
+        """All rows at once."""
+        yield slice(0, self.shape[0]), self
+
+    def sample_rows(self, weights: Float, count: int) -> None:
+        """None: nothing is subtracted from a sparse X."""
+
+    def tiles_by_set(
+        self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
+    ) -> Iterator[tuple[int, Any, Matrix]]:
+        """Number, rows and values of the rows of each set; the shift is 0."""
+        for number, own in enumerate(sets):
+            if number not in cache:
+                cache[number] = self if own is None else self.take(own)
+            yield number, np.arange(self.shape[0]) if own is None else own, cache[number]
+
+    def row_tiles(self, n_vectors: int) -> Iterator[tuple[slice, Matrix]]:
+        """All rows at once: some rows of a sparse X cost a search."""
+        yield slice(0, self.shape[0]), self
 
     def squares(self, weights: Float | None) -> Float:
         """Weighted sums of squares of the columns, (n)."""
@@ -119,12 +150,18 @@ class SparseMatrix:
             value[held.indices[inside]] = held.data[inside]
         return values
 
-    def part(self, rows: Rows, columns: NDArray[np.intp] | None = None) -> Float:
+    def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> Float:
         """Some rows and columns (or all), (rows × c); dense."""
         some = self.by_rows[rows]
-        if columns is not None:
-            some = some[:, columns]
+        if indices is not None:
+            some = some[:, indices]
         return np.asarray(some.toarray(), dtype=np.float64)
+
+    def ordered_part(
+        self, rows: NDArray[np.intp], indices: NDArray[np.intp] | None
+    ) -> tuple[Float, bool]:
+        """`part`, whose rows lie together."""
+        return self.part(rows, indices), True
 
     def entries(
         self, indices: NDArray[np.intp]
@@ -134,8 +171,10 @@ class SparseMatrix:
         owners = np.repeat(indices, np.diff(some.indptr))
         return some.indices.astype(np.intp), owners, some.data.astype(np.float64)
 
-    def distances(self, means: Float | None, used: NDArray[np.bool_] | None) -> Float:
-        """The largest |x_i − mean_i| of each column in the rows that are used, (n)."""
+    def distances(
+        self, means: Float | None, is_used: NDArray[np.bool_] | None
+    ) -> tuple[Float, Float]:
+        """The largest |x_i − mean_i| in the rows that are used, and how many x_i are not 0, (n)."""
         held = self._by_columns
         owners = np.repeat(np.arange(held.shape[1]), np.diff(held.indptr))
         values = held.data.astype(np.float64)
@@ -143,17 +182,18 @@ class SparseMatrix:
             values -= means[owners]
         np.abs(values, out=values)
         rows = held.shape[0]
-        if used is not None:
-            inside = used[held.indices]
-            owners, values, rows = owners[inside], values[inside], int(np.count_nonzero(used))
+        if is_used is not None:
+            inside = is_used[held.indices]
+            owners, values, rows = owners[inside], values[inside], int(np.count_nonzero(is_used))
         largest = np.zeros(held.shape[1])
         np.maximum.at(largest, owners, values)
         if means is None:
-            return largest
+            return largest, self.nonzero_counts()
         has_zeros = np.bincount(owners, minlength=held.shape[1]) < rows
-        return np.where(has_zeros, np.maximum(largest, np.abs(means)), largest)
+        farthest = np.where(has_zeros, np.maximum(largest, np.abs(means)), largest)
+        return farthest, self.nonzero_counts()
 
-    def counts(self) -> Float:
+    def nonzero_counts(self) -> Float:
         """How many values of each column are not 0, (n)."""
         return np.asarray(np.diff(self._by_columns.indptr), dtype=np.float64)
 

@@ -8,7 +8,7 @@ made anyway, as from a file (`_files`), and kept on the device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .._base import Array, Float, Place, as_float, numbers_on, send, take_rows, to_host
 from ._device_matrix import DeviceMatrix, Indices
+from ._matrix import Matrix, not_on_device
 from ._transport import Transport, transport_to
 
 # A chunk: large enough for the link to be at full speed.
@@ -68,10 +69,14 @@ class KeptColumns:
 class StreamedMatrix(DeviceMatrix):
     """X (m × n) in host memory for a search on a device that has so many bytes free."""
 
+    noun = "streamed to a device"
+    is_in_memory = False
+    passes_dominate = True
+
     def __init__(self, values: NDArray[Any], place: Place, free: int) -> None:
         self.values = values
         self.place = place
-        self.shape = (values.shape[0], values.shape[1])
+        self._shape = (values.shape[0], values.shape[1])
         self._free = free
         self._device_type = send(place, values[:1]).dtype
         m, n = self.shape
@@ -79,7 +84,7 @@ class StreamedMatrix(DeviceMatrix):
         chunk = min(_CHUNK_BYTES, int(_CHUNK_SHARE * free) // 2)
         self._height = max(1, min(m, _MOST_ROWS, chunk // width))
         self._transport: Transport | None = None
-        self.column_bytes = int(_COLUMN_SHARE * free)
+        self.column_bytes: int = int(_COLUMN_SHARE * free)
         self.kept = KeptColumns(max(1, self.column_bytes // (m * values.dtype.itemsize)))
         self._wanted: dict[int, None] = {}
         self._likely: list[int] = []
@@ -101,27 +106,36 @@ class StreamedMatrix(DeviceMatrix):
         return int(self.values.nbytes)
 
     @property
-    def passes(self) -> int:
+    def device_array(self) -> None:
+        """None: not all of X is there."""
+        return None
+
+    def column_numbers(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Indices on the host, where columns may be."""
+        return indices
+
+    @property
+    def passes(self) -> int:  # type: ignore[override]
         """How often as many rows as there are were sent."""
         return -(-self._rows_sent // self.shape[0])
 
-    def limit_chunks(self, rows: int | None) -> None:
-        """At most so many rows at a time."""
-        if rows is not None:
-            self._height = max(1, min(rows, self._height))
+    def row_blocks(self, block_rows: int | None) -> list[tuple[slice, Matrix]]:
+        """One block, of which at most so many rows are sent at a time."""
+        if block_rows is not None:
+            self._height = max(1, min(block_rows, self._height))
             self._transport = None
+        return [(slice(0, self.shape[0]), self)]
 
-    def take(self, rows: slice) -> StreamedMatrix:
-        """Some rows, as a view."""
+    def take(self, rows: Any) -> StreamedMatrix:
+        """Some rows next to each other, as a view."""
+        if not isinstance(rows, slice):
+            raise not_on_device("selections on some of the rows")
         return StreamedMatrix(self.values[rows], self.place, self._free)
 
-    def pieces(self, count: int) -> list[slice]:
-        """A chunk is multiplied whole: a device has no cache to keep pieces in."""
-        return [slice(0, count)]
-
-    def each(self, question: Callable[[slice], Any], pieces: Iterable[slice]) -> Iterable[Any]:
-        """Put a question to some pieces of a chunk."""
-        return map(question, pieces)
+    @property
+    def n_kept(self) -> int:  # type: ignore[override]
+        """How many columns are kept."""
+        return self.kept.count
 
     def missing(self, indices: Iterable[int]) -> list[int]:
         """Those of some columns that would cost a pass."""
@@ -131,8 +145,8 @@ class StreamedMatrix(DeviceMatrix):
         """Columns that the next pass is to take along, whatever it is made for."""
         self._wanted.update(dict.fromkeys(int(index) for index in indices))
 
-    def wish(self, indices: Iterable[int]) -> None:
-        """Columns that the next pass may take along as well; earlier wishes are forgotten."""
+    def prefetch(self, indices: Iterable[int]) -> None:
+        """Columns that the next pass may bring as well; earlier ones are forgotten."""
         self._likely = list(indices)
 
     def fetch(self, indices: Iterable[int]) -> None:

@@ -211,7 +211,7 @@ class FeatureSpace(FeatureSets):
     def factor_of(self, indices: NDArray[np.intp]) -> Float:
         """Columns of L, (|S| × c), on the host."""
         L = self._L[: self.size, :]
-        if self.place.is_host:
+        if not self.place.on_device:
             return L[:, indices]
         # One of them is likely added next: what that takes comes along.
         where = numbers_on(self.place, indices)
@@ -227,7 +227,7 @@ class FeatureSpace(FeatureSets):
 
     def _look(self, index: int) -> _Seen:
         """One candidate, on the host."""
-        if self.place.is_host:
+        if not self.place.on_device:
             anchored = self.delta[:1] if self.anchored is None else self.anchored[:, index]
             return _Seen(self._L[: self.size, index], self.delta[index], anchored)
         if index not in self._seen:
@@ -236,7 +236,7 @@ class FeatureSpace(FeatureSets):
 
     def known(self, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
         """Of some candidates, on the host, what vectors of n have."""
-        if self.place.is_host:
+        if not self.place.on_device:
             return [values.take(indices, axis=-1) for values in vectors]
         where = numbers_on(self.place, indices)
         return to_host(*(take(values, where) for values in vectors))
@@ -245,7 +245,7 @@ class FeatureSpace(FeatureSets):
         """Numbers of the targets (t) as a column beside vectors of n; one alone stays as it is."""
         if isinstance(values, float):
             return values
-        if self.place.is_host:
+        if not self.place.on_device:
             return values[:, None]
         # A single number goes with the operation and needs no transfer.
         return float(values[0]) if len(values) == 1 else to_device(self.place, values[:, None])[0]
@@ -288,7 +288,7 @@ class FeatureSpace(FeatureSets):
 
     def _of_chosen(self, values: Float) -> Float:
         """The chosen features' part of vectors of n, on the host."""
-        if self.place.is_host:
+        if not self.place.on_device:
             return values[..., self.selected]
         chosen = numbers_on(self.place, np.array(self.selected, dtype=np.intp))
         return to_host(take(values, chosen))[0]
@@ -401,7 +401,7 @@ class FeatureSpace(FeatureSets):
     def _keep_products(self, column: Float) -> None:
         """Keep X_S'x_b of X'x_b; from a device it comes when somebody asks."""
         s = self.size
-        if self.place.is_host:
+        if not self.place.on_device:
             self._gram[s, :s] = self._gram[:s, s] = column[self._chosen[:s]]
         elif s:
             chosen = numbers_on(self.place, self._chosen[:s])
@@ -432,7 +432,7 @@ class FeatureSpace(FeatureSets):
         change[:2, :] *= -products[0, :]
         self._rows += change
         both = self._rows[:2, :]
-        if self.place.is_host:
+        if not self.place.on_device:
             np.maximum(both, self._floors, out=both)
         else:
             self._rows[:2, :] = floor_at(both, self._floors)
@@ -447,7 +447,7 @@ class FeatureSpace(FeatureSets):
         lost = np.abs(step) * q_fourth
         self.mixed_root -= self.column(lost) * self.fourth_root
         self.mixed_root -= self.column(r_q + lost * q_fourth) * size
-        if self.place.is_host:
+        if not self.place.on_device:
             floor_at(self.mixed_root, 0.0)
         else:
             self.mixed_root[:, :] = floor_at(self.mixed_root, 0.0)

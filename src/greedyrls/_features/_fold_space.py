@@ -85,9 +85,9 @@ class FoldSpace:
         self.start_energy = self.energy.copy()
         self.selected: list[int] = []
         self.place = place
-        if not place.is_host:
+        if place.on_device:
             self._send()
-        room = place.empty if place.is_host else place.zeros
+        room = place.room
         self._L = room((splits, capacity, n))
         self._V = room((splits, capacity, n))
         self._inverse = place.zeros((splits, capacity, capacity))  # of the chosen columns of L
@@ -138,7 +138,7 @@ class FoldSpace:
         s = self.size
         inverse = self._inverse[:, :s, :s].mT
         L: Float
-        if self.place.is_host:
+        if not self.place.on_device:
             L = self._L[:, :s, indices]
         else:
             L = take(self._L[:, :s, :], numbers_on(self.place, np.asarray(indices)))

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float
-from .._data import SparseMatrix
+from .._data import Matrix
 from .._problem import GroupLayout, Loss, Part, inverse_roots
-from .._rows import Candidates, FoldBlock, FoldRows, PartOfRows, SetSums, SplitSums, tiles
+from .._rows import Candidates, FoldBlock, FoldRows, SetSums, SplitSums, tiles
 from ._fold_space import FoldSpace
 
 # Elements of X at a time.
@@ -34,22 +34,18 @@ def pair_sums(block: FoldBlock, layout: GroupLayout) -> PairSums:
     parts = [part for part in layout.parts(np.arange(len(layout))) if part.width > 1]
     sums = [np.zeros((len(block.sets), *part.columns.shape, part.width)) for part in parts]
 
-    def add(place: int, rows: NDArray[np.intp], x: PartOfRows) -> None:
+    def add(place: int, rows: NDArray[np.intp], x: Matrix) -> None:
         for part, total in zip(parts, sums, strict=True):
             count = max(1, _ELEMENTS // (part.width * max(1, len(rows))))
             for first in range(0, len(part.groups), count):
                 some = slice(first, first + count)
                 columns = part.columns[some]
-                if isinstance(x, SparseMatrix):
-                    taken = x.columns(columns.ravel())
-                else:
-                    assert isinstance(x, np.ndarray)
-                    taken = np.ascontiguousarray(x[:, columns.ravel()].T)
-                own = taken.reshape(*columns.shape, len(rows))
+                own = x.columns(columns.ravel()).reshape(*columns.shape, len(rows))
                 total[place, some] += (own * block.weights[rows]) @ own.swapaxes(1, 2)
 
     if parts:
-        block.visit(add)
+        for place, rows, x in block.visit():
+            add(place, rows, x)
     for part, total in zip(parts, sums, strict=True):
         layout.put_pairs(part, total, values)
     return PairSums(values)

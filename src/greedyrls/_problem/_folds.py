@@ -45,6 +45,11 @@ class Folds:
     remake: Callable[[NDArray[np.bool_]], tuple[Split, ...]] | None = None
 
     @property
+    def remote(self) -> None:
+        """Folds of rows in other processes: these are not."""
+        return None
+
+    @property
     def n_splits(self) -> int:
         """K."""
         return len(self.splits)

@@ -27,19 +27,17 @@ from .._base import (
 from .._data import (
     ClusterMatrix,
     DataFile,
+    DenseMatrix,
     DeviceMatrix,
     FileMatrix,
-    KernelMatrix,
     Matrix,
     SparseFile,
     SparseMatrix,
     as_device_matrix,
     as_file,
-    first_non_finite,
     is_dask,
 )
 from .._data import on_device as on_device_named
-from .._data import value as value_of
 from ._class_weight import ClassWeights
 from ._column_errors import named_columns, numeric
 from ._date_targets import refuse_dates
@@ -51,7 +49,7 @@ from ._grouping import check_budget, grouping_of, whole_groups
 class Problem:
     """Data as given (X is neither copied nor converted) and settings, checked."""
 
-    X: Matrix | ClusterMatrix  # (m × n) in its own type and memory order
+    X: Matrix  # (m × n) in its own type and memory order
     Y: Float  # (m × t), always two-dimensional; rows on a cluster are not here (`Elsewhere`)
     weights: Float | None  # (m), those of classes included
     fit_intercept: bool
@@ -78,7 +76,7 @@ class Problem:
     @property
     def here(self) -> Matrix:
         """X, where it is not on a cluster."""
-        if isinstance(self.X, ClusterMatrix):
+        if self.X.remote is not None:
             raise TypeError(
                 "X is on a cluster, and this needs it here; load it into memory (X.compute())."
             )
@@ -97,8 +95,8 @@ class Problem:
     @property
     def n_weighted(self) -> int:
         """How many samples have a weight."""
-        if isinstance(self.X, ClusterMatrix):
-            return self.X.n_weighted
+        if self.X.remote is not None:
+            return self.X.remote.n_weighted
         if self.weights is None:
             return self.n_samples
         return int(namespace_of(self.weights).count_nonzero(self.weights))
@@ -149,7 +147,7 @@ class Problem:
     @property
     def unit(self) -> str:
         """What sizes count."""
-        if isinstance(self.X, KernelMatrix):
+        if self.X.centers is not None:
             return "centre"
         return "feature" if self.groups is None else "group"
 
@@ -319,7 +317,7 @@ def _check_data(
     X: Any, names: tuple[str, ...] | None, memory_limit: int | str | None = None
 ) -> Matrix:
     """A two-dimensional numeric array, as it is if it is one; or a sparse matrix, or a file."""
-    if isinstance(X, SparseMatrix | FileMatrix):
+    if isinstance(X, Matrix):
         return X
     if is_dask(X):
         raise TypeError(
@@ -330,7 +328,7 @@ def _check_data(
     if (file := as_file(X, memory_limit)) is not None:
         return file
     checked = _check_array(X)
-    return SparseMatrix.from_scipy(checked) if sparse.issparse(checked) else checked
+    return SparseMatrix.from_scipy(checked) if sparse.issparse(checked) else DenseMatrix(checked)
 
 
 def _check_array(X: Any) -> Any:
@@ -460,19 +458,18 @@ def _check_finite(values: Float, name: str) -> None:
         raise ValueError(f"Input {name} contains {kind}: row {place[0]}{column} is {value}.")
 
 
-def _non_finite(X: Matrix | ClusterMatrix) -> tuple[int, int, float] | None:
+def _non_finite(X: Matrix) -> tuple[int, int, float] | None:
     """Row, column and value of one that is not finite."""
-    if isinstance(X, ClusterMatrix):
+    if (remote := X.remote) is not None:
         top = 0
-        for rows, place in zip(
-            X.counts, X.crew.answers(ask("first_non_finite"), X.pieces), strict=True
-        ):
+        answers = remote.crew.answers(ask("first_non_finite"), remote.pieces)
+        for rows, place in zip(remote.counts, answers, strict=True):
             if place is not None:
                 return top + place[0], place[1], place[2]
             top += rows
         return None
-    place = first_non_finite(X)
-    return None if place is None else (*place, value_of(X, *place))
+    place = X.first_non_finite()
+    return None if place is None else (*place, X.value(*place))
 
 
 def report_non_finite(problem: Problem) -> None:

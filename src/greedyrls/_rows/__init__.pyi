@@ -24,7 +24,6 @@ from ._fold_at_set import fold_removal_losses as fold_removal_losses
 from ._fold_at_set import removal_values as removal_values
 from ._fold_at_set import training_products as training_products
 from ._fold_blocks import FoldBlock as FoldBlock
-from ._fold_blocks import PartOfRows as PartOfRows
 from ._fold_rows import FoldRows as FoldRows
 from ._fold_rows import local_block as local_block
 from ._fused_features import MOST_CHOSEN as MOST_CHOSEN

@@ -8,10 +8,10 @@ new ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,26 +24,13 @@ from .._base import (
     inner,
     kernels,
     namespace_of,
-    numbers_on,
     row_dots,
     stacked,
     take_rows,
     to_device,
     weighted_means,
 )
-from .._data import (
-    DeviceMatrix,
-    FileMatrix,
-    Matrix,
-    SparseMatrix,
-    StreamedMatrix,
-    entries_of,
-    place_of,
-    product,
-    rows_and_columns,
-    start_sums,
-    take,
-)
+from .._data import Matrix
 from .._problem import Loss
 from . import tiles
 from ._answers import (
@@ -65,15 +52,13 @@ from ._shapes import column_shapes
 from ._statistics import statistics_of
 from ._zero_one import Support, wrong_sums
 
-# Rows multiplied at a time with gathered columns: enough for a matrix product to run at speed.
-_PRODUCT_ROWS = 4096
-# Elements of dense vectors that are multiplied with a sparse X at a time.
-_SPARSE_ELEMENTS = 1 << 22
 # Rows of chosen columns that are read at a time from those kept of a file.
 _COPIED_ROWS = 1 << 15
 # Elements of X that candidates' losses are made of at a time: temporaries stay in the cache.
 _LOSS_ELEMENTS = 1 << 17
 _LEAST_ROWS = 32
+
+Answer = TypeVar("Answer", bound=tuple[Any, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +80,7 @@ class RowBlock:
     def from_rows(cls, X: Matrix, Y: Float, weights: Float | None) -> RowBlock:
         """A block before the start: r is still the raw targets, nothing is centred."""
         root = None if weights is None else namespace_of(weights).sqrt(weights)
-        y, d = contiguous(Y.T), place_of(X).ones(X.shape[0])
+        y, d = contiguous(Y.T), X.place.ones(X.shape[0])
         return cls(X, y, y, d, weights, root, None, ColumnStore(X, root, None, 0))
 
     def separate(self, count: int) -> RowBlock:
@@ -118,11 +103,11 @@ class RowBlock:
 
     def start_sums(self, target_means: Float) -> RawSums:
         """Sums for the start of feature space: one pass."""
-        place = place_of(self.X)
+        place = self.X.place
         weights = place.ones(self.n_rows) if self.weights is None else self.weights
         (means,) = to_device(place, target_means)
         vectors = stacked([(self.r - means[:, None]) * weights, weights[None, :]])
-        return RawSums(*start_sums(vectors, self.X, self.weights))
+        return RawSums(*self.X.start_sums(vectors, self.weights))
 
     def begin(
         self,
@@ -136,7 +121,7 @@ class RowBlock:
 
         Spare bytes are those of a row.
         """
-        place = place_of(self.X)
+        place = self.X.place
         (centre,) = to_device(place, target_means)
         r = self.r - centre[:, None]
         d = place.ones(self.n_rows)
@@ -166,32 +151,32 @@ class RowBlock:
         in the cache then, and B whole columns of X are never copied.
         """
         order = np.array(indices, dtype=np.intp)
-        if isinstance(self.X, SparseMatrix):
-            return self._sparse_products(self.X, order, with_anchor)
-        if isinstance(self.X, FileMatrix | StreamedMatrix):
-            return self._file_products(self.X, order, with_anchor)
-        m, X, height = self.n_rows, self.X, _PRODUCT_ROWS
-        if isinstance(X, DeviceMatrix):
-            height = max(_PRODUCT_ROWS, kernels.DEVICE_ELEMENTS // (len(order) + self.r.shape[0]))
-            order = numbers_on(X.place, order)
-        return add_up(
-            self._row_products(X, order, with_anchor, slice(top, min(m, top + height)))
-            for top in range(0, m, height)
-        )
+        self.X.take_along(indices)  # they are likely scored next
+        question = partial(self._tile_products, self.X.column_numbers(order), with_anchor)
+        return add_up(self.X.map_tiles(question, len(order) + self.r.shape[0]))
 
-    def _file_products(self, X: Any, order: NDArray[np.intp], with_anchor: bool) -> Products:
-        """`products` chunk by chunk; the columns are kept, for they are likely scored next."""
-        X.take_along(order.tolist())
+    def _tile_products(
+        self, numbers: Any, with_anchor: bool, rows: slice, tile: Matrix
+    ) -> Products:
+        """`products` of some rows, which are in memory."""
+        values: list[Float] = []
+        sums: list[Float] = []
+        count, most = int(numbers.shape[0]), tile.vectors_at_a_time
+        for first in range(0, max(count, 1), most):
+            some = numbers[first : min(count, first + most)]
+            vectors = [self.columns.of_tile(tile, some, rows)] if count else []
+            if with_anchor and self.anchor is not None and first + most >= count:
+                vectors.append(self.anchor[:, rows])
+            V = stacked(vectors)
+            if self.root_weights is not None:
+                V = V * self.root_weights[rows]
+            values.append(tile.product(V))
+            sums.append(namespace_of(V).sum(V, axis=1))
+        if len(values) == 1:
+            return Products(values[0], sums[0])
+        return Products(np.concatenate(values), np.concatenate(sums))
 
-        def answers() -> Iterator[Products]:
-            for rows, chunk in X.chunks():
-                piece = self.piece(rows, chunk)
-                question = partial(piece._row_products, chunk, order, with_anchor)
-                yield from X.each(question, X.pieces(len(chunk)))
-
-        return add_up(answers())
-
-    def piece(self, rows: slice, X: NDArray[Any]) -> RowBlock:
+    def piece(self, rows: slice, X: Matrix) -> RowBlock:
         """Some of the rows, as a block of its own whose X is in memory."""
 
         def cut(vector: Float | None) -> Float | None:
@@ -208,41 +193,6 @@ class RowBlock:
             columns=self.columns.piece(X, rows),
             anchor=None if self.anchor is None else self.anchor[:, rows],
         )
-
-    def _sparse_products(
-        self, X: SparseMatrix, order: NDArray[np.intp], with_anchor: bool
-    ) -> Products:
-        """`products` of all rows, some vectors at a time: rows of a sparse X cost a search."""
-        count = max(1, _SPARSE_ELEMENTS // max(1, len(self.d)))
-        values: list[Float] = []
-        sums: list[Float] = []
-        for first in range(0, len(order), count):
-            self._multiply(X, self.columns.fresh(order[first : first + count]), values, sums)
-        if with_anchor and self.anchor is not None:
-            self._multiply(X, self.anchor, values, sums)
-        return Products(np.concatenate(values), np.concatenate(sums))
-
-    def _multiply(self, X: SparseMatrix, V: Float, values: list[Float], sums: list[Float]) -> None:
-        if self.root_weights is not None:
-            V = V * self.root_weights
-        values.append(X.product(V))
-        sums.append(V.sum(axis=1))
-
-    def _row_products(
-        self,
-        X: NDArray[Any] | DeviceMatrix,
-        order: NDArray[np.intp],
-        with_anchor: bool,
-        rows: slice,
-    ) -> Products:
-        """`products` of some rows."""
-        vectors = [self.columns.fresh(order, rows)] if order.shape[0] else []
-        if with_anchor and self.anchor is not None:
-            vectors.append(self.anchor[:, rows])
-        V = stacked(vectors)
-        if self.root_weights is not None:
-            V = V * self.root_weights[rows]
-        return Products(product(V, take(X, rows)), namespace_of(V).sum(V, axis=1))
 
     def residuals(self, indices: NDArray[np.intp], beta: Float) -> Float:
         """z_i = x_i − X_S β_i for the candidates, (c × rows)."""
@@ -261,9 +211,13 @@ class RowBlock:
             columns = columns - beta[places, :].T @ chosen
         return columns
 
+    def over_chunks(self, question: Callable[[RowBlock], Answer]) -> Answer:
+        """The answers of chunks of the rows that are in memory one after the other, added up."""
+        return add_up(question(self.piece(rows, chunk)) for rows, chunk in self.X.chunks())
+
     def _row_tiles(self) -> Iterator[slice]:
         """All rows at once; some at a time where columns of chosen features are copies."""
-        if not isinstance(self.X, FileMatrix):
+        if not self.X.keeps_columns:
             yield slice(None)
             return
         for top in range(0, len(self.d), _COPIED_ROWS):
@@ -275,13 +229,11 @@ class RowBlock:
 
     def entry_counts(self) -> FeatureSums:
         """How many values of each column of a sparse X are not 0, (n)."""
-        assert isinstance(self.X, SparseMatrix)
-        return FeatureSums(self.X.counts())
+        return FeatureSums(self.X.nonzero_counts())
 
     def fetch(self, indices: NDArray[np.intp]) -> None:
         """Columns that will be asked for: where they cost a pass, one for all."""
-        if isinstance(self.X, FileMatrix | StreamedMatrix):
-            self.X.fetch(indices.tolist())
+        self.X.fetch(indices.tolist())
 
     def gathered(self, indices: NDArray[np.intp]) -> Float:
         """x_i of some candidates, centred, (c × rows)."""
@@ -309,7 +261,7 @@ class RowBlock:
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
     ) -> SupportSums:
         """Of rare candidates where they are not 0; beta (|S| × c) are their coefficients."""
-        rows, owners, z = entries_of(self.X, indices)
+        rows, owners, z = self.X.entries(indices)
         places = np.searchsorted(indices, owners)
         if self.means is not None:
             z -= self.means[owners]
@@ -333,7 +285,7 @@ class RowBlock:
 
     def chosen_products(self, z: Float) -> FeatureSums:
         """X_S'z."""
-        values = place_of(self.X).zeros(len(self.chosen))
+        values = self.X.place.zeros(len(self.chosen))
         for rows in self._row_tiles():
             for places, columns in self.columns.chosen(self.chosen, rows):
                 values[places] += inner(columns, z[None, rows])[:, 0]
@@ -390,12 +342,9 @@ class RowBlock:
         For one target of labels ±1 and loss zero_one: reach (n) bounds how far z_i can move the
         margin of a row outside the support of i.
         """
-        if isinstance(self.X, FileMatrix):
-            return add_up(
-                self.piece(rows, chunk).candidate_losses(
-                    None, loss, factors, beta, delta, rho, None
-                )
-                for rows, chunk in self.X.chunks()
+        if not self.X.is_in_memory:
+            return self.over_chunks(
+                lambda piece: piece.candidate_losses(None, loss, factors, beta, delta, rho, None)
             )
         shares = None if factors is None else self.shares(loss, factors)
         if reach is not None and support is not None:
@@ -465,7 +414,7 @@ class RowBlock:
 
         beta (|S| × c) are the coefficients of these candidates.
         """
-        taken, by_rows = rows_and_columns(self.X, rows, columns)
+        taken, by_rows = self.X.ordered_part(rows, columns)
         Z = taken.astype(np.float64, copy=False)
         if self.means is not None:
             Z -= self.means if columns is None else self.means[columns]

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, numbers_on, take
-from .._data import DeviceMatrix, FileMatrix, Matrix, SparseMatrix, StreamedMatrix, place_of
-from .._data import columns as columns_of
+from .._data import Matrix
 
 # Shares of the memory of X that kept columns may take.
 CHOSEN_SHARE = 0.25
@@ -33,7 +32,7 @@ _SHARED_RECENT_COLUMNS = 32
 _BUFFER_COLUMNS = 32
 _DEVICE_BUFFER_COLUMNS = 64
 # The same where columns are so long that room for many of them may not be there.
-_STREAMED_BUFFER_COLUMNS = 16
+_LIMITED_BUFFER_COLUMNS = 16
 # Chosen columns over the budget are gathered anew at each use, this many at a time.
 _OVERFLOW_COLUMNS = 8
 
@@ -55,20 +54,20 @@ class ColumnStore:
         self._means = means
         column_bytes = max(1, 8 * X.shape[0])
         self._limit = int(max(spare_bytes, CHOSEN_SHARE * X.nbytes)) // column_bytes
-        if isinstance(X, SparseMatrix):
+        if X.is_sparse:
             self._limit = X.shape[1]  # k dense columns are little beside k rows of the factor
         recent = int(max(spare_bytes, RECENT_SHARE * X.nbytes)) // column_bytes
-        if isinstance(X, DeviceMatrix):  # gathering is as fast there as copying
+        if X.on_device:  # gathering is as fast there as copying
             self._is_short = True
             recent = 0
-        if isinstance(X, StreamedMatrix):  # X says nothing about the memory of the device
+        if X.column_bytes is not None:
             self._limit = X.column_bytes // column_bytes
-        if isinstance(X, FileMatrix):  # it keeps its own
+        if X.keeps_columns:
             self._is_short = True
             self._limit = recent = 0
         # Columns gathered lately, in a ring: which column a slot holds, and where a column is.
         most = _SHARED_RECENT_COLUMNS if is_shared else _RECENT_COLUMNS
-        length = 0 if isinstance(X, DeviceMatrix) else X.shape[0]
+        length = 0 if X.on_device else X.shape[0]
         self._recent = np.empty((min(max(1, recent), most), length))
         self._owners: dict[int, int] = {}
         self._slots: dict[int, int] = {}
@@ -77,23 +76,25 @@ class ColumnStore:
         self._places: dict[int, int] = {}
         self._order: tuple[int, ...] = ()
         self._buffers: list[Float] = []
-        self._buffer = _DEVICE_BUFFER_COLUMNS if isinstance(X, DeviceMatrix) else _BUFFER_COLUMNS
-        if isinstance(X, StreamedMatrix):
-            self._buffer = _STREAMED_BUFFER_COLUMNS
+        self._buffer = _DEVICE_BUFFER_COLUMNS if X.on_device else _BUFFER_COLUMNS
+        if X.column_bytes is not None:
+            self._buffer = _LIMITED_BUFFER_COLUMNS
 
     def fresh(
         self, indices: NDArray[np.intp], rows: slice | NDArray[np.intp] = slice(None)
     ) -> Float:
         """Columns gathered from X, one per row of the result, all rows or some."""
-        given = indices
-        if isinstance(self._X, DeviceMatrix):
-            indices = numbers_on(self._X.place, indices)
-        # Columns that may lie on the host are looked up by the numbers that are there.
-        columns = columns_of(
-            self._X, given if isinstance(self._X, StreamedMatrix) else indices, rows
-        )
+        numbers = self._X.column_numbers(indices)
+        return self._scaled(self._X.columns(numbers, rows), numbers, rows)
+
+    def of_tile(self, tile: Matrix, numbers: Any, rows: slice) -> Float:
+        """The same of some rows that are in memory as a matrix of their own."""
+        return self._scaled(tile.columns(numbers), numbers, rows)
+
+    def _scaled(self, columns: Float, numbers: Any, rows: slice | NDArray[np.intp]) -> Float:
+        """Columns centred and weighted."""
         if self._means is not None:
-            columns -= take(self._means, indices)[:, None]
+            columns -= take(self._means, numbers_on(self._X.place, numbers))[:, None]
         if self._root_weights is not None:
             columns *= self._root_weights[rows]
         return columns
@@ -110,12 +111,12 @@ class ColumnStore:
         other._recent = np.empty((0, 0))
         other._owners, other._slots = {}, {}
         other._places, other._buffers = dict(self._places), list(self._buffers)
-        if not self._buffers and not isinstance(X, StreamedMatrix):
+        if not self._buffers and X.column_bytes is None:
             other._buffer = max(self._buffer, min(count, self._limit))
         return other
 
-    def piece(self, X: NDArray[Any], rows: slice) -> ColumnStore:
-        """Columns of some rows of a file, which are here as X, with nothing kept."""
+    def piece(self, X: Matrix, rows: slice) -> ColumnStore:
+        """Columns of some rows, which are in memory as X, with nothing kept."""
         root = None if self._root_weights is None else self._root_weights[rows]
         return ColumnStore(X, root, self._means, 0)
 
@@ -155,9 +156,7 @@ class ColumnStore:
 
         None where X is streamed: what comes from the host cannot be recorded.
         """
-        if not isinstance(self._X, DeviceMatrix) or len(self._buffers) > 1 or not self._limit:
-            return None
-        if isinstance(self._X, StreamedMatrix):
+        if self._X.device_array is None or len(self._buffers) > 1 or not self._limit:
             return None
         if not self._buffers:
             self._buffers.append(self._make_room(min(self._buffer, self._limit)))
@@ -169,7 +168,7 @@ class ColumnStore:
 
     def keep(self, index: int, column: Float | None = None) -> None:
         """A feature was chosen: keep its column, if the budget allows."""
-        if isinstance(self._X, FileMatrix):
+        if self._X.keeps_columns:
             self._X.pin(index)
             return
         place = len(self._places)
@@ -194,14 +193,10 @@ class ColumnStore:
 
     def _make_room(self, count: int) -> Float:
         """Room for as many columns."""
-        where, shape = place_of(self._X), (count, self._X.shape[0])
-        return where.empty(shape) if where.is_host else where.zeros(shape)
+        return self._X.place.room((count, self._X.shape[0]))
 
     def _single(self, index: int) -> Float:
         """One column, (m)."""
-        if not isinstance(self._X, DeviceMatrix):
-            own: Float = self.fresh(np.array([index]))[0]
-            return own
         column = self._X.single(index)
         if self._means is not None:
             column = column - self._means[index]

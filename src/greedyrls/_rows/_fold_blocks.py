@@ -6,7 +6,7 @@ As `RowBlock` it answers questions whose answers are added up over blocks, and i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from .._base import (
     Float,
     add_up,
-    as_float,
     namespace_of,
     numbers_on,
     stacked,
@@ -26,8 +25,7 @@ from .._base import (
     to_host,
     weighted_means,
 )
-from .._data import DeviceMatrix, FileMatrix, Matrix, SparseMatrix, place_of
-from .._data import columns as columns_of
+from .._data import Matrix
 from .._problem import FoldMembers, Loss, numbers_on_device, rows_of
 from . import tiles
 from ._fold_answers import (
@@ -42,9 +40,6 @@ from ._fold_answers import (
 from ._fused_sets import RowSets, can_fuse, set_products, set_sums
 from ._held_out import HeldOutRows, padded
 
-# Elements of X sorted by set at a time: each set's share should still be a matrix product worth
-# its name.
-_TILE_ELEMENTS = 1 << 22
 # Elements of held-out rows at a time, with temporaries of the same size (2 MiB).
 _ROW_ELEMENTS = 1 << 18
 # Rows of a block looked at for rough means, and columns at a time.
@@ -52,8 +47,6 @@ _SHIFT_ROWS = 128
 _SHIFT_COLUMNS = 1024
 
 Rows = NDArray[np.intp]
-# Some rows of X, less the shift.
-PartOfRows = Float | SparseMatrix | DeviceMatrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +62,7 @@ class FoldBlock:
     shift: Float
     splits: tuple[HeldOutRows, ...] = ()
     # Each set's rows of a sparse X, or their numbers on a device: caches.
-    parts: dict[int, SparseMatrix] = field(default_factory=dict)
+    parts: dict[int, Any] = field(default_factory=dict)
     numbers: dict[int, list[Any]] = field(default_factory=dict)  # by how many sets there are
     row_sets: dict[int, RowSets] = field(default_factory=dict)
 
@@ -83,7 +76,7 @@ class FoldBlock:
         trains: tuple[Rows, ...],
     ) -> FoldBlock:
         """Before anything is shifted."""
-        weights = place_of(X).ones(Y.shape[0]) if weights is None else weights
+        weights = X.place.ones(Y.shape[0]) if weights is None else weights
         return cls(X, Y, weights, sets, trains, Y, np.zeros(X.shape[1]))
 
     def rough_sums(self) -> RoughSums:
@@ -91,33 +84,25 @@ class FoldBlock:
         n = self.X.shape[1]
         xp = namespace_of(self.weights)
         weight, y = float(xp.sum(self.weights)), weighted_means(self.raw.T, self.weights)
-        if isinstance(self.X, DeviceMatrix):
-            every = max(1, self.X.shape[0] // _SHIFT_ROWS)
-            values = as_float(self.X.values[::every, :])
-            x, xx = xp.sum(values, axis=0), xp.var(values, axis=0) * values.shape[0]
-            x, xx, y = to_host(x, xx, y)
-            return RoughSums(float(values.shape[0]), x, xx, weight, y)
-        if isinstance(self.X, SparseMatrix):
+        some = self.X.sample_rows(self.weights, _SHIFT_ROWS)
+        if some is None:
             return RoughSums(0.0, np.zeros(n), np.zeros(n), weight, y)
-        if isinstance(self.X, FileMatrix):
-            some: NDArray[Any] = self.X.rows(0, min(_SHIFT_ROWS, len(self.raw)))
-            rows = np.arange(len(some))
-        else:
-            (rows,) = self.weights.nonzero()
-            some, rows = self._array(), rows[:: max(1, len(rows) // _SHIFT_ROWS)]
+        count = int(some.shape[0])
         x, xx = np.zeros(n), np.zeros(n)
-        if len(rows):
+        if self.X.on_device:
+            x, xx, y = to_host(xp.sum(some, axis=0), xp.var(some, axis=0) * count, y)
+        elif count:
             with np.errstate(over="ignore", invalid="ignore"):
                 for first in range(0, n, _SHIFT_COLUMNS):
                     columns = slice(first, first + _SHIFT_COLUMNS)
-                    values = some[rows, columns].astype(np.float64)
+                    values = some[:, columns].astype(np.float64)
                     x[columns] = values.sum(axis=0)
-                    xx[columns] = values.var(axis=0) * len(rows)
-        return RoughSums(float(len(rows)), x, xx, weight, y)
+                    xx[columns] = values.var(axis=0) * count
+        return RoughSums(float(count), x, xx, weight, y)
 
     def begin(self, shift: Float, target_shift: Float) -> FoldBlock:
         """The block whose X and Y are less their shifts in all sums."""
-        (own,) = to_device(place_of(self.X), target_shift)
+        (own,) = to_device(self.X.place, target_shift)
         return replace(self, shift=shift, Y=self.raw - own)
 
     def with_sets(self, sets: Sequence[int]) -> FoldBlock:
@@ -134,10 +119,10 @@ class FoldBlock:
 
     def set_sums(self) -> SetSums:
         """Sums over each set of rows: one pass."""
-        if isinstance(self.X, DeviceMatrix) and can_fuse(self.X):
-            return set_sums(self.X, self._row_sets(self.X), self.Y, self.weights, self.shift)
+        if can_fuse(self.X):
+            return set_sums(self.X, self._row_sets(), self.Y, self.weights, self.shift)
         sets, n, t = len(self.sets), self.X.shape[1], self.Y.shape[1]
-        zeros, xp = place_of(self.X).zeros, namespace_of(self.Y)
+        zeros, xp = self.X.place.zeros, namespace_of(self.Y)
         sums = SetSums(
             zeros(sets),
             zeros((sets, n)),
@@ -147,126 +132,53 @@ class FoldBlock:
             zeros((sets, t)),
         )
 
-        def add(place: int, rows: Rows, x: PartOfRows) -> None:
-            w, y = _rows_of(self.weights, rows), _rows_of(self.Y, rows)
-            weighted = y * w[:, None]
-            sums.weight[place] += xp.sum(w)
-            sums.y[place, :] += xp.sum(weighted, axis=0)
-            sums.yy[place, :] += xp.sum(weighted * y, axis=0)
-            vectors = stacked([w[None, :], weighted.T])
-            if isinstance(x, SparseMatrix):
-                products, squares = x.product(vectors), x.squares(w)
-            elif isinstance(x, DeviceMatrix):
-                products, squares = x.start_sums(vectors, w)
-            else:
-                products = vectors @ x
-                x *= x
-                squares = w @ x
-            sums.x[place, :] += products[0, :]
-            sums.xy[place, :, :] += products[1:, :]
-            sums.xx[place, :] += squares
-
         with np.errstate(over="ignore", invalid="ignore"):
-            self.visit(add)
+            for place, rows, x in self.visit():
+                w, y = _rows_of(self.weights, rows), _rows_of(self.Y, rows)
+                weighted = y * w[:, None]
+                sums.weight[place] += xp.sum(w)
+                sums.y[place, :] += xp.sum(weighted, axis=0)
+                sums.yy[place, :] += xp.sum(weighted * y, axis=0)
+                products, squares = x.start_sums(stacked([w[None, :], weighted.T]), w)
+                sums.x[place, :] += products[0, :]
+                sums.xy[place, :, :] += products[1:, :]
+                sums.xx[place, :] += squares
         return sums
 
     def products(self, order: NDArray[np.intp]) -> SetProducts:
         """Σ w x_b x_i over each set of rows, X less its shift: one pass."""
-        if isinstance(self.X, DeviceMatrix) and can_fuse(self.X):
-            known = (self._row_sets(self.X), order, self.weights, self.shift)
+        if can_fuse(self.X):
+            known = (self._row_sets(), order, self.weights, self.shift)
             return SetProducts(set_products(self.X, *known))
-        values = place_of(self.X).zeros((len(order), len(self.sets), self.X.shape[1]))
-
-        def add(place: int, rows: Rows, x: PartOfRows) -> None:
-            if isinstance(x, SparseMatrix | DeviceMatrix):
-                own = x.columns(order) * _rows_of(self.weights, rows)
-                values[:, place, :] += x.product(own)
-            else:
-                chosen = x[:, order] * self.weights[rows][:, None]
-                values[:, place] += chosen.T @ x
-
-        if isinstance(self.X, FileMatrix):
-            self.X.take_along(order.tolist())
-        self.visit(add)
+        values = self.X.place.zeros((len(order), len(self.sets), self.X.shape[1]))
+        self.X.take_along(order.tolist())
+        for place, rows, x in self.visit():
+            own = x.columns(order) * _rows_of(self.weights, rows)
+            values[:, place, :] += x.product(own)
         return SetProducts(values)
 
-    def visit(self, add: Callable[[int, Rows, PartOfRows], None]) -> None:
-        """One pass: `add` gets each set's rows of each tile, less the shift, to use as it likes."""
-        X = self.X
-        if isinstance(X, DeviceMatrix):
-            self._visit_on_device(X, add)
-            return
-        if isinstance(X, SparseMatrix):
-            for place, rows in enumerate(self.sets):
-                own = None if rows is None else rows_of(rows)
-                every = np.arange(len(self.weights)) if own is None else own
-                add(place, every, self._part(X, place, own))
-            return
-        is_shifted = bool(self.shift.any())
-        # Memory that is used again and again needs to be made only once.
-        buffer = np.empty((0, X.shape[1]), dtype=X.dtype)
-        for top, end, tile in _row_tiles(X if isinstance(X, FileMatrix) else self._array()):
-            for place, rows in enumerate(self.sets):
-                if rows is None:
-                    some = np.arange(top, end)
-                else:
-                    own = rows_of(rows)
-                    first, last = np.searchsorted(own, (top, end))
-                    some = own[first:last]
-                if len(some) > len(buffer):
-                    buffer = np.empty((len(some), X.shape[1]), dtype=X.dtype)
-                if len(some):
-                    taken = np.take(tile, some - top, axis=0, out=buffer[: len(some)], mode="clip")
-                    x = taken.astype(np.float64, copy=False)
-                    if is_shifted:
-                        x -= self.shift
-                    add(place, some, x)
+    def visit(self) -> Iterator[tuple[int, Any, Matrix]]:
+        """One pass: each set's rows of each tile, less the shift, to use as one likes."""
+        sets = self._on_device() if self.X.on_device else list(map(_sorted_rows, self.sets))
+        return self.X.tiles_by_set(sets, self.shift, self.parts)
 
-    def _visit_on_device(
-        self, X: DeviceMatrix, add: Callable[[int, Rows, PartOfRows], None]
-    ) -> None:
-        """`visit` with all rows of a set at once."""
-        (shift,) = to_device(X.place, self.shift)
-        for place, where in enumerate(self._on_device(X)):
-            taken = _rows_of(X.values, where)
-            if self.shift.any():
-                taken = as_float(taken) - shift
-            add(place, where, DeviceMatrix(taken))
-
-    def _on_device(self, X: DeviceMatrix) -> list[Any]:
+    def _on_device(self) -> list[Any]:
         """The rows of all sets, as numbers there or slices."""
         count = len(self.sets)
         if count not in self.numbers:
-            self.numbers[count] = numbers_on_device(X.place, self.sets, X.shape[0])
+            self.numbers[count] = numbers_on_device(self.X.place, self.sets, self.X.shape[0])
         return self.numbers[count]
 
-    def _row_sets(self, X: DeviceMatrix) -> RowSets:
+    def _row_sets(self) -> RowSets:
         """All sets, one after the other."""
         count = len(self.sets)
         if count not in self.row_sets:
-            self.row_sets[count] = RowSets.of(X, self._on_device(X))
+            self.row_sets[count] = RowSets.of(self.X, self._on_device())
         return self.row_sets[count]
-
-    def _array(self) -> NDArray[Any]:
-        """X, which is an array here."""
-        assert isinstance(self.X, np.ndarray)
-        return self.X
-
-    def _part(self, X: SparseMatrix, place: int, rows: Rows | None) -> SparseMatrix:
-        """A set's rows of a sparse X."""
-        if place not in self.parts:
-            self.parts[place] = X if rows is None else X.take(rows)
-        return self.parts[place]
 
     def column(self, index: int, rows: Rows | slice = slice(None)) -> Float:
         """Some rows of a column less its shift."""
-        column: Float
-        if isinstance(self.X, DeviceMatrix):
-            column = self.X.columns(np.array([index]))[0, :] - float(self.shift[index])
-            return column if isinstance(rows, slice) else take_rows(column, rows)
-        (values,) = columns_of(self.X, np.array([index]), rows)
-        values -= self.shift[index]
-        column = values
+        column: Float = self.X.columns(np.array([index]), rows)[0, :] - float(self.shift[index])
         return column
 
     def opened(self, target_means: Float, limit: int) -> FoldBlock:
@@ -274,12 +186,12 @@ class FoldBlock:
 
         Columns of at most `limit` chosen features are kept.
         """
-        place = place_of(self.X)
+        place = self.X.place
         tests = [rows for rows in self.sets[: len(target_means)] if rows is not None]
         known = (self.weights, self.raw, self.Y)
         splits: tuple[HeldOutRows, ...]
-        if isinstance(self.X, DeviceMatrix):
-            sets = self._on_device(self.X)[: len(tests)]
+        if self.X.on_device:
+            sets = self._on_device()[: len(tests)]
             rows, has_row = padded(place, sets, [len(test) for test in tests])
             splits = (HeldOutRows.at_the_start(place, rows, has_row, *known, target_means, limit),)
         else:
@@ -304,7 +216,7 @@ class FoldBlock:
         """The held-out rows, and their part of arrays for all splits (K × …), where they are."""
         first = 0
         is_there = not isinstance(values[0], np.ndarray)
-        own = list(values) if is_there else to_device(place_of(self.X), *values)
+        own = list(values) if is_there else to_device(self.X.place, *values)
         for split in self.splits:
             last = first + split.rows.shape[0]
             yield split, [array[first:last, ...] for array in own]
@@ -338,8 +250,7 @@ class FoldBlock:
             split.with_feature(index, column, mean, z, own)
             for (split, (mean, own)), (column, z) in shared
         )
-        if isinstance(self.X, FileMatrix):
-            self.X.pin(index)
+        self.X.pin(index)
         return replace(self, splits=splits)
 
     def refined_sums(
@@ -355,7 +266,7 @@ class FoldBlock:
 
         beta (|S|) are its coefficients on these, w (|S| × t) those of the model.
         """
-        place = place_of(self.X)
+        place = self.X.place
         rows = numbers_on(place, self.train_rows(split))
         means, target_means, beta, w = to_device(place, means, target_means, beta, w)
         parts = []
@@ -436,7 +347,7 @@ class FoldBlock:
 
         A file is read once for all of them, unless the columns are there already.
         """
-        if not isinstance(self.X, FileMatrix) or not self.X.missing(columns.tolist()):
+        if not self.X.missing(columns.tolist()):
             for number, split in enumerate(self.splits):
                 for places, x in self.tiles_of(split.rows[0], columns):
                     yield number, places, x
@@ -448,12 +359,13 @@ class FoldBlock:
                 first, last = np.searchsorted(split.rows[0], (inside.start, inside.stop)).tolist()
                 for top in range(first, last, height):
                     places = slice(top, min(last, top + height))
-                    taken = chunk[split.rows[0][places] - inside.start][:, columns]
+                    rows = split.rows[0][places] - inside.start
+                    taken = chunk.part(rows)[:, columns]
                     yield number, places, taken.astype(np.float64, order="C") - shift
 
     def tiles_of(self, rows: Rows, columns: NDArray[np.intp]) -> Iterator[tuple[slice, Float]]:
         """Some rows and columns of X less the shift, in tiles, with their places among `rows`."""
-        if isinstance(self.X, DeviceMatrix):  # all at once
+        if self.X.on_device:  # all at once
             (own,) = to_device(self.X.place, self.shift[columns])
             yield slice(None), take(self.X.columns(columns), rows).T - own
             return
@@ -462,15 +374,7 @@ class FoldBlock:
         height = max(32, _ROW_ELEMENTS // len(columns))
         for top in range(0, len(rows), height):
             places = slice(top, min(len(rows), top + height))
-            taken: NDArray[Any]
-            if isinstance(self.X, SparseMatrix):
-                taken = self.X.part(rows[places], None if everything else columns)
-            elif isinstance(self.X, FileMatrix):
-                taken = self.X.columns(columns, rows[places]).T
-            elif everything:
-                taken = self._array()[rows[places]]
-            else:
-                taken = self._array()[np.ix_(rows[places], columns)]
+            taken = self.X.part(rows[places], None if everything else columns)
             x = taken.astype(np.float64, order="C", copy=False)
             x -= shift
             yield places, x
@@ -481,16 +385,5 @@ def _rows_of(values: Any, rows: Any) -> Any:
     return values[rows, ...] if isinstance(rows, slice) else take_rows(values, rows)
 
 
-def _row_tiles(X: NDArray[Any] | FileMatrix) -> Iterator[tuple[int, int, NDArray[Any]]]:
-    """First row, last row and values of tiles of X, whose rows lie together."""
-    m, n = X.shape
-    height = max(32, _TILE_ELEMENTS // n)
-    if isinstance(X, FileMatrix):
-        for rows, chunk in X.chunks():
-            for top in range(0, len(chunk), height):
-                tile = np.ascontiguousarray(chunk[top : top + height])
-                yield rows.start + top, rows.start + top + len(tile), tile
-        return
-    for top in range(0, m, height):
-        end = min(m, top + height)
-        yield top, end, np.ascontiguousarray(X[top:end])  # a copy if X does not lie by rows
+def _sorted_rows(rows: Rows | FoldMembers | None) -> Rows | None:
+    return None if rows is None else rows_of(rows)

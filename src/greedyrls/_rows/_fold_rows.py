@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from .._base import Alone, Array, Crew, Float, Handle, ask, long_call, to_host
-from .._data import DeviceMatrix
 from .._problem import Folds, Problem, report_non_finite
 from ._fold_answers import SetSums
 from ._fold_blocks import FoldBlock
@@ -44,8 +43,8 @@ def local_block(problem: Problem, folds: Folds, is_partition: bool) -> FoldBlock
     """All rows of a problem in memory (or in a file) as one block."""
     # Row sets that are summed: the test rows of each split, training rows that are not the
     # complement, and all rows unless these are the sum of the test sets.
-    on_device = isinstance(problem.X, DeviceMatrix)  # which sorts rows itself
-    tests = tuple(split.tested if on_device else split.test for split in folds.splits)
+    # A device sorts rows itself.
+    tests = tuple(split.tested if problem.X.on_device else split.test for split in folds.splits)
     direct = tuple(split.given for split in folds.splits if split.given is not None)
     trains = tuple(split.train for split in folds.splits) if direct else ()
     every = () if is_partition else (None,)

@@ -17,7 +17,6 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from .._base import Array, Float
-from .._data import DeviceMatrix
 from .._data import fused as _fused
 from ._blocks import RowBlock
 
@@ -282,8 +281,7 @@ class FusedRound:
     def __init__(
         self, block: RowBlock, room: Array, c: int, with_spread: bool, more: int = 0
     ) -> None:
-        assert isinstance(block.X, DeviceMatrix)
-        self._X = block.X.values
+        self._X = block.X.device_array
         self._block, self._room = block, room
         self._m, self._c, self._with_spread = block.X.shape[0], c, with_spread
         self._candidates = 2
@@ -343,7 +341,7 @@ class FusedRound:
 def can_fuse(block: RowBlock, c: int) -> bool:
     """Whether the kernels take such rounds: one target on a GPU of PyTorch's, with Triton."""
     return (
-        isinstance(block.X, DeviceMatrix)
+        block.X.device_array is not None
         and _fused.runs_at(block.X.place)
         and block.X.dtype in (block.X.place.xp.float32, block.X.place.xp.float64)
         and block.r.shape[0] == 1

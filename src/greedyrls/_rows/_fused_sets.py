@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Array, Float, as_float, contiguous, numbers_on, take, take_rows, to_device
-from .._data import DeviceMatrix
+from .._data import Matrix
 from .._data import fused as _fused
 from ._fold_answers import SetSums
 
@@ -43,7 +43,7 @@ class RowSets(NamedTuple):
     is_plain: bool  # whether these are all rows of X in their order
 
     @classmethod
-    def of(cls, X: DeviceMatrix, sets: Sequence[Any]) -> RowSets:
+    def of(cls, X: Matrix, sets: Sequence[Any]) -> RowSets:
         """From numbers on the device, or slices."""
         xp = X.place.xp
         rows = [
@@ -160,7 +160,7 @@ def fused_set_sums(
 
 
 def set_sums(
-    X: DeviceMatrix, sets: RowSets, Y: Float, weights: Float, shift: NDArray[np.float64]
+    X: Matrix, sets: RowSets, Y: Float, weights: Float, shift: NDArray[np.float64]
 ) -> SetSums:
     """Sums over each set of rows, X less its shift: one pass."""
     xp = X.place.xp
@@ -182,7 +182,7 @@ def set_sums(
         for first in range(0, V.shape[0], _fused.MOST_VECTORS):
             vectors = V[first : first + _fused.MOST_VECTORS, :]
             squared = w if first == 0 else None
-            parts.append(fused_set_sums(X.values, some, vectors, away, squared))
+            parts.append(fused_set_sums(X.device_array, some, vectors, away, squared))
         products = xp.concat([part[0] for part in parts], axis=1)
         t = Y.shape[1]
         found.append(
@@ -199,7 +199,7 @@ def set_sums(
 
 
 def set_products(
-    X: DeviceMatrix,
+    X: Matrix,
     sets: RowSets,
     indices: NDArray[np.intp],
     weights: Float,
@@ -208,7 +208,7 @@ def set_products(
     """Σ w x_b x_i over each set of rows, X less its shift, (B × sets × n): one pass."""
     xp = X.place.xp
     away, own = to_device(X.place, shift, shift[indices])
-    picked = take(X.values, numbers_on(X.place, indices))  # (m × B) in its own type
+    picked = take(X.device_array, numbers_on(X.place, indices))  # (m × B) in its own type
     values = X.place.empty((len(indices), len(sets.ends), X.shape[1]))
     for places, some in sets.groups(min(len(indices), _fused.MOST_VECTORS)):
         w = _rows_of(weights, some)
@@ -216,7 +216,7 @@ def set_products(
             chosen = slice(first, min(len(indices), first + _fused.MOST_VECTORS))
             V = as_float(contiguous(_rows_of(picked[:, chosen], some).T))
             V = (V - own[chosen, None] if shift.any() else V) * w
-            products, _ = fused_set_sums(X.values, some, V, away, None)
+            products, _ = fused_set_sums(X.device_array, some, V, away, None)
             values[chosen, places, :] = xp.permute_dims(products, (1, 0, 2))
     return values
 
@@ -226,11 +226,12 @@ def _rows_of(values: Array, sets: RowSets) -> Array:
     return values if sets.is_plain else take_rows(values, sets.order)
 
 
-def can_fuse(X: DeviceMatrix) -> bool:
+def can_fuse(X: Matrix) -> bool:
     """Whether the kernel takes such data: float32 on a GPU of PyTorch's, with Triton."""
     return (
-        array_api_compat.is_torch_namespace(X.place.xp)
-        and X.values.is_cuda
+        X.device_array is not None
+        and array_api_compat.is_torch_namespace(X.place.xp)
+        and X.device_array.is_cuda
         and X.dtype == X.place.xp.float32
         and _fused.is_there()
     )

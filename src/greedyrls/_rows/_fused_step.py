@@ -18,7 +18,7 @@ from typing import Any
 import array_api_compat
 
 from .._base import Array, Float, namespace_of, place_of
-from .._data import DeviceMatrix
+from .._data import Matrix
 from .._data import fused as _fused
 from ._held_out import HeldOutRows
 
@@ -120,11 +120,12 @@ class FusedStep:
         return norms, inner[:, None], energy[:, None]
 
 
-def can_fuse(X: DeviceMatrix, n_targets: int) -> bool:
+def can_fuse(X: Matrix, n_targets: int) -> bool:
     """Whether the kernel takes such steps: one target on a GPU of PyTorch's, with Triton."""
     return (
-        array_api_compat.is_torch_namespace(X.place.xp)
-        and X.values.is_cuda
+        X.device_array is not None
+        and array_api_compat.is_torch_namespace(X.place.xp)
+        and X.device_array.is_cuda
         and X.dtype in (X.place.xp.float32, X.place.xp.float64)
         and n_targets == 1
         and _fused.is_there()

@@ -8,13 +8,13 @@ r ← r − Σ_k t_k q_k and h ← h + Σ_k q_k², as for a single feature.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import TILE_ELEMENTS, Float, add_up
-from .._data import FileMatrix
+from .._base import TILE_ELEMENTS, Float
 from .._problem import GroupLayout, Loss, Part
 from . import tiles
 from ._answers import CandidateLosses, FeatureSums
@@ -85,10 +85,8 @@ def _errors(z: Float, r: Float, d: Float, roots: Float, steps: Float) -> Float:
 
 def pair_products(block: RowBlock, layout: GroupLayout) -> FeatureSums:
     """x_i·x_j of all pairs of columns in a group, centred and weighted: one pass."""
-    if isinstance(block.X, FileMatrix):
-        return add_up(
-            pair_products(block.piece(rows, chunk), layout) for rows, chunk in block.X.chunks()
-        )
+    if not block.X.is_in_memory:
+        return block.over_chunks(partial(pair_products, layout=layout))
     pairs = np.zeros(layout.n_pairs)
     wide = layout.columns(np.flatnonzero(layout.widths > 1))
     place = np.empty(len(layout.owner), dtype=np.intp)
@@ -134,11 +132,8 @@ def any_losses(
 
     betas are the coefficients (|S| × g·b) of the columns of each part on the chosen features.
     """
-    if isinstance(block.X, FileMatrix):
-        return add_up(
-            any_losses(block.piece(rows, chunk), loss, factors, groups, betas)
-            for rows, chunk in block.X.chunks()
-        )
+    if not block.X.is_in_memory:
+        return block.over_chunks(lambda piece: any_losses(piece, loss, factors, groups, betas))
     shares = None if factors is None else block.shares(loss, factors)
     kind = loss.name.removeprefix("balanced_")
     width = sum(part.columns.size for part in groups)

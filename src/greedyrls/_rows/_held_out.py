@@ -58,7 +58,7 @@ class HeldOutRows:
         Targets as given and shifted are (rows × t), means over the training rows (G × t).
         """
         count, height = rows.shape
-        where = rows.reshape(-1) if place.is_host else place.xp.reshape(rows, (-1,))
+        where = place.xp.reshape(rows, (-1,))
         (means,) = to_device(place, means)
 
         def of_splits(values: Float) -> Float:

@@ -33,7 +33,6 @@ from .._base import (
     to_host,
     whole_numbers,
 )
-from .._data import StreamedMatrix, place_of
 from ._answers import SampleStatistics, Scores
 from ._blocks import RowBlock
 from ._fused_features import BoundTerms, Chosen, FusedFeatures, Told
@@ -90,14 +89,14 @@ def find(crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: boo
 def can_foresee(blocks: Sequence[RowBlock]) -> bool:
     """Whether a device can find the candidates of lowest bound by itself and score them."""
     X = blocks[0].X
-    is_there = len(blocks) == 1 and not isinstance(X, StreamedMatrix) and can_fuse(blocks[0], 1)
+    is_there = len(blocks) == 1 and can_fuse(blocks[0], 1)
     return is_there and X.shape[0] * X.shape[1] >= _FORESEEN_ELEMENTS
 
 
 def _room_of(blocks: Sequence[RowBlock], c: int) -> Float | None:
     """The columns of the chosen features, where kernels can make such a round of them."""
     block = blocks[0]
-    if len(blocks) > 1 or isinstance(block.X, StreamedMatrix):
+    if len(blocks) > 1:
         return None
     if not can_fuse(block, c) or not block.columns.begins_with(block.chosen):
         return None
@@ -116,7 +115,7 @@ def find_plainly(
     crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool
 ) -> _Found:
     """The same, an operation at a time."""
-    xp = place_of(blocks[0].X).xp
+    xp = blocks[0].X.place.xp
     indices = whole_numbers(terms.numbers)
     columns = crew.each(ask("gathered", indices), blocks)
     Z = crew.each(ask("without_chosen", terms.beta), blocks, columns)
@@ -185,7 +184,7 @@ class Rounds:
         )
         recorded = self._recording(blocks, terms, with_spread)
         if recorded is None:
-            moved = to_device(place_of(blocks[0].X), *terms)
+            moved = to_device(blocks[0].X.place, *terms)
             found = find(crew, blocks, _Terms(*moved), with_spread)
         else:
             blocks, found = recorded.run(blocks[0], terms)
@@ -200,7 +199,7 @@ class Rounds:
         if self._step is not None:
             return None  # whole steps are recorded: it is a second round, seldom enough
         block = blocks[0]
-        recorder = recorder_of(place_of(block.X)) if len(blocks) == 1 else None
+        recorder = recorder_of(block.X.place) if len(blocks) == 1 else None
         room = None if recorder is None else block.columns.room
         if recorder is None or room is None or not block.columns.begins_with(block.chosen):
             return None
@@ -297,7 +296,7 @@ class _Recorded:
     ) -> None:
         t, c = terms.shrinkage.shape
         shapes = [(c,), (room.shape[0], c), (c,), (t, c), (1,)]
-        sent = place_of(block.X).zeros(sum(int(np.prod(shape)) for shape in shapes))
+        sent = block.X.place.zeros(sum(int(np.prod(shape)) for shape in shapes))
         self._memory = _Memory(block)
         # Memory is taken before recording: from then on it would come from a pool of its own.
         fused = None
@@ -366,7 +365,7 @@ class RecordedStep:
     ) -> tuple[list[RowBlock], _Found, Told]:
         """The round for a block."""
         if self._replay is None:
-            place = place_of(block.X)
+            place = block.X.place
             recorder = recorder_of(place)
             assert recorder is not None
             inputs = place.zeros(self._features.sent_size), self.memory.own

@@ -9,13 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float
+from .._base import Float, kernels
 from .._problem import UNDECIDED
 
 Flags = NDArray[np.bool_]
-
-# As many rows as a sum of bytes can count.
-_BYTE = 255
 
 
 def loo_errors(Z: Float, r: Float, d: Float, delta: Float, rho: Float) -> Float:
@@ -68,11 +65,7 @@ def weighted_count(flags: Flags, weights: Float | None) -> Float:
     if weights is not None:
         total: Float = weights @ flags.astype(np.float64)
         return total
-    counts = np.zeros(flags.shape[1])
-    octets = flags.view(np.uint8)  # a flag is a byte, and bytes are added up fast
-    for top in range(0, len(octets), _BYTE):
-        counts += np.add.reduce(octets[top : top + _BYTE], axis=0, dtype=np.uint8)
-    return counts
+    return kernels.count_flags(flags)
 
 
 def error_sums(kind: str, errors: Float, y: Float, weights: Float | None) -> Float:

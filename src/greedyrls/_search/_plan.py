@@ -10,7 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import Float, as_float, is_foreign, namespace_of, numpy_of, to_host
+from .._base import Float, host_numbers, to_host
 from .._cluster import ClusterFolds, check_cluster_loss, cluster_folds, fold_ids, folds_within
 from .._criteria import (
     Criterion,
@@ -33,13 +33,7 @@ from .._criteria import (
     suits_many_folds,
 )
 from .._data import (
-    ClusterMatrix,
-    DeviceMatrix,
-    FileMatrix,
     Needs,
-    SparseMatrix,
-    StreamedMatrix,
-    not_on_device,
 )
 from .._problem import (
     Folds,
@@ -53,6 +47,7 @@ from .._problem import (
     make_loss,
 )
 from ..path import FORWARD, Direction
+from ._capabilities import FEATURES, check_supported, traits_of
 
 # Rows of a fold up to which leaving it out by one factor is the faster way; with up to the second
 # number it is worth its time where a model for each fold would take much memory (folds × features).
@@ -92,13 +87,11 @@ class Plan:
     def prepare(self, problem: Problem, size: int, verbose: int = 0) -> None:
         """Before the first pass over a file: share out its memory, for paths of some size."""
         X = problem.X
-        if not isinstance(X, FileMatrix):
-            return
         splits = 0 if self.folds is None else self.folds.n_splits
         needs = Needs(
             problem.n_targets, problem.n_columns(size), splits, 2 * splits + 1 if splits else 1
         )
-        X.make_room(needs, verbose, self.block_rows, self.n_jobs)
+        X.reserve(needs, verbose, self.block_rows, self.n_jobs)
         X.take_along(problem.forced)
 
     def data(self, problem: Problem, is_shared: bool = False) -> Data:
@@ -116,7 +109,8 @@ class Plan:
             and self.direction.name == "forward"
             and problem.groups is None
             and problem.costs is None
-            and isinstance(problem.X, np.ndarray)
+            and problem.X.is_in_memory
+            and not (problem.X.is_sparse or problem.X.on_device)
             and are_many(folds, problem.n_features)
             and suits_many_folds(problem, folds)
         )
@@ -182,9 +176,9 @@ def are_many(folds: Folds, n_features: int) -> bool:
 
 def _folds_within(folds: Folds | ClusterFolds, problem: Problem) -> Folds | ClusterFolds | None:
     """Splits that have training and test rows among those that have a weight, if there are any."""
-    if isinstance(folds, ClusterFolds):
-        assert isinstance(problem.X, ClusterMatrix)
-        return folds_within(problem.X, folds)
+    if folds.remote is not None:
+        assert problem.X.remote is not None
+        return folds_within(problem.X.remote, folds.remote)
     if folds.remake is not None:
         return replace(folds, splits=folds.remake(problem.has_weight))
     left = tuple(splits_within(folds, problem.has_weight))
@@ -218,28 +212,18 @@ def make_plan(
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
     _check_groups(problem, direction)
-    if isinstance(problem.X, DeviceMatrix) and measure.name != "squared":
-        raise not_on_device(f"loss={measure.name!r}")
+    X = problem.X
+    if measure.name != "squared":
+        check_supported(X, "loss", f"loss={measure.name!r}")
+    if not measure.is_additive:
+        check_supported(X, "whole_loss", f"loss={measure.name!r}")
     folds = folds_of(problem, cv, groups, labels)
-    if isinstance(problem.X, StreamedMatrix) and folds is not None:
-        raise not_on_device("Folds of data that are streamed")
+    if folds is not None:
+        check_supported(X, "folds", "Folds of data that are streamed")
     check_loss(measure, problem, folds)
-    _check_direction(problem, direction)
+    if direction.name != "forward":
+        check_supported(X, "direction", f"direction={direction.name!r}")
     return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs), direction)
-
-
-def _check_direction(problem: Problem, direction: Direction) -> None:
-    """Searches that remove features need the rows here, and features one by one."""
-    if direction.name == "forward":
-        return
-    if not isinstance(problem.X, np.ndarray | SparseMatrix):
-        kind = "on a device"
-        if isinstance(problem.X, FileMatrix | ClusterMatrix):
-            kind = "in a file" if isinstance(problem.X, FileMatrix) else "on a cluster"
-        raise ValueError(
-            f"direction={direction.name!r} needs X in memory, and it is {kind}. Load it, or use "
-            "direction='forward'."
-        )
 
 
 def _check_groups(problem: Problem, direction: Direction) -> None:
@@ -253,8 +237,8 @@ def _check_groups(problem: Problem, direction: Direction) -> None:
         raise ValueError(
             f"direction={direction.name!r} does not go with {names[0]}; use direction='forward'."
         )
-    if names and isinstance(problem.X, DeviceMatrix):
-        raise not_on_device(names[0])
+    if names:
+        check_supported(problem.X, "groups", names[0])
 
 
 def _device_folds(
@@ -270,9 +254,7 @@ def _device_folds(
     if hasattr(cv, "split") and not isinstance(cv, str):
         (Y,) = to_host(problem.Y)
         target = _split_target(replace(problem, Y=Y))
-    if is_foreign(cv):  # fold ids
-        is_whole_number = namespace_of(cv).isdtype(cv.dtype, "integral")
-        cv = numpy_of(cv) if is_whole_number else to_host(as_float(cv))[0].astype(np.intp)
+    cv = host_numbers(cv)  # fold ids
     return make_folds(
         cv,
         problem.n_samples,
@@ -293,11 +275,11 @@ def check_jobs(n_jobs: Any) -> int:
 
 def check_loss(loss: Loss, problem: Problem, folds: Folds | ClusterFolds | None) -> None:
     """Raise an error if the loss is not defined for the rows of a problem, in each of the folds."""
-    if isinstance(problem.X, ClusterMatrix):
-        assert not isinstance(folds, Folds)
-        check_cluster_loss(loss, problem.X, problem.n_targets, folds)
+    if problem.X.remote is not None:
+        own = None if folds is None else folds.remote
+        check_cluster_loss(loss, problem.X.remote, problem.n_targets, own)
         return
-    assert not isinstance(folds, ClusterFolds)
+    assert folds is None or folds.remote is None
     if loss.name == "squared":
         return  # always is, and rows by fold need not be sorted to say so
     tested = tested_rows(problem, folds)
@@ -306,8 +288,8 @@ def check_loss(loss: Loss, problem: Problem, folds: Folds | ClusterFolds | None)
 
 def n_classes(problem: Problem) -> int:
     """Of a classification on a cluster, else 0."""
-    X = problem.X
-    return len(X.classes) if isinstance(X, ClusterMatrix) and X.classes is not None else 0
+    remote = problem.X.remote
+    return len(remote.classes) if remote is not None and remote.classes is not None else 0
 
 
 def folds_of(
@@ -321,10 +303,10 @@ def folds_of(
 
     Only a number of folds without groups is shuffled.
     """
-    if isinstance(problem.X, ClusterMatrix):
-        ids = fold_ids(problem.X, cv)
-        return cluster_folds(problem.X, ids, groups, n_classes(problem), shuffle)
-    if isinstance(problem.X, DeviceMatrix):
+    if (remote := problem.X.remote) is not None:
+        ids = fold_ids(remote, cv)
+        return cluster_folds(remote, ids, groups, n_classes(problem), shuffle)
+    if problem.X.on_device:
         return _device_folds(problem, cv, groups, labels, shuffle)
     return make_folds(
         cv,
@@ -372,8 +354,8 @@ def check_refit_folds(problem: Problem, plan: Plan) -> None:
         reason = "leave-one-out" if plan.folds is None else "folds on a cluster"
     elif plan.loss.name != "squared":
         reason = f"loss {plan.loss.name!r}"
-    elif isinstance(problem.X, FileMatrix | DeviceMatrix):
-        reason = "X in a file or on a device"
+    elif not FEATURES["all_features"].works_with(traits_of(problem.X)):
+        reason = f"X {problem.X.noun}"
     elif not suits_many_folds(problem, plan.folds):
         reason = (
             f"folds ({plan.folds.description}) that do not test every row exactly once, or of "

@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._base import NumericalWarning, counted, progress_bar
-from .._cluster import ClusterFolds
 from .._criteria import BackwardState, GroupCriterion, NumericalLimit, Spanned
-from .._data import PassedMatrix
 from .._problem import Problem
 from ..path import BestLosses, Counters, SelectionPath, Settings, Step, StopReason, best_sets
 from ._checkpoint import SearchLog
@@ -302,10 +300,11 @@ def _backward_path(
 ) -> SelectionPath:
     """A path from all features down to one: smaller sets are known only at the end."""
     problem = data.problem
-    assert not isinstance(plan.folds, ClusterFolds)
+    folds = plan.folds
+    assert folds is None or folds.remote is None
     steps: list[Step] = []
     try:
-        state = BackwardState(problem, plan.loss, plan.folds, alpha)
+        state = BackwardState(problem, plan.loss, folds, alpha)
         start = state.as_set()
         with closing(progress_bar(watch.verbose, state.size - 1)) as bar:
             for step in backward(state, watch.n_runners_up, problem.forced):
@@ -372,9 +371,8 @@ def first_difference(
 ) -> tuple[Step, Step] | None:
     """Make known steps again; the first whose loss is another one, as it was and as it is."""
     entries = [step.features for step in known]
-    X = state.problem.X
-    if isinstance(X, PassedMatrix):
-        X.fetch([index for entry in entries for index in entry])  # in one pass, not one for each
+    # In one pass, not one for each.
+    state.problem.X.fetch([index for entry in entries for index in entry])
     for step, again in zip(known, replay_together(state, entries, False), strict=True):
         scale = max(abs(initial_loss), abs(step.loss))
         if abs(step.loss - again.loss) > _SAME_LOSS * scale:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from .._base import Float
 from .._criteria import LanePath, LooData, LooLanes
-from .._data import ClusterMatrix, DeviceMatrix, FileMatrix
 from ..path import Counters, Moments, SelectionPath, Step, StopReason
 from ._checkpoint import Checkpoint
 from ._plan import Data, Plan
@@ -170,7 +169,8 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
         and watch.n_runners_up == 0
         and watch.callback is None
         # Lanes take columns as they come, of rows that are here.
-        and not isinstance(data.problem.X, FileMatrix | ClusterMatrix | DeviceMatrix)
+        and data.problem.X.is_in_memory
+        and not data.problem.X.on_device
         and data.problem.n_samples * data.problem.n_features > _WORTH_LANES
     )
 

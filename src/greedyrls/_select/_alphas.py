@@ -12,7 +12,6 @@ import numpy as np
 
 from .._base import Float, to_host
 from .._criteria import FoldCurve, LooCurve, LooData, ManyFoldData, best_penalties
-from .._data import KernelMatrix
 from .._features import Chosen
 from .._problem import Loss, Problem, check_alpha
 from ..path import AlphaRule
@@ -107,10 +106,10 @@ def penalty_scale(diagonal: Float, excluded: tuple[int, ...] = ()) -> float:
 
 def problem_scale(problem: Problem, diagonal: Float) -> float:
     """`penalty_scale` of the features of a problem, whose ‖x_i‖² are given (n)."""
-    if not isinstance(problem.X, KernelMatrix):
+    if problem.X.centers is None:
         return penalty_scale(diagonal, problem.excluded)
     # The penalty of k(·, c) is that of a function: it is multiplied with k(c, c).
-    own = problem.X.center_diagonal
+    own = problem.X.centers.center_diagonal
     ratios = np.divide(diagonal, own, out=np.zeros_like(diagonal), where=own > 0.0)
     return _KERNEL_SHARE * penalty_scale(ratios, problem.excluded)
 

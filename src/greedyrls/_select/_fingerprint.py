@@ -9,9 +9,7 @@ import numpy as np
 from .._base import ask
 from .._cluster import ClusterFolds, ids_digest
 from .._data import (
-    ClusterMatrix,
     Matrix,
-    SparseMatrix,
     array_digest,
     bytes_of,
     matrix_digest,
@@ -77,17 +75,16 @@ def identity_of(problem: Problem, plan: Plan, request: Request) -> Identity:
 def _data_digests(problem: Problem) -> tuple[str, str, str | None]:
     """Of X, y and the weights; on a cluster of the digests of its pieces."""
     X, weights = problem.X, problem.weights
-    if isinstance(X, ClusterMatrix):
-        found = list(zip(*X.crew.answers(ask("digest"), X.pieces), strict=True))
-        of_X, of_y, of_weights = (text_digest(repr((X.counts, each))) for each in found)
+    if (remote := X.remote) is not None:
+        found = list(zip(*remote.crew.answers(ask("digest"), remote.pieces), strict=True))
+        of_X, of_y, of_weights = (text_digest(repr((remote.counts, each))) for each in found)
         return of_X, of_y, None if weights is None else of_weights
     y = problem.Y if not problem.single_target else problem.Y[:, 0]
     return matrix_digest(X), array_digest(y), None if weights is None else array_digest(weights)
 
 
-def _kind(X: Matrix | ClusterMatrix) -> str:
-    is_sparse = isinstance(X, SparseMatrix) or (isinstance(X, ClusterMatrix) and X.is_sparse)
-    return f"{'sparse ' if is_sparse else ''}{X.dtype}"
+def _kind(X: Matrix) -> str:
+    return f"{'sparse ' if X.is_sparse else ''}{X.dtype}"
 
 
 def _loss_name(loss: Loss) -> str:
@@ -102,9 +99,10 @@ def _loss_name(loss: Loss) -> str:
 def _folds_digest(folds: Folds | ClusterFolds | None, problem: Problem) -> str | None:
     if folds is None:
         return None
-    if isinstance(folds, ClusterFolds):
-        assert isinstance(problem.X, ClusterMatrix)
-        own = problem.X.crew.answers(ids_digest, problem.X.pieces, folds.ids)
+    if folds.remote is not None:
+        remote = problem.X.remote
+        assert remote is not None
+        own = remote.crew.answers(ids_digest, remote.pieces, folds.remote.ids)
         return text_digest(repr(list(own)))
     digest = hashlib.sha256()
     for split in folds.splits:

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from .._base import limits_threads
 from .._cluster import on_cluster
 from .._criteria import Strategy
-from .._data import PassedMatrix
 from .._problem import (
     FeatureCosts,
     FeatureGroups,
@@ -396,8 +395,7 @@ def _extended(
     began = time.perf_counter()
     limits = Limits(size, patience)
     plan.prepare(problem, size, watch.verbose)
-    if isinstance(problem.X, PassedMatrix):
-        problem.X.take_along(path.indices.tolist())
+    problem.X.take_along(path.indices.tolist())
     data = plan.data(problem)
     state, criterion = plan.search(data, settings.alpha, limits.capacity)
     if (different := first_difference(state, path.steps, path.initial_loss)) is not None:
@@ -413,7 +411,7 @@ def _extended(
     longer = make_path(plan, state, settings.alpha, run, path.initial_loss, began, spent)
     longer = with_refit(longer, plan, data, settings.refit_alpha)
     longer = replace(longer, surface=path.surface, size_surface=path.size_surface)
-    if isinstance(problem.X, PassedMatrix):
+    if problem.X.passes_dominate:
         passes = path.counters.passes + problem.X.passes
         longer = replace(longer, counters=replace(longer.counters, passes=passes))
     return longer

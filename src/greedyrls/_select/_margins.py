@@ -29,7 +29,6 @@ from .._base import (
 )
 from .._cluster import ClusterFolds
 from .._criteria import LooData, errors_by_size
-from .._data import ClusterMatrix, DeviceMatrix, part, place_of
 from .._features import Chain, Chosen, Models, pivots
 from .._problem import (
     Calibration,
@@ -89,7 +88,7 @@ def make_selected(
 @limits_threads
 def calibrate(selected: Selected, verbose: int = 0) -> Calibration:
     """Sigmoids for the model of the chosen size; X is not on a cluster."""
-    assert not isinstance(selected.problem.X, ClusterMatrix)
+    assert selected.problem.X.remote is None
     codes, weights = to_host(selected.problem.Y)[0], selected.weights
     values: list[Float] = []
     rows: list[Rows] = []
@@ -170,10 +169,11 @@ def _model(path: SelectionPath, size: int) -> Chosen:
 def _columns(problem: Problem, rows: Rows, features: Rows) -> Float:
     """Some rows of some columns, (rows × k)."""
     X = problem.here
-    if isinstance(X, DeviceMatrix):
-        (values,) = to_host(take(X.columns(features), numbers_on(place_of(X), rows)))
+    if X.on_device:
+        (values,) = to_host(take(X.columns(features), numbers_on(X.place, rows)))
         return values.T
-    return part(X, rows, features)
+    columns: Float = X.part(rows, features).astype(np.float64)
+    return columns
 
 
 def _fold_margins(selected: Selected, folds: Folds, codes: Float) -> Iterator[tuple[Rows, Float]]:

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from .._base import Float, ask, in_threads, progress_bar, to_host, without_runtime_warnings
 from .._cluster import ClusterFolds, LabelSums
 from .._criteria import Summed, Tests, covariance_of, flat, make_tests, stratum_scales, unflat
-from .._data import ClusterMatrix, FileMatrix, SparseMatrix
 from .._problem import Folds, Loss, Problem
 from .._search import Data, FoldLog, FoldRecord, Limits, Plan, check_loss
 from ..path import (
@@ -247,7 +246,7 @@ class _Folds:
 def _n_threads(task: Task) -> int:
     """How many folds are searched at the same time: one where they share what they read."""
     problem = task.data.problem
-    is_here = isinstance(problem.X, np.ndarray | SparseMatrix)
+    is_here = problem.X.is_in_memory and not problem.X.on_device
     is_function = task.plan.loss.name.startswith("callable:")  # it may not expect threads
     return min(task.n_jobs, task.outer.n_splits) if is_here and not is_function else 1
 
@@ -256,7 +255,7 @@ def _bytes_of(problem: Problem, n_searches: int, capacity: int) -> int:
     """About the memory of a fold with its searches."""
     m, n = problem.X.shape
     numbers = n_searches * (n * (capacity + 8) + 8 * m)
-    if not isinstance(problem.X, FileMatrix | ClusterMatrix):
+    if problem.X.is_in_memory:
         numbers += m * n
     return 8 * int(numbers)
 
@@ -285,8 +284,8 @@ def _grown(
 
 def _shares(task: Task) -> Float:
     """What each fold counts in the mean, (F)."""
-    if isinstance(task.outer, ClusterFolds):
-        weights = task.outer.weights
+    if task.outer.remote is not None:
+        weights = task.outer.remote.weights
     else:
         problem = task.data.problem
         weights = np.array([tested_weights(problem, one).sum() for one in task.outer.splits])
@@ -299,11 +298,12 @@ def _tests(task: Task, shares: Float) -> list[Tests] | None:
     loss, problem, outer = task.plan.loss, task.data.problem, task.outer
     if not loss.has_components:
         return None
-    if isinstance(outer, ClusterFolds):
-        counts = np.array([outer.counts.sum()])
+    if outer.remote is not None:
+        counts = np.array([outer.remote.counts.sum()])
         if loss.n_strata(problem.n_targets) > 1:
-            assert isinstance(problem.X, ClusterMatrix)
-            sums: LabelSums = problem.X.crew.total(ask("label_sums"), problem.X.pieces)
+            remote = problem.X.remote
+            assert remote is not None
+            sums: LabelSums = remote.crew.total(ask("label_sums"), remote.pieces)
             counts = sums.classes
         scales = stratum_scales(counts)
         nobody = np.empty(0, dtype=np.intp)

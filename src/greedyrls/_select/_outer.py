@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import LeaveOneOut
 
 from .._cluster import ClusterFolds, k_folds, merged_folds
-from .._data import ClusterMatrix, StreamedMatrix, not_on_device
+from .._data import ClusterMatrix
 from .._problem import Folds, Problem, Shuffle, is_whole, make_folds, shuffled_ids
-from .._search import Plan, folds_of, has_splits_within, n_classes
+from .._search import Plan, check_supported, folds_of, has_splits_within, n_classes
 from ._outer_fold import training_part
 
 # Where the criterion is leave-one-out.
@@ -49,10 +49,10 @@ def outer_folds(
     shuffle: Shuffle,
 ) -> Folds | ClusterFolds:
     """The folds in which the selection is made anew; those made of a number are shuffled."""
-    if isinstance(problem.X, StreamedMatrix):
-        raise not_on_device("A choice of alpha in outer folds of data that are streamed")
-    if isinstance(problem.X, ClusterMatrix):
-        return _cluster_outer_folds(problem, problem.X, plan, alpha_cv, groups, shuffle)
+    what = "A choice of alpha in outer folds of data that are streamed"
+    check_supported(problem.X, "folds", what)
+    if problem.X.remote is not None:
+        return _cluster_outer_folds(problem, problem.X.remote, plan, alpha_cv, groups, shuffle)
     counted = problem.has_weight
     if counted.sum() < 4:
         raise ValueError(_too_few(int(counted.sum())))
@@ -93,7 +93,8 @@ def _cluster_outer_folds(
         folds = _given_outer_folds(problem, alpha_cv, groups, None, shuffle)
     else:
         folds = _cluster_default(problem, X, plan, shuffle)
-    assert isinstance(folds, ClusterFolds)
+    assert folds.remote is not None
+    folds = folds.remote
     if folds.train_counts.min() < 2:
         raise ValueError(
             f"alpha_cv ({folds.description}) trains on fewer than 2 samples; use other outer "
@@ -107,13 +108,15 @@ def _cluster_default(
 ) -> ClusterFolds:
     """As `_default_outer_folds`."""
     own, classes = plan.folds, n_classes(problem)
-    is_usable = isinstance(own, ClusterFolds) and own.has_splits_within
+    is_usable = own is not None and own.remote is not None and own.remote.has_splits_within
     if own is None or own.is_plain or not is_usable:
         count = _outer_count(plan, X.n_weighted)
         folds = k_folds(X, count, classes, is_outer=True, shuffle=shuffle)
         if not is_usable or _are_fit(problem, plan, folds):
             return folds
-    assert isinstance(own, ClusterFolds)
+    assert own is not None
+    own = own.remote
+    assert own is not None
     if own.n_splits > _MANY_FOLDS and own.is_partition:
         return merged_folds(X, own, OUTER_FOLDS, classes)
     return own

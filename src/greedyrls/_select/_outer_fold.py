@@ -20,7 +20,6 @@ from .._criteria import (
     share_columns,
     summed_moments,
 )
-from .._data import ClusterMatrix, DeviceMatrix, KernelMatrix, part, place_of
 from .._features import Chosen, chains_of
 from .._problem import Folds, Loss, Problem, Split, guess_without_features
 from .._search import Data, Limits, Plan, Searches, positive_rows, rows_for_refit
@@ -130,7 +129,7 @@ class OuterFold:
     def _guess(self, loss: Loss, means: Float) -> Float:
         """What a model without features predicts, (t)."""
         training = self._problem
-        if isinstance(training.X, ClusterMatrix):
+        if training.X.remote is not None:
             return guess_without_features(loss, np.empty((0, len(means))), None, means)
         (Y,) = to_host(training.Y)
         return guess_without_features(loss, Y, training.host_weights, means)
@@ -139,23 +138,24 @@ class OuterFold:
         """Losses on the rows held out, each size with its own penalty (k)."""
         problem, outer = self._whole, self._outer
         guess = self._guess(loss, chosen.target_means)
-        if isinstance(outer, ClusterFolds):
-            assert isinstance(problem.X, ClusterMatrix)
-            moments: LossMoments = problem.X.crew.total(
+        if outer.remote is not None:
+            remote = problem.X.remote
+            assert remote is not None
+            moments: LossMoments = remote.crew.total(
                 ask("held_out_moments", self._place, chosen, penalties, guess, loss),
-                problem.X.pieces,
-                outer.ids,
+                remote.pieces,
+                outer.remote.ids,
             )
             values = moments.values()
             share = None if self._tests is None else summed_moments(moments, self._tests)
             return HeldOut(values[1:], float(values[0]), share)
         test = positive_rows(problem.host_weights, outer.splits[self._place].test)
         X, indices = problem.here, np.array(chosen.indices)
-        rows = numbers_on(place_of(X), test)
-        if isinstance(X, DeviceMatrix):
+        rows = numbers_on(X.place, test)
+        if X.on_device:
             columns = take(X.columns(indices), rows).T
         else:
-            columns = part(X, test, indices)
+            columns = X.part(test, indices).astype(np.float64)
         weights = None if problem.host_weights is None else problem.host_weights[test]
         if problem.class_weights is not None:
             tested = tested_weights(problem, outer.splits[self._place])
@@ -178,12 +178,12 @@ def tested_weights(problem: Problem, split: Split) -> Float:
 
 def training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> Problem:
     """The problem whose rows of an outer fold have lost their weight."""
-    if isinstance(outer, ClusterFolds):
-        X = problem.X
-        assert isinstance(X, ClusterMatrix)
-        pieces = X.crew.each(ask("without", place), X.pieces, outer.ids)
-        count = int(outer.train_counts[place])
-        part = replace(X, pieces=tuple(pieces), is_weighted=True, n_weighted=count)
+    if outer.remote is not None:
+        X = problem.X.remote
+        assert X is not None
+        pieces = X.crew.each(ask("without", place), X.pieces, outer.remote.ids)
+        count = int(outer.remote.train_counts[place])
+        part = X.reweighted(tuple(pieces), count)
         return replace(problem, X=part, weights=part.stand_ins()[1])
     split = outer.splits[place]
     class_weights = problem.class_weights
@@ -195,12 +195,12 @@ def training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> 
         weights = class_weights.weights()
     training = replace(
         problem,
-        weights=to_device(place_of(problem.here), weights)[0],
+        weights=to_device(problem.X.place, weights)[0],
         class_weights=class_weights,
     )
-    if isinstance(problem.X, KernelMatrix):
+    if problem.X.centers is not None:
         # No centre is where the model is tested.
-        held_out = problem.X.centers_at(weights == 0.0)
+        held_out = problem.X.centers.centers_at(weights == 0.0)
         training = replace(training, excluded=tuple(sorted({*problem.excluded, *held_out})))
         if not training.n_available:
             raise ValueError(

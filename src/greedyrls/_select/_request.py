@@ -13,9 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import Float
 from .._cluster import ClusterFolds
-from .._data import StreamedMatrix
 from .._problem import Folds, Loss, Problem, Shuffle, check_n_features, is_whole, make_loss
-from .._search import Callback, Limits, Plan, Watch, check_file, check_jobs, check_refit_folds
+from .._search import (
+    FEATURES,
+    Callback,
+    Limits,
+    Plan,
+    Watch,
+    check_file,
+    check_jobs,
+    check_refit_folds,
+    traits_of,
+)
 from ..path import AlphaRule, SizeRule, check_size_rule
 from ._alphas import Refit, check_alpha_rule, check_alphas, check_refit
 from ._outer import outer_folds
@@ -91,7 +100,7 @@ def make_request(
     outer = None
     # Rows that are streamed to a device cannot be taken apart: there the size is chosen by the
     # search's own loss.
-    if is_nested or (is_automatic and not isinstance(problem.X, StreamedMatrix)):
+    if is_nested or (is_automatic and FEATURES["folds"].works_with(traits_of(problem.X))):
         outer = outer_folds(problem, plan, alpha_cv, groups, labels, shuffle)
     by_budget = n_features is None and problem.budget is not None
     if by_budget:
@@ -197,8 +206,8 @@ def _fewest_rows(problem: Problem, plan: Plan, outer: Folds | ClusterFolds | Non
 
 def _fewest_trained_on(problem: Problem, folds: Folds | ClusterFolds) -> int:
     """Of the splits, rows of positive weight."""
-    if isinstance(folds, ClusterFolds):
-        return int(folds.train_counts.min())
+    if folds.remote is not None:
+        return int(folds.remote.train_counts.min())
     counted = problem.has_weight
     return min(split.n_trained_on(counted) for split in folds.splits)
 

@@ -10,13 +10,14 @@ import numpy as np
 
 from .._base import Float, column, counted, limits_threads, number, plural, to_host
 from .._criteria import FoldData, LooCurve, LooData, ManyFoldData
-from .._data import ClusterMatrix, DeviceMatrix, FileMatrix, PassedMatrix, not_on_device
+from .._data import Matrix
 from .._problem import Problem
 from .._search import (
     Checkpoint,
     Data,
     Limits,
     Plan,
+    check_supported,
     exchange_path,
     rows_for_refit,
     search_path,
@@ -59,10 +60,9 @@ def select(
 ) -> SelectionPath:
     """The whole procedure; `data` are those of the problem, if they are there already."""
     began = time.perf_counter()
-    if isinstance(problem.X, DeviceMatrix):
-        _check_device(request)
+    _check_data(problem.X, request)
     plan.prepare(problem, request.limits.size, request.watch.verbose)
-    before = problem.X.passes if isinstance(problem.X, PassedMatrix) else 0
+    before = problem.X.passes
     checkpoint = None
     if request.checkpoint is not None:
         checkpoint = Checkpoint(request.checkpoint, identity_of(problem, plan, request))
@@ -84,7 +84,7 @@ def select(
         sentence = f"{path.size_choice.sentence} {told}"
         path = replace(path, size_choice=replace(path.size_choice, sentence=sentence))
     counters = replace(path.counters, seconds=time.perf_counter() - began)
-    if isinstance(problem.X, PassedMatrix):
+    if problem.X.passes_dominate:
         counters = replace(counters, passes=problem.X.passes - before)
     path = replace(path, counters=counters)
     if checkpoint is not None:
@@ -92,14 +92,14 @@ def select(
     return path
 
 
-def _check_device(request: Request) -> None:
-    """What is not computed on a device yet."""
+def _check_data(X: Matrix, request: Request) -> None:
+    """Errors for what is not supported on this kind of X."""
     if request.alpha_rule == "all_features" and not isinstance(request.alpha, float):
-        raise not_on_device("alpha_rule='all_features'")
+        check_supported(X, "all_features", "alpha_rule='all_features'")
     if request.rival is not None:
-        raise not_on_device(f"loss={request.rival.name!r}")
+        check_supported(X, "loss", f"loss={request.rival.name!r}")
     if request.checkpoint is not None:
-        raise not_on_device("A checkpoint")
+        check_supported(X, "checkpoint", "A checkpoint")
 
 
 class _Outcome(NamedTuple):
@@ -320,12 +320,6 @@ def _all_features(
     problem: Problem, plan: Plan, data: Data, alphas: Float, checkpoint: Checkpoint | None
 ) -> tuple[AlphaSurface, Counters]:
     """The paper's rule."""
-    if isinstance(problem.X, FileMatrix | ClusterMatrix):
-        where = "in a file" if isinstance(problem.X, FileMatrix) else "on a cluster"
-        raise ValueError(
-            f"alpha_rule='all_features' needs all features at once, and X is {where}; pass a "
-            "number for alpha, or use alpha_rule='nested' or 'joint'."
-        )
     if checkpoint is not None and checkpoint.all_features is not None:
         return _all_features_surface(alphas, checkpoint.all_features), Counters()
     loo_data = data if isinstance(data, LooData) else LooData(problem)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._base import Float
 from .._criteria import LooData, share_columns
-from .._data import Matrix, first_non_finite, take
+from .._data import DenseMatrix, Matrix
 from .._problem import (
     ClassWeights,
     FeatureCosts,
@@ -127,7 +127,7 @@ class Procedure:
         else:
             # Other losses look at the rows in every step, folds have sums of their own, and rows
             # that count several times are others: there is little to share, and fewer are faster.
-            problem = self._part(rows, counts, take(problem.here, rows))
+            problem = self._part(rows, counts, problem.here.take(rows))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # the curves say where a path ended
             try:
@@ -135,7 +135,7 @@ class Procedure:
             except ValueError:
                 if (
                     problem.X is not self.problem.X
-                    and first_non_finite(self.problem.here) is not None
+                    and self.problem.here.first_non_finite() is not None
                 ):
                     report_non_finite(self.problem)  # by its row in X, not among those copied
                 raise
@@ -189,7 +189,7 @@ class Procedure:
         """As they would be made if these rows were all there are."""
         options = self.options
         # Nothing is read of X here but its shape.
-        X = np.broadcast_to(np.zeros(1), (len(rows), self.problem.n_features))
+        X = DenseMatrix(np.broadcast_to(np.zeros(1), (len(rows), self.problem.n_features)))
         part = self._part(rows, counts, X)
         labels = None if self.labels is None else self.labels[rows]
         groups = None if self.groups is None else self.groups[rows]

@@ -19,8 +19,6 @@ from .._criteria import (
     held_out_predictions,
     part_of,
 )
-from .._data import part as part_of_matrix
-from .._data import take
 from .._features import Chosen
 from .._problem import (
     Folds,
@@ -114,9 +112,7 @@ class Trial:
         for split in folds.splits:
             train = positive_rows(problem.weights, split.train)
             weights = None if problem.weights is None else problem.weights[train]
-            part = replace(
-                problem, X=take(problem.here, train), Y=problem.Y[train], weights=weights
-            )
+            part = replace(problem, X=problem.here.take(train), Y=problem.Y[train], weights=weights)
             (chosen,) = random_sets(LooData(part), [np.array(own.indices, dtype=np.intp)])
             chosen = chosen._replace(chains=own.chains)
             weight = float(len(split.test))
@@ -166,7 +162,7 @@ class Trial:
         Y = other.Y[rows]
         weights = None if other.weights is None else other.weights[rows]
         chosen = chosen_of(self.path)
-        columns = part_of_matrix(other.here, rows, np.array(chosen.indices))
+        columns = other.here.part(rows, np.array(chosen.indices)).astype(np.float64)
         sizes, is_known = held_out_predictions(chosen, self.penalties, columns, Y)
         initial = self._initial_predictions(len(rows), measure)
         losses = np.full(len(is_known), np.nan)
@@ -191,7 +187,7 @@ class Trial:
     def predictions_on(self, other: Problem, rows: Rows) -> Float:
         """Scores of classes by the model of the chosen size on other rows, (rows × t)."""
         path, size = self.path, self.path.chosen_size
-        columns = part_of_matrix(other.here, rows, path.features(size))
+        columns = other.here.part(rows, path.features(size)).astype(np.float64)
         coef, intercept = np.atleast_2d(path.coef(size)), np.atleast_1d(path.intercept(size))
         if not size:
             intercept = constant_scores(intercept)
@@ -252,6 +248,6 @@ class Trial:
         chosen: Chosen, penalties: Float, other: Problem, rows: Rows, measure: Loss
     ) -> Float:
         rows = positive_rows(other.weights, rows)
-        columns = part_of_matrix(other.here, rows, np.array(chosen.indices))
+        columns = other.here.part(rows, np.array(chosen.indices)).astype(np.float64)
         weights = None if other.weights is None else other.weights[rows]
         return held_out_losses(chosen, penalties, columns, other.Y[rows], weights, measure)

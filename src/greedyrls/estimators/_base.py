@@ -34,7 +34,6 @@ from .._data import (
     DeviceMatrix,
     FileMatrix,
     NotOnDevice,
-    PassedMatrix,
     SparseFile,
     is_dask,
     is_in_host_memory,
@@ -230,7 +229,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         if not self._wants_probabilities:
             return select(problem, plan, request)
         data = None
-        if not isinstance(problem.X, PassedMatrix):
+        if not problem.X.passes_dominate:
             data = plan.data(problem, is_shared=request.searches_often)
         path = select(problem, plan, request, data)
         self._calibrate(make_selected(path, problem, plan, request, data), self.verbose)
