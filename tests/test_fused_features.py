@@ -14,6 +14,7 @@ import pytest
 
 from greedyrls import extend_path, greedy_path
 from internals import (
+    DenseMatrix,
     DeviceMatrix,
     Float,
     LeaveOneOut,
@@ -88,7 +89,10 @@ def states_of(
     """
     X, y = random_problem(m, n)
     found, taken = [], []
-    for matrix, target in ((DeviceMatrix(tensor(X)), tensor(y[:, None])), (X, y[:, None])):
+    for matrix, target in (
+        (DeviceMatrix(tensor(X)), tensor(y[:, None])),
+        (DenseMatrix(X), y[:, None]),
+    ):
         problem = Problem(matrix, target, None, True, (), (), None, True)
         state = SelectionState(LooData(problem), 1.5, 8)
         state.features.follows_spread = with_spread
