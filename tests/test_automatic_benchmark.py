@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
-# After everything else: the folder has modules of common names.
+# After everything else: no module of the tests may be hidden.
 sys.path.append(str(BENCHMARKS))
 
-import automatic  # noqa: E402
-import automatic_table  # noqa: E402
-from automatic_methods import default_rule, size_rules  # noqa: E402
-from automatic_problems import PROBLEMS, Draw, Problem  # noqa: E402
-from automatic_store import Run, Series, Store, read  # noqa: E402
+from harness.command import main  # noqa: E402
+from suites.automatic import table as automatic_table  # noqa: E402
+from suites.automatic.methods import default_rule, size_rules  # noqa: E402
+from suites.automatic.problems import PROBLEMS, Draw, Problem  # noqa: E402
+from suites.automatic.store import Run, Series, Store, read  # noqa: E402
 
 SHAPE = (40, 50, 6)
 DEFAULT = f"ours, {default_rule()}"
@@ -46,9 +46,9 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Problem:
 @pytest.mark.usefixtures("tiny")
 def test_a_run_and_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, page = tmp_path / "results.json", tmp_path / "page.md"
-    arguments = ["--out", str(out), "--splits", "2"]
+    arguments = ["automatic", "--output", str(out), "--splits", "2"]
     run = [*arguments, "--label", "before", "--methods", "ours", "lasso", "omp", "rfecv"]
-    assert automatic.main([*run, "--ours-rules", "all"]) == 0
+    assert main([*run, "--ours-rules", "all"]) == 0
     store = read(out)
     names = [one.method for one in store.series]
     assert names == [*(f"ours, {rule}" for rule in size_rules()), "lasso", "omp", "rfecv"]
@@ -60,11 +60,11 @@ def test_a_run_and_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         assert len(one.seconds) == len(one.cpu) == 2
 
     # What is there is kept; the peers of an earlier run stand beside a later one of ours.
-    assert automatic.main(run) == 0
+    assert main(run) == 0
     assert read(out).series == store.series
-    assert automatic.main([*arguments, "--label", "after", "--methods", "ours"]) == 0
+    assert main([*arguments, "--label", "after", "--methods", "ours"]) == 0
     page.write_text(f"Above.\n{automatic_table.BEGIN}\nold\n{automatic_table.END}\nBelow.\n")
-    assert automatic.main([*arguments, "--table", "--page", str(page)]) == 0
+    assert main([*arguments, "--table", "--page", str(page)]) == 0
     text = page.read_text()
     assert text.startswith("Above.")
     assert text.endswith("Below.\n")
@@ -77,7 +77,7 @@ def test_a_run_and_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert tuple(head) == automatic_table.HEAD
     assert first[:2] == ["**tiny** 40 × 6, 2 true (R²)", DEFAULT]
     assert [row[1] for row in others] == ["LassoCV", "OMP", "RFECV"]
-    assert automatic.main([*arguments, "--compare", "before", "after"]) == 0
+    assert main([*arguments, "--compare", "before", "after"]) == 0
     assert capsys.readouterr().out.count("after") == 1
 
 

@@ -243,7 +243,7 @@ def test_repeats_do_not_make_samples_more_certain() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [None, 0.15])
 def test_intervals_cover_the_truth(share: float | None) -> None:
-    """A small part of benchmarks/simulations: noise, of which the true loss is known."""
+    """A small part of the benchmark coverage: noise, of which the true loss is known."""
     rng = np.random.default_rng(4)
     covered = []
     for _ in range(60):

@@ -17,12 +17,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
-# After everything else: the folder has modules of common names.
+# After everything else: no module of the tests may be hidden.
 sys.path.append(str(BENCHMARKS))
 
-from paper import combine, command, datasets, download, files, quality, scaling, tasks  # noqa: E402
-from paper.claims import SETS, Verdict, claims  # noqa: E402
-from paper.datasets import DataFile, DataSet  # noqa: E402
+from harness import data_files as files  # noqa: E402
+from harness import data_sets as datasets  # noqa: E402
+from harness import download  # noqa: E402
+from harness.command import main  # noqa: E402
+from harness.data_sets import DataFile, DataSet  # noqa: E402
+from harness.writer import read_json, write_compact_json  # noqa: E402
+from suites.paper import combine, quality, scaling, tasks  # noqa: E402
+from suites.paper.claims import SETS, Verdict, claims  # noqa: E402
 
 ROWS = "+1 1:1 3:2.5\n-1 2:-1\n-1 1:0.5 2:3 3:-0\n"
 X = np.array([[1.0, 0.0, 2.5], [0.0, -1.0, 0.0], [0.5, 3.0, 0.0]])
@@ -193,14 +198,14 @@ def australian(folder: Path) -> None:
 @pytest.mark.slow
 def test_a_second_run_does_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     australian(tmp_path / "data")
-    home = tmp_path / "benchmarks" / "paper"
-    arguments = ["--quick", "--only", "australian", "--jobs", "1", "--data-dir"]
-    arguments.append(str(tmp_path / "data"))
-    assert command.main(arguments, home) == 0
-    result = files.read_json(home / "quick/results/australian.json")
+    home = tmp_path / "cache"
+    arguments = ["paper", "--quick", "--only", "australian", "--jobs", "1", "--data-dir"]
+    arguments += [str(tmp_path / "data"), "--cache", str(home)]
+    assert main(arguments) == 0
+    result = read_json(home / "quick/results/australian.json")
     assert result["summary"]["smallest_as_good"] <= 3
     assert result["curves"]["test"][0] > 0.8 > result["curves"]["random"][0]
-    other = files.read_json(home / "quick/results/australian-intercept.json")
+    other = read_json(home / "quick/results/australian-intercept.json")
     assert other["settings"]["fit_intercept"] is True
     assert result["settings"]["fit_intercept"] is False
     page = (home / "quick/paper.md").read_text()
@@ -208,18 +213,18 @@ def test_a_second_run_does_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (home / "quick/images/paper-quality.png").stat().st_size > 10_000
 
     monkeypatch.setattr(tasks, "ProcessPoolExecutor", no_processes)
-    assert command.main(arguments, home) == 0
-    assert files.read_json(home / "quick/results/australian.json") == result
+    assert main(arguments) == 0
+    assert read_json(home / "quick/results/australian.json") == result
     # Other settings are another question.
-    monkeypatch.setattr(command.quality, "QUICK", replace(quality.QUICK, n_random=2))
+    monkeypatch.setattr(quality, "QUICK", replace(quality.QUICK, n_random=2))
     with pytest.raises(AssertionError, match="nothing was left"):
-        command.main(arguments, home)
+        main(arguments)
 
 
 def test_missing_data_are_named_before_anything_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command.main(["--data-dir", str(tmp_path), "--only", "ijcnn1"], tmp_path / "a/b") == 1
+    assert main(["paper", "--data-dir", str(tmp_path), "--only", "ijcnn1"]) == 1
     told = capsys.readouterr().err
     assert told.count("--data-dir, or --download") == 2
     assert "ijcnn1.t" in told
@@ -380,7 +385,7 @@ def test_answers_are_found_again_whatever_their_settings(tmp_path: Path) -> None
     # JSON turns tuples into lists.
     settings = {"sizes": (1, 2), "name": "x"}
     task = tasks.Task("made up", dict, (), tmp_path / "answer.json", settings, 1.0)
-    files.write_json(task.file, {"task_settings": settings, "answer": {"seconds": 1.0}})
+    write_compact_json(task.file, {"task_settings": settings, "answer": {"seconds": 1.0}})
     assert tasks.kept(task) == {"seconds": 1.0}
     assert tasks.kept(replace(task, settings=settings | {"name": "y"})) is None
 

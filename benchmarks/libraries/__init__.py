@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
-from problems import Array, Problem
+from harness.problems import Array, Problem
 
 ALPHA = 1.0  # the ridge penalty of every library that has one
 OURS = "greedyrls_engine"

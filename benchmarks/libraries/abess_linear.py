@@ -7,8 +7,8 @@ from importlib import metadata
 import numpy as np
 from abess.linear import LinearRegression
 
+from harness.problems import Array, Problem
 from libraries import Answer, as_indices
-from problems import Array, Problem
 
 name = "abess"
 does = "training error by splicing, no validation, order not kept"

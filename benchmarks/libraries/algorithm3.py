@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from greedyrls import __version__
 from greedyrls.reference import greedy_rls
+from harness.problems import Array, Problem
 from libraries import ALPHA, Answer, as_indices
-from problems import Array, Problem
 
 name = "Algorithm 3"
 does = "exact LOO of ridge, intercept not penalised"

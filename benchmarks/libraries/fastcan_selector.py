@@ -9,8 +9,8 @@ from importlib import metadata
 
 from fastcan import FastCan
 
+from harness.problems import Array, Problem
 from libraries import Answer, as_indices
-from problems import Array, Problem
 
 name = "fastcan"
 does = "canonical correlation with y, no validation"

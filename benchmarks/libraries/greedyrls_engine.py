@@ -7,8 +7,8 @@ is then part of loading the adapter, as with every other library, and not of the
 from __future__ import annotations
 
 from greedyrls import __version__, greedy_path
+from harness.problems import Array, Problem
 from libraries import ALPHA, Answer, as_indices
-from problems import Array, Problem
 
 name = "greedyrls"
 does = "exact LOO of ridge, intercept not penalised"

@@ -7,8 +7,8 @@ from importlib import metadata
 from mlxtend.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import Ridge
 
+from harness.problems import Array, Problem
 from libraries import ALPHA, Answer, as_indices
-from problems import Array, Problem
 
 name = "mlxtend SFS"
 does = "5-fold cross-validation of ridge by refitting"

@@ -11,8 +11,8 @@ from importlib import metadata
 
 import numpy as np
 
+from harness.problems import Array, Problem
 from libraries import ALPHA, Answer, as_indices
-from problems import Array, Problem
 
 name = "RLScore GreedyRLS"
 does = "exact LOO of ridge, intercept penalised (almost not, with this bias)"

@@ -12,8 +12,8 @@ from importlib import metadata
 import numpy as np
 from sklearn.linear_model import OrthogonalMatchingPursuit
 
+from harness.problems import Array, Problem
 from libraries import Answer, as_indices
-from problems import Array, Problem
 
 name = "scikit-learn OMP"
 does = "correlation with the residual, no validation, order not kept"

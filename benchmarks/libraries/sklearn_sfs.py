@@ -13,8 +13,8 @@ from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneOut
 
+from harness.problems import Array, Problem
 from libraries import ALPHA, Answer, as_indices
-from problems import Array, Problem
 
 name = "scikit-learn SFS"
 does = "exact LOO of ridge by refitting, order not kept"

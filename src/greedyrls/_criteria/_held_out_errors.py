@@ -31,8 +31,8 @@ is of the order of √(V V_δ) at most. Hence
     error² = V + min(1, 2(1 − Φ)) ρ √(V min(V, V_δ)).
 
 Intervals take the t quantile of 9 degrees of freedom (of G − 1 with fewer than ten clusters): the
-correction is rough, and with the normal one they were too short. benchmarks/simulations has the
-coverage of this and of other corrections.
+correction is rough, and with the normal one they were too short. benchmarks/suites/coverage.py has
+the coverage of this and of other corrections.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ Rows = NDArray[np.intp]
 
 # Places in the vectors of losses; those of sizes 1, 2, … follow.
 CHOSEN, INITIAL, LOSSES_BEFORE_SIZES = 0, 1, 2
-# By simulation (benchmarks/simulations): degrees of freedom of t quantiles, and the stability index
-# up to which selections differ so much that shared training rows count in full.
+# By simulation (benchmarks/suites/coverage.py): degrees of freedom of t quantiles, and the
+# stability index up to which selections differ so much that shared training rows count in full.
 _FREEDOM = 9
 _AGREEING = 0.5
 _ROUNDING = 1e-13

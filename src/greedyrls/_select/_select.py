@@ -50,7 +50,7 @@ _RIVAL_PENALTY = 1e-2
 _CLEARLY = 0.5
 _SAMPLES = 4
 # By 2 to 4 % with 200 samples of 100 features, by up to 9 % with 60 of 300
-# (benchmarks/simulations/claims.py).
+# (benchmarks/suites/claims.py).
 _OPTIMISTIC = "As the best of many losses it is somewhat optimistic; assess gives one that is not."
 
 

@@ -25,7 +25,7 @@ _SHARE = 0.1
 _SHARE_WITHOUT_ERROR = 0.25
 # Below this, stability is called poor in the literature: for samples that share half of their rows
 # at most. Folds share more, and selections on the same rows are alike: on pure noise the index is
-# 0.45 in ten folds (benchmarks/simulations/claims.py). So much is added for each share more.
+# 0.45 in ten folds (benchmarks/suites/claims.py). So much is added for each share more.
 _POOR = 0.4
 _MORE_ALIKE = 0.65
 _SIGNIFICANT = 0.05

@@ -1,0 +1,1 @@
+"""What all suites share: the command, the writer, measurements, problems and data sets."""

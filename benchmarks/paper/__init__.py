@@ -1,1 +1,0 @@
-"""Every experiment of the paper: `python benchmarks/paper/run.py --help`."""
