@@ -15,6 +15,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import suites
 
 from . import machine, tables
+from .measure import ProcessFailed
 from .suite import ALL_CORES, CannotRun, Options, Suite
 from .writer import write_results
 
@@ -66,7 +67,7 @@ def run(suite: Suite[Any, Any], options: Options) -> int:
                 if line := suite.line(row):
                     print(line, flush=True)
                 write_results(suite, options, environment, rows)
-    except CannotRun as reason:
+    except (CannotRun, ProcessFailed) as reason:
         print(reason, file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -21,6 +21,7 @@ T = TypeVar("T")
 # Idle BLAS threads may spin for a while after their last task and share the cores with what is
 # timed next, which may use another BLAS (NumPy's and SciPy's differ) or be another process.
 SETTLE_SECONDS = 0.05
+FINISH_SECONDS = 30.0  # a process may have others to end, such as the workers of a cluster
 
 
 def timed(call: Callable[[], T]) -> tuple[float, T]:
@@ -114,9 +115,10 @@ class Worker:
         return answer
 
     def finish(self) -> None:
-        """Let the process end by itself: closing the connection ends its loop."""
+        """Let the process end by itself, if it does soon: closing the connection ends its loop."""
         self._connection.close()
-        self._process.join()
+        self._process.join(FINISH_SECONDS)
+        self.stop()
 
     def stop(self) -> None:
         """End the process at once; it holds nothing worth waiting for."""

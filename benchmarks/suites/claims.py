@@ -39,7 +39,7 @@ from greedyrls.assess import (
     resample_path,
 )
 from harness import suite
-from harness.suite import CACHE, RESULTS, Suite, option
+from harness.suite import CACHE, RESULTS, CannotRun, Suite, option
 from harness.writer import read_json, write_compact_json, write_json, write_text
 
 TRUE = np.arange(5)
@@ -188,6 +188,8 @@ def report(cache: Path, results: Path) -> None:
     """Write what is in the cache as JSON and as tables, one for each question."""
     files = {name: cache / f"{file_name(name)}.json" for name in cells()}
     kept = {name: read_json(file) for name, file in files.items() if file.exists()}
+    if not kept:
+        raise CannotRun(f"No cells in {cache}: run the suite without --report first.")
     document = {"versions": {"numpy": np.__version__, "greedyrls": __version__}, "cells": kept}
     write_json(results / "claims.json", document)
     tables: list[str] = []

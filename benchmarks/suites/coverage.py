@@ -23,7 +23,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from greedyrls import __version__
 from greedyrls.assess import PathAssessment, cross_validate_path
 from harness import suite
-from harness.suite import CACHE, RESULTS, Suite, option
+from harness.suite import CACHE, RESULTS, CannotRun, Suite, option
 from harness.writer import read_json, write_compact_json, write_json, write_text
 
 SIZE, ALPHA, FOLDS, TRUE = 5, 10.0, 10, 5
@@ -237,6 +237,8 @@ def report(cache: Path, results: Path) -> None:
     """Write what is in the cache as JSON and as a table."""
     files = {cell.name: cache / f"{cell.name}.json" for cell in cells()}
     kept = {name: read_json(file) for name, file in files.items() if file.exists()}
+    if not kept:
+        raise CannotRun(f"No cells in {cache}: run the suite without --report first.")
     found = {name: summary(one) for name, one in kept.items()}
     counts = {len(one["replications"]) for one in kept.values()}
     document = {

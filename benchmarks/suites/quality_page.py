@@ -42,7 +42,11 @@ def rows(options: Options) -> Iterator[Verdict]:
     if not found:
         raise CannotRun(f"No results of {OURS} in {options.results}: run the suite quality first.")
     verdicts, order = [verdict(row) for row in found], ranks(found)
-    write_text(options.output, page(found, verdicts, order))
+    try:
+        text = page(found, verdicts, order)
+    except ImportError as error:
+        raise CannotRun(f"{error}: the page names the methods of all libraries.") from error
+    write_text(options.output, text)
     yield Verdict(summary_of(verdicts, order), is_reached(verdicts, order))
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from statistics import median
@@ -154,21 +155,38 @@ def _row(name: str, call: Call, options: Options) -> Row:
 
 def _take_turns(workers: dict[str, Worker], repeats: int) -> dict[str, Side]:
     """First calls one after the other, then turns whose order changes from round to round."""
-    for worker in workers.values():
-        worker.receive()  # its data are made
-    firsts = {side: worker.ask(1) for side, worker in workers.items()}
+    for side, worker in workers.items():
+        with _named(side):
+            worker.receive()  # its data are made
+    firsts = {side: _ask(side, worker, 1) for side, worker in workers.items()}
     # First calls import modules; the second ones say how long a call takes.
-    shortest = min(worker.ask(1)[0][0] for worker in workers.values())
+    shortest = min(_ask(side, worker, 1)[0][0] for side, worker in workers.items())
     count = int(min(max(SECONDS_OF_A_TURN / shortest, 1), MOST_CALLS_OF_A_TURN))
     later: dict[str, list[float]] = {side: [] for side in workers}
     for number in range(repeats):
         order = list(workers)
         for side in order if number % 2 == 0 else reversed(order):
-            seconds, _ = workers[side].ask(count)
+            seconds, _ = _ask(side, workers[side], count)
             later[side] += seconds
     return {
         side: Side(seconds[0], later[side], answer) for side, (seconds, answer) in firsts.items()
     }
+
+
+def _ask(side: str, worker: Worker, count: int) -> tuple[list[float], Answer]:
+    """Seconds of so many calls, and the last answer."""
+    with _named(side):
+        answer: tuple[list[float], Answer] = worker.ask(count)
+    return answer
+
+
+@contextmanager
+def _named(side: str) -> Iterator[None]:
+    """Say in which checkout a process failed."""
+    try:
+        yield
+    except ProcessFailed as failure:
+        raise ProcessFailed(f"failed {side}: {failure}") from failure
 
 
 def document(options: Options, environment: Environment, found: Sequence[Row]) -> dict[str, Any]:
