@@ -49,9 +49,11 @@ def load(name: str, data_dir: Path | None, number: int) -> tuple[Array, Array]:
     return X, (y > 0).astype(int)
 
 
-def splits(name: str, data_dir: Path | None) -> Iterator[tuple[Array, Array, Array, Array]]:
+def splits(
+    name: str, data_dir: Path | None, repeats: int
+) -> Iterator[tuple[Array, Array, Array, Array]]:
     """Training and test rows, scaled."""
-    for number in range(REPEATS[name]):
+    for number in range(repeats):
         X, y = load(name, data_dir, number)
         rows = min(round(0.7 * len(y)), TRAIN_ROWS)
         train, test = train_test_split(
@@ -100,12 +102,12 @@ def calibration_error(p: Array, y: Array) -> float:
     return float(np.abs(sums).sum() / len(y))
 
 
-def compare(name: str, data_dir: Path | None) -> dict[str, Any]:
+def compare(name: str, data_dir: Path | None, repeats: int) -> dict[str, Any]:
     """Scores of all methods on one data set."""
     scores: dict[str, list[tuple[float, float, float]]] = {}
     told: dict[str, list[Array]] = {}
     truth = []
-    for X, y, test_X, test_y in splits(name, data_dir):
+    for X, y, test_X, test_y in splits(name, data_dir, repeats):
         truth.append(test_y)
         found: dict[str, tuple[Array, float]] = {}
         for method, make in METHODS.items():
@@ -167,6 +169,7 @@ class Options(suite.Options):
     output: Path = option(RESULTS / "probabilities.json", "where the JSON goes")
     data_dir: Path | None = option(None, "folder of the data sets of the paper")
     data: tuple[str, ...] = option(tuple(REPEATS), "these data sets", REPEATS, "NAME")
+    repeats: int | None = option(None, "splits; by default 20, and 5 of adult")
     table: bool = option(False, "run nothing; print the table of known results")
 
 
@@ -184,13 +187,14 @@ def rows(options: Options) -> Iterator[Row]:
         print(table(read_json(options.output)["results"]))
         return
     for name in options.data:
-        yield Row(name, compare(name, options.data_dir))
+        yield Row(name, compare(name, options.data_dir, options.repeats or REPEATS[name]))
 
 
 def document(options: Options, environment: Environment, found: Sequence[Row]) -> dict[str, Any]:
     """Scores of all data sets."""
     results = {row.data: row.methods for row in found}
-    return {"environment": environment, "repeats": REPEATS, "results": results}
+    repeats = {name: options.repeats or count for name, count in REPEATS.items()}
+    return {"environment": environment, "repeats": repeats, "results": results}
 
 
 SUITE = Suite(

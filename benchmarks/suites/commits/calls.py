@@ -206,14 +206,13 @@ def serve(source: str, name: str, shrink: int, data: Path | None, connection: Co
 
     if Path(greedyrls.__file__).resolve().parents[1] != Path(source):
         raise ImportError(f"greedyrls was imported from {greedyrls.__file__}, not from {source}.")
+    warnings.simplefilter("ignore")  # such as near ties, and data that are large for a task graph
     call = CALLS[name]
     with call.prepared(call.size.divided(shrink) if shrink > 1 else call.size, data) as select:
         connection.send("ready")
         while count := connection.recv():
             seconds = []
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                for _ in range(count):
-                    spent, path = timed(select)
-                    seconds.append(spent)
+            for _ in range(count):
+                spent, path = timed(select)
+                seconds.append(spent)
             connection.send((seconds, Answer(path.indices.tolist(), path.losses.tolist())))
