@@ -28,6 +28,6 @@ def can_run(problem: Problem) -> str | None:
 
 def select(X: Array, y: Array, k: int) -> Answer:
     m, n = X.shape
-    selector = FastCan(n_features_to_select=k, eta=m > n, verbose=0)  # type: ignore[no-untyped-call]
-    selector.fit(X, y)  # type: ignore[no-untyped-call]
+    selector = FastCan(n_features_to_select=k, eta=m > n, verbose=0)
+    selector.fit(X, y)
     return Answer(as_indices(selector.indices_))

@@ -9,15 +9,17 @@ two.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from harness import machine, suite
+from harness.measure import peak_of, timed
 from harness.suite import RESULTS, CannotRun, Environment, Suite, option
 
 
@@ -82,7 +84,7 @@ def block(number: int, rows: int, features: int) -> np.ndarray:
 def made_up(n_blocks: int, rows: int, features: int) -> tuple[Any, Any]:
     """Dask arrays, computed on the workers."""
     import dask.array as da
-    from dask import delayed
+    from dask.delayed import delayed
 
     parts = [
         da.from_delayed(delayed(block)(number, rows, features), (rows, features + 1), float)
@@ -133,15 +135,14 @@ def measured(client: Any, sizes: tuple[int, int, int], n_features: int, cv: Any)
         axes.append(max(map(longest, found)))
         return found
 
-    DaskCrew.__init__, DaskCrew.total, DaskCrew.answers = noticed, seen_total, seen_answers
-    try:
-        before, can_reset = between_workers(client), machine.reset_peak()
-        resident, began = machine.resident_bytes(), time.perf_counter()
-        path = greedy_path(X, y, n_features, alpha=1.0, cv=cv)
-        seconds = time.perf_counter() - began
-        peak = machine.peak_bytes() - resident if can_reset else None
-    finally:
-        DaskCrew.__init__, DaskCrew.total, DaskCrew.answers = start, total, answers
+    with (
+        patch.object(DaskCrew, "__init__", noticed),
+        patch.object(DaskCrew, "total", seen_total),
+        patch.object(DaskCrew, "answers", seen_answers),
+    ):
+        before = between_workers(client)
+        search = partial(greedy_path, X, y, n_features, alpha=1.0, cv=cv)
+        peak, (seconds, path) = peak_of(lambda: timed(search))
     after = between_workers(client)
     here = greedy_path(X.compute(), y.compute(), n_features, alpha=1.0, cv=cv)
     (crew,) = crews

@@ -81,7 +81,7 @@ def _worst_fold_error(X: Array, y: Array, path: Any, folds: Any) -> float:
     for train, test in folds.split(columns):
         model = Ridge(alpha=path.settings.alpha).fit(columns[train], y[train])
         total += float(np.square(model.predict(columns[test]) - y[test]).sum())
-    return abs(total / len(y) - path.losses[-1]) / path.losses[-1]
+    return float(abs(total / len(y) - path.losses[-1]) / path.losses[-1])
 
 
 def _joint(data_dir: Path | None, rounds: int) -> list[Ratio]:

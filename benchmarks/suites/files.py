@@ -138,7 +138,7 @@ def _read(path: str, throttle: float | None = None) -> float:
     with open(path, "rb", buffering=0) as file:
         _drop(file.fileno())
         began = time.perf_counter()
-        while count := file.readinto(memoryview(buffer)):
+        while count := file.readinto(buffer.data):
             _drop(file.fileno(), file.tell() - count, count)
             disk.read(count)
     return time.perf_counter() - began

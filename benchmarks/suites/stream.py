@@ -108,7 +108,7 @@ def rows(options: Options) -> Iterator[Run]:
     torch.cuda.empty_cache()
     _, copying = timed(lambda: devices.on_device(host.numpy(), "cuda"))
     torch.cuda.empty_cache()
-    devices.free_bytes = lambda place: int(options.memory * 1e9)  # type: ignore[assignment]
+    devices.free_bytes = lambda place: int(options.memory * 1e9)
     greedy_path(host[:2_000_000].numpy(), there[:2_000_000], 2, device="cuda")
     for name, given in (("ordinary memory", host.numpy()), ("pinned memory", None)):
         values = host.pin_memory() if given is None else given
