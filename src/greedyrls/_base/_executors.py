@@ -24,15 +24,15 @@ Handle = Any
 class Question:
     """A method of a block with its arguments; things of the block itself come before these."""
 
-    method: str
+    method: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
 
     def __call__(self, block: Any, *own: Any) -> Any:
-        return getattr(block, self.method)(*own, *self.arguments)
+        return self.method(block, *own, *self.arguments)
 
 
-def ask(method: str, *arguments: Any) -> Question:
-    """A question to a block."""
+def ask(method: Callable[..., Any], *arguments: Any) -> Question:
+    """A question to a block: `ask(RowBlock.residuals, indices, beta)`."""
     return Question(method, arguments)
 
 

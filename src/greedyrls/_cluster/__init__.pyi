@@ -12,3 +12,4 @@ from ._dask import labels_of as labels_of
 from ._dask import on_cluster as on_cluster
 from ._dask import probabilities_of as probabilities_of
 from ._pieces import LabelSums as LabelSums
+from ._pieces import Piece as Piece

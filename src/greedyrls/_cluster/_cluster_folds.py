@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
 from .._base import Float, Handle, ask
-from .._data import ClusterMatrix, array_digest
+from .._data import RemoteMatrix, array_digest
 from .._problem import Loss, Shuffle, as_met, fold_ends, fold_ids, is_whole, warn_of_rare_classes
 from ._pieces import FoldCounts, LabelSums, Piece, StratumTable
 
@@ -76,7 +76,7 @@ class ClusterFolds:
 
 
 def cluster_folds(
-    X: ClusterMatrix, cv: Any, groups: Any, n_classes: int, shuffle: Shuffle | None = None
+    X: RemoteMatrix, cv: Any, groups: Any, n_classes: int, shuffle: Shuffle | None = None
 ) -> ClusterFolds | None:
     """`cv` for the rows of X; None means exact leave-one-out. A number is shuffled if asked for."""
     if groups is not None:
@@ -105,7 +105,7 @@ class FoldIds(tuple[Handle, ...]):
 
 
 def k_folds(
-    X: ClusterMatrix,
+    X: RemoteMatrix,
     n_folds: int,
     n_classes: int,
     is_outer: bool = False,
@@ -120,7 +120,7 @@ def k_folds(
     """
     count = max(1, n_classes)
     # (pieces × classes)
-    table = np.array(list(X.crew.answers(ask("class_counts", n_classes, every), X.pieces)))
+    table = np.array(list(X.crew.answers(ask(Piece.class_counts, n_classes, every), X.pieces)))
     sizes = table.sum(axis=0)
     n_rows = int(sizes.sum())
     if n_folds < 2:
@@ -153,7 +153,7 @@ def k_folds(
     return replace(folds, is_plain=not every and shuffle is None)
 
 
-def _order_of_appearance(X: ClusterMatrix, n_classes: int, every: bool) -> list[int]:
+def _order_of_appearance(X: RemoteMatrix, n_classes: int, every: bool) -> list[int]:
     """Classes by the first row in which each is met."""
     found: list[int] = []
     for some in X.crew.answers(partial(_classes_as_met, every=every), X.pieces):
@@ -180,7 +180,7 @@ def _fold_ids(
     return fold_ids(classes, piece.used(every), before, ends, order, shuffle)
 
 
-def _given_folds(X: ClusterMatrix, given: FoldIds, n_classes: int) -> ClusterFolds:
+def _given_folds(X: RemoteMatrix, given: FoldIds, n_classes: int) -> ClusterFolds:
     """Folds by the ids that the user gives."""
     crew = X.crew
     found: set[int] = set()
@@ -221,10 +221,10 @@ def _renumbered(piece: Piece, ids: NDArray[Any], names: NDArray[np.intp]) -> NDA
 
 
 def _counted(
-    X: ClusterMatrix, ids: Sequence[Handle], n_folds: int, description: str, n_classes: int
+    X: RemoteMatrix, ids: Sequence[Handle], n_folds: int, description: str, n_classes: int
 ) -> ClusterFolds:
     """Folds with what their rows count, checked."""
-    counts: FoldCounts = X.crew.total(ask("fold_counts", n_folds, n_classes), X.pieces, ids)
+    counts: FoldCounts = X.crew.total(ask(Piece.fold_counts, n_folds, n_classes), X.pieces, ids)
     folds = ClusterFolds(
         tuple(ids),
         X.shape[0],
@@ -253,7 +253,7 @@ def _counted(
 
 
 def check_cluster_loss(
-    loss: Loss, X: ClusterMatrix, n_targets: int, folds: ClusterFolds | None
+    loss: Loss, X: RemoteMatrix, n_targets: int, folds: ClusterFolds | None
 ) -> None:
     """Raise an error if the loss is not defined for targets on a cluster."""
     if not loss.is_additive:
@@ -263,7 +263,7 @@ def check_cluster_loss(
         )
     if not loss.needs_labels:
         return
-    found: LabelSums = X.crew.total(ask("label_sums"), X.pieces)
+    found: LabelSums = X.crew.total(ask(Piece.label_sums), X.pieces)
     if found.not_codes or found.not_single:
         raise ValueError(
             f"loss={loss.name!r} needs labels -1 and +1 (more than two classes as a column each, "
@@ -275,7 +275,7 @@ def check_cluster_loss(
     if not loss.needs_every_class or folds is None:
         return
     table: StratumTable = X.crew.total(
-        ask("stratum_table", folds.n_splits, loss), X.pieces, folds.ids
+        ask(Piece.stratum_table, folds.n_splits, loss), X.pieces, folds.ids
     )
     if not table.weights.all():
         fold, number = np.argwhere(table.weights == 0)[0].tolist()
@@ -285,9 +285,11 @@ def check_cluster_loss(
         )
 
 
-def folds_within(X: ClusterMatrix, folds: ClusterFolds) -> ClusterFolds | None:
+def folds_within(X: RemoteMatrix, folds: ClusterFolds) -> ClusterFolds | None:
     """Splits that have rows to train on and to test on among those of X that have a weight."""
-    counts: FoldCounts = X.crew.total(ask("fold_counts", folds.n_splits, 0), X.pieces, folds.ids)
+    counts: FoldCounts = X.crew.total(
+        ask(Piece.fold_counts, folds.n_splits, 0), X.pieces, folds.ids
+    )
     rest = counts.rows.sum() - counts.rows[:-1]
     (left,) = ((counts.rows[:-1] > 0) & (rest > 0)).nonzero()
     if not len(left):
@@ -316,7 +318,7 @@ def ids_digest(piece: Piece, ids: NDArray[np.intp]) -> str:
     return array_digest(ids.astype(np.int64))
 
 
-def merged_folds(X: ClusterMatrix, folds: ClusterFolds, count: int, n_classes: int) -> ClusterFolds:
+def merged_folds(X: RemoteMatrix, folds: ClusterFolds, count: int, n_classes: int) -> ClusterFolds:
     """Fewer, larger folds: several of the given ones each."""
     names = np.append(np.arange(folds.n_splits) % count, -1)
     ids = X.crew.each(partial(_mapped, names=names), X.pieces, folds.ids)

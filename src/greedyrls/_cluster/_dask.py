@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._base import Float, Handle, add_up, ask, frame_numbers
-from .._data import ClusterMatrix, DenseMatrix, Matrix, SparseMatrix, is_dask
+from .._data import DenseMatrix, Matrix, RemoteMatrix, SparseMatrix, is_dask
 from .._problem import Calibration, feature_names_of, is_missing
 from ._cluster_folds import FoldIds
+from ._cluster_matrix import ClusterMatrix
 from ._pieces import NOT_HERE, Piece, PieceFacts, attached, detached
 
 # So many answers are added up by one task.
@@ -199,7 +200,7 @@ def on_cluster(X: Any, y: Any, sample_weight: Any) -> Any:
     return gather_rows(X, y, sample_weight, False) if is_dask(X) else X
 
 
-def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> ClusterMatrix:
+def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> RemoteMatrix:
     """Dask collections as pieces of rows, which are computed and stay on the cluster."""
     client = _client_of()
     if y is None:
@@ -356,10 +357,10 @@ def _classes_of(client: Any, targets: Sequence[Handle]) -> NDArray[Any]:
     return classes
 
 
-def check_classes_on_cluster(X: ClusterMatrix) -> None:
+def check_classes_on_cluster(X: RemoteMatrix) -> None:
     """Samples of weight 0 are no samples: two classes must have weight."""
     assert X.classes is not None
-    counts = sum(X.crew.answers(ask("class_counts", len(X.classes)), X.pieces))
+    counts = sum(X.crew.answers(ask(Piece.class_counts, len(X.classes)), X.pieces))
     (present,) = np.nonzero(counts)
     if len(present) < 2 and len(present):
         raise ValueError(
@@ -368,7 +369,7 @@ def check_classes_on_cluster(X: ClusterMatrix) -> None:
         )
 
 
-def fold_ids(X: ClusterMatrix, cv: Any) -> Any:
+def fold_ids(X: RemoteMatrix, cv: Any) -> Any:
     """`cv` as it is, or handles of fold ids that are given for each row."""
     if not is_dask(cv) and not (isinstance(cv, np.ndarray) and cv.ndim == 1):
         return cv

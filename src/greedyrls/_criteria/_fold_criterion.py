@@ -76,11 +76,11 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     some = state.space.candidates(candidates)
     loss = state.criterion_loss
     if state.problem.X.on_device:
-        squares = state.rows.total(ask("squared_losses", some)).values
+        squares = state.rows.total(ask(FoldBlock.squared_losses, some)).values
         means: Float = squares.sum(axis=0) / state.total_test_weight
         return means
     if loss.is_additive:
-        sums = state.rows.total(ask("candidate_losses", loss, state.factors, some)).values
+        sums = state.rows.total(ask(FoldBlock.candidate_losses, loss, state.factors, some)).values
         values: Float = state.shares @ sums
         return values
     state.problem.X.fetch(candidates.tolist())
@@ -96,9 +96,10 @@ def _squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float
     state.settle()
     state.rows.passes += 1
     squared, some = make_loss("squared"), state.space.candidates(candidates)
-    factors = stratum_factors(state.rows.total(ask("stratum_weights", squared)).values)
+    factors = stratum_factors(state.rows.total(ask(FoldBlock.stratum_weights, squared)).values)
     values: Float = (
-        state.shares @ state.rows.total(ask("candidate_losses", squared, factors, some)).values
+        state.shares
+        @ state.rows.total(ask(FoldBlock.candidate_losses, squared, factors, some)).values
     )
     return values
 

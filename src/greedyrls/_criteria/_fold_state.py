@@ -23,6 +23,7 @@ from .._features import (
 )
 from .._problem import Folds, Loss, Problem, RemoteFolds, layout_of, stratum_factors
 from .._rows import (
+    FoldBlock,
     FoldRemovals,
     FoldRows,
     HeldOutRows,
@@ -88,10 +89,9 @@ def _rows_of(problem: Problem, folds: Folds | RemoteFolds) -> FoldRows:
             problem, [local_block(problem, folds, is_partition)], complements, is_partition
         )
     assert problem.X.remote is not None
-    crew, count = problem.X.remote.crew, folds.n_splits
-    question = ask("fold_block", count, is_partition)
-    blocks = crew.each(question, problem.X.remote.pieces, folds.ids)
-    return FoldRows(problem, blocks, [True] * count, is_partition, crew)
+    remote, count = problem.X.remote, folds.n_splits
+    blocks = remote.fold_block_handles(folds.ids, count, is_partition)
+    return FoldRows(problem, blocks, [True] * count, is_partition, remote.crew)
 
 
 class _Column(NamedTuple):
@@ -123,7 +123,7 @@ class FoldState:
             self.space = FoldSpace(*known, capacity, place)
         self.target_energy: Float = self.space.start_energy.sum(axis=0)  # (t)
         self.rows = data.rows.fork()
-        self.rows.become(ask("opened", self.space.target_means, limit))
+        self.rows.become(ask(FoldBlock.opened, self.space.target_means, limit))
         self._steps: FoldSteps | None = None
         if place is not None:
             by_sets = data.rows.by_split(np.eye(data.rows.n_sets))
@@ -145,7 +145,7 @@ class FoldState:
         # of rows, which are their weights times these factors.
         self._strata = np.ones((len(self.shares), 1))
         if loss.is_additive and not problem.X.on_device:
-            self._strata = self.rows.total(ask("stratum_weights", loss)).values
+            self._strata = self.rows.total(ask(FoldBlock.stratum_weights, loss)).values
         self.factors = stratum_factors(self._strata)
         self.fold_losses = self._fold_losses()
         self.initial_loss = abs(self.loss)
@@ -173,7 +173,7 @@ class FoldState:
             return losses
         loss = self.criterion_loss
         if loss.is_additive:
-            sums = self.rows.total(ask("split_losses", loss)).values
+            sums = self.rows.total(ask(FoldBlock.split_losses, loss)).values
             present = self._strata > 0.0
             means = np.where(present, sums / np.where(present, self._strata, 1.0), 0.0)
             values: Float = means.sum(axis=1) / np.count_nonzero(present, axis=1)
@@ -214,9 +214,9 @@ class FoldState:
         beta = self._coefficients(index)
         rho = space.tau[:, :, index] / space.delta[:, index, None]
         means = space.means[:, index].copy()
-        leftovers = self.rows.each(ask("leftovers", index, means, beta))
-        sums = self.rows.total(ask("step_sums", rho), leftovers)
-        self.rows.become(ask("advanced", index, means, rho), leftovers)
+        leftovers = self.rows.each(ask(FoldBlock.leftovers, index, means, beta))
+        sums = self.rows.total(ask(FoldBlock.step_sums, rho), leftovers)
+        self.rows.become(ask(FoldBlock.advanced, index, means, rho), leftovers)
         columns = space.columns(train, test, index)
         space.add(index, beta, *columns, HeldOut(*sums))
         if self._columns is not None:
@@ -356,12 +356,12 @@ class FoldState:
     def settle(self) -> None:
         """Tell the blocks of features that were added in their memory."""
         if self._steps is not None:
-            self.rows.become(ask("noted", tuple(self.space.selected)))
+            self.rows.become(ask(FoldBlock.noted, tuple(self.space.selected)))
 
     def _take_place(self) -> None:
         """Room for the held-out rows of as many features as the recurrences have room for."""
         assert self._steps is not None
-        self.rows.become(ask("with_room", self.space.capacity))
+        self.rows.become(ask(FoldBlock.with_room, self.space.capacity))
         self._steps.take_place(self.rows.blocks[0])
 
     def held_out_sums(self, candidates: NDArray[np.intp]) -> Float:
@@ -395,9 +395,9 @@ class FoldState:
         w, means = to_host(space.weights()[split, ...], space.means[split, ...])
         known = (split, columns, means[columns], space.target_means[split])
         for _ in range(2):
-            sums = self.rows.total(ask("refined_sums", *known, beta, w))
+            sums = self.rows.total(ask(FoldBlock.refined_sums, *known, beta, w))
             beta = space.corrected(split, index, beta, sums.products)
-        _, norm, inner = self.rows.total(ask("refined_sums", *known, beta, w))
+        _, norm, inner = self.rows.total(ask(FoldBlock.refined_sums, *known, beta, w))
         space.set_pivot(split, index, beta, norm, inner)
         return beta
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._base import Float, ask
 from .._features import GroupSpace
 from .._problem import GroupLayout, Part, inverse_roots
-from .._rows import GroupLosses, GroupMoments, group_losses, group_moments, steps_of
+from .._rows import GroupLosses, GroupMoments, RowBlock, group_losses, group_moments, steps_of
 from ._choice import best_first, smallest, tie_tolerances
 from ._group_choice import GroupChoice, GroupCriterion, Judge, choose_group
 from ._leave_one_out import EXHAUSTIVE_ELEMENTS, Strategy, approximation
@@ -122,7 +122,7 @@ def score_groups(state: SelectionState, groups: NDArray[np.intp]) -> Float:
     for part in layout.parts(groups, samples.group):
         flat = part.columns.ravel()
         beta, _, shrinkage = space.coefficients(flat)
-        Z = samples.each(ask("residuals", flat, beta))
+        Z = samples.each(ask(RowBlock.residuals, flat, beta))
         moments: GroupMoments = samples.total(partial(group_moments, width=part.width), Z)
         D = moments.products + space.penalty_matrices(part, beta)
         tau = moments.correlations + shrinkage.reshape(-1, *part.columns.shape)

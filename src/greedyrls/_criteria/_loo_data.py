@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Crew, Float, Threads, ask, namespace_of, places_of
+from .._base import Crew, Float, Threads, namespace_of, places_of
 from .._features import GramColumns
 from .._problem import Problem, layout_of, report_non_finite
 from .._rows import RowBlock, SampleStatistics, pair_products
@@ -50,7 +50,7 @@ class LooData:
         remote = problem.X.remote
         if remote is not None:
             crew = remote.crew
-            blocks = crew.each(ask("row_block"), remote.pieces)
+            blocks = remote.row_block_handles()
         else:
             blocks = _memory_blocks(problem, block_rows)
         self.samples = SampleSpace(blocks, problem.X.shape, crew, problem.X.place)

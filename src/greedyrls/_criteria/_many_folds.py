@@ -172,7 +172,7 @@ class ManyFoldState(SelectionState):
         for first in range(0, len(candidates), self.samples.group):
             some = candidates[first : first + self.samples.group]
             beta, penalty, shrinkage = self.features.coefficients(some)
-            (Z,) = self.samples.each(ask("residuals", some, beta))
+            (Z,) = self.samples.each(ask(RowBlock.residuals, some, beta))
             self.samples.exact_evaluations += len(some)
             delta = np.square(Z).sum(axis=1) + penalty
             tau = self.block.r @ Z.T + shrinkage

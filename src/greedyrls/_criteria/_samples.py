@@ -141,7 +141,7 @@ class SampleSpace:
 
     def _weights(self) -> TargetSums:
         """Sums of the weights and targets, on the host."""
-        found: TargetSums = self.total(ask("target_sums"))
+        found: TargetSums = self.total(ask(RowBlock.target_sums))
         if not self.place.on_device:
             return found
         if isinstance(found.weight, float):
@@ -167,7 +167,7 @@ class SampleSpace:
         other.passes = other.exact_evaluations = 0
         if self.place.on_device:
             # Recorded work reads all columns of chosen features that there are: those of its own.
-            other._blocks = other.each(ask("separate", count))
+            other._blocks = other.each(ask(RowBlock.separate, count))
         return other
 
     @property
@@ -189,14 +189,14 @@ class SampleSpace:
         if not fit_intercept:
             target_means = np.zeros_like(target_means)
         self.passes += 1
-        product, diagonal = self._features(*self.total(ask("start_sums", target_means)))
+        product, diagonal = self._features(*self.total(ask(RowBlock.start_sums, target_means)))
         correlation, weighted = product[:-1, :], product[-1, :]
         means = weighted / weight if fit_intercept else 0.0 * weighted
         self._means = means if fit_intercept else None
         intercept_weight = weight if fit_intercept else None
         spare = SPARE_BYTES / self._rows
         self._blocks = self.each(
-            ask("begin", target_means, self._means, intercept_weight, spare, is_shared)
+            ask(RowBlock.begin, target_means, self._means, intercept_weight, spare, is_shared)
         )
         if fit_intercept:
             diagonal = self._centre(diagonal, correlation, means, weight)
@@ -210,10 +210,10 @@ class SampleSpace:
         # Below this share of the raw sum, more than five digits have cancelled.
         doubtful = places_of(centred < 1e-5 * diagonal)
         if len(doubtful):
-            self.each(ask("fetch", doubtful))
+            self.each(ask(RowBlock.fetch, doubtful))
         for first in range(0, len(doubtful), self.group):
             some = doubtful[first : first + self.group]
-            norms, products = to_host(*self.total(ask("fresh_moments", some)))
+            norms, products = to_host(*self.total(ask(RowBlock.fresh_moments, some)))
             put(centred, some, norms)
             put(correlation, some, products)
         # A constant column has left what its mean was rounded by: nothing.
@@ -240,11 +240,11 @@ class SampleSpace:
         """
         self.passes += 1
         if new_anchor:
-            self._blocks = self.each(ask("anchored"))
+            self._blocks = self.each(ask(RowBlock.anchored))
             if self._latest is not None:  # it was moved with the anchor of before
                 self._latest = self._latest._replace(moved=None)
         with self._pass(len(indices)):
-            answer: Products = self.total(ask("products", indices, new_anchor))
+            answer: Products = self.total(ask(RowBlock.products, indices, new_anchor))
         values, sums = self._features(*answer)
         if self._means is not None:
             first = 0 if self._has_far_means else len(indices)
@@ -272,7 +272,7 @@ class SampleSpace:
         if self.place.on_device:
             return self._score_on_device(indices, beta, penalty, shrinkage, with_spread)
         if Z is None:
-            Z = self.each(ask("residuals", indices, beta))
+            Z = self.each(ask(RowBlock.residuals, indices, beta))
         scores = make_scores(self._crew, self._blocks, Z, penalty, shrinkage, with_spread)
         losses = scores.losses
         sums = losses[0] if len(losses) == 1 else losses.sum(axis=0)
@@ -280,7 +280,7 @@ class SampleSpace:
         loss = float(sums[row])
         if self._latest is None or loss < self._latest.loss:
             # Very likely the one that will be added: spares making its z again.
-            self._latest = _Latest(int(indices[row]), loss, self.each(ask("row", row), Z))
+            self._latest = _Latest(int(indices[row]), loss, self.each(ask(RowBlock.row, row), Z))
         return scores
 
     def _score_on_device(
@@ -351,12 +351,12 @@ class SampleSpace:
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
     ) -> SupportSums:
         """Of some candidates in ascending order, over the rows in which they are not 0."""
-        sums: SupportSums = self.total(ask("support_sums", indices, beta, delta, rho))
+        sums: SupportSums = self.total(ask(RowBlock.support_sums, indices, beta, delta, rho))
         return sums
 
     def entry_counts(self) -> Float:
         """How many values of each column of a sparse X are not 0, (n)."""
-        counts: Float = self.total(ask("entry_counts")).values
+        counts: Float = self.total(ask(RowBlock.entry_counts)).values
         return counts
 
     def forget(self) -> None:
@@ -368,12 +368,12 @@ class SampleSpace:
         if self._latest is not None and self._latest.feature == index:
             return self._latest.pieces
         if not self.place.on_device:
-            Z = self.each(ask("residuals", np.array([index]), beta))
+            Z = self.each(ask(RowBlock.residuals, np.array([index]), beta))
         else:
             (beta,) = to_device(self.place, beta)
-            columns = self.each(ask("gathered", np.array([index])))
-            Z = self.each(ask("without_chosen", beta), columns)
-        return self.each(ask("row", 0), Z)
+            columns = self.each(ask(RowBlock.gathered, np.array([index])))
+            Z = self.each(ask(RowBlock.without_chosen, beta), columns)
+        return self.each(ask(RowBlock.row, 0), Z)
 
     def leftover(self, index: int, beta: Float) -> Float:
         """A candidate's z, (m), with coefficients beta (|S| × 1)."""
@@ -382,7 +382,7 @@ class SampleSpace:
     def chosen_products(self, index: int, beta: Float) -> Float:
         """X_S'z of a candidate, (|S|): Pβ up to rounding, if β is right."""
         pieces = self._pieces(index, beta)
-        (values,) = to_host(self.total(ask("chosen_products"), pieces).values)
+        (values,) = to_host(self.total(ask(RowBlock.chosen_products), pieces).values)
         return values
 
     def advance(
@@ -394,7 +394,7 @@ class SampleSpace:
         """
         latest, self._latest, self._statistics = self._latest, None, None
         if latest is not None and latest.feature == index and latest.moved is not None:
-            self._blocks = self._crew.each(ask("chose", index, latest.column), latest.moved)
+            self._blocks = self._crew.each(ask(RowBlock.chose, index, latest.column), latest.moved)
             self._statistics = latest.statistics
             return
         self._latest = latest
@@ -402,7 +402,7 @@ class SampleSpace:
         self._latest = None
         (rho, *rest) = to_device(self.place, rho, *([] if along is None else [along]))
         along = rest[0] if rest else None
-        self._blocks = self.each(ask("advance", index, delta, rho, along), pieces)
+        self._blocks = self.each(ask(RowBlock.advance, index, delta, rho, along), pieces)
 
     @property
     def handles(self) -> tuple[Handle, ...]:
@@ -417,23 +417,23 @@ class SampleSpace:
 
     def predictions(self) -> Float:
         """Leave-one-out predictions of the current model, (t × m)."""
-        return np.concatenate(self.each(ask("predictions")), axis=1)
+        return np.concatenate(self.each(ask(RowBlock.predictions)), axis=1)
 
     def candidate_predictions(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
     ) -> Float:
         """Leave-one-out predictions if each of some candidates were added, (t × c × m)."""
-        answers = self.each(ask("candidate_predictions", indices, beta, delta, rho))
+        answers = self.each(ask(RowBlock.candidate_predictions, indices, beta, delta, rho))
         return answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
 
     def shapes(self) -> list[ColumnShapes]:
         """How far values are from their means, block by block: one pass."""
         self.passes += 1
-        return self.each(ask("shapes"))
+        return self.each(ask(RowBlock.shapes))
 
     def loss_factors(self, loss: Loss) -> Float:
         """Shares of rows in a loss that is a mean over rows are their weights times these."""
-        return stratum_factors(self.total(ask("stratum_weights", loss)).values)
+        return stratum_factors(self.total(ask(RowBlock.stratum_weights, loss)).values)
 
     def candidate_losses(
         self,
@@ -451,7 +451,7 @@ class SampleSpace:
         """
         support = [shape.support for shape in shapes] if shapes else [None] * len(self._blocks)
         losses: CandidateLosses = self.total(
-            ask("candidate_losses", loss, factors, beta, delta, rho, reach), support
+            ask(RowBlock.candidate_losses, loss, factors, beta, delta, rho, reach), support
         )
         return losses
 
@@ -463,7 +463,7 @@ class SampleSpace:
     def keep_leftovers(self, candidates: NDArray[np.intp], beta: Float) -> None:
         """Make z of these candidates, with coefficients beta (|S| × c), and keep them."""
         self.passes += 1
-        self._kept = self.each(ask("leftovers", candidates, beta))
+        self._kept = self.each(ask(RowBlock.leftovers, candidates, beta))
 
     def drop_leftovers(self) -> None:
         """Free their memory."""
@@ -483,7 +483,9 @@ class SampleSpace:
 
     def kept_losses(self, loss: Loss, factors: Float | None, delta: Float, rho: Float) -> Float:
         """Σ_j e_j [wrong] with each feature added, from what is kept, (n)."""
-        values: Float = self.total(ask("kept_losses", loss, factors, delta, rho), self._kept).values
+        values: Float = self.total(
+            ask(RowBlock.kept_losses, loss, factors, delta, rho), self._kept
+        ).values
         return values
 
     def statistics(self) -> SampleStatistics:
@@ -491,7 +493,7 @@ class SampleSpace:
         if self._statistics is not None:
             return self._statistics
         if not self.place.on_device:
-            statistics: SampleStatistics = self.total(ask("statistics"))
+            statistics: SampleStatistics = self.total(ask(RowBlock.statistics))
             return statistics
-        answers = self._crew.answers(ask("statistics"), self._blocks)
+        answers = self._crew.answers(ask(RowBlock.statistics), self._blocks)
         return add_up(fetched_statistics(answer) for answer in answers)

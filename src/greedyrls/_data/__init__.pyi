@@ -25,7 +25,7 @@ from ._matrix import NotOnDevice as NotOnDevice
 from ._matrix import not_on_device as not_on_device
 from ._parquet import ParquetSource as ParquetSource
 from ._parquet import parquet_files as parquet_files
-from ._remote import ClusterMatrix as ClusterMatrix
+from ._remote import RemoteMatrix as RemoteMatrix
 from ._remote import is_dask as is_dask
 from ._sparse import SparseMatrix as SparseMatrix
 from ._sparse_files import SparseFile as SparseFile

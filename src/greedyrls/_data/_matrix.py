@@ -20,7 +20,7 @@ from .._base import HOST, Float, Place
 if TYPE_CHECKING:
     from ._file_memory import Needs, Room
     from ._kernel_matrix import KernelMatrix
-    from ._remote import ClusterMatrix
+    from ._remote import RemoteMatrix
 
 Rows = slice | NDArray[np.intp]
 Answer = TypeVar("Answer")
@@ -54,7 +54,7 @@ class Matrix(ABC):
     # Most values are 0: products cost O(nnz), some rows of it are sparse again, nothing is shifted.
     is_sparse: bool = False
     # Handles of its rows, where these are in other processes, which are asked for sums.
-    remote: ClusterMatrix | None = None
+    remote: RemoteMatrix | None = None
     # All values are in memory, where vectors that go with X live: any rows can be taken.
     is_in_memory: bool = False
     # A pass over X takes far longer than arithmetic with it: it is read, sent or computed. Columns

@@ -7,6 +7,7 @@ puts questions to, and knows how many rows each has.
 from __future__ import annotations
 
 import copy
+from abc import abstractmethod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,7 +17,7 @@ from .._base import Crew, Handle
 from ._matrix import Matrix
 
 
-class ClusterMatrix(Matrix):
+class RemoteMatrix(Matrix):
     """The shape of X, and handles of its pieces (`_cluster.Piece`) with their y and weights."""
 
     noun = "on a cluster"
@@ -53,7 +54,7 @@ class ClusterMatrix(Matrix):
         self.feature_names = feature_names
 
     @property
-    def remote(self) -> ClusterMatrix:  # type: ignore[override]
+    def remote(self) -> RemoteMatrix:  # type: ignore[override]
         """The handles of its rows."""
         return self
 
@@ -72,7 +73,7 @@ class ClusterMatrix(Matrix):
         """The size of all pieces in bytes."""
         return self._nbytes
 
-    def reweighted(self, pieces: tuple[Handle, ...], n_weighted: int) -> ClusterMatrix:
+    def reweighted(self, pieces: tuple[Handle, ...], n_weighted: int) -> RemoteMatrix:
         """The same rows with other weights, which pieces of as many rows have."""
         other = copy.copy(self)
         other.pieces, other.is_weighted, other.n_weighted = pieces, True, n_weighted
@@ -85,6 +86,20 @@ class ClusterMatrix(Matrix):
     def chunks(self) -> NoReturn:
         """Not here."""
         raise _not_here("chunks")
+
+    @abstractmethod
+    def row_block_handles(self) -> list[Handle]:
+        """Row blocks of all pieces, where these are."""
+
+    @abstractmethod
+    def fold_block_handles(
+        self, ids: tuple[Handle, ...], n_splits: int, is_partition: bool
+    ) -> list[Handle]:
+        """Row blocks for folds, where the pieces are; `ids` are the folds of their rows."""
+
+    @abstractmethod
+    def non_finite_value(self) -> tuple[int, int, float] | None:
+        """Row, column and value of one that is not finite."""
 
     def stand_ins(self) -> tuple[Any, Any]:
         """For y and the weights, which are not here."""

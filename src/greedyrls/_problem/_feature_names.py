@@ -10,7 +10,7 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
-from .._data import ClusterMatrix, DataFile, SparseFile
+from .._data import DataFile, RemoteMatrix, SparseFile
 
 # Up to 1.8 scikit-learn asks frames other than those of pandas for their names by the interchange
 # protocol, which polars no longer has.
@@ -21,7 +21,7 @@ FeatureList = Sequence[int] | Sequence[str] | NDArray[Any]
 
 def feature_names_of(X: Any) -> tuple[str, ...] | None:
     """Column names of a data frame whose names are all strings."""
-    if isinstance(X, DataFile | SparseFile | ClusterMatrix):
+    if isinstance(X, DataFile | SparseFile | RemoteMatrix):
         return X.feature_names
     columns = getattr(X, "columns", None)
     if columns is None or callable(columns):

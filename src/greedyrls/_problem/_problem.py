@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_consistent_length
 from .._base import (
     Float,
     as_float,
-    ask,
     is_foreign,
     namespace_of,
     numpy_of,
@@ -25,12 +24,12 @@ from .._base import (
     without_rounding,
 )
 from .._data import (
-    ClusterMatrix,
     DataFile,
     DenseMatrix,
     DeviceMatrix,
     FileMatrix,
     Matrix,
+    RemoteMatrix,
     SparseFile,
     SparseMatrix,
     as_device_matrix,
@@ -184,7 +183,7 @@ def make_problem(
     is seen on the first pass, which is made anyway (`report_non_finite`).
     """
     names = feature_names_of(X) or feature_names
-    if device is not None and not isinstance(X, ClusterMatrix):
+    if device is not None and not isinstance(X, RemoteMatrix):
         X = _on_device(X, names, memory_limit, device)
     Y: Float
     weights: Float | None
@@ -192,7 +191,7 @@ def make_problem(
         given = check_weights(numpy_of(sample_weight), len(class_weights.class_of))
         class_weights = replace(class_weights, given=given)
         sample_weight = class_weights.weights()
-    if isinstance(X, ClusterMatrix):
+    if isinstance(X, RemoteMatrix):
         X.check_options(memory_limit, device)
         Y, weights = X.stand_ins()
         single_target, n_effective = X.single_target, X.n_weighted
@@ -204,7 +203,7 @@ def make_problem(
         X = _check_data(X, names, memory_limit)
         Y, single_target = _check_targets(y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
-    if not isinstance(X, ClusterMatrix):
+    if not isinstance(X, RemoteMatrix):
         n_effective = X.shape[0]
         if weights is not None:
             n_effective = int(namespace_of(weights).count_nonzero(weights))
@@ -214,7 +213,7 @@ def make_problem(
             "one sample out needs at least 2 samples."
         )
     is_centred = check_flag(fit_intercept, "fit_intercept")
-    if is_centred and not isinstance(X, ClusterMatrix):
+    if is_centred and not isinstance(X, RemoteMatrix):
         Y = without_rounding(Y, weights)
     forced = feature_indices(forced_features, X.shape[1], names, "forced_features")
     excluded = feature_indices(excluded_features, X.shape[1], names, "excluded_features")
@@ -460,14 +459,8 @@ def _check_finite(values: Float, name: str) -> None:
 
 def _non_finite(X: Matrix) -> tuple[int, int, float] | None:
     """Row, column and value of one that is not finite."""
-    if (remote := X.remote) is not None:
-        top = 0
-        answers = remote.crew.answers(ask("first_non_finite"), remote.pieces)
-        for rows, place in zip(remote.counts, answers, strict=True):
-            if place is not None:
-                return top + place[0], place[1], place[2]
-            top += rows
-        return None
+    if X.remote is not None:
+        return X.remote.non_finite_value()
     place = X.first_non_finite()
     return None if place is None else (*place, X.value(*place))
 

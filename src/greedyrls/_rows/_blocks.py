@@ -243,8 +243,7 @@ class RowBlock:
         """‖x‖² and r·x."""
         return self.moments(self.gathered(indices))
 
-    @staticmethod
-    def row(Z: Float, place: Any) -> Float:
+    def row(self, Z: Float, place: Any) -> Float:
         """z of one of several candidates, also for a place that only the device knows, (1)."""
         z: Float = Z[place, :] if isinstance(place, int) else take_rows(Z, place)[0, :]
         return z

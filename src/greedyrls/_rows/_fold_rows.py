@@ -82,7 +82,9 @@ class FoldRows:
         self._all = self.n_sets
         self.n_sets += not is_partition
         self.shift, self.target_shift = self._shifts()
-        self._blocks = self._crew.each(ask("begin", self.shift, self.target_shift), self._blocks)
+        self._blocks = self._crew.each(
+            ask(FoldBlock.begin, self.shift, self.target_shift), self._blocks
+        )
 
     def fork(self) -> FoldRows:
         """The same rows for another search; blocks are values."""
@@ -123,7 +125,7 @@ class FoldRows:
         n, t = self._problem.n_features, self._problem.n_targets
         if not self._problem.fit_intercept:
             return np.zeros(n), np.zeros(t)
-        rough = self.total(ask("rough_sums"))
+        rough = self.total(ask(FoldBlock.rough_sums))
         with np.errstate(over="ignore", invalid="ignore"):
             means = rough.x / max(1.0, rough.rows)
             is_far = np.square(means) > _FAR * (rough.xx / max(1.0, rough.rows))
@@ -142,13 +144,13 @@ class FoldRows:
             for split in again:
                 self._direct[split] = self.n_sets
                 self.n_sets += 1
-            self.become(ask("with_sets", again))
+            self.become(ask(FoldBlock.with_sets, again))
             train, test, total = self._start()
         return train, test, total
 
     def _start(self) -> tuple[SetSums, SetSums, SetSums]:
         self.passes += 1
-        sums: SetSums = self.total(ask("set_sums"))
+        sums: SetSums = self.total(ask(FoldBlock.set_sums))
         with np.errstate(over="ignore", invalid="ignore"):
             parts = [self.by_split(values) for values in sums]
         train, test, total = (SetSums(*column) for column in zip(*parts, strict=True))
@@ -164,7 +166,7 @@ class FoldRows:
     def products_there(self, indices: Sequence[int]) -> Array:
         """The same, left where X is."""
         self.passes += 1
-        question = ask("products", np.array(indices, dtype=np.intp))
+        question = ask(FoldBlock.products, np.array(indices, dtype=np.intp))
         rows, n = self._problem.X.shape
         is_serial = isinstance(self._crew, Alone)
         with long_call(float(len(indices)) * rows * n if is_serial else 0.0):

@@ -117,8 +117,8 @@ def find_plainly(
     """The same, an operation at a time."""
     xp = blocks[0].X.place.xp
     indices = whole_numbers(terms.numbers)
-    columns = crew.each(ask("gathered", indices), blocks)
-    Z = crew.each(ask("without_chosen", terms.beta), blocks, columns)
+    columns = crew.each(ask(RowBlock.gathered, indices), blocks)
+    Z = crew.each(ask(RowBlock.without_chosen, terms.beta), blocks, columns)
     scores = make_scores(crew, blocks, Z, terms.penalty, terms.shrinkage, with_spread)
     losses = scores.losses
     best = xp.argmin(
@@ -128,14 +128,16 @@ def find_plainly(
     def chosen(values: Float) -> Array:
         return take(values, best)[..., 0]
 
-    pieces = crew.each(ask("row", best), blocks, Z)
+    pieces = crew.each(ask(RowBlock.row, best), blocks, Z)
     along = None
     if blocks[0].anchor is not None:
         norm = chosen(scores.norms)
-        along = crew.total(ask("along"), blocks, pieces).values / (norm + as_float(norm == 0.0))
-    question = ask("moved", chosen(scores.delta), chosen(scores.rho), along)
+        along = crew.total(ask(RowBlock.along), blocks, pieces).values / (
+            norm + as_float(norm == 0.0)
+        )
+    question = ask(RowBlock.moved, chosen(scores.delta), chosen(scores.rho), along)
     moved = crew.each(question, blocks, pieces)
-    statistics = crew.each(ask("statistics"), moved)
+    statistics = crew.each(ask(RowBlock.statistics), moved)
     packed = flattened(
         xp.astype(best, xp.float64), *scores, *(sums for answer in statistics for sums in answer)
     )
@@ -151,10 +153,10 @@ def make_scores(
     with_spread: bool,
 ) -> Scores:
     """Candidates from their z, where the blocks are."""
-    norms, correlations = crew.total(ask("moments"), blocks, Z)
+    norms, correlations = crew.total(ask(RowBlock.moments), blocks, Z)
     delta = norms + penalty
     rho = (correlations + shrinkage) / delta
-    losses, mixed, fourth = crew.total(ask("losses", delta, rho, with_spread), blocks, Z)
+    losses, mixed, fourth = crew.total(ask(RowBlock.losses, delta, rho, with_spread), blocks, Z)
     return Scores(losses, delta, rho, norms, correlations, mixed, fourth)
 
 

@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 
 from .._base import ask
-from .._cluster import ClusterFolds, ids_digest
+from .._cluster import ClusterFolds, Piece, ids_digest
 from .._data import (
     Matrix,
     array_digest,
@@ -76,7 +76,7 @@ def _data_digests(problem: Problem) -> tuple[str, str, str | None]:
     """Of X, y and the weights; on a cluster of the digests of its pieces."""
     X, weights = problem.X, problem.weights
     if (remote := X.remote) is not None:
-        found = list(zip(*remote.crew.answers(ask("digest"), remote.pieces), strict=True))
+        found = list(zip(*remote.crew.answers(ask(Piece.digest), remote.pieces), strict=True))
         of_X, of_y, of_weights = (text_digest(repr((remote.counts, each))) for each in found)
         return of_X, of_y, None if weights is None else of_weights
     y = problem.Y if not problem.single_target else problem.Y[:, 0]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, ask, in_threads, progress_bar, to_host, without_runtime_warnings
-from .._cluster import ClusterFolds, LabelSums
+from .._cluster import ClusterFolds, LabelSums, Piece
 from .._criteria import Summed, Tests, covariance_of, flat, make_tests, stratum_scales, unflat
 from .._problem import Folds, Loss, Problem
 from .._search import Data, FoldLog, FoldRecord, Limits, Plan, check_loss
@@ -303,7 +303,7 @@ def _tests(task: Task, shares: Float) -> list[Tests] | None:
         if loss.n_strata(problem.n_targets) > 1:
             remote = problem.X.remote
             assert remote is not None
-            sums: LabelSums = remote.crew.total(ask("label_sums"), remote.pieces)
+            sums: LabelSums = remote.crew.total(ask(Piece.label_sums), remote.pieces)
             counts = sums.classes
         scales = stratum_scales(counts)
         nobody = np.empty(0, dtype=np.intp)

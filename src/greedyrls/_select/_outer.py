@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import LeaveOneOut
 
 from .._cluster import ClusterFolds, k_folds, merged_folds
-from .._data import ClusterMatrix
+from .._data import RemoteMatrix
 from .._problem import Folds, Problem, Shuffle, is_whole, make_folds, shuffled_ids
 from .._search import Plan, check_supported, folds_of, has_splits_within, n_classes
 from ._outer_fold import training_part
@@ -80,7 +80,7 @@ def _too_few(count: int) -> str:
 
 def _cluster_outer_folds(
     problem: Problem,
-    X: ClusterMatrix,
+    X: RemoteMatrix,
     plan: Plan,
     alpha_cv: Any,
     groups: ArrayLike | None,
@@ -104,7 +104,7 @@ def _cluster_outer_folds(
 
 
 def _cluster_default(
-    problem: Problem, X: ClusterMatrix, plan: Plan, shuffle: Shuffle
+    problem: Problem, X: RemoteMatrix, plan: Plan, shuffle: Shuffle
 ) -> ClusterFolds:
     """As `_default_outer_folds`."""
     own, classes = plan.folds, n_classes(problem)

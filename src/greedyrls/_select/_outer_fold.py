@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._base import Float, ask, numbers_on, take, take_rows, to_device, to_host
-from .._cluster import ClusterFolds
+from .._cluster import ClusterFolds, Piece
 from .._criteria import (
     LooData,
     LossMoments,
@@ -142,7 +142,7 @@ class OuterFold:
             remote = problem.X.remote
             assert remote is not None
             moments: LossMoments = remote.crew.total(
-                ask("held_out_moments", self._place, chosen, penalties, guess, loss),
+                ask(Piece.held_out_moments, self._place, chosen, penalties, guess, loss),
                 remote.pieces,
                 outer.remote.ids,
             )
@@ -181,7 +181,7 @@ def training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> 
     if outer.remote is not None:
         X = problem.X.remote
         assert X is not None
-        pieces = X.crew.each(ask("without", place), X.pieces, outer.remote.ids)
+        pieces = X.crew.each(ask(Piece.without, place), X.pieces, outer.remote.ids)
         count = int(outer.remote.train_counts[place])
         part = X.reweighted(tuple(pieces), count)
         return replace(problem, X=part, weights=part.stand_ins()[1])

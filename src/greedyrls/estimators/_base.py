@@ -29,11 +29,11 @@ from .._base import (
 )
 from .._cluster import on_cluster
 from .._data import (
-    ClusterMatrix,
     DataFile,
     DeviceMatrix,
     FileMatrix,
     NotOnDevice,
+    RemoteMatrix,
     SparseFile,
     is_dask,
     is_in_host_memory,
@@ -193,7 +193,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         )
         loss, rival = open_loss(self.loss, labels)
         is_elsewhere = isinstance(problem.X, DeviceMatrix) and not self._may_be_numpy(X)
-        if is_elsewhere or isinstance(problem.X, FileMatrix | ClusterMatrix):
+        if is_elsewhere or isinstance(problem.X, FileMatrix | RemoteMatrix):
             rival = None  # a pass for every step of every fold, or not there
         plan = make_plan(
             problem,

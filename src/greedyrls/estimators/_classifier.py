@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import Float, GreedyRLSWarning, is_foreign, numpy_of, place_of, send, take
 from .._cluster import probabilities_of
-from .._data import ClusterMatrix, is_dask
+from .._data import RemoteMatrix, is_dask
 from .._problem import Calibration
 from .._select import Selected, calibrate
 
@@ -72,7 +72,7 @@ class ProbabilityMixin(ClassifierMixin):
     def _calibrate(self, selected: Selected, verbose: int) -> None:
         """Fit sigmoids to margins of samples held out."""
         self.calibration_, self._no_calibration = None, _INTERRUPTED
-        if isinstance(selected.problem.X, ClusterMatrix):
+        if isinstance(selected.problem.X, RemoteMatrix):
             self._no_calibration = _ON_CLUSTER
         elif not selected.path.interrupted:
             try:
