@@ -99,10 +99,6 @@ class FileMatrix(Matrix):
         pieces = [slice(top, min(count, top + height)) for top in range(0, count, height)]
         return (map if self._pool is None else self._pool.map)(question, pieces)
 
-    def row_blocks(self, block_rows: int | None) -> list[tuple[slice, Matrix]]:
-        """One block: a file has chunks of its own."""
-        return [(slice(0, self.shape[0]), self)]
-
     def share_of_waiting(self) -> float:
         """Which share of the last pass was spent waiting for the file."""
         return self._waiting

@@ -241,10 +241,6 @@ class KernelMatrix(Matrix):
                 self._rows_made += len(chunk)
                 bar.advance(len(chunk))
 
-    def row_blocks(self, block_rows: int | None) -> list[tuple[slice, Matrix]]:
-        """One block, whose rows come in chunks."""
-        return [(slice(0, self.shape[0]), self)]
-
     def center_column(self, index: int) -> Float:
         """k(c_i, c_b) for all centres of the pool, (n)."""
         source = self._source

@@ -293,9 +293,9 @@ class Matrix(ABC):
         return 0.0
 
     def row_blocks(self, block_rows: int | None) -> list[tuple[slice, Matrix]]:
-        """X cut into blocks of at most so many rows: views, no copies."""
+        """X cut into blocks of at most so many rows (views); one block if it is not in memory."""
         m = self.shape[0]
-        height = m if block_rows is None else max(1, min(m, block_rows))
+        height = m if block_rows is None or not self.is_in_memory else max(1, min(m, block_rows))
         pieces = [slice(top, min(m, top + height)) for top in range(0, m, height)]
         return [(rows, self if height == m else self.take(rows)) for rows in pieces]
 
