@@ -6,6 +6,7 @@ Public names are loaded when they are first used, so that ``import greedyrls`` a
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -60,6 +61,50 @@ _PACKAGES = {
 
 
 _SUBMODULES = ("assess", "export", "files", "metrics", "plots", "reference", "report")
+
+
+# Modules that held public classes before these had the names by which users know them.
+_FORMER = (
+    "_assessment",
+    "_calibration",
+    "_class_rates",
+    "_data_summary",
+    "_estimators",
+    "_kernel_estimators",
+    "_kernel_functions",
+    "_linear_model",
+    "_null",
+    "_path",
+    "_predictions",
+    "_ranker",
+    "_regressor",
+    "_selection_result",
+    "_sigmoid",
+    "_size",
+    "_stability",
+    "_steps",
+    "_surface",
+)
+
+
+class _FormerModules:
+    """Says what to do about pickles that name modules which no longer exist."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        """An error with a sentence for these modules; others are found by other finders."""
+        package, _, module = name.partition(".")
+        if package == __name__ and module in _FORMER:
+            raise ModuleNotFoundError(
+                f"There is no module {name}: this is probably a pickle that an earlier version of "
+                "greedyrls wrote, which cannot be read any more. Fit or select again, or load the "
+                "result from the JSON file that `save` wrote; pickles written now will be read.",
+                name=name,
+            )
+
+
+# Asked after all others, and only about modules that nobody has found.
+sys.meta_path.append(_FormerModules)
 
 
 def __getattr__(name: str) -> Any:

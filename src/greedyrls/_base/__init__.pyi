@@ -11,6 +11,7 @@ from ._executors import Handle as Handle
 from ._executors import Threads as Threads
 from ._executors import ask as ask
 from ._executors import in_threads as in_threads
+from ._exported import exported as exported
 from ._frames import frame_numbers as frame_numbers
 from ._json_values import LARGEST_WHOLE as LARGEST_WHOLE
 from ._json_values import JsonObject as JsonObject

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ._exported import exported
 from .kernels import Float
 
 _MOST_STEPS = 100
@@ -23,6 +24,7 @@ _SHORTEST = 1e-10
 _ROUNDING = 1e-12
 
 
+@exported("greedyrls._base")
 class Sigmoid(NamedTuple):
     """P = 1 / (1 + exp(−(slope · margin + intercept)))."""
 

@@ -29,6 +29,5 @@ from ._remote import RemoteMatrix as RemoteMatrix
 from ._remote import is_dask as is_dask
 from ._sparse import SparseMatrix as SparseMatrix
 from ._sparse_files import SparseFile as SparseFile
-from ._stream import StreamedMatrix as StreamedMatrix
 from ._svmlight import convert as convert
 from ._svmlight import shape_of as shape_of

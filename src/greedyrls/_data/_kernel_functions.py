@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
-from .._base import Float
+from .._base import Float, exported
 
 KERNELS = ("rbf", "laplacian", "poly", "polynomial")
 # Their values depend on x − c alone: an origin near the points keeps digits of points far out.
@@ -26,6 +26,7 @@ _SYMMETRIC = 1e-8
 KernelFunction = Callable[[Any, Any], Any]
 
 
+@exported("greedyrls._data")
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """A kernel with its parameters, as values of many points at a time."""

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .._base import ArrayValue, Float, Sigmoid, constant_sigmoid, fit_sigmoid, logistic
+from .._base import ArrayValue, Float, Sigmoid, constant_sigmoid, exported, fit_sigmoid, logistic
 
 # Where margins come from whose sample did not take part in their model.
 Source = Literal["outer folds", "folds", "leave-one-out"]
@@ -23,6 +23,7 @@ class Margins(NamedTuple):
     source: Source
 
 
+@exported("greedyrls._problem")
 @dataclass(frozen=True, eq=False)
 class Calibration(ArrayValue):
     """Sigmoids that turn margins into probabilities, one for each target of the model.

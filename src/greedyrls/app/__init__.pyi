@@ -13,6 +13,7 @@ from ._analysis import rare_notes as rare_notes
 from ._analysis import resample as resample
 from ._data_summary import ColumnSummary as ColumnSummary
 from ._data_summary import DataSummary as DataSummary
+from ._data_summary import Feature as Feature
 from ._data_summary import Origin as Origin
 from ._fold_notes import fold_notes as fold_notes
 from ._leaks import find_leaks as find_leaks

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .._base import exported
 
+
+@exported("greedyrls.app")
 @dataclass(frozen=True, slots=True)
 class Feature:
     """A feature as the search saw it: a column, or whether it has a certain text, put in scale.
@@ -24,6 +27,7 @@ class Feature:
         return self.column if self.level is None else f"{self.column}={self.level}"
 
 
+@exported("greedyrls.app")
 @dataclass(frozen=True, slots=True)
 class ColumnSummary:
     """A column of the data in short."""
@@ -41,6 +45,7 @@ class ColumnSummary:
     levels: tuple[tuple[str, int], ...] = ()
 
 
+@exported("greedyrls.app")
 @dataclass(frozen=True, slots=True)
 class DataSummary:
     """The data that the selection was made from, without the data."""
@@ -56,6 +61,7 @@ class DataSummary:
     notes: tuple[str, ...] = ()  # what was done to the data before the search, in sentences
 
 
+@exported("greedyrls.app")
 @dataclass(frozen=True, slots=True)
 class Origin:
     """How a result was made."""

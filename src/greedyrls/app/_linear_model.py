@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, Sigmoid, counted
+from .._base import Float, Sigmoid, counted, exported
 from .._problem import constant_scores, probabilities_of
 from ..path import SelectionPath
 from ._dates import DatePart, Order, orders_of, with_computed
@@ -18,6 +18,7 @@ from ._table import Column, InputError, Numbers, Table, Texts, Unusable, make_te
 Label = str | int | float | bool
 
 
+@exported("greedyrls.app")
 @dataclass(frozen=True, slots=True)
 class InputColumn:
     """A column of the data that the model looks at.
@@ -48,6 +49,7 @@ class InputColumn:
     missing: tuple[str, ...] = ()
 
 
+@exported("greedyrls.app")
 @dataclass(frozen=True, slots=True)
 class Term:
     """What is added to a prediction: the number in a column, or 1 where it has a certain text.
@@ -72,6 +74,7 @@ class Term:
         return self.column if self.level is None else f"{self.column}={self.level}"
 
 
+@exported("greedyrls")
 @dataclass(frozen=True, slots=True)
 class LinearModel:
     """Intercept and some terms: all that is needed to predict, in the units of the data.

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._base import Float, Sigmoid
+from .._base import Float, Sigmoid, exported
 from .._problem import constant_scores
 from ..assess import ClassRates, Curve, PathAssessment, PermutationNull, Predictions, Stability
 from ..path import Reading, SelectionPath, reading_of
@@ -15,6 +15,7 @@ from ._data_summary import DataSummary, Feature, Origin
 from ._linear_model import InputColumn, Label, LinearModel, Term
 
 
+@exported("greedyrls")
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectionResult:
     """A path, the way back to the units of the data, and what is known of how good it is.

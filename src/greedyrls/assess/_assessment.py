@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import ArrayValue, Float, counted, percent, score
+from .._base import ArrayValue, Float, counted, exported, percent, score
 from .._criteria import CHOSEN as AT_CHOSEN
 from .._criteria import LOSSES_BEFORE_SIZES, corrected, t_quantile, variances_of
 from ..path import MEASURES as MEASURES
@@ -42,6 +42,7 @@ class Curve(NamedTuple):
     error: Float  # (k)
 
 
+@exported("greedyrls.assess")
 @dataclass(frozen=True, eq=False)
 class PathAssessment(ArrayValue):
     """The whole selection made anew in each outer fold, and tested on the rows held out.

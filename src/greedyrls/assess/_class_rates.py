@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import ArrayValue, Float, column, score
+from .._base import ArrayValue, Float, column, exported, score
 from ..path import fold_covariance
 
 # A further measure shows that something predicts the classes if it is better by this many standard
@@ -68,6 +68,7 @@ class FoldRates(NamedTuple):
     probability_losses: Float | None = None  # (2 × 2) see `PROBABILITY_LOSSES`; with, without model
 
 
+@exported("greedyrls.assess")
 @dataclass(frozen=True, eq=False)
 class ClassRates(ArrayValue):
     """Losses of a classification in further measures, on rows held out, without class weights.

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._base import ArrayValue, Float, counted, number
+from .._base import ArrayValue, Float, counted, exported, number
 from ..path import Reading, measure_in_words
 
 # Losses this close (relatively) are equal.
 _TIE = 1e-10
 
 
+@exported("greedyrls.assess")
 @dataclass(frozen=True, eq=False)
 class PermutationNull(ArrayValue):
     """Losses of the whole selection on the targets as given, and on permuted ones.

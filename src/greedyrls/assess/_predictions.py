@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_curve
 
-from .._base import ArrayValue, Float
+from .._base import ArrayValue, Float, exported
 
 # Where predictions come from whose row took no part in the model.
 PredictionSource = Literal["test folds", "folds", "leave-one-out"]
@@ -41,6 +41,7 @@ class Part(NamedTuple):
     reliability: Float | None = None  # (3 × bins) sums of weights, probabilities and events
 
 
+@exported("greedyrls.assess")
 @dataclass(frozen=True, eq=False)
 class Predictions(ArrayValue):
     """How predictions compare with what was observed, for rows that took no part in their model.

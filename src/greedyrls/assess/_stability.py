@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import ArrayValue, Float, agree, counted, percent, score
+from .._base import ArrayValue, Float, agree, counted, exported, percent, score
 
 if TYPE_CHECKING:
     import pandas
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Order = NDArray[np.intp]
 
 
+@exported("greedyrls.assess")
 @dataclass(frozen=True, eq=False)
 class Stability(ArrayValue):
     """Several selections from the same features, size by size.

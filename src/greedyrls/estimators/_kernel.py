@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from .._base import Float
+from .._base import Float, exported
 from .._problem import ClassWeight, check_weighted_classes, code_classes, make_class_weights
 from ..path import AlphaRule, SizeRule
 from ._classifier import ProbabilityMixin
 from ._kernel_base import GreedyKernelBase
 
 
+@exported("greedyrls")
 class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
     """Kernel ridge regression on few centres, found one by one by the exact leave-one-out loss.
 
@@ -176,6 +177,7 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
         return values[:, 0] if self.path_.settings.single_target else values
 
 
+@exported("greedyrls")
 class GreedyKernelRLSClassifier(ProbabilityMixin, GreedyKernelBase):
     """Kernel ridge (LS-SVM) classification on few centres, found one by one.
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from .._base import Float, is_foreign, numpy_of
+from .._base import Float, exported, is_foreign, numpy_of
 from .._cluster import check_classes_on_cluster, gather_rows, labels_of
 from .._data import DataFile, SparseFile, is_dask
 from .._problem import (
@@ -34,6 +34,7 @@ from ._regressor import GreedyRLSRegressor
 __all__ = ["GreedyRLSClassifier", "GreedyRLSRegressor"]
 
 
+@exported("greedyrls")
 class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
     """Ridge (LS-SVM) classification on features selected by the exact leave-one-out criterion.
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from .._base import Float, numpy_of
+from .._base import Float, exported, numpy_of
 from .._criteria import FoldCurve, ManyFoldData
 from .._data import DataFile, SparseFile, is_dask
 from .._problem import (
@@ -42,6 +42,7 @@ from ._base import SPARSE, GreedyRLSBase, number_of_features
 _ROUNDING = 1e-11
 
 
+@exported("greedyrls")
 class GreedyRLSRanker(GreedyRLSBase):
     """Ranking (RankRLS) on features selected by the exact leave-query-out criterion.
 

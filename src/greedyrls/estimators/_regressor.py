@@ -9,12 +9,13 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import validate_data
 
-from .._base import Float, is_foreign, numpy_of
+from .._base import Float, exported, is_foreign, numpy_of
 from .._data import DataFile, SparseFile, is_dask
 from .._problem import named_columns, numeric, refuse_dates, with_names
 from ._base import SPARSE, GreedyRLSBase
 
 
+@exported("greedyrls")
 class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
     """Ridge regression on features selected by the exact leave-one-out criterion.
 

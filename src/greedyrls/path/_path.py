@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
-from .._base import Float, counted, number
+from .._base import Float, counted, exported, number
 from ._linear import column_count, linear_values
 from ._sets import best_sets
 from ._size import SizeChoice, model_in_words
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas
 
 
+@exported("greedyrls")
 @dataclass(frozen=True)
 class SelectionPath:
     """The best features found of every size, with loss and model, and the steps to them.

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from .._base import Float, counted, number
+from .._base import Float, counted, exported, number
 from ._surface import SAME_ERROR, difference_errors
 
 SizeRule = Literal["min", "1se"]
@@ -17,6 +17,7 @@ _RULES: dict[str, SizeRule] = {"min": "min", "1se": "1se"}
 _TIE = 1e-10
 
 
+@exported("greedyrls")
 @dataclass(frozen=True, slots=True)
 class SizeChoice:
     """A size, the rule that chose it, and why.

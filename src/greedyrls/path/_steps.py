@@ -8,13 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._base import Float
+from .._base import Float, exported
 
 Action = Literal["add", "remove"]
 DirectionName = Literal["forward", "backward", "floating", "foba", "swap"]
 LossName = Literal["squared", "zero_one", "balanced_zero_one", "absolute", "auc"]
 
 
+@exported("greedyrls")
 class StopReason(enum.Enum):
     """Why a search ended; ``sentence`` says it in words."""
 
@@ -51,6 +52,7 @@ _SENTENCES = {
 }
 
 
+@exported("greedyrls")
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
     """One step of a search.
@@ -106,6 +108,7 @@ class Step:
         return hash(self._key())
 
 
+@exported("greedyrls.path")
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
     """The best set of features seen of some size, with the loss of its model.
@@ -154,6 +157,7 @@ class FeatureSet:
         )
 
 
+@exported("greedyrls")
 @dataclass(frozen=True, slots=True)
 class Counters:
     """What a search cost.
@@ -192,6 +196,7 @@ class Counters:
         )
 
 
+@exported("greedyrls.path")
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a search was asked to do, as far as its result depends on it."""
@@ -225,6 +230,7 @@ class Settings:
         return known and tuple(first.get(column, name) for column, name in enumerate(known))
 
 
+@exported("greedyrls.path")
 @dataclass(frozen=True, slots=True)
 class Moments:
     """Second moments of the features of all sets: all that the models on the path depend on.

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import ArrayValue, Float, number
+from .._base import ArrayValue, Float, exported, number
 
 AlphaRule = Literal["nested", "joint", "all_features"]
 
@@ -21,6 +21,7 @@ _TIE = 1e-10
 _CONTINUOUS = ("squared", "absolute")
 
 
+@exported("greedyrls")
 @dataclass(frozen=True, eq=False)
 class AlphaSurface(ArrayValue):
     """Losses for each penalty (rows) and number of features (columns), and the penalty chosen.
