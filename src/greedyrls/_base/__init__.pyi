@@ -53,6 +53,7 @@ from ._namespaces import put_row as put_row
 from ._namespaces import raise_to as raise_to
 from ._namespaces import row_dots as row_dots
 from ._namespaces import send as send
+from ._namespaces import sent_beside as sent_beside
 from ._namespaces import smallest_places as smallest_places
 from ._namespaces import split as split
 from ._namespaces import stacked as stacked

@@ -139,6 +139,16 @@ def numpy_of(values: Any) -> Any:
     return to_host(values)[0]
 
 
+def sent_beside(place: Place, values: Any) -> Float | None:
+    """An array of the namespace of a place as float64 there; None for all others.
+
+    There is no way from one namespace to another but through the host.
+    """
+    if not is_foreign(values) or namespace_of(values) is not place.xp:
+        return None
+    return as_float(send(place, values))
+
+
 def host_numbers(values: Any) -> Any:
     """Whole numbers of a device array, such as fold ids, as a NumPy array; others as they are."""
     if not is_foreign(values):

@@ -25,6 +25,10 @@ from ._matrix import NotOnDevice as NotOnDevice
 from ._matrix import not_on_device as not_on_device
 from ._parquet import ParquetSource as ParquetSource
 from ._parquet import parquet_files as parquet_files
+from ._recognise import is_plain as is_plain
+from ._recognise import matrix_of as matrix_of
+from ._recognise import matrix_on as matrix_on
+from ._recognise import matrix_there as matrix_there
 from ._remote import RemoteMatrix as RemoteMatrix
 from ._remote import is_dask as is_dask
 from ._sparse import SparseMatrix as SparseMatrix

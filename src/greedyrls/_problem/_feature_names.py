@@ -10,8 +10,6 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
-from .._data import DataFile, RemoteMatrix, SparseFile
-
 # Up to 1.8 scikit-learn asks frames other than those of pandas for their names by the interchange
 # protocol, which polars no longer has.
 _ASKS_BY_PROTOCOL = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9)
@@ -21,8 +19,9 @@ FeatureList = Sequence[int] | Sequence[str] | NDArray[Any]
 
 def feature_names_of(X: Any) -> tuple[str, ...] | None:
     """Column names of a data frame whose names are all strings."""
-    if isinstance(X, DataFile | SparseFile | RemoteMatrix):
-        return X.feature_names
+    if hasattr(X, "feature_names"):  # a file, or data on a cluster
+        given: tuple[str, ...] | None = X.feature_names
+        return given
     columns = getattr(X, "columns", None)
     if columns is None or callable(columns):
         return None

@@ -9,34 +9,25 @@ from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
 from .._base import (
     Float,
-    as_float,
-    is_foreign,
     namespace_of,
     numpy_of,
     send,
+    sent_beside,
     to_host,
     without_rounding,
 )
 from .._data import (
-    DataFile,
-    DenseMatrix,
-    DeviceMatrix,
-    FileMatrix,
     Matrix,
     RemoteMatrix,
-    SparseFile,
-    SparseMatrix,
-    as_device_matrix,
-    as_file,
-    is_dask,
+    matrix_of,
+    matrix_on,
+    matrix_there,
 )
-from .._data import on_device as on_device_named
 from ._class_weight import ClassWeights
 from ._column_errors import named_columns, numeric
 from ._date_targets import refuse_dates
@@ -183,27 +174,28 @@ def make_problem(
     is seen on the first pass, which is made anyway (`report_non_finite`).
     """
     names = feature_names_of(X) or feature_names
-    if device is not None and not isinstance(X, RemoteMatrix):
-        X = _on_device(X, names, memory_limit, device)
+    remote: RemoteMatrix | None = getattr(X, "remote", None)
+    if device is not None and remote is None:
+        X = matrix_on(device, X, memory_limit, _check_array)
     Y: Float
     weights: Float | None
     if class_weights is not None:
         given = check_weights(numpy_of(sample_weight), len(class_weights.class_of))
         class_weights = replace(class_weights, given=given)
         sample_weight = class_weights.weights()
-    if isinstance(X, RemoteMatrix):
-        X.check_options(memory_limit, device)
-        Y, weights = X.stand_ins()
-        single_target, n_effective = X.single_target, X.n_weighted
-    elif on_device and (is_foreign(X) or isinstance(X, DeviceMatrix)):
-        X = X if isinstance(X, DeviceMatrix) else as_device_matrix(X)
+    if remote is not None:
+        remote.check_options(memory_limit, device)
+        Y, weights = remote.stand_ins()
+        single_target, n_effective = remote.single_target, remote.n_weighted
+    elif on_device and (there := matrix_there(X)) is not None:
+        X = there
         Y, single_target = _targets_beside(X, y)
         weights = None if sample_weight is None else _weights_beside(X, sample_weight)
     else:
-        X = _check_data(X, names, memory_limit)
+        X = matrix_of(X, memory_limit, _check_array)
         Y, single_target = _check_targets(y, X.shape[0])
         weights = check_weights(sample_weight, X.shape[0])
-    if not isinstance(X, RemoteMatrix):
+    if remote is None:
         n_effective = X.shape[0]
         if weights is not None:
             n_effective = int(namespace_of(weights).count_nonzero(weights))
@@ -213,7 +205,7 @@ def make_problem(
             "one sample out needs at least 2 samples."
         )
     is_centred = check_flag(fit_intercept, "fit_intercept")
-    if is_centred and not isinstance(X, RemoteMatrix):
+    if is_centred and remote is None:
         Y = without_rounding(Y, weights)
     forced = feature_indices(forced_features, X.shape[1], names, "forced_features")
     excluded = feature_indices(excluded_features, X.shape[1], names, "excluded_features")
@@ -293,41 +285,6 @@ def check_n_features(n_features: Any, problem: Problem, name: str = "n_features"
             f"ask for at least {problem.n_forced}, or force fewer."
         )
     return value
-
-
-def _on_device(
-    X: Any, names: tuple[str, ...] | None, memory_limit: int | str | None, device: Any
-) -> DeviceMatrix:
-    """Data in memory, for a search on a device."""
-    if memory_limit is not None:
-        raise ValueError(
-            f"Pass memory_limit={memory_limit!r} or device={device!r}, not both: X is read from a "
-            "file, or computed with on a device."
-        )
-    if isinstance(X, DataFile | SparseFile | FileMatrix | SparseMatrix) or sparse.issparse(X):
-        raise TypeError(
-            f"device={device!r} is for dense data in memory, got X of type {type(X).__name__}. Use "
-            "device=None, or for a .npy file numpy.load(file, mmap_mode='r')."
-        )
-    return on_device_named(X if is_foreign(X) else _check_array(X), device)
-
-
-def _check_data(
-    X: Any, names: tuple[str, ...] | None, memory_limit: int | str | None = None
-) -> Matrix:
-    """A two-dimensional numeric array, as it is if it is one; or a sparse matrix, or a file."""
-    if isinstance(X, Matrix):
-        return X
-    if is_dask(X):
-        raise TypeError(
-            "X is a Dask collection; this takes data in memory. Load it first (X.compute())."
-        )
-    if isinstance(X, SparseFile) and memory_limit is None:
-        return X.matrix()
-    if (file := as_file(X, memory_limit)) is not None:
-        return file
-    checked = _check_array(X)
-    return SparseMatrix.from_scipy(checked) if sparse.issparse(checked) else DenseMatrix(checked)
 
 
 def _check_array(X: Any) -> Any:
@@ -411,33 +368,30 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Float | No
     return weights
 
 
-def _targets_beside(X: DeviceMatrix, y: Any) -> tuple[Float, bool]:
+def _targets_beside(X: Matrix, y: Any) -> tuple[Float, bool]:
     """The targets where X is; those that come from there are checked there."""
-    if is_foreign(y) and namespace_of(y) is not X.place.xp:
-        y = numpy_of(y)  # there is no way from one namespace to another but through the host
-    if not is_foreign(y):
-        Y, single = _check_targets(y, X.shape[0])
+    there = sent_beside(X.place, y)
+    if there is None:
+        Y, single = _check_targets(numpy_of(y), X.shape[0])
         return send(X.place, Y), single
-    Y = as_float(send(X.place, y))
+    Y = there
     is_good = Y.ndim in (1, 2) and Y.shape[0] == X.shape[0] and 0 not in Y.shape
     if not (is_good and _is_all_finite(Y)):
         _check_targets(to_host(Y)[0], X.shape[0])  # says what is wrong
     return (Y[:, None], True) if Y.ndim == 1 else (Y, False)
 
 
-def _weights_beside(X: DeviceMatrix, sample_weight: Any) -> Float:
+def _weights_beside(X: Matrix, sample_weight: Any) -> Float:
     """The weights where X is, in the same way."""
-    if is_foreign(sample_weight) and namespace_of(sample_weight) is not X.place.xp:
-        sample_weight = numpy_of(sample_weight)
-    if is_foreign(sample_weight):
-        weights = as_float(send(X.place, sample_weight))
+    weights = sent_beside(X.place, sample_weight)
+    if weights is not None:
         xp = X.place.xp
         if weights.shape == (X.shape[0],) and _is_all_finite(weights):
             total, least = to_host(xp.sum(weights), xp.min(weights))
             if 0.0 < total < np.inf and least >= 0.0:
                 return weights
         sample_weight = to_host(weights)[0]
-    moved: Float = send(X.place, check_weights(sample_weight, X.shape[0]))
+    moved: Float = send(X.place, check_weights(numpy_of(sample_weight), X.shape[0]))
     return moved
 
 
