@@ -19,17 +19,14 @@ from hypothesis import HealthCheck, Phase, settings
 
 import components
 import fuzzing
+import sweeps
 from traps import Traps
 from tuning import Tune, change
 
 if TYPE_CHECKING:
     from command_line import CommandLine
 
-pytest.register_assert_rewrite("agreement")
-
-# How many problems the exactness sweeps draw, by tier; GREEDYRLS_EXAMPLES overrides it.
-_QUICK_EXAMPLES, _ALL_EXAMPLES = 45, 200
-EXAMPLES = _QUICK_EXAMPLES
+pytest.register_assert_rewrite("agreement", "bad_data", "bounds", "splits")
 
 # Triton kernels run on a GPU, or else in Triton's interpreter: it must be on when that is loaded.
 if not Path("/dev/nvidiactl").exists():
@@ -60,9 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    global EXAMPLES
-    EXAMPLES = _ALL_EXAMPLES if config.getoption("--all") else _QUICK_EXAMPLES
-    EXAMPLES = int(os.environ.get("GREEDYRLS_EXAMPLES", EXAMPLES))
+    sweeps.choose_tier(config.getoption("--all"))
     if config.getoption("--require-all"):
         components.require_all()
 

@@ -15,9 +15,10 @@ import pytest
 
 import greedyrls
 from greedyrls import reference
+from project import TESTS, TOOLS
 
 # After everything else: the folder is not a package.
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+sys.path.append(str(TOOLS))
 
 import architecture
 
@@ -164,9 +165,9 @@ def test_files_have_one_job() -> None:
 
 # The test files that may name private modules: a move is an edit there and nowhere else.
 PRIVATE_NAMES_IN = {
-    "internals.py",
-    "tuning.py",
-    "traps.py",
+    "support/internals.py",
+    "support/tuning.py",
+    "support/traps.py",
     "test_architecture.py",
     "test_tuning.py",
     "test_mutants_tool.py",
@@ -195,9 +196,10 @@ def private_names_in(source: str) -> list[str]:
 
 
 def test_tests_name_private_modules_in_one_place() -> None:
-    for path in Path(__file__).parent.glob("*.py"):
-        if path.name not in PRIVATE_NAMES_IN:
-            assert private_names_in(path.read_text(encoding="utf-8")) == [], path.name
+    files = {path.relative_to(TESTS).as_posix(): path for path in TESTS.rglob("*.py")}
+    assert files.keys() >= PRIVATE_NAMES_IN
+    for name in files.keys() - PRIVATE_NAMES_IN:
+        assert private_names_in(files[name].read_text(encoding="utf-8")) == [], name
 
 
 @pytest.mark.parametrize(

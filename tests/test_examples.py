@@ -14,12 +14,14 @@ import pandas as pd
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
+from project import ROOT
 from scripts import load
 
 pytest.importorskip("matplotlib")
 pytestmark = pytest.mark.slow
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLES = ROOT / "examples"
+
 PNG = b"\x89PNG\r\n"
 
 

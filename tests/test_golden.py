@@ -17,7 +17,6 @@ import pytest
 from checkpoints import assert_same
 from golden_values import (
     CHECKPOINTS,
-    FOLDER,
     KINDS,
     expected_of,
     numbers_in,
@@ -26,8 +25,9 @@ from golden_values import (
 from greedyrls import LinearModel, SelectionPath, SelectionResult, StopReason
 from greedyrls.report import make_report
 from internals import checkpoint
+from project import GOLDEN
 
-FILES = sorted(FOLDER.glob("*.json"))
+FILES = sorted(GOLDEN.glob("*.json"))
 DOCUMENTS = [file for file in FILES if not file.name.startswith("checkpoint")]
 # A reader makes these from the rest.
 FOR_PEOPLE = {"sentence", "warnings", "version", "data", "origin"}
@@ -100,7 +100,7 @@ def assert_kept(before: Any, after: Any, key: str = "") -> None:
 
 @pytest.mark.parametrize("file", DOCUMENTS, ids=by_name)
 def test_files_say_what_they_said(file: Path) -> None:
-    assert_says(expected_of(read_golden(file)), content(FOLDER / "expected" / file.name))
+    assert_says(expected_of(read_golden(file)), content(GOLDEN / "expected" / file.name))
 
 
 @pytest.mark.parametrize("file", DOCUMENTS, ids=by_name)
@@ -208,7 +208,7 @@ def test_names_say_format_and_version() -> None:
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_a_checkpoint_is_continued(name: str, tmp_path: Path) -> None:
     file = tmp_path / "search.checkpoint"
-    shutil.copy(FOLDER / f"checkpoint-v2-{name}.json", file)
+    shutil.copy(GOLDEN / f"checkpoint-v2-{name}.json", file)
     document = content(file)
     new: list[Any] = []
     path = CHECKPOINTS[name](file, new.append)
@@ -236,7 +236,7 @@ def test_a_checkpoint_is_continued(name: str, tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_release_is_refused(
     name: str, change: dict[str, Any], says: str, tmp_path: Path
 ) -> None:
-    document = content(FOLDER / f"checkpoint-v2-{name}.json") | {"made_by": "greedyrls 0.0.7"}
+    document = content(GOLDEN / f"checkpoint-v2-{name}.json") | {"made_by": "greedyrls 0.0.7"}
     del document["checksum"]
     for key, value in change.items():
         known = document[key]
@@ -257,6 +257,6 @@ def test_a_checkpoint_of_another_release_is_refused(
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_a_checkpoint_of_an_earlier_version_is_refused(name: str, tmp_path: Path) -> None:
     file = tmp_path / "search.checkpoint"
-    shutil.copy(FOLDER / f"checkpoint-v1-{name}.json", file)
+    shutil.copy(GOLDEN / f"checkpoint-v1-{name}.json", file)
     with pytest.raises(ValueError, match="is in version 1 of the format, and this release reads"):
         CHECKPOINTS[name](file, None)

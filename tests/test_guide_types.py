@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-TOOL = Path(__file__).resolve().parent.parent / "tools" / "guide_types.py"
+from project import TOOLS
+
+TOOL = TOOLS / "guide_types.py"
 
 
 def tool() -> Any:

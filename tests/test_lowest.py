@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from project import TOOLS
 from scripts import load
 
-TOOL = Path(__file__).parent.parent / "tools" / "lowest.py"
+TOOL = TOOLS / "lowest.py"
 
 
 def lowest_pins(project: dict[str, Any], extras: list[str]) -> list[str]:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-TOOLS = Path(__file__).resolve().parents[1] / "tools"
+from project import TOOLS
+
 # After everything else: the folder is not a package.
 sys.path.append(str(TOOLS))
 
-import imported_by  # noqa: E402
-import mutants  # noqa: E402
+import imported_by
+import mutants
 
 INIT = """
 from typing import TYPE_CHECKING
@@ -30,14 +31,14 @@ FILES = {
     "src/greedyrls/cli/__init__.py": "from .._sums import total\n",
     "src/greedyrls/cli/_run.py": "from ._app import app\n",
     "src/greedyrls/cli/_app.py": "app = 1\n",
-    "tests/helper.py": "from greedyrls import fit\n",
-    "tests/test_far.py": "from helper import fit\n",
+    "tests/support/helper.py": "from greedyrls import fit\n",
+    "tests/fit/test_far.py": "from helper import fit\n",
     "tests/test_lazy.py": "from greedyrls import fit\n",
     "tests/test_attribute.py": "import greedyrls\ngreedyrls.fit\n",
     "tests/test_word.py": "from greedyrls import fit\ntotal = fit\n",
-    "tests/test_direct.py": "import greedyrls._sums as sums\n",
+    "tests/sums/test_direct.py": "import greedyrls._sums as sums\n",
     "tests/test_sum.py": "from helper import fit\n",
-    "tests/test_run.py": "from greedyrls.cli._run import app\n",
+    "tests/cli/deep/test_run.py": "from greedyrls.cli._run import app\n",
     "tests/test_none.py": "import json\n",
 }
 
@@ -61,6 +62,7 @@ def test_tests_that_import_a_module_nearest_first(root: Path) -> None:
         "test_far",
     ]
     assert imported_by.files_testing(graph, "greedyrls._sums", 2, root) == names[:2]
+    assert names[:2] == ["tests/sums/test_direct.py", "tests/test_sum.py"]
     assert imported_by.files_testing(graph, "greedyrls._types", 99, root) == []
 
 

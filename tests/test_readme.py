@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+from project import ROOT
+
+README = ROOT / "README.md"
 
 
 def blocks(language: str) -> list[str]:

@@ -61,13 +61,18 @@ def imported(file: Path, module: str, modules: set[str], lazy: dict[str, str]) -
     return (found & modules) - {module}
 
 
+def files_of_tests(root: Path = ROOT) -> dict[str, Path]:
+    """The files of tests and of their helpers by name; no two have the same."""
+    return {file.stem: file for file in sorted((root / "tests").rglob("*.py"))}
+
+
 def import_graph(root: Path = ROOT) -> dict[str, set[str]]:
     """What every module of the package and every file of tests imports of these."""
     files = {}
     for file in sorted((root / "src" / PACKAGE).rglob("*.py")):
         name = ".".join(file.relative_to(root / "src").with_suffix("").parts)
         files[name.removesuffix(".__init__")] = file
-    files |= {file.stem: file for file in sorted((root / "tests").glob("*.py"))}
+    files |= files_of_tests(root)
     lazy: dict[str, str] = {}
     for stub in (root / "src" / PACKAGE).rglob("__init__.pyi"):
         package = ".".join(stub.parent.relative_to(root / "src").parts)
@@ -116,15 +121,15 @@ def files_testing(
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     name_words = _name_words(module.rpartition(".")[2])
-    hops = distances(graph, module)
+    hops, paths = distances(graph, module), files_of_tests(root)
 
     def rank(name: str) -> tuple[bool, int, int, str]:
-        text = (root / "tests" / f"{name}.py").read_text(encoding="utf-8")
+        text = paths[name].read_text(encoding="utf-8")
         is_near = hops[name] == 1 or name_words <= _name_words(name)
         return not is_near, hops[name], -len(words & set(re.findall(r"\w+", text))), name
 
     files = sorted((name for name in hops if name.startswith("test_")), key=rank)
-    return [f"tests/{name}.py" for name in files[:most]]
+    return [paths[name].relative_to(root).as_posix() for name in files[:most]]
 
 
 def _name_words(name: str) -> set[str]:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 FOLDER = Path(__file__).resolve().parent
-sys.path.insert(0, str(FOLDER.parent))
+sys.path.insert(0, str(FOLDER.parent / "support"))
 
 from golden_values import (  # noqa: E402
     CHECKPOINTS,
