@@ -93,3 +93,10 @@ def test_bad_number_of_places(k: Any) -> None:
 
 def test_public_names() -> None:
     assert metrics.__all__ == sorted(metrics.__all__)
+
+
+def test_metrics_name_what_is_no_number() -> None:
+    with pytest.raises(ValueError, match=r"y must be a number for each sample.*'good'"):
+        mean_ndcg(["good", "bad"], [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"scores must be a number for each sample.*'high'"):
+        pairwise_error([1, 2], ["high", "low"])

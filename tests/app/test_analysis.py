@@ -27,13 +27,9 @@ from internals import (
     resample,
 )
 from literal import loss_value, ridge_predict
-from small_tables import numbers, plain_table, prepared_of, signal, texts
+from small_tables import numbers, plain_table, prepared_of, regression, signal, texts
 
 SEED = 4
-
-
-def regression(m: int = 48, **more: Column) -> dict[str, Column]:
-    return {**plain_table(m), **more}
 
 
 def classification(m: int = 48, classes: int = 2) -> dict[str, Column]:

@@ -9,14 +9,10 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
-from internals import Column, InputError, Prepared, Question, assess, choose, plan_folds
-from small_tables import attempt, numbers, plain_table, prepared_of, texts
+from internals import InputError, Prepared, Question, assess, choose, plan_folds
+from small_tables import attempt, numbers, prepared_of, regression, texts
 
 SEED = 4
-
-
-def regression(m: int = 48, **more: Column) -> dict[str, Column]:
-    return {**plain_table(m), **more}
 
 
 def counts(prepared: Prepared, question: Question, outer: int | None = None) -> list[Any]:

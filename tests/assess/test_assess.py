@@ -20,19 +20,12 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from assess_twin import (
-    ALPHAS,
-    Question,
-    assert_is_literal,
-    huberish,
-    labels,
-    largest,
-    numbers,
-)
+from assess_twin import ALPHAS, Question, assert_is_literal, labels, numbers
 from greedyrls.assess import (
     cross_validate_path,
 )
 from internals import make_problem, random_orders
+from literal import huberish, largest
 from shuffled import shuffled_splits
 from sweeps import EXAMPLES
 from traps import trapped

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import GroupKFold, RepeatedKFold
 
-from assess_twin import (
-    ALPHAS,
-    huberish,
-    labels,
-    largest,
-    numbers,
-)
+from assess_twin import ALPHAS, labels, noise, numbers
 from greedyrls.assess import (
     PathAssessment,
     cross_validate_path,
     permutation_null,
     resample_path,
 )
+from literal import huberish, largest
+from pictures import make_assessment
 from problems import two_classes
 from traps import Traps
 
@@ -271,3 +269,86 @@ def test_a_missing_value_is_named_by_its_row_in_x(options: dict[str, Any]) -> No
     X[15, 2] = np.nan
     with pytest.raises(ValueError, match="row 15, column 2 is nan"):
         cross_validate_path(X, y, 2, cv=2, alpha=1.0, **options)
+
+
+@pytest.mark.slow
+def test_processes_measure_inner_folds_as_well() -> None:
+    X, y = noise()
+    one = permutation_null(X, y, 3, alpha=1.0, inner_cv=3, n_permutations=4)
+    two = permutation_null(X, y, 3, alpha=1.0, inner_cv=3, n_permutations=4, n_jobs=2)
+    assert_allclose(two.null_losses, one.null_losses, rtol=1e-12)
+    alone = cross_validate_path(X, y, 3, cv=4, alpha=1.0, inner_cv=3, n_random=1)
+    shared = cross_validate_path(X, y, 3, cv=4, alpha=1.0, inner_cv=3, n_random=1, n_jobs=2)
+    assert_allclose(shared.selection_losses, alone.selection_losses, rtol=1e-12)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_without_features_a_class_is_guessed(fit_intercept: bool) -> None:
+    X, _ = noise(60)
+    y = np.arange(60) % 2
+    found = cross_validate_path(X, y, 2, cv=5, alpha=1.0, fit_intercept=fit_intercept)
+    assert found.initial_loss == pytest.approx(0.5)
+    assert any("not clearly better" in words for words in found.warnings)
+    three = cross_validate_path(X, np.arange(60) % 3, 2, cv=5, alpha=1.0, task="classification")
+    assert three.initial_loss == pytest.approx(2 / 3)
+    null = permutation_null(X, y, 2, alpha=1.0, n_permutations=2, fit_intercept=fit_intercept)
+    assert null.initial_loss == pytest.approx(0.5)
+
+
+def test_a_classification_is_measured_on_its_inner_folds() -> None:
+    # Near copies of each sample: leaving one of them out is as good as leaving none out.
+    generator = np.random.default_rng(3)
+    groups = np.repeat(np.arange(12), 8)
+    X = generator.standard_normal((12, 20))[groups] + 0.01 * generator.standard_normal((96, 20))
+    y = generator.permutation(np.arange(12) % 2)[groups]
+    options: dict[str, Any] = {"alpha": 0.1, "groups": groups, "cv": 3, "n_random": 0}
+    folds = cross_validate_path(X, y, 4, inner_cv=GroupKFold(4), loss="squared", **options)
+    single = cross_validate_path(X, y, 4, loss="squared", **options)
+    assert single.selection.mean[-1] < 0.05
+    assert folds.selection.mean[-1] > single.selection.mean[-1] + 0.05
+
+
+def test_repeated_folds_are_not_independent() -> None:
+    X, y = noise(60)
+    plain = cross_validate_path(X, y, 2, cv=5, alpha=1.0, n_random=0)
+    repeated = RepeatedKFold(n_splits=5, n_repeats=6, random_state=0)
+    many = cross_validate_path(X, y, 2, cv=repeated, alpha=1.0, n_random=0)
+    for found in (plain, many):
+        assert found.overlap == pytest.approx(0.25)
+        assert found.test_ratio == pytest.approx(1.25)
+        assert found.n_independent == 60
+    # Six tests of a sample say little more than one: the error does not fall by √6.
+    assert many.estimate[1] > 0.6 * plain.estimate[1]
+
+    def squares(y_true: Any, y_pred: Any) -> float:
+        return float(np.mean((y_true - y_pred) ** 2))
+
+    for cv, count in ((5, 5), (repeated, 30)):
+        of_folds = cross_validate_path(X, y, 2, cv=cv, alpha=1.0, n_random=0, measure=squares)
+        spread = of_folds.chosen_losses.std(ddof=1)
+        assert of_folds.held_out_covariance is None
+        assert of_folds.estimate[1] == pytest.approx(spread * np.sqrt(1 / count + 0.25), rel=1e-6)
+        low, high = of_folds.interval
+        t = {5: 2.7764451, 30: 2.0452296}[count]
+        assert (high - low) / 2.0 == pytest.approx(t * of_folds.estimate[1], rel=1e-6)
+
+
+def test_a_gain_is_judged_within_folds() -> None:
+    # Folds differ much more than what the features gain in each.
+    losses = np.array([[1.0], [5.0], [9.0]])
+    found = make_assessment(
+        folds=3, k=1, test_losses=losses, selection_losses=losses, features=(np.array([3]),) * 3
+    )
+    for gains, is_told in (([0.2, 0.21, 0.19], False), ([0.2, -0.2, 0.1], True)):
+        changed = replace(found, initial_losses=losses[:, 0] + gains)
+        assert any("not clearly better" in words for words in changed.warnings) == is_told
+
+
+def test_words_where_searches_ended_early() -> None:
+    X, y = noise(40, 12)
+    found = cross_validate_path(X, y, 12, cv=3, alpha=1.0, patience=1, n_random=0)
+    assert found.chosen_sizes.max() < 12
+    assert "where the searches ended (12 were asked for)" in found.sentence
+    one = cross_validate_path(X, y, 2, cv=[(np.arange(30), np.arange(30, 40))], alpha=1.0)
+    assert "1 fold:" in repr(one)
+    assert "nan" not in repr(one)

@@ -13,9 +13,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, RepeatedStratifiedKFold
 
-from assess_twin import ALPHAS, Question, assert_is_literal, labels, largest, numbers
+from assess_twin import ALPHAS, Question, assert_is_literal, labels, numbers
 from greedyrls.assess import PathAssessment, cross_validate_path
 from internals import held_out_errors, make_folds, make_loss
+from literal import largest
 
 
 def rare(m: int = 1200, seed: int = 9) -> tuple[Any, Any]:

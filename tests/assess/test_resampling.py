@@ -7,14 +7,21 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GroupKFold
 
-from assess_twin import ALPHAS, Question, huberish, labels, largest, numbers
+from assess_twin import ALPHAS, Question, labels, noise, numbers
 from greedyrls import greedy_path
-from greedyrls.assess import PermutationNull, Stability, permutation_null, resample_path
+from greedyrls.assess import (
+    PermutationNull,
+    Stability,
+    permutation_null,
+    resample_path,
+)
 from internals import Options, Shuffle, draw_order, draw_rows, make_procedure
+from literal import huberish, largest
 from traps import Traps
 
 SAME = 1e-8
@@ -417,7 +424,6 @@ def test_selections_for_classes_and_groups(resample: str) -> None:
 
 
 def test_names_and_seeds_of_resampled_selections() -> None:
-    import pandas as pd
 
     X, y = numbers(40)
     frame = pd.DataFrame(X, columns=list("pqrstu"))
@@ -431,3 +437,40 @@ def test_names_and_seeds_of_resampled_selections() -> None:
     strong = resample_path(X, 5.0 * X[:, 3] + X[:, 1], 2, alpha=1e-3, n_resamples=6)
     assert_array_equal(np.array(strong.selections), [[3, 1]] * 6)
     assert_allclose(strong.index, 1.0)
+
+
+def test_weights_move_with_the_targets() -> None:
+    generator = np.random.default_rng(2)
+    y = (np.arange(120) % 8 == 0).astype(int)
+    X = generator.standard_normal((120, 6)) + 1.2 * y[:, None] * (np.arange(6) < 2)
+    weights = np.where(y == 1, 7.0, 1.0)
+    null = permutation_null(X, y, 2, alpha=1.0, sample_weight=weights, n_permutations=39)
+    assert null.chosen_p_value == pytest.approx(1 / 40)
+
+
+def test_groups_are_permuted_as_wholes() -> None:
+    groups = np.array(list("aabbccddd"))
+    counted = np.ones(9, dtype=bool)
+    seen = set()
+    for seed in range(20):
+        order = draw_order(counted, np.random.default_rng(seed), groups)
+        assert_array_equal(np.sort(order), np.arange(9))
+        assert_array_equal(order[6:], [6, 7, 8])  # no other group has three
+        for first in (0, 2, 4):
+            assert order[first] % 2 == 0
+            assert order[first + 1] == order[first] + 1
+        seen.add(tuple(order))
+    assert len(seen) == 6
+    X, y = noise(9, 3)
+    with pytest.raises(ValueError, match="no two have the same number of samples"):
+        permutation_null(X, y, 1, alpha=1.0, groups=[0, 1, 1, 2, 2, 2, 2, 2, 2])
+
+
+def test_draws_of_few_samples() -> None:
+    X, _ = noise(8, 3)
+    found = resample_path(X, ["a", "a", *"bbbbbb"], 1, alpha=1.0, n_resamples=3)
+    assert len(found.selections) == 3
+    found = resample_path(
+        X[:5], np.arange(5.0) ** 2, 1, alpha=1.0, n_resamples=3, task="regression"
+    )
+    assert len(found.selections) == 3

@@ -13,7 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from greedyrls.assess import Stability
+from assess_twin import noise
+from greedyrls.assess import (
+    Stability,
+    cross_validate_path,
+    resample_path,
+)
 
 
 def literal_index(selections: Sequence[Any], d: int, size: int) -> tuple[float, float]:
@@ -232,3 +237,49 @@ def test_arrays_of_the_caller_are_left_as_they_were() -> None:
     selections = orders([[0, 1], [0, 2]])
     Stability(selections, 5)
     assert selections[0].flags.writeable
+
+
+def test_stability_of_what_could_be_selected() -> None:
+    X, y = noise(40, 40)
+    excluded = list(range(5, 40))
+    found = cross_validate_path(X, y, 3, cv=5, alpha=1.0, excluded_features=excluded).stability
+    by_hand = Stability(tuple(order for order in found.selections), 5)
+    assert_allclose(found.index, by_hand.index)
+    drawn = resample_path(X, y, 3, alpha=1.0, n_resamples=5, excluded_features=excluded)
+    assert_allclose(drawn.index, Stability(drawn.selections, 5).index)
+
+
+def test_forced_features_are_no_sign_of_stability() -> None:
+    generator = np.random.default_rng(0)
+    forced = (0, 1, 2)
+    free = [generator.permutation(np.arange(3, 30))[:3] for _ in range(8)]
+    given = Stability(tuple(np.concatenate([forced, order]) for order in free), 30, forced=forced)
+    alone = Stability(tuple(order - 3 for order in free), 27)
+    assert np.isnan(given.index[:3]).all()
+    assert_allclose(given.index[3:], alone.index)
+    assert_allclose(given.standard_error[3:], alone.standard_error)
+    assert "besides the 3 forced" in given.sentence
+    X, y = noise(40, 30)
+    found = cross_validate_path(X, y, 4, cv=4, alpha=1.0, forced_features=[5, 6])
+    assert found.stability.forced == (5, 6)
+
+
+@pytest.mark.parametrize(
+    ("selections", "options", "message"),
+    [
+        (([0, 5],), {}, "column numbers from 0 to 4"),
+        (([-1],), {}, "column numbers from 0 to 4"),
+        (([1, 1],), {}, "more than once"),
+        (([1], [2]), {"level": 2.0}, "level must be between 0 and 1"),
+    ],
+)
+def test_what_is_no_selection(selections: Any, options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Stability(tuple(np.array(order) for order in selections), 5, **options)
+
+
+def test_no_selections_at_all() -> None:
+    empty = Stability((), 5)
+    assert len(empty.index) == 0
+    with pytest.raises(ValueError, match="There are no selections"):
+        empty.frequencies()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,11 @@ from greedyrls import LinearModel
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("click")
 
 from command_line import QUICK, CommandLine  # noqa: E402
+from format_files import rows_of  # noqa: E402
 
 
 def sales(path: Path, form: str = "%Y-%m-%d") -> Path:
@@ -79,3 +82,19 @@ def test_reports_show_dates(tmp_path: Path, cli: CommandLine) -> None:
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "day: weekday" in page
     assert "days since 2024-01-01" in page  # in the notes
+
+
+def test_texts_of_dates_in_any_format(tmp_path: Path, cli: CommandLine) -> None:
+    """More of them than a text column may have, and still no reason to stop."""
+    names, rows = rows_of(60)
+    first = datetime.date(2024, 2, 29)
+    days = [str(first + datetime.timedelta(row)) for row in range(60)]
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    pq.write_table(pa.table({**columns, "day": days}), tmp_path / "t.parquet")
+    found = cli.result(tmp_path / "t.parquet", "-t", "y", *QUICK)
+    assert found.data.notes == (
+        "Left out, as dates: 'day'. To use year, month, weekday and elapsed days, pass --dates "
+        "day.",
+    )
+    dated = cli.result(tmp_path / "t.parquet", "-t", "y", *QUICK, "--dates", "day")
+    assert "'day' is used by its year" in dated.data.notes[0]

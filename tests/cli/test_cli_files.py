@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
 import shlex
@@ -17,7 +15,7 @@ import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
-from command_line import QUICK, CommandLine, select_arguments
+from command_line import QUICK, CommandLine, rows_of, select_arguments
 from greedyrls import LinearModel, SelectionResult
 from greedyrls.assess import PathAssessment
 from internals import read_table
@@ -45,10 +43,6 @@ def made(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path
         code = run(["select", *map(str, arguments), *extras, "--out", str(folder / target)])
         assert code == 0
     return {target: folder / target for target in ("y", "outcome", "grade")}
-
-
-def rows_of(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
 
 
 # What select writes.

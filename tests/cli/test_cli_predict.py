@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
 import json
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from command_line import QUICK, CommandLine, select_arguments
+from command_line import QUICK, CommandLine, rows_of, select_arguments
 from greedyrls import LinearModel, SelectionResult
 from internals import read_table, run
 from small_tables import measured, write_csv
@@ -42,10 +41,6 @@ def made(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path
         model = SelectionResult.from_json(shown.getvalue()).model()
         (folder / "model.json").write_text(model.to_json())
     return folders
-
-
-def rows_of(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
 
 
 @pytest.mark.parametrize("target", ["y", "outcome", "grade"])

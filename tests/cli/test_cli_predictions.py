@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shutil
 from pathlib import Path
@@ -12,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from command_line import CommandLine, select_arguments
+from command_line import CommandLine, rows_of, select_arguments
 from greedyrls import GreedyRLSClassifier, LinearModel, SelectionResult
 from small_tables import measured, write_csv
 
@@ -48,10 +46,6 @@ def written(result: SelectionResult, folder: Path) -> Path:
     (folder / "result.json").write_text(result.to_json())
     (folder / "model.json").write_text(result.model().to_json())
     return folder
-
-
-def rows_of(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
 
 
 @pytest.mark.parametrize("target", ["outcome", "grade"])

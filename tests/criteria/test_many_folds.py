@@ -354,3 +354,25 @@ def test_a_fold_that_outweighs_all_others_has_models_for_each() -> None:
         assert uses(Case(case.X, case.y, 3, case.options | {"sample_weight": weights})) is FoldData
         path = greedy_path(case.X, case.y, 3, sample_weight=weights, **case.options)
     assert len(path) == 3
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e5])
+@pytest.mark.parametrize("name", ["many", "large"])
+def test_a_fold_that_has_all_of_the_features(name: str, factor: float) -> None:
+    """What the others know is not lost in the rounding of one factor for all."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        folds = np.arange(40) % 10
+        X = rng.standard_normal((40, 6))
+        y = X[:, :3] @ rng.standard_normal(3) + rng.standard_normal(40)
+        X[folds == 0] *= factor
+        with tuned(fold_engine=name):
+            path = greedy_path(X, y, 4, cv=folds, n_runners_up=5)
+        with tuned(fold_engine="models"):
+            twin = greedy_path(X, y, 4, cv=folds, n_runners_up=5)
+        assert path.indices.tolist() == twin.indices.tolist()
+        np.testing.assert_allclose(path.losses, twin.losses, rtol=1e-8)
+        for one, other in zip(path.runners_up, twin.runners_up, strict=True):
+            assert [feature for feature, _ in one] == [feature for feature, _ in other]
+            known = [loss for _, loss in other]
+            np.testing.assert_allclose([loss for _, loss in one], known, rtol=1e-8)

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from agreement import assert_follows, fold_shares, literal_fold_losses
 from greedyrls import extend_path, greedy_path
 from internals import LossState, make_loss, make_plan, make_problem
-from literal import criterion, held_out_predictions, literal_path
+from literal import criterion, held_out_predictions, huberish, largest, literal_path
 from problems import FOLD_KINDS, Case, fold_cases, two_classes
 from sweeps import EXAMPLES
 from tuning import Tune
@@ -39,15 +39,6 @@ def assert_is_literal(case: Case, loss: Any, **options: Any) -> None:
         shares, K = fold_shares(case), len(expected)
         error = np.sqrt(np.sum((shares * (expected - shares @ expected)) ** 2) * K / (K - 1))
         assert path.standard_errors[k - 1] == pytest.approx(error, rel=1e-6, abs=1e-10)
-
-
-def huberish(y_true: Any, y_pred: Any) -> float:
-    size = np.abs(y_true - y_pred)
-    return float(np.mean(np.where(size < 1.0, size**2, 2.0 * size - 1.0)))
-
-
-def largest(y_true: Any, y_pred: Any) -> float:
-    return float(np.abs(y_true - y_pred).max())
 
 
 @pytest.mark.heavy

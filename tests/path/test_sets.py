@@ -14,6 +14,7 @@ from greedyrls import SelectionPath, Step, greedy_path
 from greedyrls.plots import plot_coefficients
 from internals import (
     Action,
+    BestLosses,
     FeatureSet,
     LooCurve,
     LooData,
@@ -200,3 +201,19 @@ def test_a_group_and_a_feature_of_the_same_name_are_two() -> None:
     path = greedy_path(X, y, 5, feature_groups={"x3": [0, 1]}, alpha=ALPHA)
     assert sorted(path.group_names()) == ["x2", "x3", "x3", "x4", "x5"]
     assert len(path.group_names(2)) == 2
+
+
+def test_losses_kept_up_are_those_of_the_best_sets() -> None:
+    generator = np.random.default_rng(0)
+    steps: list[Step] = []
+    chosen: list[int] = []
+    best = BestLosses()
+    for index in range(60):
+        if len(chosen) > 1 and generator.random() < 0.4:
+            gone = chosen.pop(int(generator.integers(len(chosen))))
+            steps.append(Step(gone, generator.random(), 0.0, action="remove"))
+        else:
+            chosen.append(index)
+            steps.append(Step(index, generator.random(), 0.0))
+        best.add(steps[-1])
+        assert best.losses == [known.loss for known in best_sets(steps)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
@@ -39,12 +38,6 @@ from pictures import (
     make_path,
     make_stability,
 )
-
-
-@pytest.fixture(autouse=True)
-def _close() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 def everything() -> list[tuple[Any, Any]]:

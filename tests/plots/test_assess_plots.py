@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -33,13 +32,6 @@ from pictures import (
     make_stability,
     names_of,
 )
-
-
-@pytest.fixture(autouse=True)
-def _close() -> Iterator[None]:
-    yield
-    pyplot.close("all")
-
 
 # Assessments -------------------------------------------------------------------------------------
 

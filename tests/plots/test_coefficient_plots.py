@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -23,12 +22,6 @@ from greedyrls.plots import plot_coefficients
 from internals import draw_coefficients as coefficients
 from pictures import COLUMN, curve, drawn, legend, make_path
 from tuning import Tune
-
-
-@pytest.fixture(autouse=True)
-def _close() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 def singular_path() -> SelectionPath:

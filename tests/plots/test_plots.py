@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -23,14 +22,9 @@ from sklearn.model_selection import RepeatedKFold
 from greedyrls import AlphaSurface, SelectionPath, SizeChoice, greedy_path, plots
 from greedyrls.plots import plot_path, plot_surface
 from internals import number
+from pictures import drawn, legend
 
 GRID = [0.01, 1.0, 100.0]
-
-
-@pytest.fixture(autouse=True)
-def _close() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 def make_path(n_features: Any = 5, *, names: list[str] | None = None, **options: Any) -> Any:
@@ -45,18 +39,6 @@ def make_path(n_features: Any = 5, *, names: list[str] | None = None, **options:
 def median_error(y_true: Any, y_pred: Any) -> float:
     """A loss without standard errors, below 0."""
     return float(np.median(np.abs(y_true - y_pred))) - 10.0
-
-
-def drawn(ax: Axes) -> Axes:
-    """After drawing, which lays out and formats."""
-    ax.figure.canvas.draw()
-    return ax
-
-
-def legend(ax: Axes) -> list[str]:
-    found = ax.get_legend()
-    assert found is not None
-    return [text.get_text() for text in found.get_texts()]
 
 
 def mark(ax: Axes, start: str) -> tuple[float, float]:

@@ -7,15 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bad_data import M, data
 from greedyrls import GreedyRLSClassifier, greedy_path
-
-M, N = 30, 8
-
-
-def data() -> tuple[Any, Any]:
-    rng = np.random.default_rng(17)
-    X = rng.standard_normal((M, N))
-    return X, X[:, 5] - X[:, 2] + rng.standard_normal(M)
 
 
 @pytest.mark.parametrize("cv", ["loo", 3])

@@ -21,7 +21,7 @@ from greedyrls import (
     greedy_path,
 )
 from literal import criterion
-from problems import named_problems, two_classes
+from problems import named_problems, summary_data, two_classes
 from project import GUIDES
 from tuning import Tune
 
@@ -313,3 +313,22 @@ def test_interrupt_of_a_backward_search_is_one() -> None:
         greedy_path(X, y, 3, direction="backward", callback=interrupt)
     path = greedy_path(X, y, 3, direction="floating", callback=interrupt)
     assert path.interrupted
+
+
+@pytest.mark.parametrize("cv", ["loo", 3])
+def test_backward_path_of_one_feature_in_json(cv: Any) -> None:
+    X, y = summary_data()
+    path = greedy_path(X[:, :1], y, 1, cv=cv, direction="backward")
+    assert path.steps == ()
+    again = SelectionPath.from_json(path.to_json())
+    assert again == path
+    assert again.coef(1) == path.coef(1)
+
+
+def test_model_of_another_size_of_sets_that_are_not_nested() -> None:
+    X, y = summary_data()
+    model = GreedyRLSRegressor(6, alpha=1.0, direction="floating").fit(X, y)
+    assert not model.path_.is_nested
+    text = model.with_n_features(4)._repr_html_inner()
+    assert "the best set of 4 features" in text
+    assert "the first 4" not in text

@@ -1,4 +1,4 @@
-"""Directions where rounding, interrupts or a single feature once made them go wrong."""
+"""Searches that also remove features come to an end, by themselves or where they are stopped."""
 
 from __future__ import annotations
 
@@ -9,66 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from greedyrls import GreedyRLSRegressor, SelectionPath, Step, StopReason, greedy_path
-from internals import BestLosses, best_sets
+from greedyrls import SelectionPath, Step, StopReason, greedy_path
 from literal import criterion
+from problems import summary_data
 
 
-def loss_of(X: Any, y: Any, cv: Any, chosen: list[int], alpha: float = 1.0) -> float:
+def loss_of(X: Any, y: Any, cv: Any, chosen: list[int]) -> float:
     """By fitting anew for every split."""
-    return criterion(
-        X, y, cv, chosen, loss="squared", alpha=alpha, fit_intercept=True, weights=None
-    )
-
-
-def summary_data() -> tuple[Any, Any]:
-    """Column 0 sums up four others: a search forward takes it first, and keeps it."""
-    generator = np.random.default_rng(1)
-    causes = generator.standard_normal((60, 4))
-    summary = causes.sum(axis=1) + generator.standard_normal(60)
-    X = np.column_stack([summary, causes, generator.standard_normal((60, 5))])
-    return X, causes.sum(axis=1) + 0.5 * generator.standard_normal(60)
-
-
-@pytest.mark.parametrize("cv", ["loo", 3])
-def test_backward_path_of_one_feature_in_json(cv: Any) -> None:
-    X, y = summary_data()
-    path = greedy_path(X[:, :1], y, 1, cv=cv, direction="backward")
-    assert path.steps == ()
-    again = SelectionPath.from_json(path.to_json())
-    assert again == path
-    assert again.coef(1) == path.coef(1)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_backward_with_folds_where_columns_dwarf_others(seed: int) -> None:
-    """With no more rows than features A⁻¹ as 1/α less a part had lost its digits."""
-    generator = np.random.default_rng(seed)
-    X = generator.standard_normal((8, 7)) * 10.0 ** np.array([3, 3, -3, 0, 2, -1, 1])
-    y = generator.standard_normal(8)
-    folds = np.arange(8) % 4
-    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(4)]
-    path = greedy_path(X, y, 7, alpha=0.03, cv=splits, direction="backward")
-    for size in range(1, 8):
-        chosen = sorted(path.features(size).tolist())
-        expected = loss_of(X, y, splits, chosen, 0.03)
-        assert path.losses[size - 1] == pytest.approx(expected, rel=1e-8)
-
-
-def test_losses_kept_up_are_those_of_the_best_sets() -> None:
-    generator = np.random.default_rng(0)
-    steps: list[Step] = []
-    chosen: list[int] = []
-    best = BestLosses()
-    for index in range(60):
-        if len(chosen) > 1 and generator.random() < 0.4:
-            gone = chosen.pop(int(generator.integers(len(chosen))))
-            steps.append(Step(gone, generator.random(), 0.0, action="remove"))
-        else:
-            chosen.append(index)
-            steps.append(Step(index, generator.random(), 0.0))
-        best.add(steps[-1])
-        assert best.losses == [known.loss for known in best_sets(steps)]
+    return criterion(X, y, cv, chosen, loss="squared", alpha=1.0, fit_intercept=True, weights=None)
 
 
 def capped(most: int) -> Any:
@@ -154,12 +102,3 @@ def test_swap_is_as_good_as_single_exchanges_make_it() -> None:
     for kept in combinations(chosen, 3):
         for other in others:
             assert loss_of(X, y, "loo", [*kept, other]) > path.losses[3] * (1 - 1e-9)
-
-
-def test_model_of_another_size_of_sets_that_are_not_nested() -> None:
-    X, y = summary_data()
-    model = GreedyRLSRegressor(6, alpha=1.0, direction="floating").fit(X, y)
-    assert not model.path_.is_nested
-    text = model.with_n_features(4)._repr_html_inner()
-    assert "the best set of 4 features" in text
-    assert "the first 4" not in text

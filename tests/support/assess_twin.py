@@ -15,7 +15,13 @@ from sklearn.model_selection import GroupKFold
 from greedyrls import GreedyRLSClassifier, SelectionPath, greedy_path
 from greedyrls.assess import PathAssessment, Stability, cross_validate_path
 from internals import GreedyRLSWarning, make_folds, penalty_scale, random_orders, refit_grid
-from literal import balanced_factors, best_penalty, criterion, loss_value, ridge_predict
+from literal import (
+    balanced_factors,
+    best_penalty,
+    criterion,
+    loss_value,
+    ridge_predict,
+)
 
 Array = np.ndarray
 Loss = str | Callable[[Array, Array], float]
@@ -393,15 +399,6 @@ def labels(m: int = 26, n: int = 6, classes: int = 2, seed: int = 0) -> Any:
     return X, names[ranks * classes // m]
 
 
-def huberish(y_true: Any, y_pred: Any) -> float:
-    size = np.abs(y_true - y_pred)
-    return float(np.mean(np.where(size < 1.0, size**2, 2.0 * size - 1.0)))
-
-
-def largest(y_true: Any, y_pred: Any) -> float:
-    return float(np.abs(y_true - y_pred).max())
-
-
 def assert_is_literal(question: Question, cv: Any, splits: Any, n_random: int = 1) -> Any:
     found = question.assess(cv, n_random)
     seeds = np.random.SeedSequence(0).spawn(len(splits))
@@ -472,3 +469,9 @@ def assert_errors_are_literal(
     assert found.estimate[1] == pytest.approx(expected, rel=1e-5, abs=small)
     expected = np.sqrt(difference * (1.0 + rho))
     assert found.gain[1] == pytest.approx(expected, rel=1e-5, abs=small)
+
+
+def noise(m: int = 30, n: int = 12, seed: int = 1) -> tuple[Any, Any]:
+    """Features and a target that know nothing of each other."""
+    generator = np.random.default_rng(seed)
+    return generator.standard_normal((m, n)), generator.standard_normal(m)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import subprocess
@@ -119,3 +121,8 @@ def path_of(text: str) -> Any:
     for step in document["steps"]:
         step["seconds"] = 0.0
     return document
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    """The rows of CSV text, by the names of its columns."""
+    return list(csv.DictReader(io.StringIO(text)))

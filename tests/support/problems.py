@@ -262,3 +262,12 @@ def named_problems() -> dict[str, tuple[np.ndarray, np.ndarray]]:
         y = centred[:, :5].sum(axis=1) / np.maximum(1.0, np.abs(centred).max())
         problems[name] = (X, y + rng.standard_normal(len(X)))
     return problems
+
+
+def summary_data() -> tuple[Any, Any]:
+    """Column 0 sums up four others: a search forward takes it first, and keeps it."""
+    generator = np.random.default_rng(1)
+    causes = generator.standard_normal((60, 4))
+    summary = causes.sum(axis=1) + generator.standard_normal(60)
+    X = np.column_stack([summary, causes, generator.standard_normal((60, 5))])
+    return X, causes.sum(axis=1) + 0.5 * generator.standard_normal(60)

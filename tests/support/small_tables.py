@@ -190,3 +190,8 @@ def measured(m: int = 60, seed: int = 0) -> dict[str, list[Any]]:
         "outcome": ["yes" if one else "no" for one in value > 0.0],
         "grade": [("low", "mid", "top")[place] for place in np.digitize(value, [-1.5, 1.5])],
     }
+
+
+def regression(m: int = 48, **more: Column) -> dict[str, Column]:
+    """A table of numbers, and further columns."""
+    return {**plain_table(m), **more}
