@@ -163,6 +163,29 @@ def test_files_have_one_job() -> None:
         assert lines <= 500, path.name
 
 
+# Folders of tests that are not of one package.
+ACROSS_PACKAGES = {"exactness", "golden", "support"}
+
+
+def test_tests_mirror_the_packages() -> None:
+    packages = {name.lstrip("_") for name in architecture.MAY_IMPORT if (PACKAGE / name).is_dir()}
+    folders = {path.parent.relative_to(TESTS).parts for path in TESTS.rglob("test_*.py")} - {()}
+    assert {parts[0] for parts in folders} - ACROSS_PACKAGES == packages
+    for package, *inner in folders:
+        assert package in ACROSS_PACKAGES or not inner or PACKAGE.joinpath(package, *inner).is_dir()
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    """pytest imports them by name alone; and none imports another, which the order would decide."""
+    paths = list(TESTS.rglob("*.py"))
+    names = [path.stem for path in paths]
+    assert sorted(names) == sorted(set(names))
+    for path in paths:
+        source = path.read_text(encoding="utf-8")
+        found = re.findall(r"^\s*(?:from|import) (test_\w+|conftest)\b", source, re.MULTILINE)
+        assert found == [], path.name
+
+
 # The test files that may name private modules: a move is an edit there and nowhere else.
 PRIVATE_NAMES_IN = {
     "support/internals.py",

@@ -1,6 +1,6 @@
 """Run random mutants of modules against the tests that import them.
 
-    python3 dev.py mutants _choice _directions --count 24 --seed 0
+    python3 dev.py mutants _criteria._choice _search._directions --count 24 --seed 0
 
 A mutant is a module with one small change: another operator, a number plus or minus 1, a condition
 negated. Tests that pass all the same do not check that line. cosmic-ray makes the mutants. Each is
@@ -238,7 +238,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument(
-        "modules", nargs="+", metavar="MODULE", help="name or path, such as _choice"
+        "modules", nargs="+", metavar="MODULE", help="name or path, such as _criteria._choice"
     )
     parser.add_argument("--count", type=int, default=24, help="mutants of all modules together")
     parser.add_argument("--seed", type=int, default=0)
