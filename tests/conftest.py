@@ -17,16 +17,19 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-import components
-import fuzzing
-import sweeps
-from traps import Traps
-from tuning import Tune, change
+# Before their import: what helpers assert is shown with its values, as in test files.
+pytest.register_assert_rewrite(
+    *(file.stem for file in (Path(__file__).parent / "support").glob("*.py"))
+)
+
+import components  # noqa: E402
+import fuzzing  # noqa: E402
+import sweeps  # noqa: E402
+from traps import Traps  # noqa: E402
+from tuning import Tune, change  # noqa: E402
 
 if TYPE_CHECKING:
     from command_line import CommandLine
-
-pytest.register_assert_rewrite("agreement", "bad_data", "bounds", "splits")
 
 # Triton kernels run on a GPU, or else in Triton's interpreter: it must be on when that is loaded.
 if not Path("/dev/nvidiactl").exists():
