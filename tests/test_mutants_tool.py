@@ -32,12 +32,12 @@ FILES = {
     "src/greedyrls/cli/_run.py": "from ._app import app\n",
     "src/greedyrls/cli/_app.py": "app = 1\n",
     "tests/support/helper.py": "from greedyrls import fit\n",
-    "tests/fit/test_far.py": "from helper import fit\n",
+    "tests/test_far.py": "from helper import fit\n",
     "tests/test_lazy.py": "from greedyrls import fit\n",
     "tests/test_attribute.py": "import greedyrls\ngreedyrls.fit\n",
     "tests/test_word.py": "from greedyrls import fit\ntotal = fit\n",
     "tests/sums/test_direct.py": "import greedyrls._sums as sums\n",
-    "tests/test_sum.py": "from helper import fit\n",
+    "tests/fit/test_sum.py": "from helper import fit\n",
     "tests/cli/deep/test_run.py": "from greedyrls.cli._run import app\n",
     "tests/test_none.py": "import json\n",
 }
@@ -62,8 +62,11 @@ def test_tests_that_import_a_module_nearest_first(root: Path) -> None:
         "test_far",
     ]
     assert imported_by.files_testing(graph, "greedyrls._sums", 2, root) == names[:2]
-    assert names[:2] == ["tests/sums/test_direct.py", "tests/test_sum.py"]
+    assert names[:2] == ["tests/sums/test_direct.py", "tests/fit/test_sum.py"]
     assert imported_by.files_testing(graph, "greedyrls._types", 99, root) == []
+    # Of two that import it through a helper, the one in the folder of its package.
+    names = imported_by.files_testing(graph, "greedyrls._fit", 99, root)
+    assert names[-2:] == ["tests/fit/test_sum.py", "tests/test_far.py"]
 
 
 def test_distances_count_imports(root: Path) -> None:

@@ -110,9 +110,9 @@ def files_testing(
 ) -> list[str]:
     """Test files that import a module, nearest first.
 
-    Those that import it themselves or are named after it come first, then those with the fewest
-    imports on the way, and of these the ones that have most of its words: its functions and
-    classes, and the options that it knows.
+    Those that import it themselves or are named after it come first, then those in the folder of
+    its package, then those with the fewest imports on the way, and of these the ones that have most
+    of its words: its functions and classes, and the options that it knows.
     """
     tree = ast.parse(file_of(module, root).read_text(encoding="utf-8"))
     words = {node.name for node in ast.walk(tree) if isinstance(node, Defined)} | {
@@ -123,10 +123,14 @@ def files_testing(
     name_words = _name_words(module.rpartition(".")[2])
     hops, paths = distances(graph, module), files_of_tests(root)
 
-    def rank(name: str) -> tuple[bool, int, int, str]:
+    folder = root / "tests" / [*module.split("."), ""][1].lstrip("_")
+
+    def rank(name: str) -> tuple[bool, bool, int, int, str]:
         text = paths[name].read_text(encoding="utf-8")
         is_near = hops[name] == 1 or name_words <= _name_words(name)
-        return not is_near, hops[name], -len(words & set(re.findall(r"\w+", text))), name
+        is_elsewhere = not paths[name].is_relative_to(folder)
+        n_words = len(words & set(re.findall(r"\w+", text)))
+        return not is_near, is_elsewhere, hops[name], -n_words, name
 
     files = sorted((name for name in hops if name.startswith("test_")), key=rank)
     return [paths[name].relative_to(root).as_posix() for name in files[:most]]
