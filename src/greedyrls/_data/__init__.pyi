@@ -1,10 +1,8 @@
 from . import fused as fused
 from ._dense import DenseMatrix as DenseMatrix
 from ._device_matrix import DeviceMatrix as DeviceMatrix
-from ._device_matrix import as_device_matrix as as_device_matrix
 from ._devices import free_bytes as free_bytes
 from ._devices import is_in_host_memory as is_in_host_memory
-from ._devices import on_device as on_device
 from ._digests import array_digest as array_digest
 from ._digests import bytes_of as bytes_of
 from ._digests import matrix_digest as matrix_digest
@@ -14,7 +12,6 @@ from ._file_memory import check_limit as check_limit
 from ._file_sources import ArraySource as ArraySource
 from ._files import DataFile as DataFile
 from ._files import FileMatrix as FileMatrix
-from ._files import as_file as as_file
 from ._kernel_functions import USE_ANOTHER as USE_ANOTHER
 from ._kernel_functions import Kernel as Kernel
 from ._kernel_functions import check_gamma as check_gamma
@@ -25,7 +22,6 @@ from ._matrix import NotOnDevice as NotOnDevice
 from ._matrix import not_on_device as not_on_device
 from ._parquet import ParquetSource as ParquetSource
 from ._parquet import parquet_files as parquet_files
-from ._recognise import is_plain as is_plain
 from ._recognise import matrix_of as matrix_of
 from ._recognise import matrix_on as matrix_on
 from ._recognise import matrix_there as matrix_there
