@@ -81,7 +81,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("output", nargs="?", type=Path, default=Path("gene-expression-output"))
     parser.add_argument("--data", type=Path, help="svmlight or CSV instead of the download")
-    parser.add_argument("--floor", type=float, help="take logarithms, of no less than this")
+    parser.add_argument(
+        "--floor", type=float, help="take logarithms of values clipped below at this number"
+    )
     arguments = parser.parse_args()
     X, y = read(arguments.data)
     floor = 100.0 if arguments.data is None else arguments.floor
@@ -98,7 +100,7 @@ def main() -> None:
     print("\nA small penalty, as one might try first:")
     look_twice(X, y, 1.0, 1.0)
 
-    print("\nThe penalty chosen in outer folds, in which the selection is made anew:")
+    print("\nThe penalty chosen in outer folds, in which the selection is repeated:")
     model = GreedyRLSClassifier(SIZE, loss="squared", n_runners_up=1).fit(X, y)
     path = model.path_
     print(f"{path.to_frame()[['feature', 'loss', 'runner_up']].to_string()}\n{path.sentence}")

@@ -69,7 +69,7 @@ def main() -> None:
         told = curves.reading.written(float(loss), float(error))
         print(f"  with {size:>2} of {X.shape[1]} measurements {told}")
 
-    # Another size is no new fit: the path holds the models of all sizes.
+    # Another size needs no new fit: the path holds the models of all sizes.
     small = make_pipeline(scaler, model.with_n_features(2))
     print(f"\nThree patients, by the model and by {' and '.join(model.path_.names(2))} alone:")
     predictions = {"model": pipeline.predict(X[:3]), "two alone": small.predict(X[:3])}

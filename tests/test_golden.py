@@ -228,7 +228,7 @@ def test_a_checkpoint_is_continued(name: str, tmp_path: Path) -> None:
     [
         ({"version": 1}, "in version 1 of the format, and this release reads only version 2"),
         ({"version": 3}, "in version 3 of the format"),
-        ({"parameters": {"horizon": 3}}, "was made with horizon 3, not None as asked for now"),
+        ({"parameters": {"horizon": 3}}, "was made with horizon 3, not None as in this call"),
         ({"path": {"version": 99}}, "has a path in version 99 of the format"),
         ({"fingerprint": {"X": "another digest"}}, "was made from other data"),
     ],
@@ -250,7 +250,7 @@ def test_a_checkpoint_of_another_release_is_refused(
     assert message.startswith(f"The checkpoint {file} ")
     assert says in message
     assert "written by greedyrls 0.0.7; this is greedyrls " in message
-    assert message.endswith("delete it to begin anew, or name another file.")
+    assert message.endswith("delete it to start from scratch, or use another file.")
     assert file.read_bytes() == before
 
 

@@ -1,8 +1,8 @@
 """Data larger than memory: files that can be passed as X.
 
-What these functions open is passed to `greedyrls.greedy_path`, `greedyrls.extend_path`, and ``fit``
-and ``predict`` of the estimators. A search reads such a file from front to back a few times, within
-`memory_limit`; see docs/scale.md.
+The objects returned by these functions can be passed to `greedyrls.greedy_path`,
+`greedyrls.extend_path`, and ``fit`` and ``predict`` of the estimators. A search reads such a file
+sequentially a few times, within `memory_limit`; see docs/scale.md.
 """
 
 from __future__ import annotations
@@ -38,16 +38,15 @@ Name = str | os.PathLike[str]
 
 
 def open_npy(path: Name, memory_limit: int | str | None = None) -> DataFile:
-    """An array that `numpy.save` wrote.
+    """Open an array that `numpy.save` wrote.
 
     Parameters
     ----------
     path : str or path
-        A .npy file with an array of two dimensions, of any real type; rows that lie together (C
-        order) are read faster.
+        A .npy file with a two-dimensional array of any real type; C order is read faster.
     memory_limit : int or str, optional
-        Bytes that a search may use beside the interpreter's own, or text such as "2GB"; by default
-        a quarter of the machine's memory.
+        Memory that a search may use, in bytes or as text such as "2GB"; by default a quarter of the
+        machine's memory.
 
     Returns
     -------
@@ -71,7 +70,8 @@ def open_npy(path: Name, memory_limit: int | str | None = None) -> DataFile:
     except FileNotFoundError:
         raise
     except (OSError, ValueError, EOFError) as error:
-        raise ValueError(f"{path} cannot be read as a .npy file; is it whole? ({error})") from error
+        message = f"{path} cannot be read as a .npy file; is it complete? ({error})"
+        raise ValueError(message) from error
     if not isinstance(array, np.memmap):
         raise ValueError(f"{path} is not a single array of numbers, as numpy.save writes it.")
     return DataFile(ArraySource(array), memory_limit)
@@ -101,13 +101,13 @@ def open_parquet(
     columns: Sequence[str] | None = None,
     memory_limit: int | str | None = None,
 ) -> DataFile | tuple[DataFile, NDArray[Any]]:
-    """A Parquet file, or a folder of them (needs pyarrow).
+    """Open a Parquet file, or a folder of them (needs pyarrow).
 
     Parameters
     ----------
     path : str or path
-        A file, or a folder whose ``*.parquet`` files, also those of its folders, are read one after
-        the other in the order of their names. Names of folders are no columns.
+        A file, or a folder whose ``*.parquet`` files, including those of subfolders, are read in
+        the order of their names. Names of folders do not become columns.
     target : str or list of str, optional
         The column (or columns) to be predicted, which is read into memory.
     columns : list of str, optional
@@ -119,9 +119,9 @@ def open_parquet(
     Returns
     -------
     X : DataFile
-        With the names of its columns.
+        The features, with the names of their columns.
     y : ndarray of shape (m,) or (m, t)
-        If there is a target.
+        The target, only returned if `target` is given.
     """
     names = [target] if isinstance(target, str) else list(target or ())
     source = ParquetSource(parquet_files(Path(path)), columns, names)
@@ -143,7 +143,7 @@ def convert_svmlight(path: Name, folder: Name, *, zero_based: bool = False) -> N
     path : str or path
         The text file.
     folder : str or path
-        Where the arrays are written, 32 bytes for each value: by columns and by rows.
+        Folder to write the arrays to, by columns and by rows: 32 bytes for each value.
     zero_based : bool, default=False
         Whether the features in the file are numbered from 0 rather than from 1.
     """
@@ -151,12 +151,12 @@ def convert_svmlight(path: Name, folder: Name, *, zero_based: bool = False) -> N
 
 
 def open_svmlight(folder: Name) -> tuple[SparseFile, NDArray[Any]]:
-    """A converted svmlight file: a sparse X whose arrays are memory maps.
+    """Open a converted svmlight file: a sparse X whose arrays are memory maps.
 
     Parameters
     ----------
     folder : str or path
-        Where `convert_svmlight` wrote to.
+        The folder that `convert_svmlight` wrote to.
 
     Returns
     -------

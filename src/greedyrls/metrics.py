@@ -1,4 +1,4 @@
-"""How well scores put samples in order within queries: NDCG and misordered pairs."""
+"""Ranking metrics: NDCG and the share of misordered pairs within queries."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ __all__ = ["mean_ndcg", "pairwise_error"]
 def mean_ndcg(
     y: ArrayLike, scores: ArrayLike, groups: ArrayLike | None = None, k: int | None = None
 ) -> float:
-    """Normalised discounted cumulative gain, a mean over queries.
+    """Return the normalised discounted cumulative gain (NDCG), averaged over queries.
 
-    That of each query is scikit-learn's `ndcg_score`: gains are the relevances themselves, and
-    samples of equal scores share their places. Queries whose relevances are all equal (or that
-    have a single sample), which any order suits, are left out.
+    Each query is scored by scikit-learn's `ndcg_score`: gains are the relevances themselves, and
+    samples of equal scores share their ranks. Queries whose relevances are all equal (or that have
+    a single sample) are left out, because any order is correct.
 
     Parameters
     ----------
     y : array-like of shape (m,)
-        Relevances, the larger the better. Where one is negative, all are moved up so that the
-        smallest is 0.
+        Relevances, the larger the better. If any is negative, all are shifted so that the smallest
+        is 0.
     scores : array-like of shape (m,)
-        Predicted scores: their order within a query is judged.
+        Predicted scores; only their order within a query matters.
     groups : array-like of shape (m,), optional
-        The query of each sample; all are of one without it.
+        The query of each sample. Without it all samples belong to one query.
     k : int, optional
-        How many places at the top count; all by default.
+        Number of top ranks that count; all by default.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def mean_ndcg(
 
 
 def pairwise_error(y: ArrayLike, scores: ArrayLike, groups: ArrayLike | None = None) -> float:
-    """Share of pairs in the wrong order: pairs of one query whose relevances differ.
+    """Return the share of misordered pairs, among pairs of one query whose relevances differ.
 
     A pair of equal scores counts half. For a single query and two relevances this is one minus the
     area under the ROC curve.
@@ -67,16 +67,16 @@ def pairwise_error(y: ArrayLike, scores: ArrayLike, groups: ArrayLike | None = N
     scores : array-like of shape (m,)
         Predicted scores.
     groups : array-like of shape (m,), optional
-        The query of each sample; all are of one without it.
+        The query of each sample. Without it all samples belong to one query.
 
     Returns
     -------
     float
-        0 where all pairs are in order, about 0.5 for scores that know nothing.
+        0 if all pairs are in order, about 0.5 for random scores.
 
     Notes
     -----
-    Cost: O(m·log² m), however large the queries.
+    Cost: O(m·log² m), independent of the size of the queries.
 
     Examples
     --------
@@ -91,8 +91,8 @@ def pairwise_error(y: ArrayLike, scores: ArrayLike, groups: ArrayLike | None = N
 
 
 _NOTHING = (
-    "No query has two samples of different relevance: there is nothing to put in order. Pass y and "
-    "groups such that some query has."
+    "No query has two samples of different relevance: there is nothing to rank. Pass y and groups "
+    "in which some query has."
 )
 
 

@@ -1,4 +1,4 @@
-"""The algorithms of the paper as the paper writes them: readable, slow, made to check against.
+"""The algorithms of the paper as the paper states them: readable and slow, for checking.
 
 Pahikkala, Airola and Salakoski, "Linear Time Feature Selection for Regularized Least-Squares"
 (2010), give three algorithms that choose the same features at three different costs. All three

@@ -90,17 +90,17 @@ def test_the_order_of_day_and_month(texts: list[str], order: Any, expected: list
         (["01/01/2024", "01/02/2024"], None, "{} may have the day or the month first", (1,)),
         (["13/02/2024", "02/13/2024"], None, "{} has the day first and {} the month", (0, 1)),
         (["01/02/2024", "13/02/2024"], "mdy", "{} is not written as --date-order mdy", (1,)),
-        (["2024-02-30"], None, "{} is no date of the calendar", (0,)),
-        (["2024-01-01", "29.02.2023"], None, "{} is no date of the calendar", (1,)),
-        (["13/13/2024"], None, "{} is no date of the calendar", (0,)),
-        (["0000-01-01"], None, "{} is no date of the calendar", (0,)),
-        (["9999-12-31T23:00-05:00"], None, "{} is no date of the calendar", (0,)),
+        (["2024-02-30"], None, "{} is not a calendar date", (0,)),
+        (["2024-01-01", "29.02.2023"], None, "{} is not a calendar date", (1,)),
+        (["13/13/2024"], None, "{} is not a calendar date", (0,)),
+        (["0000-01-01"], None, "{} is not a calendar date", (0,)),
+        (["9999-12-31T23:00-05:00"], None, "{} is not a calendar date", (0,)),
         (["1/2/24"], None, "{} has no year of four digits", (0,)),
         (["2024-01-01 25:00"], None, "{} has no time of day", (0,)),
         (["2024-01-01 13:00 pm"], None, "{} has no time of day", (0,)),
-        (["soon"], None, "{} is no date such as 2024-01-31", (0,)),
-        (["2024-01-31 noon"], None, "{} is no date such as 2024-01-31", (0,)),
-        (["٢٠٢٤-٠١-٠١"], None, "{} is no date such as 2024-01-31", (0,)),
+        (["soon"], None, "{} is not a date such as 2024-01-31", (0,)),
+        (["2024-01-31 noon"], None, "{} is not a date such as 2024-01-31", (0,)),
+        (["٢٠٢٤-٠١-٠١"], None, "{} is not a date such as 2024-01-31", (0,)),
     ],
 )
 def test_dates_that_are_none(
@@ -134,7 +134,7 @@ def test_files_name_the_cell(tmp_path: Path) -> None:
         read_table(path, as_dates=["sold"])
     assert str(caught.value) == (
         f"{path}: column 'sold' must have dates, but '02/01/2024' in line 2 may have the day or "
-        "the month first, and no other cell tells; pass --date-order dmy (day first) or "
+        "the month first, and no other cell shows which; pass --date-order dmy (day first) or "
         "--date-order mdy."
     )
     found = read_table(path, as_dates=["sold", "absent"], date_order={"sold": "dmy"})
@@ -340,7 +340,7 @@ def test_models_take_the_parts_themselves() -> None:
         MODEL.predict({"x": [1.0]})
     with pytest.raises(InputError, match="'sold' of the data must have dates, but 'soon' is no"):
         MODEL.predict({"x": [1.0], "sold": ["soon"]})
-    with pytest.raises(InputError, match="'sold' of the data must have dates, but 3 is no date"):
+    with pytest.raises(InputError, match="'sold' of the data must have dates, but 3 is not a date"):
         MODEL.predict({"x": [1.0], "sold": [3]})
     with pytest.raises(InputError, match="'sold: year' of the data has 1 missing"):
         MODEL.predict({"x": [1.0, 2.0], "sold": [None, SOLD[0]]})
@@ -365,7 +365,7 @@ def test_models_in_files() -> None:
     [
         ({"part": "hour"}, "unknown part 'hour'"),
         ({"origin": "2024-02-30"}, "document is damaged"),
-        ({"origin": "soon"}, "origin is 'soon', which is no date"),
+        ({"origin": "soon"}, "origin is 'soon', which is not a date"),
         ({"origin": None}, "origin is of days"),
         ({"order": "ymd"}, "unknown order"),
         ({"column": "when"}, "the date of a column does not fit"),

@@ -170,7 +170,7 @@ def test_a_path_is_not_an_estimator() -> None:
     pipeline = make_pipeline(StandardScaler(), GreedyRLSRegressor(1, alpha=1.0)).fit(X, X["age"])
     for given_ in (pipeline, pipeline[-1]):
         name = type(given_).__name__
-        with pytest.raises(TypeError, match=f"takes a SelectionPath, got {name}; of a fitted"):
+        with pytest.raises(TypeError, match=f"SelectionPath, got {name}; use from_estimator"):
             LinearModel.from_path(given_)
 
 
@@ -232,7 +232,7 @@ def test_numbers_as_categories_and_missing_ones() -> None:
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "PCA": (PCA(2), "PCA cannot be folded into a LinearModel: it is no sum"),
+    "PCA": (PCA(2), "PCA cannot be folded into a LinearModel: it is not a linear transformation"),
     "products": (PolynomialFeatures(), "PolynomialFeatures cannot be folded"),
     "norms": (Normalizer(), "Normalizer cannot be folded"),
     "neighbours": (KNNImputer(), "KNNImputer cannot be folded"),

@@ -91,7 +91,7 @@ def test_classes_too_rare_for_folds(fewest: int, question: Question, outer: int 
     columns = regression(60)
     columns["y"] = texts(["rare"] * fewest + ["b"] * 25 + ["a"] * (35 - fewest))
     prepared = prepared_of(columns)
-    with pytest.raises(InputError, match="of class 'rare', too few for folds in folds") as caught:
+    with pytest.raises(InputError, match="of class 'rare', too few for nested folds") as caught:
         plan_folds(prepared, question, outer)
     assert f"{fewest} row" in str(caught.value)
     assert "--alpha" in str(caught.value)
@@ -127,7 +127,7 @@ def test_numbers_of_folds_go_by_groups(
 def test_too_few_groups_for_folds(groups: int, question: Question, outer: int | None) -> None:
     columns = regression(60, site=numbers(row % groups for row in range(60)))
     prepared = prepared_of(columns, groups="site")
-    with pytest.raises(InputError, match=f"There are {groups} groups, too few for folds"):
+    with pytest.raises(InputError, match=f"There are {groups} groups, too few for nested folds"):
         plan_folds(prepared, question, outer)
 
 

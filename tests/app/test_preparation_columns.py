@@ -61,13 +61,13 @@ def test_columns_that_are_neither_numbers_nor_text() -> None:
     assert prepared.notes == (
         "Left out, as dates: 'when'. To use year, month, weekday and elapsed days, pass --dates "
         "when.",
-        "Left out, as neither numbers nor text: 'lists' (lists). To use one, make numbers or text "
-        "of it.",
+        "Left out, as neither numbers nor text: 'lists' (lists). To use one, convert it to "
+        "numbers or text.",
     )
-    assert "has dates, which are no features as they are: pass --dates when" in refusal(
+    assert "has dates, which cannot be used as features directly: pass --dates when" in refusal(
         columns, forced=("when",)
     )
-    assert "has lists, which are no features as they are: leave it out" in refusal(
+    assert "has lists, which cannot be used as features directly: leave it out" in refusal(
         columns, forced=("lists",)
     )
     assert len(prepared_of(columns, dropped=("when", "lists")).features) == 5

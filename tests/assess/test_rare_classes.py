@@ -116,11 +116,11 @@ def test_weights_by_label(line: CommandLine, fraud: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["maybe=2"], "'maybe', which is no class of the target; its classes are 'no', 'yes'"),
+        (["maybe=2"], "'maybe', which is not a class of the target; its classes are 'no', 'yes'"),
         (["yes=0"], "'yes=0' is neither 'balanced' nor a class, '=' and a number above 0"),
         (["yes=inf"], "'yes=inf' is neither"),
         (["even"], "'even' is neither 'balanced' nor"),
-        (["yes=2", "balanced"], "--class-weight balanced goes alone"),
+        (["yes=2", "balanced"], "--class-weight balanced cannot be combined"),
         (["yes=2", "yes=3"], "--class-weight of 'yes' is given more than once"),
     ],
 )
@@ -156,7 +156,7 @@ def test_an_error_rate_alone_says_nothing(line: CommandLine, fraud: Path) -> Non
     asked = ("--alpha", "1,100", "-k", "2", "--loss", "balanced_zero_one")
     told = " ".join(line.fine("select", fraud, "-t", "fraud", *asked).split())
     assert "Nothing clearly predicts" not in told
-    assert "By the balanced error rate alone nothing can be said" in told
+    assert "By the balanced error rate alone it is impossible to say" in told
     assert "--assess" in told
 
 

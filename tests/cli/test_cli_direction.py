@@ -123,4 +123,4 @@ def test_no_other_direction(data: Path, cli: CommandLine) -> None:
     assert "'sideways' is not one of 'forward', 'backward', 'floating', 'foba', 'swap'" in message
     for command in ("select", "assess"):
         shown = cli.fine(command, "--help")
-        assert shown.index("What to choose") < shown.index("--direction") < shown.index("Results:")
+        assert shown.index("Selection") < shown.index("--direction") < shown.index("Results:")

@@ -57,10 +57,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["--max-features", "2", "--force", "colour"], "--max-features 2 is less than the 3"),
         (["-k", "2", "--force", "colour"], "-k 2 is less than the 3 features of --force"),
         (["--seed", "-1"], "-1 is not in the range"),
-        (["--jobs", "0"], "--jobs 0 does nothing"),
+        (["--jobs", "0"], "--jobs must not be 0"),
         (["--jobs", "two"], "'two' is not a valid integer"),
         (["--folds", "1"], "1 is not in the range"),
-        (["--resamples", "1"], "--resamples 1 says nothing of stability"),
+        (["--resamples", "1"], "--resamples 1 cannot show stability"),
         (["--resamples", "-1"], "-1 is not in the range"),
         (["--permutations", "-1"], "-1 is not in the range"),
         (["--target", "Y"], "did you mean 'y'?"),
@@ -73,7 +73,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["--categorical", "id"], "'id' cannot be both --id and --categorical"),
         (["--delimiter", "ab"], "--delimiter must be one character"),
         (["--decimal", ";"], "'--decimal'"),
-        (["--encoding", "klingon"], "--encoding 'klingon' is not known"),
+        (["--encoding", "klingon"], "--encoding 'klingon' is not supported"),
         (["--encoding", "utf-16"], "data.csv"),
         (["--no-header"], "data.csv"),
         (["--nosuch"], "No such option"),
@@ -127,7 +127,7 @@ def test_files_that_cannot_be_read(cli: CommandLine, tmp_path: Path) -> None:
     assert "is a directory" in cli.refusal("select", tmp_path, "-t", "y")
     assert "is empty" in refused_file(cli, tmp_path / "a.csv", "")
     assert "no rows" in refused_file(cli, tmp_path / "b.csv", "a,b,y\n")
-    assert "known are" in refused_file(cli, tmp_path / "c.doc", ROWS)
+    assert "supported are" in refused_file(cli, tmp_path / "c.doc", ROWS)
     assert "Save the sheet as .xlsx or CSV" in refused_file(cli, tmp_path / "d.xls", "PK")
     assert "line 3 has 2 cells" in refused_file(
         cli, tmp_path / "e.csv", "a,b,y\n1,2,3\n4,5\n6,7,8\n"
@@ -181,10 +181,10 @@ def test_rare_classes(cli: CommandLine, tmp_path: Path) -> None:
     columns["outcome"][4] = "unclear"
     file = write_csv(tmp_path / "rare.csv", columns)
     message = cli.refusal("select", *select_arguments(file, "outcome"))
-    assert "There is 1 row of class 'unclear', too few for folds in folds" in message
+    assert "There is 1 row of class 'unclear', too few for nested folds" in message
     assert "--alpha" in message
     message = cli.refusal("select", *select_arguments(file, "outcome", *QUICK, "--assess"))
-    assert "too few for folds" in message
+    assert "too few for nested folds" in message
     result = cli.result(*select_arguments(file, "outcome", *QUICK))
     assert "Classes with a single row: 'unclear'." in result.data.notes
 
@@ -200,7 +200,7 @@ def test_what_was_selected_is_kept_where_it_cannot_be_assessed(
     arguments = ["-t", "y", "--drop", "outcome", "--drop", "grade", "--id", "id", "--cv", "site"]
     ended = cli("select", file, *arguments, *QUICK, "--permutations", "3", "--out", out)
     assert ended.code == 2
-    assert ended.err.startswith("greedyrls: groups are permuted as wholes")
+    assert ended.err.startswith("greedyrls: whole groups are permuted")
     assert ended.err.count("\n") == 1
     assert "predict y" in ended.out
     assert (out / "result.json").exists()

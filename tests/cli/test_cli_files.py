@@ -179,7 +179,7 @@ def test_results_are_not_replaced_unasked(
 def test_a_single_file_is_enough_to_refuse(cli: CommandLine, data: Path, tmp_path: Path) -> None:
     (tmp_path / "path.csv").write_text("mine")
     arguments = select_arguments(data, "y", *QUICK, "--out", tmp_path)
-    assert "path.csv is there already" in cli.refusal("select", *arguments)
+    assert "path.csv already exists" in cli.refusal("select", *arguments)
     assert (tmp_path / "path.csv").read_text() == "mine"
 
 
@@ -355,7 +355,7 @@ def test_what_is_there_is_not_replaced(
 ) -> None:
     precious = tmp_path / "result.json"
     precious.write_text("mine")
-    assert "result.json is there already" in cli.refusal("demo", "--out", tmp_path)
+    assert "result.json already exists" in cli.refusal("demo", "--out", tmp_path)
     page = tmp_path / "page.html"
     page.write_text("mine")
     result = made["y"] / "result.json"

@@ -89,7 +89,7 @@ def test_while_there_is_only_a_middling_penalty(cli: CommandLine, data: Path, tr
     assert (result.size, result.path.settings.alpha) == (2, 4.0)
     assert result.missing is not None
     assert "choice of the penalty was interrupted" in result.missing
-    assert "Features that came later are missing" in result.missing
+    assert "Later features are missing" in result.missing
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_a_real_signal_in_a_long_search(tmp_path: Path) -> None:
     k = len(result.path)
     assert 1 <= k < 400
     assert result.path.interrupted
-    assert result.missing == "The search was interrupted: features that came later are missing."
+    assert result.missing == "The search was interrupted: later features are missing."
     assert "Warning: The search was interrupted" in shown
     prepared = prepare(read_table(data), Roles("y"))
     few = min(k, 5)

@@ -162,7 +162,7 @@ def test_report_replaces_nothing_unless_asked(made: Path, cli: CommandLine) -> N
     page.write_text("MY NOTES")
     for given in (made, made / "result.json"):
         message = cli.refusal("report", given)
-        assert "report.html is there already; pass --overwrite to replace it" in message
+        assert "report.html already exists; pass --overwrite to replace it" in message
     assert page.read_text() == "MY NOTES"
     cli.fine("report", made, "--overwrite")
     assert "<html" in page.read_text()

@@ -293,7 +293,7 @@ def test_numbers_that_may_stand_for_missing_values(cli: CommandLine, tmp_path: P
     ("options", "told"),
     [
         (["--thousands", "x"], "--thousands must be a point, a comma, a blank or an apostrophe"),
-        (["--thousands", "."], "--thousands . is the decimal mark, too; pass --decimal , with it"),
+        (["--thousands", "."], "--thousands . is also the decimal mark; pass --decimal , with it"),
         (["--skip-lines", "-1"], "-1 is not in the range"),
         (["--skip-lines", "99"], "has 61 lines, so that --skip-lines 99 leaves none"),
     ],
@@ -452,7 +452,7 @@ def test_an_infinite_target(cell: str, cli: CommandLine, tmp_path: Path) -> None
     columns["y"][4] = cell
     file = write_csv(tmp_path / "data.csv", columns)
     message = cli.refusal("select", file, "-t", "y", *QUICK)
-    assert f"has an infinite value in line 6; mend it, or pass --missing {cell}" in message
+    assert f"has an infinite value in line 6; correct it, or pass --missing {cell}" in message
     options = ("--missing", cell, "--drop-missing-target")
     assert cli.result(file, "-t", "y", *QUICK, *options).data.n_rows == 59
 

@@ -143,7 +143,7 @@ def unread(*arguments: object) -> Ended:
 
 @pytest.mark.slow
 def test_an_output_that_nobody_reads(data: Path, tmp_path: Path) -> None:
-    """The end of ``| head -1`` is no error, and the files are written all the same."""
+    """The end of ``| head -1`` is no error, and the files are written anyway."""
     for extra in ([], ["--json"]):
         out = tmp_path / f"out{len(extra)}"
         arguments = select_arguments(data, "y", *QUICK, *extra, "--out", out)
@@ -264,7 +264,7 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     for words in ("Examples:", "greedyrls select houses.csv --target price", "--out"):
         assert words in shown
-    for title in ("The table:", "Preparing it:", "What to choose:", "How good it is:", "Results:"):
+    for title in ("Columns:", "Preparation:", "Selection:", "Assessment:", "Results:"):
         assert title in shown
     assert run([]) == 0
     assert "greedyrls demo" in capsys.readouterr().out

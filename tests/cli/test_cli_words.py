@@ -235,13 +235,13 @@ def test_folds_that_cannot_be_made_are_an_error(cli: CommandLine, tmp_path: Path
     file = rare(tmp_path)
     for command in ("select", "assess"):
         assert cli.refusal(command, file, "-t", "kind", "--alpha", "1", "--folds", "20") == (
-            "--folds 20 cannot be made: class 'rare' has 4 rows. Use --folds 4 or fewer."
+            "--folds 20 is not possible: class 'rare' has 4 rows. Use --folds 4 or fewer."
         )
         assert cli(command, file, "-t", "kind", *QUICK, "--folds", "4").code == 0
     numbers = write_csv(tmp_path / "data.csv", measured())
     message = cli.refusal("select", *select_arguments(numbers, "y", *QUICK, "--cv", "500"))
     assert (
-        "--cv 500 cannot be made: there are 60 rows. Use --cv 60 or fewer, or --cv loo." in message
+        "--cv 500 is not possible: there are 60 rows. Use --cv 60 or fewer, or --cv loo." in message
     )
     options = select_arguments(numbers, "y", *QUICK, "--cv", "60", "--folds", "3")
     message = cli.refusal("select", *options)

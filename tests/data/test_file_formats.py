@@ -105,9 +105,9 @@ def test_damaged_parquet(tmp_path: Path) -> None:
     last = folder / "part-1.parquet"
     whole = last.read_bytes()
     last.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match=r"part-1.parquet cannot be read .* is it whole"):
+    with pytest.raises(ValueError, match=r"part-1.parquet cannot be read .* is it complete"):
         greedy_path(data, y, K)
-    with pytest.raises(ValueError, match="is it whole"):
+    with pytest.raises(ValueError, match="is it complete"):
         files.open_parquet(folder)
     parquet.write_table(arrow.table(columns).slice(0, 10), last)
     with pytest.raises(OSError, match="has 10 rows; when it was opened it had 100"):

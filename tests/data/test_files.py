@@ -245,7 +245,7 @@ def test_a_file_cut_short(order: Any, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-5000])
     with pytest.raises(OSError, match="shorter than it was"):
         greedy_path(opened, y, K, memory_limit="2MB")
-    with pytest.raises(ValueError, match="is it whole"):
+    with pytest.raises(ValueError, match="is it complete"):
         files.open_npy(path)
 
 

@@ -201,5 +201,5 @@ def test_wrong_weights(rule: Any, message: str) -> None:
 
 def test_numbers_have_no_classes() -> None:
     X, _, _ = rare()
-    with pytest.raises(ValueError, match="class_weight='balanced' is for a classification"):
+    with pytest.raises(ValueError, match="class_weight='balanced' is for classification"):
         cross_validate_path(X, X[:, 0], 2, alpha=1.0, class_weight="balanced")

@@ -44,7 +44,7 @@ def test_a_regressor_with_bad_data(name: str) -> None:
     [
         (0, ValueError, "at least 1, got 0"),
         (-1, ValueError, "at least 1, got -1"),
-        (9, ValueError, "9 is more than there is to choose from.*at most 8"),
+        (9, ValueError, "9 is too large.*at most 8"),
         (0.0, ValueError, r"n_features_to_select=0\.0 as a share must be in \(0, 1\]"),
         (-0.5, ValueError, r"n_features_to_select=-0\.5 as a share must be in \(0, 1\]"),
         (3.0, ValueError, r"3\.0 as a share .* for a number of features pass a whole number"),

@@ -292,7 +292,7 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "gamma of text": ({"gamma": "large"}, ValueError, "got 'large'"),
     "gamma of none": ({"gamma": []}, ValueError, "list of gamma is empty"),
     "gamma NaN": ({"gamma": np.nan}, ValueError, "gamma must be finite"),
-    "gammas of a function": ({"gamma": [1.0, 2.0], "kernel": rbf}, ValueError, "function has its"),
+    "gammas of a function": ({"gamma": [1.0, 2.0], "kernel": rbf}, ValueError, "callable has its"),
     "degree 0": ({"kernel": "poly", "degree": 0}, ValueError, "degree must be greater than 0"),
     "negative coef0": ({"kernel": "poly", "coef0": -1.0}, ValueError, "coef0 must not be negative"),
     "overflow": ({"kernel": "poly", "degree": 900, "gamma": 1e3}, ValueError, "overflows"),

@@ -105,7 +105,7 @@ def test_for_numbers_it_is_squared() -> None:
 
 def test_greedy_path_wants_a_loss() -> None:
     X, y = data("wine")
-    with pytest.raises(ValueError, match="loss='auto' is not known"):
+    with pytest.raises(ValueError, match="loss='auto' is not supported"):
         greedy_path(X, np.where(y == 0, 1.0, -1.0), 2, loss="auto")
 
 

@@ -219,8 +219,8 @@ def test_comments_hold_nothing_that_ends_them() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\0b", r"has a null character, which a C string cannot hold"),
-        ("\ud800", r"is no valid Unicode"),
+        ("a\0b", r"has a null character, which a C string cannot represent"),
+        ("\ud800", r"is not valid Unicode"),
         ("x" * 4096, r"has 4096 bytes; C99 holds 4095"),
     ],
 )

@@ -196,7 +196,7 @@ def test_a_number_of_labels(n_labels: Any) -> None:
 
 @pytest.mark.parametrize("target", [-1, 3, "a", True])
 def test_a_target_that_there_is(target: Any) -> None:
-    with pytest.raises(ValueError, match=r"is not the place of a target; there are 3, from 0 on"):
+    with pytest.raises(ValueError, match=r"is not the index of a target; there are 3, from 0 on"):
         plot_coefficients(make_path(3, targets=3), target=target)
 
 

@@ -244,7 +244,7 @@ def test_a_nested_surface() -> None:
     path = make_path("auto", alpha=GRID)
     surface = path.surface
     ax = drawn(plot_surface(path))
-    assert ax.get_title() == "Selection made anew (nested, 5-fold, shuffled with seed 0)"
+    assert ax.get_title() == "Selection repeated (nested, 5-fold, shuffled with seed 0)"
     assert ax.get_xlabel() == "number of features"
     assert ax.get_ylabel() == "penalty α of the search"
     assert ax.get_yscale() == "log"
@@ -283,7 +283,7 @@ def test_a_surface_of_all_features_is_a_line() -> None:
 
 def test_a_single_size_is_a_line_with_its_errors() -> None:
     ax = drawn(plot_surface(make_path(1, alpha=GRID)))
-    assert ax.get_title() == "Selection made anew (nested, 5-fold, shuffled with seed 0)"
+    assert ax.get_title() == "Selection repeated (nested, 5-fold, shuffled with seed 0)"
     assert ax.get_ylabel() == "held-out squared loss"
     assert "± standard error" in legend(ax)
 

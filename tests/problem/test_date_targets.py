@@ -53,7 +53,7 @@ TAKERS: dict[str, Any] = {
 @pytest.mark.parametrize("taker", TAKERS)
 @pytest.mark.parametrize("kind", TARGETS)
 def test_dates_are_refused(kind: str, taker: str) -> None:
-    with pytest.raises(ValueError, match=r"y has dates or times \(.*\); make numbers of them"):
+    with pytest.raises(ValueError, match=r"y has dates or times \(.*\); convert them to numbers"):
         TAKERS[taker](TARGETS[kind])
 
 

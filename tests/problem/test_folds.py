@@ -48,7 +48,7 @@ def test_leave_one_out_needs_no_splits(cv: Any) -> None:
 
 @pytest.mark.parametrize("cv", ["kfold", "", "LOO", b"loo"])
 def test_other_strings(cv: Any) -> None:
-    with pytest.raises(ValueError, match=rf"cv={cv!r} is not known.*'loo'.*number of folds"):
+    with pytest.raises(ValueError, match=rf"cv={cv!r} is not supported.*'loo'.*number of folds"):
         folds(cv)
 
 
@@ -88,7 +88,7 @@ def test_too_many_folds() -> None:
         folds(25)
     with pytest.raises(ValueError, match="cv=7 is more folds than the 6 different groups"):
         folds(7, groups=GROUPS)
-    with pytest.raises(ValueError, match=r"cv=9 is more folds .* largest has 8"):
+    with pytest.raises(ValueError, match=r"cv=9 is greater than .* largest has 8"):
         folds(9, labels=LABELS)
 
 

@@ -92,7 +92,7 @@ def test_a_series_of_ids_with_other_columns() -> None:
 
 def test_no_size_and_no_budget() -> None:
     X, y = table()
-    with pytest.raises(TypeError, match="None goes with a budget"):
+    with pytest.raises(TypeError, match="None requires a budget"):
         GreedyRLSRegressor(None, alpha=1.0, feature_costs=np.ones(6)).fit(X, y)
 
 

@@ -24,7 +24,7 @@ def refused(match: str, error: type[Exception] = ValueError, **options: Any) -> 
     [
         ("abc", TypeError, "feature_groups must be a list with a group id"),
         (3, TypeError, "got 3"),
-        ([1, 1, 2], ValueError, "has 3 ids and X has 6 features"),
+        ([1, 1, 2], ValueError, "has 3 ids but X has 6 features"),
         ([[0, 1], 2], TypeError, "has lists and also 2"),
         ([[0, 1], [1, 2]], ValueError, "column 1 is in group 'x0\\+x1' and in group 'x1\\+x2'"),
         ([[0, 0]], ValueError, "names feature 0 more than once"),
@@ -47,7 +47,7 @@ def test_groups(groups: Any, error: type[Exception], match: str) -> None:
 @pytest.mark.parametrize(
     ("costs", "error", "match"),
     [
-        ([1, 1, 1], ValueError, "has 3 numbers and X has 6 features"),
+        ([1, 1, 1], ValueError, "has 3 numbers but X has 6 features"),
         ([1, 1, 0, 1, 1, 1], ValueError, "that of column 2 is 0"),
         ([1, -2.5, 1, 1, 1, 1], ValueError, "that of column 1 is -2.5"),
         ([1, 1, 1, float("nan"), 1, 1], ValueError, "that of column 3 is nan"),

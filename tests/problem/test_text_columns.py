@@ -71,7 +71,7 @@ DATA: dict[str, tuple[Any, str]] = {
     ),
     "pandas dates": (
         pd.DataFrame({**COLUMNS, "when": DAYS}),
-        r"column 'when' has dates \(2024-01-01.* in row 0\)\. Make numbers of them.*the year",
+        r"column 'when' has dates \(2024-01-01.* in row 0\)\. Convert them to numbers.*the year",
     ),
     "dates only": (pd.DataFrame({"when": DAYS, "then": DAYS}), r"column 'when' has dates"),
     "durations": (

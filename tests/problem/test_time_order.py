@@ -310,7 +310,7 @@ def test_time_on_the_command_line(capsys: Any, tmp_path: Path) -> None:
     shown = " ".join(cli.fine("select", *base, "--folds", "3").split())
     assert "test on later ones; 'sold' itself is not a feature." in shown
     assert "Fewer folds than usual" not in shown
-    assert "The search goes by 5 folds in the order of 'sold' instead of leave-one-out" in shown
+    assert "The search uses 5 folds in the order of 'sold' instead of leave-one-out" in shown
     assert "(3 folds in the order of 'sold')" in shown
     found = cli.result(*base, "--cv", "3")
     assert "instead of leave-one-out" not in "".join(found.data.notes)
@@ -323,9 +323,9 @@ def test_time_on_the_command_line(capsys: Any, tmp_path: Path) -> None:
     assert "sold: days" in [feature.name for feature in both.features]
     for option in ("--resamples", "--permutations"):
         message = cli.refusal("select", *base, option, "20")
-        assert f"{option} takes rows for exchangeable" in message
+        assert f"{option} assumes that rows are exchangeable" in message
     file.write_text("\n".join([*lines, "?,1,2,3,4"]) + "\n")
     assert "'sold' (--time) of" in (message := cli.refusal("select", *base))
     assert "missing values, first in line 62" in message
     file.write_text("\n".join([*lines, "soon,1,2,3,4"]) + "\n")
-    assert "'soon' in line 62 is no date such as 2024-01-31" in cli.refusal("select", *base)
+    assert "'soon' in line 62 is not a date such as 2024-01-31" in cli.refusal("select", *base)

@@ -43,7 +43,7 @@ def test_scores_are_the_most_honest_ones() -> None:
     assert best_known_score(bare, 4).loss == result.model_curve.mean[3]
     assert best_known_score(bare, 4).source == "own"
     text = Page(make_report(bare)).text("p", id="score")
-    assert "too good, because the features were chosen by it" in text
+    assert "optimistic, because the features were chosen by it" in text
     assert "not all test folds got to this size" in page_text(result, "9")
 
 

@@ -37,7 +37,7 @@ def refused(search: Search, file: Path, says: str = "") -> str:
         search.run(file)
     message = str(caught.value)
     assert str(file) in message
-    assert "delete it to begin anew, or name another file." in message
+    assert "delete it to start from scratch, or use another file." in message
     assert "\n" not in message
     assert len(message) < 500
     assert says in message
@@ -61,7 +61,7 @@ def with_value(X: Any) -> Any:
 
 
 DATA: dict[str, tuple[Callable[[Search], Search], str]] = {
-    "a value": (lambda s: s._replace(X=with_value(s.X)), "other data (not the same as now: X)"),
+    "a value": (lambda s: s._replace(X=with_value(s.X)), "other data (different: X)"),
     "rows": (lambda s: s._replace(X=s.X[::-1], y=s.y[::-1]), "X, y"),
     "columns": (lambda s: s._replace(X=s.X[:, [1, 0, *range(2, 14)]]), ": X)"),
     "targets": (lambda s: s._replace(y=s.y + 1e-9), ": y)"),
@@ -148,7 +148,7 @@ def test_more_features_where_the_penalty_is_chosen_for_them(file: Path) -> None:
         # In the same words, but of other rows.
         (
             {"alpha_cv": KFold(3, shuffle=True, random_state=0)},
-            "(not the same as now: the rows of the outer folds (alpha_cv))",
+            "(different: the rows of the outer folds (alpha_cv))",
         ),
         ({"alpha_cv": np.arange(60) % 3}, "seed 0', not 'fold ids (3 folds)'"),
     ],
@@ -193,7 +193,7 @@ def test_a_function_that_was_changed(finished: bool, file: Path) -> None:
     power = 1.0
     _ = search.run(file) if finished else begun(search, file)
     power = 3.0
-    refused(search, file, "has a function that is the loss been changed?")
+    refused(search, file, "was the loss function changed?")
 
 
 def test_every_truncation(file: Path) -> None:
@@ -290,7 +290,7 @@ def test_features_that_are_not_there(file: Path) -> None:
     refused(BASE, file, "not the first of the features")
     document["searches"][0]["steps"][0].update(features=[14])
     file.write_bytes(resealed(document))
-    refused(BASE, file, "features that are not there")
+    refused(BASE, file, "a feature is unknown or appears twice")
     document["searches"][0]["steps"][0].update(index=7, features=[7])
     file.write_bytes(resealed(document))
     refused(BASE, file, "does not fit: with feature 7 the loss is")
@@ -304,7 +304,7 @@ def test_names_that_are_no_files(tmp_path: Path) -> None:
         BASE.run(tmp_path)
     with pytest.raises(ValueError, match="is a folder; name a file"):
         greedy_path(BASE.X, BASE.y, 3, checkpoint="")
-    with pytest.raises(FileNotFoundError, match="is not there; make it"):
+    with pytest.raises(FileNotFoundError, match="does not exist; create it"):
         BASE.run(tmp_path / "missing" / "file")
     if os.path.exists(os.devnull) and sys.platform != "win32":
         with pytest.raises(ValueError, match="no plain file"):

@@ -260,7 +260,7 @@ def test_a_callback_sees_all_steps(direction: Any) -> None:
     path = greedy_path(X, y, 8, direction=direction, callback=seen.append)
     assert tuple(seen) == path.steps
     if direction == "backward":
-        with pytest.raises(ValueError, match="knows small sets at its end only"):
+        with pytest.raises(ValueError, match="reaches small sets only at its end"):
             greedy_path(X, y, 8, direction=direction, callback=lambda step: True)
     else:
         stopped = greedy_path(X, y, 8, direction=direction, callback=lambda step: True)

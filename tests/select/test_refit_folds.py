@@ -77,5 +77,5 @@ def test_the_estimators_and_their_assessment_take_it() -> None:
 )
 def test_where_it_is_not_there(options: dict[str, Any], reason: str) -> None:
     X, y = data()
-    with pytest.raises(ValueError, match=f"refit_alpha='cv' is not there for {reason}"):
+    with pytest.raises(ValueError, match=f"refit_alpha='cv' is not supported with {reason}"):
         greedy_path(X, y, 3, refit_alpha="cv", **options)

@@ -170,7 +170,7 @@ class JsonObject:
         """A list of strings."""
         values = self.entries(key, length)
         if not all(isinstance(value, str) for value in values):
-            raise ValueError(f"{key} has an entry that is no string")
+            raise ValueError(f"{key} has an entry that is not a string")
         return values
 
     def wholes(self, key: str, least: int = 0, end: int = LARGEST_WHOLE) -> list[int]:
@@ -206,7 +206,7 @@ def as_entries(values: Any, name: str, length: int | None) -> list[Any]:
 
 def as_number(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{name} has {value!r:.40}, which is no number")
+        raise ValueError(f"{name} has {value!r:.40}, which is not a number")
     try:
         number = float(value)
     except OverflowError:
@@ -218,7 +218,9 @@ def as_number(value: Any, name: str) -> float:
 
 def as_whole(value: Any, name: str, least: int, end: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value < end:
-        raise ValueError(f"{name} has {value!r:.40}, which is no whole number in its range")
+        raise ValueError(
+            f"{name} has {value!r:.40}, which is not a whole number in the allowed range"
+        )
     return value
 
 
@@ -237,5 +239,5 @@ def read_classes(document: JsonObject) -> tuple[str | int | float | bool, ...]:
         if not isinstance(label, str | bool):
             as_number(label, "classes")
     if len(set(classes)) < len(classes):
-        raise ValueError("a class is there more than once")
+        raise ValueError("a class appears more than once")
     return classes

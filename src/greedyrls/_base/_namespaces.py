@@ -116,8 +116,8 @@ def checked_device_array(X: Array) -> Array:
         X = X.detach()
         if X.layout != xp.strided:
             raise TypeError(
-                "X is a sparse tensor, which is not computed with on a device; pass a dense one, "
-                "or a SciPy sparse matrix."
+                "X is a sparse tensor, which is not supported on a device; pass a dense tensor, or "
+                "a SciPy sparse matrix."
             )
     return X
 

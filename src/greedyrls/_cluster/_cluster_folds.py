@@ -81,12 +81,12 @@ def cluster_folds(
     """`cv` for the rows of X; None means exact leave-one-out. A number is shuffled if asked for."""
     if groups is not None:
         raise ValueError(
-            "groups are not taken for data on a cluster; pass a Dask array of fold ids as cv, in "
-            "which all rows of a group have the same number."
+            "groups are not supported for data on a cluster; pass a Dask array of fold ids as cv, "
+            "in which all rows of a group have the same number."
         )
     if isinstance(cv, str | LeaveOneOut):
         if isinstance(cv, str) and cv != "loo":
-            raise ValueError(f"cv={cv!r} is not known; on a cluster cv must be {_ALLOWED}.")
+            raise ValueError(f"cv={cv!r} is not supported; on a cluster cv must be {_ALLOWED}.")
         return None
     if isinstance(cv, FoldIds):
         return _given_folds(X, cv, n_classes)
@@ -137,8 +137,8 @@ def k_folds(
             sizes = np.where(shared, sizes, 0)
         if n_folds > sizes.max():
             raise ValueError(
-                f"cv={n_folds} is more folds than the members of any class: the largest has "
-                f"{sizes.max()}. Use at most {sizes.max()} folds, or 'loo'."
+                f"cv={n_folds} is greater than the number of members in each class: the largest "
+                f"has {sizes.max()}. Use at most {sizes.max()} folds, or 'loo'."
             )
         warn_of_rare_classes(sizes, n_folds)
         order = _order_of_appearance(X, n_classes, every)
@@ -194,7 +194,8 @@ def _given_folds(X: RemoteMatrix, given: FoldIds, n_classes: int) -> ClusterFold
         )
     if len(names) > _MOST_FOLDS:
         raise ValueError(
-            f"cv has {len(names)} different fold ids; on a cluster at most {_MOST_FOLDS} are taken."
+            f"cv has {len(names)} different fold ids; on a cluster at most {_MOST_FOLDS} are "
+            "supported."
         )
     ids = crew.each(partial(_renumbered, names=np.array(names)), X.pieces, given)
     return _counted(X, ids, len(names), f"fold ids ({len(names)} folds)", n_classes)

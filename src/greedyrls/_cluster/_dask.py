@@ -204,7 +204,7 @@ def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> 
     """Dask collections as pieces of rows, which are computed and stay on the cluster."""
     client = _client_of()
     if y is None:
-        raise ValueError("This needs a target: requires y to be passed, but the target y is None.")
+        raise ValueError("This model requires y to be passed, but the target y is None.")
     matrices = client.map(as_matrix, _chunks(client, X, "X"), pure=False)
     facts = client.gather(client.map(_facts_of, matrices, pure=False))
     counts = [rows for rows, *_ in facts]

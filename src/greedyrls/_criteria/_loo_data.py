@@ -120,8 +120,8 @@ def _check_start(problem: Problem, known: SampleStatistics) -> None:
             row = int(namespace_of(weights).argmax(weights))
             which = f"row {row}, {float(weights[row])!r},"
         raise ValueError(
-            f"sample_weight of {which} dwarfs all others: nothing is left of them when it is left "
-            "out. Use weights closer to each other."
+            f"sample_weight of {which} dwarfs all others: leaving it out leaves almost no weight. "
+            "Use weights of similar magnitude."
         )
     if not (math.isfinite(known.loss_squares) and np.isfinite(known.g_g).all()):
         raise ValueError(

@@ -39,8 +39,8 @@ def place_named(device: Any) -> Place:
         found = torch.device(device)
     except RuntimeError as error:
         raise ValueError(
-            f"device={device!r} is no device of PyTorch ({str(error).splitlines()[0]}) Use "
-            "'cuda', 'cuda:1', 'cupy', or None."
+            f"device={device!r} is not a PyTorch device ({str(error).splitlines()[0]}) Use 'cuda', "
+            "'cuda:1', 'cupy', or None."
         ) from error
     if found.type == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -122,7 +122,7 @@ def _numpy_view(tensor: Any) -> NDArray[Any]:
         values: NDArray[Any] = tensor.numpy()
     except TypeError as error:
         raise TypeError(
-            f"X is a tensor of {tensor.dtype} in host memory, a type that NumPy does not have; "
+            f"X is a tensor of {tensor.dtype} in host memory, a type that NumPy does not support; "
             "pass X.float(), or move it to the device."
         ) from error
     return values
@@ -135,7 +135,7 @@ def _check_type(X: NDArray[Any], place: Place) -> None:
     except (TypeError, ValueError) as error:
         name = getattr(place.xp, "__name__", str(place.xp)).rpartition(".")[2]
         raise TypeError(
-            f"X has the type {X.dtype}, which {name} does not take ({error}). Convert it, for "
+            f"X has the type {X.dtype}, which {name} does not support ({error}). Convert it, for "
             "example X.astype('float32'), or use device=None."
         ) from error
 

@@ -95,8 +95,9 @@ class KeptColumns:
                 view = view[self._file.write(view) :]
         except OSError as error:
             raise OSError(
-                f"Columns of X could not be kept in a temporary file ({error}). Give more memory "
-                f"(memory_limit), or set TMPDIR to a folder with room: now {tempfile.gettempdir()}."
+                f"Columns of X could not be kept in a temporary file ({error}). Raise "
+                "memory_limit, or set TMPDIR to a folder with enough space; it is now "
+                f"{tempfile.gettempdir()}."
             ) from error
 
     def arrived(self, index: int, target: NDArray[Any] | int) -> None:

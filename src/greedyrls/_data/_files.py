@@ -52,12 +52,12 @@ class FileMatrix(Matrix):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """m and n."""
+        """The number of samples m and of features n."""
         return self._source.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the numbers."""
+        """Type of the numbers."""
         return self._source.dtype
 
     @property
@@ -224,19 +224,19 @@ def _asked(
 
 
 class DataFile:
-    """Data in a file, to be passed as X; nothing of it is in memory.
+    """Data in a file, to be passed as X; it is not loaded into memory.
 
-    Made by `greedyrls.files.open_npy` and `greedyrls.files.open_parquet`.
+    Returned by `greedyrls.files.open_npy` and `greedyrls.files.open_parquet`.
 
     Attributes
     ----------
     shape : tuple of int
-        m and n.
+        The number of samples m and of features n.
     dtype : numpy.dtype
-        Type of the numbers in the file; they are computed with in float64.
+        Type of the numbers in the file; computations use float64.
     feature_names : tuple of str, or None
     memory_limit : int, or None
-        Bytes that a search may take; a quarter of the machine's memory if None.
+        Memory that a search may use, in bytes; a quarter of the machine's memory if None.
     """
 
     def __init__(
@@ -251,12 +251,12 @@ class DataFile:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """m and n."""
+        """The number of samples m and of features n."""
         return self._source.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the numbers in the file."""
+        """Type of the numbers in the file."""
         return self._source.dtype
 
     def __len__(self) -> int:
@@ -274,7 +274,7 @@ class DataFile:
         )
 
     def rows(self, start: int, stop: int) -> NDArray[Any]:
-        """Some rows next to each other, in memory.
+        """Read a range of rows into memory.
 
         Parameters
         ----------
@@ -300,7 +300,7 @@ class DataFile:
         return values
 
     def matrix(self, memory_limit: int | None = None) -> FileMatrix:
-        """For one search."""
+        """The matrix for one search."""
         limit = self.memory_limit if memory_limit is None else memory_limit
         return FileMatrix(self._source, limit)
 

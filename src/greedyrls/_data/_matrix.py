@@ -38,7 +38,7 @@ class NotOnDevice(ValueError):
 def not_on_device(what: str) -> ValueError:
     """The error for what is not computed there."""
     return NotOnDevice(
-        f"{what} cannot be computed on a device yet; pass X, y and sample_weight as NumPy arrays "
+        f"{what} is not supported on a device yet; pass X, y and sample_weight as NumPy arrays "
         "(X.cpu().numpy() of a tensor, X.get() of a CuPy array), without device=."
     )
 

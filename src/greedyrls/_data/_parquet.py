@@ -191,4 +191,4 @@ def _refuse_missing(column: Any, name: str, path: Path) -> None:
 
 
 def _damaged(path: Path, error: Exception) -> ValueError:
-    return ValueError(f"{path} cannot be read as Parquet; is it whole? ({error})")
+    return ValueError(f"{path} cannot be read as Parquet; is it complete? ({error})")

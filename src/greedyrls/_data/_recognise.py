@@ -46,8 +46,8 @@ def matrix_on(device: Any, X: Any, memory_limit: int | str | None, check: Check)
     """X in memory, for a search on a device."""
     if memory_limit is not None:
         raise ValueError(
-            f"Pass memory_limit={memory_limit!r} or device={device!r}, not both: X is read from a "
-            "file, or computed with on a device."
+            f"Pass memory_limit={memory_limit!r} or device={device!r}, not both: X is either read "
+            "from a file or moved to a device."
         )
     if isinstance(X, DataFile | SparseFile | Matrix) or sparse.issparse(X):
         raise TypeError(

@@ -135,8 +135,8 @@ class Elsewhere:
 
 def _not_here(name: str) -> AttributeError:
     return AttributeError(
-        f"The rows are on a cluster, and this needs them here ({name}). Load the data into "
-        "memory (X.compute()) for it."
+        f"The rows are on a cluster, and this operation ({name}) needs them in memory. Load the "
+        "data first (X.compute())."
     )
 
 

@@ -21,10 +21,10 @@ class SparseFile:
     Attributes
     ----------
     shape : tuple of int
-        m and n.
+        The number of samples m and of features n.
     dtype : numpy.dtype
     feature_names : None
-        svmlight files have none.
+        Always None: svmlight files have no names.
     """
 
     feature_names: tuple[str, ...] | None = None
@@ -39,7 +39,7 @@ class SparseFile:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the numbers."""
+        """Type of the numbers."""
         dtype: np.dtype[Any] = self._by_columns.dtype
         return dtype
 
@@ -72,11 +72,11 @@ class SparseFile:
         return array
 
     def matrix(self) -> SparseMatrix:
-        """For a search."""
+        """The matrix for one search."""
         return SparseMatrix(self._by_columns, self._by_rows)
 
     def to_scipy(self) -> Any:
-        """The same as a `scipy.sparse.csc_array`, on the memory maps.
+        """Return the data as a `scipy.sparse.csc_array` of the memory maps.
 
         Returns
         -------

@@ -112,8 +112,8 @@ def _as_tensor(values: NDArray[Any]) -> Any:
 
     if min(values.strides) < 0:
         raise ValueError(
-            f"X has the strides {values.strides}, and PyTorch knows no negative ones; pass "
-            "numpy.ascontiguousarray(X)."
+            f"X has the strides {values.strides}, but PyTorch does not support negative strides; "
+            "pass numpy.ascontiguousarray(X)."
         )
     with warnings.catch_warnings():
         # That a memory map must not be written to: nobody does.

@@ -68,8 +68,8 @@ class Calibration(ArrayValue):
         if not self.is_held_out:
             told.append(
                 "The features were selected with these samples, so that probabilities may be too "
-                "near to 0 and 1; with alpha='auto' or a list for alpha (one value is enough) they "
-                "are fitted to margins of outer folds."
+                "close to 0 and 1; with alpha='auto' or a list for alpha (one value is enough) "
+                "they are fitted to margins of outer folds."
             )
         if not (self.slopes > 0.0).all():
             which = "the classes" if not self.slopes.any() else "some classes"

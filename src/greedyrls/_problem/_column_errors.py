@@ -110,7 +110,7 @@ def _message(X: Any, place: int, row: int, value: Any) -> str:
         shown = f"{shown[: _LONGEST - 1]}…"
     if isinstance(value, _DATES) or value == "a date":
         return (
-            f"X must be numeric: {which} has dates ({shown} in row {row}). Make numbers of them "
+            f"X must be numeric: {which} has dates ({shown} in row {row}). Convert them to numbers "
             "first, such as the year, the month or the days since a date, or leave the column out."
         )
     if _is_number(value):

@@ -15,8 +15,8 @@ def refuse_dates(y: Any) -> None:
     what = _type_of_dates(y)
     if what is not None:
         raise ValueError(
-            f"y has dates or times ({what}); make numbers of them first, such as the days since a "
-            "date."
+            f"y has dates or times ({what}); convert them to numbers first, such as the days since "
+            "a date."
         )
 
 

@@ -98,7 +98,7 @@ def make_folds(
     for and there are no groups. Errors number the splits from 0, as the rows.
     """
     if isinstance(cv, str | bytes) and cv != "loo":
-        raise ValueError(f"cv={cv!r} is not known; cv must be {_ALLOWED}.")
+        raise ValueError(f"cv={cv!r} is not supported; cv must be {_ALLOWED}.")
     if isinstance(cv, str | LeaveOneOut):
         if groups is not None:
             raise ValueError(
@@ -213,8 +213,8 @@ def _k_folds(
     largest = int(np.unique(labels, return_counts=True)[1].max())
     if n_folds > largest:
         raise ValueError(
-            f"cv={n_folds} is more folds than the members of any class: the largest has {largest}. "
-            f"Use at most {largest} folds, or 'loo'."
+            f"cv={n_folds} is greater than the number of members in each class: the largest has "
+            f"{largest}. Use at most {largest} folds, or 'loo'."
         )
     return _with_words(StratifiedKFold(n_splits=n_folds))
 

@@ -130,7 +130,7 @@ def _named_groups(
         return _without_names([_columns(value, n, names) for value in values], names)
     if len(values) != n:
         raise ValueError(
-            f"feature_groups has {len(values)} ids and X has {n} features. Pass one id for each "
+            f"feature_groups has {len(values)} ids but X has {n} features. Pass one id for each "
             "column (None for a column on its own), or lists of columns such as [[0, 1], [4, 5]]."
         )
     members: dict[Any, list[int]] = {}
@@ -286,7 +286,7 @@ def _costs(
     values = list(given)
     if len(values) != n:
         raise ValueError(
-            f"feature_costs has {len(values)} numbers and X has {n} features. Pass one for each "
+            f"feature_costs has {len(values)} numbers but X has {n} features. Pass one for each "
             "column (of a group they are added up), or a dict by name."
         )
     each = [_cost(value, f"column {_shown(column, names)}") for column, value in enumerate(values)]
@@ -341,8 +341,8 @@ def _cost(value: Any, where: str) -> float:
     cost = float(value)
     if not (math.isfinite(cost) and cost > 0.0):
         raise ValueError(
-            f"feature_costs must be finite and greater than 0; that of {where} is {value!r}. For "
-            "a feature that is there anyway use a small number, or forced_features."
+            f"feature_costs must be finite and greater than 0; that of {where} is {value!r}. For a "
+            "feature that is free use a small number, or forced_features."
         )
     if not 1.0 / _LARGEST <= cost <= _LARGEST:
         raise ValueError(
@@ -362,8 +362,7 @@ def _budget(given: Any, has_costs: bool) -> float | None:
         raise ValueError(f"budget must be a finite number greater than 0, got {given!r}.")
     if not has_costs:
         raise ValueError(
-            f"budget={given!r} needs feature_costs, what each feature costs. To limit the number "
-            "of features use n_features."
+            f"budget={given!r} needs feature_costs. To limit the number of features use n_features."
         )
     return budget
 

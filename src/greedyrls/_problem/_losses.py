@@ -91,9 +91,9 @@ def make_loss(loss: Any) -> Loss:
     if isinstance(loss, str):
         if loss not in _LOSSES:
             meant = _MEANT.get(loss.lower().removeprefix("neg_"))
-            hint = "" if meant is None else f" Perhaps {meant!r} is what you mean."
+            hint = "" if meant is None else f" Did you mean {meant!r}?"
             raise ValueError(
-                f"loss={loss!r} is not known; use one of {names}, or a function.{hint}"
+                f"loss={loss!r} is not supported; use one of {names}, or a function.{hint}"
             )
         return _LOSSES[loss]
     if callable(loss):

@@ -68,7 +68,8 @@ class Problem:
         """X, where it is not on a cluster."""
         if self.X.remote is not None:
             raise TypeError(
-                "X is on a cluster, and this needs it here; load it into memory (X.compute())."
+                "X is on a cluster, and this operation needs it in memory; load it first "
+                "(X.compute())."
             )
         return self.X
 
@@ -265,7 +266,7 @@ def check_alpha(alpha: Any) -> float:
 def check_n_features(n_features: Any, problem: Problem, name: str = "n_features") -> int:
     """A total size of the set between the forced features and all that are not excluded."""
     if isinstance(n_features, bool) or not isinstance(n_features, numbers.Integral):
-        hint = "; None is for a budget" if n_features is None else ""
+        hint = "; None requires a budget" if n_features is None else ""
         raise TypeError(f"{name} must be a whole number, got {n_features!r}{hint}.")
     value = int(n_features)
     if value < 1:
@@ -276,8 +277,7 @@ def check_n_features(n_features: Any, problem: Problem, name: str = "n_features"
         if problem.groups is not None:
             there += f", in {problem.n_available} groups to choose from; sizes count groups"
         raise ValueError(
-            f"{name}={value} is more than there is to choose from: {there}. "
-            f"Ask for at most {problem.n_available}."
+            f"{name}={value} is too large: {there}. Ask for at most {problem.n_available}."
         )
     if value < problem.n_forced:
         raise ValueError(
@@ -302,7 +302,7 @@ def _check_array(X: Any) -> Any:
 
 def _check_targets(y: Any, n_samples: int) -> tuple[Float, bool]:
     if y is None:
-        raise ValueError("This needs a target: requires y to be passed, but the target y is None.")
+        raise ValueError("This model requires y to be passed, but the target y is None.")
     refuse_dates(y)
     shape = np.shape(y)
     if len(shape) not in (1, 2):

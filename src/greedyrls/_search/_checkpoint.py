@@ -95,7 +95,8 @@ def check_file(checkpoint: Any) -> Path | None:
         raise ValueError(f"checkpoint={os.fspath(checkpoint)!r} is {kind}; name a file.")
     if not file.parent.is_dir():
         raise FileNotFoundError(
-            f"checkpoint={os.fspath(checkpoint)!r}: the folder {file.parent} is not there; make it."
+            f"checkpoint={os.fspath(checkpoint)!r}: the folder {file.parent} does not exist; "
+            "create it."
         )
     if not os.access(file.parent, os.W_OK | os.X_OK):
         raise PermissionError(
@@ -145,7 +146,8 @@ class Checkpoint:
         if self._made_by is not None:
             why = f"{why} (it was written by {self._made_by}; this is {_MADE_BY})"
         return ValueError(
-            f"The checkpoint {self._file} {why}; delete it to begin anew, or name another file."
+            f"The checkpoint {self._file} {why}; delete it to start from scratch, or use another "
+            "file."
         )
 
     @property
@@ -248,7 +250,7 @@ class Checkpoint:
                     continue
                 name = "the larger n_features"
             raise self.refusal(
-                f"was made with {name:.60} {_shown(known)}, not {_shown(value)} as asked for now"
+                f"was made with {name:.60} {_shown(known)}, not {_shown(value)} as in this call"
             )
 
     @property
@@ -263,9 +265,7 @@ class Checkpoint:
             words for name, words in _PARTS.items() if found.get(name) != self._fingerprint[name]
         ]
         if others:
-            raise self.refusal(
-                f"was made from other data (not the same as now: {', '.join(others)})"
-            )
+            raise self.refusal(f"was made from other data (different: {', '.join(others)})")
 
     def _take(self, found: _Content) -> None:
         """All that the file knows."""
@@ -273,7 +273,7 @@ class Checkpoint:
         for search in found.searches:
             named = [index for step in search.steps for index in step.features]
             if len({index for index in named if index < n}) < len(named):
-                raise self.refusal("is damaged (it has features that are not there, or are twice)")
+                raise self.refusal("is damaged (a feature is unknown or appears twice)")
         alphas, losses = found.alphas, found.all_features
         if alphas is not None and (len(alphas) == 0 or (np.diff(alphas) <= 0.0).any()):
             raise self.refusal("is damaged (its penalties are not ascending)")
@@ -347,7 +347,7 @@ class SearchLog:
         """An error that says that a step made again has another loss."""
         return self._checkpoint.refusal(
             f"does not fit: with feature {known.index} the loss is {again.loss:.6g}, it has "
-            f"{known.loss:.6g}; has a function that is the loss been changed?"
+            f"{known.loss:.6g}; was the loss function changed?"
         )
 
 
@@ -383,7 +383,7 @@ class FoldLog:
 def _read_content(values: JsonObject, data: bytes) -> _Content:
     """What a document says; `data` is its text. Losses below 0 are left to the checksum."""
     if not _is_sealed(data):
-        raise ValueError("its content is not what its checksum says")
+        raise ValueError("its content does not match its checksum")
     searches = [
         SearchRecord(
             read_steps(search.entries("steps"), LARGEST_WHOLE, is_signed=True),

@@ -152,7 +152,7 @@ class Plan:
                 raise ValueError(
                     f"No split of cv ({self.folds.description}) has training and test rows within "
                     "an outer fold; use other folds for cv or for alpha_cv, or choose alpha "
-                    "otherwise (a number, or alpha_rule='joint')."
+                    "another way (a number, or alpha_rule='joint')."
                 )
         try:
             check_loss(self.loss, problem, folds)
@@ -219,7 +219,7 @@ def make_plan(
         check_supported(X, "whole_loss", f"loss={measure.name!r}")
     folds = folds_of(problem, cv, groups, labels)
     if folds is not None:
-        check_supported(X, "folds", "Folds of data that are streamed")
+        check_supported(X, "folds", "Cross-validation of streamed data")
     check_loss(measure, problem, folds)
     if direction.name != "forward":
         check_supported(X, "direction", f"direction={direction.name!r}")
@@ -235,7 +235,8 @@ def _check_groups(problem: Problem, direction: Direction) -> None:
     ]
     if names and direction.name != "forward":
         raise ValueError(
-            f"direction={direction.name!r} does not go with {names[0]}; use direction='forward'."
+            f"direction={direction.name!r} is not supported with {names[0]}; use "
+            "direction='forward'."
         )
     if names:
         check_supported(problem.X, "groups", names[0])
@@ -363,7 +364,7 @@ def check_refit_folds(problem: Problem, plan: Plan) -> None:
         )
     if reason is not None:
         raise ValueError(
-            f"refit_alpha='cv' is not there for {reason}; use 'loo', 'same' or a number."
+            f"refit_alpha='cv' is not supported with {reason}; use 'loo', 'same' or a number."
         )
 
 

@@ -312,8 +312,9 @@ def _backward_path(
                 bar.update(step.loss)
                 if watch.callback is not None and Run.says_stop(watch.callback(step)):
                     raise ValueError(
-                        "The callback asked to stop, but direction='backward' knows small sets at "
-                        "its end only. Raise an exception to give it up, or search forward."
+                        "The callback asked to stop, but direction='backward' reaches small sets "
+                        "only at its end. Raise an exception to abort it, or use "
+                        "direction='forward'."
                     )
     except NumericalLimit as error:
         sentence = StopReason.NUMERICAL_LIMIT.sentence.split(";")[0]

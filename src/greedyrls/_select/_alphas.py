@@ -59,8 +59,8 @@ def check_alphas(alpha: Any) -> float | Float | Literal["auto"]:
     values = [check_alpha(value) for value in alpha]
     if not values:
         raise ValueError(
-            "The grid of alpha is empty; pass at least one number, or alpha='auto' for a grid in "
-            "the data's own scale."
+            "The grid of alpha is empty; pass at least one number, or alpha='auto' for a grid "
+            "scaled to the data."
         )
     return np.unique(values)
 

@@ -77,41 +77,40 @@ def greedy_path(
 ) -> SelectionPath:
     """Select features one at a time by the exact held-out error of a ridge model.
 
-    Each step adds the feature with which ridge regression has the smallest leave-one-out (or
+    Each step adds the feature that gives ridge regression the smallest leave-one-out (or
     cross-validation) loss: the same answer as refitting the model for every candidate with every
     sample (or fold) left out.
 
     Parameters
     ----------
     X : array-like of shape (m, n)
-        Data: a NumPy array of any real type and memory order (read as it lies, never copied
-        whole), a pandas or polars data frame, a SciPy sparse matrix, data in a file
-        (`greedyrls.files`), or a Dask array or data frame, which is worked on where it lies: on
-        the cluster of the current `distributed.Client` (docs/scale.md says what works there).
-        With a PyTorch tensor or CuPy array the search runs on its device (docs/gpu.md), with
-        other data in memory on the one that `device` names.
+        Data: a NumPy array of any real type and memory order (never copied as a whole), a pandas or
+        polars data frame, a SciPy sparse matrix, data in a file (`greedyrls.files`), or a Dask
+        array or data frame, which is processed on the cluster of the current `distributed.Client`
+        (see docs/scale.md). With a PyTorch tensor or CuPy array the search runs on its device (see
+        docs/gpu.md); other data in memory can be moved to a device with `device`.
     y : array-like of shape (m,) or (m, t)
         One target, or several that share one set of features. Classes are coded as −1 and +1; more
         than two as one column each, +1 in the column of the class (`GreedyRLSClassifier` does so).
     n_features : int, "auto" or None
-        How many features to select, forced ones included. "auto" chooses by `size_rule`. With
-        `feature_groups` groups are counted. None, with a `budget`: as many as it pays for.
+        Number of features to select, including forced ones. "auto" chooses it by `size_rule`. With
+        `feature_groups` it counts groups. None selects as many as the `budget` allows.
     alpha : float, list of float, or "auto", default=1.0
-        Ridge penalty of the search, as in `sklearn.linear_model.Ridge`; greater than 0. Of a list,
-        one is chosen by `alpha_rule`, the middle one of equally good ones. "auto" is 7 values in
-        the data's own scale, the median sum of squares of a feature times 1e-4 to 1e2; where the
-        best is the last of them, up to 3 more are tried beyond it.
+        Ridge penalty of the search, as in `sklearn.linear_model.Ridge`; greater than 0. From a
+        list, `alpha_rule` chooses one value, the middle one of equally good ones. "auto" tries 7
+        values scaled to the data, the median sum of squares of a feature times 1e-4 to 1e2, and up
+        to 3 more if the best value is at an end of the grid.
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
         Exact leave-one-out, or folds: a number (K-fold without shuffling, by groups if there are
         any), any scikit-learn splitter, the fold of each sample, or row numbers. The loss is the
         mean over the splits, each counting by the weight of its test samples.
     loss : str or callable, default="squared"
         "squared", "absolute", "zero_one" (share of wrong classes; a prediction within 1e-10 of the
-        border is wrong), "balanced_zero_one" (mean over classes of that), "auc" (1 − area under
-        the ROC curve of the held-out predictions), or a function ``(y_true, y_pred) -> float``,
-        lower is better, that gets all leave-one-out predictions, or those of each fold; it is not
-        told the weights. Ties go to the lowest column, but to the smallest squared loss where all
-        candidates tie by "balanced_zero_one".
+        border is wrong), "balanced_zero_one" (mean over classes of that), "auc" (1 − area under the
+        ROC curve of the held-out predictions), or a function ``(y_true, y_pred) -> float``, lower
+        is better, that gets all leave-one-out predictions, or those of each fold, but no weights.
+        Ties go to the lowest column, or to the smallest squared loss if all candidates tie by
+        "balanced_zero_one".
     fit_intercept : bool, default=True
         Whether the model has an unpenalised intercept. It is refitted for each left-out sample or
         fold. False is the setting of the paper.
@@ -119,18 +118,17 @@ def greedy_path(
         Weights of the samples in the fit and in the loss. A sample is left out whole, whatever
         its weight.
     groups : array-like of shape (m,), optional
-        For splitters that keep groups together, and a number of folds.
+        Group of each sample, for splitters that keep groups together and for a number of folds.
     forced_features, excluded_features : list of int or str, or mask, optional
         Features added before the search, in this order, and features never chosen; by column
         number or by name.
     direction : {"forward", "backward", "floating", "foba", "swap"}, default="forward"
-        Which way the search goes. "forward" adds one feature at a time. "backward" starts with all
-        features and removes one at a time. "floating" removes features again after each addition
-        while that beats the best set known of the smaller size. "foba" removes features again
-        while the loss rises by less than `backward_ratio` of the last gain. "swap" goes forward,
-        then exchanges single features until no exchange helps. ``path.sets`` has the best set of
-        each size, ``path.steps`` all additions and removals. docs/directions.md says when to use
-        which, and where not.
+        Search direction. "forward" adds one feature at a time. "backward" starts with all features
+        and removes one at a time. "floating" removes features again after each addition while that
+        beats the best set known of the smaller size. "foba" removes features again while the loss
+        rises by less than `backward_ratio` of the last gain. "swap" goes forward, then exchanges
+        single features until no exchange helps. ``path.sets`` has the best set of each size,
+        ``path.steps`` all additions and removals. See docs/directions.md for when to use which.
     backward_ratio : float, optional
         For "foba": in (0, 1), 0.5 by default.
     feature_groups : list of ids, list of lists, or dict, optional
@@ -140,22 +138,23 @@ def greedy_path(
         count groups, and runners-up are named by the first column of a group. A forced or excluded
         feature takes its group with it. docs/groups.md.
     feature_costs : list of float, or dict, optional
-        What features cost, greater than 0: a number for each column (of a group they are added
-        up), or numbers by name of a column or group, 1 for those not named. Each step then adds
-        what lowers the loss most for each unit of cost; where nothing lowers it, what raises it
-        least.
+        Costs of the features, greater than 0: a number for each column (summed over a group), or a
+        dict of costs by name of a column or group, 1 for others. Each step then adds the feature
+        that lowers the loss most per unit of cost, or raises it least if none lowers it.
     budget : float, optional
-        With `feature_costs`: the features chosen, forced ones included, cost no more. The search
-        goes on with what is affordable, and ends (``path.stop_reason`` BUDGET) when nothing is.
+        Largest total cost of the selected features, including forced ones. Requires
+        `feature_costs`. The search continues with affordable features, and ends
+        (``path.stop_reason`` BUDGET) when there are none.
     alpha_rule : {"nested", "joint", "all_features"}, default="nested"
-        How a penalty is chosen of several. "nested": by the held-out loss of outer folds in which
-        the selection is made anew, at `n_features`, or together with the number of features.
+        How one of several penalties is chosen. "nested": by the held-out loss of outer folds in
+        which the selection is repeated, at `n_features`, or together with the number of features.
         "joint": by the criterion's own loss along each path, which is optimistic after a search.
         "all_features": by the leave-one-out loss with all features, as in the paper.
     alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
-        The outer folds of "nested". A number is shuffled by `random_state`, so that the order of
-        the rows does not matter, or by groups if there are any. By default those of `cv` where
-        that is a splitter, fold ids or by groups; else 5 (or `cv`, a number from 3 to 10).
+        The outer folds of "nested". A number gives folds shuffled by `random_state`, so that the
+        order of the rows does not matter, or folds by groups if `groups` is given. The default is
+        the folds of `cv` if that is a splitter, fold ids or by groups, otherwise 5 folds (or `cv`
+        folds if it is a number from 3 to 10).
     refit_alpha : "same", "loo", "cv" or float, optional
         Penalty of the models on the chosen features (``path.coef(k)``, ``path.predict``): that of
         the search, the one of smallest leave-one-out loss for these features, of smallest loss
@@ -163,48 +162,49 @@ def greedy_path(
         "loo" for ``alpha="auto"`` and for a list with the nested rule, else "same".
     size_rule : {"min", "1se"}, default="1se"
         For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
-        whose loss is within one standard error of the paired difference from it. 0 features are an
-        answer, too: then nothing predicts y.
+        whose loss is within one standard error of the paired difference from it. The result may be
+        0 features, if nothing predicts y.
     max_features : int, optional
-        For "auto": the largest size tried, by default 100 or one less than there are samples.
+        For "auto": the largest size to try. The default is 100, or the number of samples minus one
+        if that is smaller.
     patience : int, optional
-        Stop early when the smallest loss of the search is this many steps old. Without it, "auto"
-        stops when the best held-out loss is old: at twice its size plus ten.
+        Stop after this many steps without an improvement of the loss. Without it, "auto" stops at
+        twice the size of the best held-out loss plus ten.
     tol : float, optional
-        A loss that is smaller by less than this share of the smallest so far is no improvement.
-        Without `patience` the first such step ends the search.
+        Smallest relative decrease of the loss that counts as an improvement. Without `patience` the
+        first smaller decrease ends the search.
     n_runners_up : int, default=0
-        How many next best features to record at each step, with the exact loss each would have
+        Number of next best features to record at each step, with the exact loss each would have
         given. With leave-one-out and squared loss each costs exact evaluations.
     search : {"auto", "bounded", "exhaustive"}, default="auto"
-        For leave-one-out with squared loss: rule candidates out by bounds, or score every one;
-        "auto" takes what costs less. The answer is the same.
+        For leave-one-out with squared loss: rule out candidates by bounds, or score every one;
+        "auto" uses the cheaper one. The result does not depend on it.
     block_rows : int, optional
-        Rows of X worked on at a time for leave-one-out. The answer is the same for any value.
+        Number of rows of X processed at a time for leave-one-out. The result does not depend on it.
     n_jobs : int, optional
-        Threads that work on blocks of rows, for leave-one-out; -1 takes all cores. The answer is
-        the same. BLAS has threads of its own: this helps where those are few.
+        Number of threads over blocks of rows, for leave-one-out; -1 uses all cores. The result does
+        not depend on it. BLAS has its own threads; `n_jobs` helps if these are few.
     checkpoint : str or path, optional
-        A file that is written after each step, and after each outer fold. The same call, made
-        again after a crash, goes on from there; made again after the end, it returns the path. A
-        file of other data or parameters, or a damaged one, is an error. Of a function for `loss`
-        only the name is compared. With a number for `alpha`, `n_features` may be larger.
+        A file that is written after each step and after each outer fold. Repeating the call after a
+        crash resumes from there; repeating it after the end returns the path. A file of other data
+        or parameters, or a damaged one, raises an error. Only the name of a callable `loss` is
+        compared. If `alpha` is a number, `n_features` may be larger.
     memory_limit : int or str, optional
-        For X in a file (a `numpy.memmap`, or what `greedyrls.files` opens): bytes that may be used
-        beside the interpreter's own, or text such as "2GB". X is then read from front to back, and
-        ``path.counters.passes`` says how often. The answer is the same. Without it a memory map of
-        more than a quarter of the machine's memory is read so.
+        For X in a file (a `numpy.memmap`, or what `greedyrls.files` opens): memory that the search
+        may use, in bytes or as text such as "2GB". X is then read sequentially,
+        ``path.counters.passes`` times. The result does not depend on it. By default this applies to
+        memory maps larger than a quarter of the machine's memory.
     device : str or device, optional
-        Where to compute if X is in host memory (a NumPy array or memory map, a data frame, a
-        tensor on the processor): "cuda", "cuda:1" (PyTorch), "cupy", or a device of either. X is
-        copied there if it fits into 0.6 of the memory that is free, else its rows are streamed
-        there at every pass, and ``path.counters.passes`` says how often. The answer is the same.
-        By default computation follows X. docs/gpu.md says what works there.
+        Device to compute on if X is in host memory (a NumPy array or memory map, a data frame, a
+        CPU tensor): "cuda", "cuda:1" (PyTorch), "cupy", or a device object of either. X is copied
+        there if it fits into 0.6 of the free memory; otherwise its rows are streamed at every pass,
+        ``path.counters.passes`` times. By default the computation runs where X is. See docs/gpu.md
+        for what is supported.
     callback : callable, optional
         Called with each `Step`; stops the search when it returns True. Not called for steps that
-        a checkpoint has.
+        are read from a checkpoint.
     random_state : int, Generator or None, default=0
-        Of outer folds that are made of a number.
+        Seed of the outer folds if `alpha_cv` is a number.
     verbose : int, default=0
         1 shows a progress bar (needs tqdm) on runs longer than half a second.
 
@@ -217,14 +217,15 @@ def greedy_path(
     Notes
     -----
     Cost: a few passes over X, O(m·n) each, and O(k·(n + m)) per step on n- and m-vectors where the
-    bounds bite, at most O(m·n·k) per step where they do not. With folds and squared loss O(K·k·n)
-    per step for K splits. With other losses every step looks at all candidates, O(m·n·k) (for two
-    classes and "zero_one" only at rows that could change sides). Several penalties share passes
-    and Gram columns; "nested" makes a selection for each penalty and outer fold, on one set of
-    Gram columns. Memory beyond X: O(k·n) for feature space, some vectors of m, and columns kept in
-    float64, up to a quarter of the size of X (or some MB). Folds need 2·K·k·n numbers for K splits.
-    Where that would be much, and every row is tested once with squared loss, all folds are left
-    out by one factor: O(m·n·(k + s)) per step and m·s numbers for folds of s rows, however many.
+    bounds are effective, and at most O(m·n·k) per step otherwise. With folds and squared loss
+    O(K·k·n) per step for K splits. With other losses every step looks at all candidates, O(m·n·k)
+    (for two classes and "zero_one" only at rows that could change sides). Several penalties share
+    passes and Gram columns; "nested" makes a selection for each penalty and outer fold, on one set
+    of Gram columns. Memory beyond X: O(k·n) for feature space, several vectors of length m, and
+    cached columns in float64, up to a quarter of the size of X (or a few MB). Folds need 2·K·k·n
+    numbers for K splits. If that is too much, and every row is tested once with squared loss, all
+    folds share one factorisation: O(m·n·(k + s)) per step and m·s numbers for any number of folds
+    of s rows.
 
     Features should be on comparable scales, as for any ridge model.
 
@@ -313,15 +314,15 @@ def extend_path(
     Parameters
     ----------
     path : SelectionPath
-        A path, also an interrupted one or one read from JSON. Its penalties, intercept, excluded
+        A path, which may be interrupted or read from JSON. Its penalties, intercept, excluded
         features, groups, costs and budget are used again.
     X, y, sample_weight
-        The data that the path was selected from; a path holds no data. Other data are noticed by
-        their losses and refused.
+        The data that the path was selected from, because a path holds no data. Other data are
+        detected by their losses and raise an error.
     n_features : int
         The number of features of the longer path.
     cv, loss, groups
-        Those that the path was selected with.
+        The values that the path was selected with.
     n_runners_up, patience, search, block_rows, n_jobs, memory_limit, device, callback, verbose
         As in `greedy_path`.
 
@@ -403,7 +404,7 @@ def _extended(
         raise ValueError(
             f"The data are not those of the path: with feature {known.index} the loss is "
             f"{again.loss:.6g}, the path has {known.loss:.6g}. Pass the same X, y and "
-            "sample_weight, or start anew with greedy_path."
+            "sample_weight, or start again with greedy_path."
         )
     run = Run(limits, watch, done=path.steps)
     run.consume(any_moves(plan.direction, state, criterion, size, watch.n_runners_up))

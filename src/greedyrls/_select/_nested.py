@@ -402,8 +402,8 @@ class _Found:
             pair = chosen_pair(losses, self.initial_loss, rule, self._n_forced)
             if pair is None:
                 raise ValueError(
-                    "size_rule='1se' needs standard errors, which there are none of for a single "
-                    "outer fold and a function as loss; use size_rule='min', or other outer folds "
+                    "size_rule='1se' needs standard errors, which are undefined for a single outer "
+                    "fold with a callable loss; use size_rule='min', or other outer folds "
                     "(alpha_cv)."
                 )
         else:

@@ -49,7 +49,7 @@ def outer_folds(
     shuffle: Shuffle,
 ) -> Folds | ClusterFolds:
     """The folds in which the selection is made anew; those made of a number are shuffled."""
-    what = "A choice of alpha in outer folds of data that are streamed"
+    what = "Choosing alpha in outer folds of streamed data"
     check_supported(problem.X, "folds", what)
     if problem.X.remote is not None:
         return _cluster_outer_folds(problem, problem.X.remote, plan, alpha_cv, groups, shuffle)
@@ -139,7 +139,7 @@ def _given_outer_folds(
             raise type(error)(message) from error
     if folds is None:
         raise ValueError(
-            f"alpha_cv={alpha_cv!r}: the selection is made anew for each outer fold and penalty; "
+            f"alpha_cv={alpha_cv!r}: the selection is repeated for each outer fold and penalty; "
             "use a number of folds, a splitter or fold ids."
         )
     return folds
@@ -214,8 +214,8 @@ def _shuffled(
         folds = folds_of(problem, count, groups, labels, shuffle)
     except ValueError as error:
         raise ValueError(
-            f"The penalty is chosen in {count} outer folds: {error} Or pass outer folds of your "
-            "own as alpha_cv, or a number for alpha."
+            f"The penalty is chosen in {count} outer folds: {error} Or pass your own outer folds "
+            "as alpha_cv, or a number for alpha."
         ) from error
     assert isinstance(folds, Folds)
     return folds

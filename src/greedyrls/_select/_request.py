@@ -159,7 +159,7 @@ def _check_with_direction(plan: Plan, patience: Any, tol: Any, checkpoint: Any) 
     ]
     if name == "backward" and given:
         raise ValueError(
-            f"{' and '.join(given)} cannot end a search with direction='backward', which knows "
+            f"{' and '.join(given)} cannot end a search with direction='backward', which reaches "
             "small sets last; leave it out."
         )
 

@@ -139,8 +139,8 @@ def class_weight(prepared: Prepared, question: Question) -> ClassWeight | None:
     for name, weight in question.class_weight:
         if name not in labels:
             raise InputError(
-                f"--class-weight names {name!r}, which is no class of the target; its classes are "
-                f"{', '.join(repr(one) for one in list(labels)[:8])}."
+                f"--class-weight names {name!r}, which is not a class of the target; its classes "
+                f"are {', '.join(repr(one) for one in list(labels)[:8])}."
             )
         if labels[name] in weights:
             raise InputError(f"--class-weight of {name!r} is given more than once.")
@@ -477,13 +477,13 @@ def fold_units(prepared: Prepared) -> tuple[Any, int, str]:
                 if having < count:
                     count, told = having, f" with class {label.item()!r}"
         many = "is 1 group" if count == 1 else f"are {count} groups"
-        return make, count, f"{many}{told}, too few for folds in folds: use another column,"
+        return make, count, f"{many}{told}, too few for nested folds: use another column,"
     if prepared.task == "regression":
-        return KFold, len(y), f"are {len(y)} rows, too few for folds in folds: use"
+        return KFold, len(y), f"are {len(y)} rows, too few for nested folds: use"
     labels, counts = np.unique(y, return_counts=True)
     fewest, rarest = int(counts.min()), labels[counts.argmin()].item()
     many = "is 1 row" if fewest == 1 else f"are {fewest} rows"
-    told = f"{many} of class {rarest!r}, too few for folds in folds: put it to another class, use"
+    told = f"{many} of class {rarest!r}, too few for nested folds: merge it with another class, use"
     return StratifiedKFold, fewest, told
 
 

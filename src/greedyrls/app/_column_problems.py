@@ -75,8 +75,8 @@ def odd_values(table: Table, columns: Mapping[str, Numbers | Texts]) -> list[Pro
         words = [word for word in ("inf", "-inf") if (values.values == float(word)).any()]
         problems.append(
             Problem(
-                f"column {name!r} has an infinite value in {table.place(row)}; mend it, or pass "
-                f"{options_for('--missing', words)} to take it as missing.",
+                f"column {name!r} has an infinite value in {table.place(row)}; correct it, or "
+                f"pass {options_for('--missing', words)} to take it as missing.",
                 _repeated("--missing", words),
             )
         )

@@ -184,8 +184,8 @@ def left_out_notes(
         if name in wanted:
             advice = f"pass {options_for('--dates', [name])}" if name in dated else "leave it out"
             raise InputError(
-                f"Column {name!r} of {table.source} has {what}, which are no features as they are: "
-                f"{advice}."
+                f"Column {name!r} of {table.source} has {what}, which cannot be used as features "
+                f"directly: {advice}."
             )
     notes = []
     if dated:
@@ -198,7 +198,7 @@ def left_out_notes(
         more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
         notes.append(
             f"Left out, as neither numbers nor text: {', '.join(others[:SHOWN])}{more}. To use "
-            "one, make numbers or text of it."
+            "one, convert it to numbers or text."
         )
     return notes
 
@@ -238,7 +238,7 @@ def read_dates(texts: Sequence[str | None], order: Order | None) -> tuple[Moment
         try:
             moment = datetime.datetime(one.year, month, day) + one.time
         except (ValueError, OverflowError):
-            raise DateProblem("{} is no date of the calendar", one.position) from None
+            raise DateProblem("{} is not a calendar date", one.position) from None
         moments[one.position] = np.datetime64(moment, "us")
     return moments, found
 
@@ -259,7 +259,7 @@ def _iso_moments(texts: Sequence[str | None]) -> Moments | None:
 def _fields(text: str, position: int) -> _Fields:
     match = _WRITTEN.fullmatch(text.strip())
     if match is None:
-        raise DateProblem("{} is no date such as 2024-01-31", position)
+        raise DateProblem("{} is not a date such as 2024-01-31", position)
     first, second, third = (match[name] for name in ("first", "second", "third"))
     if len(first) == 4 and len(third) <= 2:
         year, numbers, is_last = int(first), (int(second), int(third)), False
@@ -297,7 +297,7 @@ def _order_of(last: list[_Fields], order: Order | None) -> Order:
     for one in last:
         first, second = one.numbers
         if first > 12 and second > 12:
-            raise DateProblem("{} is no date of the calendar", one.position)
+            raise DateProblem("{} is not a calendar date", one.position)
         if first > 12 or second > 12:
             proofs.setdefault("dmy" if first > 12 else "mdy", one)
     if len(proofs) == 2:
@@ -311,8 +311,8 @@ def _order_of(last: list[_Fields], order: Order | None) -> Order:
     doubtful = next((one for one in last if one.numbers[0] != one.numbers[1]), None)
     if told is None and order is None and doubtful is not None:
         raise DateProblem(
-            "{} may have the day or the month first, and no other cell tells; pass --date-order "
-            "dmy (day first) or --date-order mdy",
+            "{} may have the day or the month first, and no other cell shows which; pass "
+            "--date-order dmy (day first) or --date-order mdy",
             doubtful.position,
         )
     return told or order or "dmy"
@@ -335,7 +335,7 @@ def dates_of_values(values: Sequence[Any], order: Order | None = None) -> Dates:
         elif isinstance(one, datetime.date):
             moments[position] = np.datetime64(one, "us")
         elif not (one is None or isinstance(one, str) or _is_missing(one)):
-            raise DateProblem("{} is no date", position)
+            raise DateProblem("{} is not a date", position)
     return Dates("dates", moments, found)
 
 

@@ -23,7 +23,7 @@ def fold_notes(
     _, units, _ = fold_units(prepared)
     why = _why(prepared, units)
     if outer is not None and made[0] < outer and has_asked:
-        raise InputError(f"--folds {outer} cannot be made: {why}. Use --folds {made[0]} or fewer.")
+        raise InputError(f"--folds {outer} is not possible: {why}. Use --folds {made[0]} or fewer.")
     asked = question.folds
     if asked is not None and made[2] < asked:
         others = [
@@ -36,7 +36,7 @@ def fold_notes(
         within = f", and the training rows of {' and '.join(others)} fewer" if others else ""
         instead = f"--cv {made[2]} or fewer" if made[2] > 1 else "--cv loo"
         loo = "" if made[2] < 2 or prepared.groups is not None else ", or --cv loo"
-        raise InputError(f"--cv {asked} cannot be made: {why}{within}. Use {instead}{loo}.")
+        raise InputError(f"--cv {asked} is not possible: {why}{within}. Use {instead}{loo}.")
     if prepared.time is not None:
         return []  # the order of time has a note of its own
     usual = _usual(question, outer, prepared.groups is not None)

@@ -77,7 +77,7 @@ class Term:
 @exported("greedyrls")
 @dataclass(frozen=True, slots=True)
 class LinearModel:
-    """Intercept and some terms: all that is needed to predict, in the units of the data.
+    """A linear model in the units of the data: an intercept and terms, all that predicting needs.
 
     Written by ``greedyrls select`` as ``model.json``; `from_estimator` makes one of a fitted
     estimator or pipeline, `from_path` of a path. It has one output for a regression or two classes
@@ -89,11 +89,11 @@ class LinearModel:
     target : str
         What is predicted.
     columns : tuple of InputColumn
-        The columns of the data that are looked at, each once.
+        The columns of the data that the model uses, each once.
     terms : tuple of Term
-        In the order of selection.
+        The terms in the order of selection.
     intercepts : tuple of float
-        One for each output.
+        One intercept for each output.
     classes : tuple or None
         Labels of a classification.
     made_by : str
@@ -141,10 +141,9 @@ class LinearModel:
     ) -> LinearModel:
         """The model on the first k features of a path, in the units that the path was made on.
 
-        A path does not know what was done to its columns before. Where the estimator stood behind
-        a scaler or another step of a pipeline, the model takes the columns as that step leaves
-        them, and predictions from data in their own units would be wrong: use `from_estimator`,
-        which folds such steps in.
+        A path does not record how its columns were preprocessed. If the estimator followed a scaler
+        or another step of a pipeline, this model expects the output of that step, and predictions
+        from the original data would be wrong. Use `from_estimator` then, which includes such steps.
 
         Parameters
         ----------
@@ -165,15 +164,15 @@ class LinearModel:
 
         if not isinstance(path, SelectionPath):
             raise TypeError(
-                f"from_path takes a SelectionPath, got {type(path).__name__}; of a fitted "
-                "estimator or pipeline from_estimator makes a model."
+                f"from_path takes a SelectionPath, got {type(path).__name__}; use from_estimator "
+                "for a fitted estimator or pipeline."
             )
         size = path.chosen_size if k is None else k
         coefficients = np.atleast_2d(path.coef(size))
         labels = None if classes is None else tuple(np.asarray(classes).tolist())
         outputs = len(coefficients)
         if labels is not None and outputs != (1 if len(labels) == 2 else max(len(labels), 2)):
-            raise ValueError(f"A path of {outputs} targets is not one of {len(labels)} classes.")
+            raise ValueError(f"A path with {outputs} targets does not match {len(labels)} classes.")
         names = path.names(size)
         if len(set(names)) < len(names):
             raise ValueError("Two features of the path have the same name; rename one of them.")
@@ -197,14 +196,14 @@ class LinearModel:
     def from_estimator(cls, estimator: Any, *, target: str = "y") -> LinearModel:
         """The model of a fitted estimator or pipeline, in the units of the data.
 
-        Steps before the estimator are folded in: scalers, imputers, one-hot encoders, selectors,
-        and column transformers of these (docs/export.md has the list). A step that no linear model
-        of the columns can stand for is an error that names it.
+        Steps before the estimator are included: scalers, imputers, one-hot encoders, selectors, and
+        column transformers of these (see docs/export.md for the list). A step that a linear model
+        of the columns cannot represent raises an error that names it.
 
         Parameters
         ----------
         estimator : GreedyRLSRegressor, GreedyRLSClassifier, GreedyRLSRanker, or Pipeline
-            Fitted; of a pipeline the last step is one of these. For another number of features
+            A fitted estimator, or a pipeline whose last step is one. For another number of features
             pass ``estimator.with_n_features(k)``.
         target : str, default="y"
             What is predicted.
@@ -212,7 +211,7 @@ class LinearModel:
         Returns
         -------
         LinearModel
-            Columns have the names seen in `fit`, or x0, x1, … where there were none.
+            The model. Columns have the names seen in `fit`, or x0, x1, … if there were none.
 
         Examples
         --------
@@ -238,7 +237,7 @@ class LinearModel:
         Parameters
         ----------
         data : data frame, or mapping from names to columns
-            With the columns of the model; others are not looked at.
+            Data with the columns of the model; other columns are ignored.
 
         Returns
         -------
@@ -257,7 +256,7 @@ class LinearModel:
         Parameters
         ----------
         data : data frame, or mapping from names to columns
-            With the columns of the model; others are not looked at.
+            Data with the columns of the model; other columns are ignored.
 
         Returns
         -------
@@ -271,7 +270,7 @@ class LinearModel:
         Parameters
         ----------
         data : data frame, or mapping from names to columns
-            With the columns of the model; others are not looked at.
+            Data with the columns of the model; other columns are ignored.
 
         Returns
         -------
@@ -304,7 +303,7 @@ class LinearModel:
         return labels[places]
 
     def unseen(self, data: Any) -> dict[str, list[str]]:
-        """Texts that were not seen when the model was fitted, by column; they count for no term."""
+        """Return categories that the fit did not see, by column; they contribute to no term."""
         table = self._table(data)
         found = {}
         for column in self.columns:
@@ -324,7 +323,7 @@ class LinearModel:
         return found
 
     def n_filled(self, data: Any) -> dict[str, int]:
-        """How many missing values the model fills in, by column; those without any are left out."""
+        """Return the number of missing values that the model fills in, by column (if any)."""
         table = self._table(data)
         found = {}
         for column in self.columns:
@@ -335,7 +334,7 @@ class LinearModel:
 
     @property
     def date_orders(self) -> dict[str, Order | None]:
-        """The columns of dates that are looked at, and how they were written."""
+        """The date columns that the model uses, and the order of day and month in them."""
         return orders_of([column.date for column in self.columns if column.date is not None])
 
     def _table(self, data: Any) -> Table:
@@ -382,7 +381,7 @@ class LinearModel:
         Parameters
         ----------
         indent : int, optional
-            As in `json.dumps`.
+            Indentation, as in `json.dumps`.
 
         Returns
         -------

@@ -71,7 +71,7 @@ def _read(document: JsonObject) -> LinearModel:
     columns = tuple(read_column(one) for one in document.parts("columns", "a column"))
     by_name = {column.name: column for column in columns}
     if len(by_name) < len(columns):
-        raise ValueError("a column is there more than once")
+        raise ValueError("a column appears more than once")
     terms = tuple(
         _read_term(one, by_name, len(intercepts)) for one in document.parts("terms", "a term")
     )
@@ -135,7 +135,7 @@ def _read_date(date: JsonObject) -> DatePart:
     if (origin is not None) != (part == "days"):
         raise ValueError("origin is of days, and of nothing else")
     if origin is not None and not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", origin):
-        raise ValueError(f"origin is {origin!r:.40}, which is no date")
+        raise ValueError(f"origin is {origin!r:.40}, which is not a date")
     if origin is not None:
         datetime.date.fromisoformat(origin)  # a ValueError if the calendar has no such day
     return DatePart(date.text("column"), part, origin, order)

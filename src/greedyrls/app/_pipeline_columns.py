@@ -93,7 +93,7 @@ def made_by(step: Any, given: Columns) -> Columns:
                     "the steps before it; fit the whole pipeline again."
                 )
             return make(step, given)
-    refuse(step, "it is no sum of multiples of the columns that this release knows")
+    refuse(step, "it is not a linear transformation that this release supports")
 
 
 def refuse(step: Any, why: str) -> NoReturn:
@@ -173,7 +173,7 @@ def _imputer(step: Any, given: Columns) -> Columns:
         refuse(
             step,
             f"it takes {step.missing_values!r} for missing, and a LinearModel only empty cells "
-            "and not a number",
+            "and NaN",
         )
     found = []
     for made, value in zip(given, np.asarray(step.statistics_).tolist(), strict=True):
@@ -249,7 +249,9 @@ def _text(step: Any, source: Source, value: Any) -> str:
     is_number = isinstance(value, int | float) and math.isfinite(value)
     is_exact = not isinstance(value, int) or abs(value) <= _LARGEST_CODE
     if not isinstance(value, str) and not (is_number and is_exact):
-        refuse(step, f"column {source.name!r} has the category {value!r}, no text or number")
+        refuse(
+            step, f"column {source.name!r} has the category {value!r}, neither text nor a number"
+        )
     text = text_of(value)
     assert text is not None
     return text

@@ -132,7 +132,8 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
         notes.append(f"Left out as asked: {_listed(left_out)}.")
     if roles.groups is not None:
         notes.append(
-            f"Rows with the same {roles.groups!r} stay together in all folds; it is no feature."
+            f"Rows with the same {roles.groups!r} stay together in all folds; it is not used as a "
+            "feature."
         )
     wanted = {*roles.kept, *roles.priced, *roles.forced, *roles.categorical, *parts}
     columns = without_identifiers(columns, evidence, wanted, notes)

@@ -192,7 +192,7 @@ def _check_columns(features: tuple[Feature, ...], inputs: tuple[InputColumn, ...
     """Every feature is of a column, and of a text that the column has."""
     by_name = {column.name: column for column in inputs}
     if len(by_name) < len(inputs):
-        raise ValueError("a column is there more than once")
+        raise ValueError("a column appears more than once")
     for feature in features:
         if feature.column not in by_name:
             raise ValueError("a feature is of a column that is not among the columns")
@@ -237,7 +237,7 @@ def _summary(summary: JsonObject) -> ColumnSummary:
     for entry in summary.entries("levels"):
         level, count = as_entries(entry, "levels", 2)
         if not isinstance(level, str):
-            raise ValueError("levels has an entry that is no string")
+            raise ValueError("levels has an entry that is not a string")
         levels.append((level, as_whole(count, "levels", 0, 1 << 62)))
     return ColumnSummary(
         name=summary.text("name"),
@@ -259,11 +259,11 @@ def _origin(origin: JsonObject) -> Origin:
         isinstance(value, str | int | None) or (isinstance(value, float) and math.isfinite(value))
         for value in parameters.values()
     ):
-        raise ValueError("parameters has an entry that is no number, string, true or false")
+        raise ValueError("parameters has an entry that is not a number, string, true or false")
     if not isinstance(versions, dict) or not all(
         isinstance(value, str) for value in versions.values()
     ):
-        raise ValueError("versions has an entry that is no string")
+        raise ValueError("versions has an entry that is not a string")
     return Origin(
         command=origin.text("command"),
         parameters=parameters,

@@ -123,8 +123,8 @@ def _rates(result: SelectionResult) -> str:
     told += [rates.advice(result.measure)] if rates.only_class is not None else []
     if _is_blind(result):
         told.append(
-            f"By the {measure_in_words(result.measure)} alone nothing can be said of whether "
-            f"anything predicts {result.target}: run with --assess, which looks at AUC, too."
+            f"By the {measure_in_words(result.measure)} alone it is impossible to say whether "
+            f"anything predicts {result.target}: run with --assess, which also reports AUC."
         )
     return "".join(f" {words}" for words in told if words)
 
@@ -227,7 +227,7 @@ def _without_features(result: SelectionResult) -> str:
         best = reading.written(float(np.nanmin(held_out[0])))
         told = f"; with {plural(result.unit)} it is {best} at best in outer folds"
     other = f", or {BY_AUC}" if len(result.classes or ()) == 2 else ""
-    advice = f"A rare class may be told apart all the same: try {BALANCED}{other}."
+    advice = f"A rare class may still be predictable: try {BALANCED}{other}."
     if not _is_rate(result):
-        advice = f"-k 1 takes the best {result.unit} all the same."
+        advice = f"-k 1 takes the best {result.unit} anyway."
     return f"The {reading.name} without features is {reading.written(without)}{told}. {advice}"

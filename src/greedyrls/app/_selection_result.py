@@ -18,7 +18,7 @@ from ._linear_model import InputColumn, Label, LinearModel, Term
 @exported("greedyrls")
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectionResult:
-    """A path, the way back to the units of the data, and what is known of how good it is.
+    """The result of a selection: the path, the units of the data, and the assessment.
 
     Written by ``greedyrls select`` as ``result.json``, from which reports are made.
 
@@ -28,7 +28,7 @@ class SelectionResult:
     target : str
         Name of the column that is predicted.
     path : SelectionPath
-        On the features as the search saw them.
+        The path, on the (standardised) features that the search used.
     features : tuple of Feature
         One for each feature of the path, in the order of selection; where a direction finds sets
         that are not nested, in the order of the first size that has them.
@@ -39,30 +39,30 @@ class SelectionResult:
     classes : tuple or None
         Labels of a classification.
     assessment : PathAssessment or None
-        What outer folds say of the whole selection.
+        Assessment of the whole selection in outer folds.
     stability : Stability or None
-        Of selections on resampled rows.
+        Stability of selections on resampled rows.
     null : PermutationNull or None
-        How far the same selection gets on permuted targets.
+        Losses of the same selection on permuted targets.
     model_curve : Curve or None
-        Losses of the models on the path, by leave-one-out or in the folds that the search went by,
-        and their standard errors, where the models have penalties of their own.
+        Losses of the models on the path, by leave-one-out or in the folds of the search, and their
+        standard errors, if the models have other penalties than the search.
     leaks : tuple of str or None
-        Features and columns that predict the target almost exactly alone; None where only the path
-        and the assessment say so.
+        Features and columns that alone predict the target almost exactly; None if the data were not
+        checked.
     own_rates : ClassRates or None
         Error rate, balanced accuracy and AUC of the chosen model of a classification, each row left
-        out in turn; too good, since all rows took part in the selection.
+        out in turn; optimistic, because all rows took part in the selection.
     own_predictions : Predictions or None
-        How predictions of the chosen model compare with what was observed, each row (or fold of the
-        criterion) left out in turn; too good for the same reason.
+        Predicted and observed values of the chosen model, each row (or fold of the criterion) left
+        out in turn; optimistic for the same reason.
     coefficient_errors : ndarray of shape (outputs, 1 + k) or None
         Standard errors of intercept and standardised coefficients of the chosen model, by the
         jackknife, as if its features had been given in advance.
     missing : str or None
-        What an interrupt cut short, in a sentence.
+        A sentence on what an interrupt cut short.
     sigmoids : tuple of Sigmoid or None
-        What turns the outputs of the chosen model of a classification into probabilities.
+        The sigmoids that turn outputs of the chosen model into probabilities, for a classification.
     """
 
     task: Literal["regression", "classification"]
@@ -99,17 +99,17 @@ class SelectionResult:
 
     @property
     def unit(self) -> str:
-        """What sizes count: features, or columns whose features go together."""
+        """The unit that sizes count: features, or columns whose features are selected together."""
         return "feature" if self.path.settings.feature_groups is None else "column"
 
     @property
     def n_candidates(self) -> int:
-        """How many of these there were to choose from."""
+        """The number of candidate features (or columns) to choose from."""
         groups = self.path.settings.feature_groups or ()
         return self.data.n_features - sum(len(group) - 1 for group in groups)
 
     def standardised_coefficients(self, k: int) -> Float:
-        """Of the model on the first k features as the search saw them, (outputs × k)."""
+        """Return standardised coefficients of the model on the first k features, (outputs, k)."""
         return np.atleast_2d(self.path.coef(k))
 
     def model(self, k: int | None = None) -> LinearModel:
@@ -151,32 +151,33 @@ class SelectionResult:
 
     @property
     def measure(self) -> str:
-        """What honest losses are measured in: that of the assessment, else of the search."""
+        """The loss in which `honest` is given: that of the assessment, otherwise of the search."""
         return self.path.settings.loss if self.assessment is None else self.assessment.measure
 
     @property
     def own_curve(self) -> Curve:
-        """What the selection believes of its models, by size: too good, for it chose them."""
+        """The selection's own estimate of the losses by size; optimistic, as it chose the
+        models."""
         if self.model_curve is not None:
             return self.model_curve
         return Curve(self.path.losses, self.path.standard_errors)
 
     @property
     def own_title(self) -> str:
-        """What `own_curve` is, in a few words."""
+        """A short description of `own_curve`."""
         is_loo = self.path.settings.cv == "loo"
         return "leave-one-out loss" if is_loo else "cross-validation loss"
 
     @property
     def honest_source(self) -> str:
-        """Where `honest` comes from."""
+        """The source of `honest`: test folds, penalty folds or none."""
         return "penalty folds" if self.assessment is None else "test folds"
 
     def honest(self, k: int) -> tuple[float, float] | None:
-        """The loss to expect on new samples with k features, and its standard error.
+        """Return the loss to expect on new samples with k features, and its standard error.
 
-        From the outer folds of the assessment, else from those that chose the penalty (a little
-        optimistic at the size chosen by them), else None.
+        It comes from the outer folds of the assessment, or else from those that chose the penalty
+        (slightly optimistic at the size chosen by them); otherwise it is None.
         """
         if self.assessment is not None:
             curve = self.assessment.test
@@ -191,41 +192,41 @@ class SelectionResult:
 
     @property
     def reading(self) -> Reading:
-        """What honest losses are shown as."""
+        """How the losses of `honest` are presented."""
         return reading_of(self.measure, self.task == "classification")
 
     @property
     def own_reading(self) -> Reading:
-        """What the losses that the search went by are shown as."""
+        """How the losses of the search are presented."""
         return reading_of(self.path.settings.loss, self.task == "classification")
 
     @property
     def null_reading(self) -> Reading:
-        """What the losses of permuted targets are shown as."""
+        """How the losses of permuted targets are presented."""
         measure = self.path.settings.loss if self.null is None else self.null.measure
         return reading_of(measure, self.task == "classification")
 
     @property
     def class_rates(self) -> ClassRates | None:
-        """Those of the assessment, else of the chosen model itself."""
+        """From the assessment if there is one, otherwise from the chosen model itself."""
         return self.own_rates if self.assessment is None else self.assessment.class_rates
 
     @property
     def predictions(self) -> Predictions | None:
-        """Those of the assessment, else of the chosen model itself."""
+        """From the assessment if there is one, otherwise from the chosen model itself."""
         found = None if self.assessment is None else self.assessment.predictions
         return self.own_predictions if found is None else found
 
     @property
     def sentence(self) -> str:
-        """What was chosen and how good it honestly is."""
+        """Sentences on what was chosen and how good it is."""
         from ._result_words import sentence_of
 
         return sentence_of(self)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader should be told, in sentences."""
+        """Warnings about the result, in sentences."""
         from ._result_words import warnings_of
 
         return warnings_of(self)
@@ -275,7 +276,7 @@ class SelectionResult:
         Parameters
         ----------
         indent : int, optional
-            As in `json.dumps`.
+            Indentation, as in `json.dumps`.
 
         Returns
         -------

@@ -54,7 +54,7 @@ def make_target(table: Table, name: str, task: Task, notes: list[str]) -> Target
         words = sorted({f"{value:g}" for value in values.values[is_infinite].tolist()})
         raise table.problem(
             f"{_where(name)} has an infinite value in {table.place(int(np.argmax(is_infinite)))}; "
-            f"mend it, or pass {options_for('--missing', words)} to take it as missing.",
+            f"correct it, or pass {options_for('--missing', words)} to take it as missing.",
             *(part for word in words for part in ("--missing", word)),
         )
     with warnings.catch_warnings(record=True) as caught:
@@ -63,8 +63,8 @@ def make_target(table: Table, name: str, task: Task, notes: list[str]) -> Target
             targets = make_targets(y, task)
         except ValueError as error:
             raise table.problem(
-                f"{_where(name)} has {len(different)} different numbers, which are no classes: use "
-                f"--task regression. ({error})",
+                f"{_where(name)} has {len(different)} different numbers, which are not classes: "
+                f"use --task regression. ({error})",
                 *("--task", "regression"),
             ) from error
     if caught:
@@ -79,7 +79,7 @@ def make_target(table: Table, name: str, task: Task, notes: list[str]) -> Target
         rows = f"{table.n_rows} row{'s' * (table.n_rows != 1)}"
         text = f"{_where(name)} has {len(classes)} different values in {rows}, too many for classes"
         if isinstance(values, Texts):
-            raise table.problem(f"{text}, and they are no numbers: name another target.")
+            raise table.problem(f"{text}, and they are not numbers: choose another target.")
         raise table.problem(f"{text}: use --task regression.", "--task", "regression")
     rare = [str(one) for one in classes if np.count_nonzero(y == one) == 1]
     if rare:

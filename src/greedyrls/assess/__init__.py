@@ -1,8 +1,8 @@
-"""How good a selection really is: honest curves, stability, and how far noise alone would get.
+"""Assess a selection: test error, stability, and comparison with permuted targets.
 
-Selecting features by a loss makes that loss too good: with enough features to choose from, some fit
-the samples at hand by chance. Everything here repeats the whole selection, with its choice of
-penalty and size, on samples or targets that it was not made on.
+Selecting features by a loss makes that loss optimistic: with enough features to choose from, some
+fit the samples at hand by chance. The functions here repeat the whole selection, including the
+choice of penalty and size, on other samples or targets.
 """
 
 from .._lazy import attach

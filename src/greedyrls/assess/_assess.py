@@ -1,8 +1,8 @@
-"""How good a selection really is: honest curves, stability, and how far noise alone would get.
+"""Assess a selection: test error, stability, and comparison with permuted targets.
 
-Selecting features by a loss makes that loss too good: with enough features to choose from, some fit
-the samples at hand by chance. Everything here repeats the whole selection, with its choice of
-penalty and size, on samples or targets that it was not made on.
+Selecting features by a loss makes that loss optimistic: with enough features to choose from, some
+fit the samples at hand by chance. The functions here repeat the whole selection, including the
+choice of penalty and size, on other samples or targets.
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ def cross_validate_path(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> PathAssessment:
-    """Make the whole selection anew in each outer fold, and test every size on the rows held out.
+    """Repeat the whole selection in each outer fold, and test every size on the held-out rows.
 
-    May the leave-one-out loss of a path be reported? No: the features were chosen by it. Report
-    this: in each fold penalty, features and their number are chosen without the rows that they are
-    tested on. The result also has what the selection believes of itself, the same with features
-    drawn at random, and the features of each fold.
+    The leave-one-out loss of a path is optimistic, because the features were chosen by it. Report
+    the result of this function instead: in each fold the penalty, the features and their number are
+    chosen without the test rows. The result also has the selection's own estimate, the losses of
+    random features, and the features of each fold.
 
     Parameters
     ----------
@@ -95,30 +95,30 @@ def cross_validate_path(
     y : array-like of shape (m,) or (m, t)
         Targets, or labels of any kind for a classification.
     n_features : int, "auto" or None
-        Up to how many features; all sizes to there are tested. "auto" also chooses the size in each
-        fold, by `size_rule`. None, with a `budget`: as many as it pays for.
+        Largest number of features; all sizes up to it are tested. "auto" also chooses the size in
+        each fold, by `size_rule`. None selects as many as the `budget` allows.
     cv : int, splitter, array of fold ids, or list of (train, test), default=10
-        The outer folds. A number is shuffled by `random_state`, stratified for a classification, or
-        by groups if there are any.
+        The outer folds. A number gives folds shuffled by `random_state` and stratified for a
+        classification, or folds by groups if `groups` is given.
     alpha : float, list of float, or "auto", default="auto"
-        Penalty of the search; of several, one is chosen in each fold by `alpha_rule`.
+        Penalty of the search. From a list, `alpha_rule` chooses one in each fold.
     inner_cv : "loo", int or splitter, default="loo"
-        What the search itself goes by: `cv` of `greedy_path`.
+        Cross-validation of the search itself: `cv` of `greedy_path`.
     loss : str or callable, default="auto"
-        What the search goes by, as in `greedy_path`; "auto" as in the estimators: "squared", and
-        for a classification whose penalty is chosen in folds also "zero_one", if clearly better.
+        Loss of the search, as in `greedy_path`. "auto" is as in the estimators: "squared", or
+        "zero_one" for a classification whose penalty is chosen in folds, if clearly better.
     measure : str or callable, optional
-        The loss in which results are given; by default that of the search, or "zero_one" for a
+        Loss in which results are given; by default that of the search, or "zero_one" for a
         classification by squared loss.
     task : {"auto", "regression", "classification"}, default="auto"
-        "auto" takes text, flags, and two different whole numbers for classes.
+        "auto" treats text, booleans and two different whole numbers as classes.
     fit_intercept, sample_weight, forced_features, excluded_features
         As in `greedy_path`.
     class_weight : None, "balanced" or dict, default=None
-        As in `GreedyRLSClassifier`, computed from the rows of each selection. Results are given
-        without: only `sample_weight` counts in them.
+        As in `GreedyRLSClassifier`, computed from the rows of each selection. The reported losses
+        only use `sample_weight`.
     direction, backward_ratio
-        As in `greedy_path`. Where sets are not nested, ``features`` has those chosen first.
+        As in `greedy_path`. If sets are not nested, ``features`` starts with the chosen set.
     feature_groups, feature_costs, budget
         As in `greedy_path`. Results then count groups, each by its first column.
     groups : array-like of shape (m,), optional
@@ -128,11 +128,11 @@ def cross_validate_path(
         As in `greedy_path`; folds are made of the training rows of each outer fold.
     n_random : int, default=10
         How many times features are drawn at random in each fold, for comparison; 0 for none. The
-        penalty of their models is chosen of three values, where that of the path is of 25.
+        penalty of their models is chosen from 3 values, that of the path from 25.
     random_state : int, Generator or None, default=0
-        Of folds made of a number (also those that choose the penalty), and random features.
+        Seed of the folds (also those that choose the penalty) and of the random features.
     n_jobs : int, optional
-        Processes over outer folds; -1 takes all cores. The answer is the same.
+        Number of processes over outer folds; -1 uses all cores. The result does not depend on it.
     verbose : int, default=0
         1 shows a progress bar (needs tqdm).
 
@@ -144,8 +144,8 @@ def cross_validate_path(
     -----
     Cost: a selection for each outer fold, which with a chosen penalty is itself one for each
     penalty and inner fold. For leave-one-out by squared loss the folds share Gram columns: those of
-    the training rows are those of all rows less the held-out ones, so that X is read a few times in
-    all, not for each fold. Other criteria copy the training rows of a fold.
+    the training rows are those of all rows minus the held-out ones, so that X is read a few times
+    in total, not for each fold. Other criteria copy the training rows of a fold.
 
     Examples
     --------
@@ -247,18 +247,18 @@ def permutation_null(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> PermutationNull:
-    """How far the same selection gets on targets that have nothing to do with the features.
+    """Repeat the selection on permuted targets, which are unrelated to the features.
 
     The targets are permuted over the samples, and the whole selection (penalty, features, size) is
-    made on each permutation. Its own losses are too good there in the same way as on the targets as
-    given, so the comparison gives a valid p-value for each size.
+    made on each permutation. Its own losses are as optimistic there as on the original targets, so
+    the comparison gives a valid p-value for each size.
 
     Parameters
     ----------
     X, y, n_features
         As in `cross_validate_path`.
     n_permutations : int, default=100
-        No p-value can be below 1 / (n_permutations + 1).
+        Number of permutations. No p-value can be below 1 / (n_permutations + 1).
     alpha, inner_cv, loss, measure, task, fit_intercept, sample_weight, class_weight, groups
         As in `cross_validate_path`. Targets are permuted over all samples, which is right if
         samples are independent, with their weights; with groups, whole groups of the same size
@@ -268,9 +268,9 @@ def permutation_null(
     direction, backward_ratio, alpha_rule, alpha_cv, refit_alpha, size_rule, max_features, patience
         As in `cross_validate_path`, and so is `tol`.
     random_state : int, Generator or None, default=0
-        Of the permutations, and of the folds that choose the penalty.
+        Seed of the permutations, and of the folds that choose the penalty.
     n_jobs : int, optional
-        Processes over permutations; -1 takes all cores. The answer is the same.
+        Number of processes over permutations; -1 uses all cores. The result does not depend on it.
     verbose : int, default=0
         1 shows a progress bar (needs tqdm).
 
@@ -281,8 +281,8 @@ def permutation_null(
     Notes
     -----
     Cost: a selection for each permutation. For leave-one-out by squared loss they share the Gram
-    columns, which do not depend on the targets, as far as a quarter of the size of X holds them. A
-    number for `alpha` is much quicker than a choice.
+    columns, which do not depend on the targets, as far as they fit into a quarter of the size of X.
+    A number for `alpha` is much faster than choosing one.
 
     Examples
     --------
@@ -386,33 +386,33 @@ def resample_path(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Stability:
-    """Which features are chosen again on other samples of the same kind.
+    """Measure how often features are selected again on random subsets of the samples.
 
-    The selection is made on many random halves of the samples, or on bootstrap samples.
+    The selection is repeated on many random halves of the samples, or on bootstrap samples.
 
     Parameters
     ----------
     X, y, n_features
         As in `cross_validate_path`.
     resample : {"subsample", "bootstrap"}, default="subsample"
-        Without replacement, a share of the samples; or as many as there are, with replacement.
-        A sample drawn several times counts so often, and is left out whole.
+        A share of the samples without replacement, or as many as there are with replacement. A
+        sample that is drawn several times is weighted by its count, and left out as a whole.
     n_resamples : int, default=50
-        How many times, at least 2.
+        Number of resamples, at least 2.
     share : float, default=0.5
-        Of the samples (or groups), for "subsample".
+        Share of the samples (or groups) to draw, for "subsample".
     alpha, inner_cv, loss, task, fit_intercept, sample_weight, class_weight
         As in `cross_validate_path`.
     groups : array-like of shape (m,), optional
-        Groups are drawn, not samples.
+        Group of each sample. If given, groups are drawn instead of samples.
     forced_features, excluded_features, feature_groups, feature_costs, budget
         As in `cross_validate_path`.
     direction, backward_ratio, alpha_rule, alpha_cv, refit_alpha, size_rule, max_features, patience
         As in `cross_validate_path`, and so is `tol`.
     random_state : int, Generator or None, default=0
-        Of the draws, and of the folds that choose the penalty.
+        Seed of the draws, and of the folds that choose the penalty.
     n_jobs : int, optional
-        Processes over draws; -1 takes all cores. The answer is the same.
+        Number of processes over draws; -1 uses all cores. The result does not depend on it.
     verbose : int, default=0
         1 shows a progress bar (needs tqdm).
 
@@ -422,7 +422,7 @@ def resample_path(
 
     Notes
     -----
-    Cost: a selection for each draw. A number for `alpha` is much quicker than a choice.
+    Cost: a selection for each draw. A number for `alpha` is much faster than choosing one.
 
     Examples
     --------

@@ -45,20 +45,20 @@ class Curve(NamedTuple):
 @exported("greedyrls.assess")
 @dataclass(frozen=True, eq=False)
 class PathAssessment(ArrayValue):
-    """The whole selection made anew in each outer fold, and tested on the rows held out.
+    """The whole selection repeated in each outer fold and tested on the held-out rows.
 
-    Made by `cross_validate_path`. Losses are of `measure`; lower is better. Sizes that a fold did
-    not reach are not a number.
+    Returned by `cross_validate_path`. Losses are in `measure`; lower is better. They are NaN for
+    sizes that a fold did not reach.
 
     Attributes
     ----------
     measure : str
-        The loss in which all curves are.
+        The loss in which all curves are given.
     test_losses : ndarray of shape (F, k)
-        Of the models of all sizes on the rows held out, by outer fold. This is what to report.
+        Losses of the models of all sizes on the held-out rows, by outer fold. Report these.
     selection_losses : ndarray of shape (F, k)
-        Of the same models on the rows that they were selected on, each left out in turn (or in the
-        folds of the criterion): what the selection believes of itself.
+        The selection's own estimate: losses of the same models on the rows that they were selected
+        on, each left out in turn (or in the folds of the criterion).
     random_losses : ndarray of shape (F, R, k)
         Test losses of features drawn at random, R times in each fold.
     initial_losses : ndarray of shape (F,)
@@ -72,17 +72,17 @@ class PathAssessment(ArrayValue):
         The number of features chosen in each fold; `n_features` where it was given. 0 where a fold
         found nothing that predicts: its model is then the mean of the targets.
     shares : ndarray of shape (F,)
-        What each fold counts in means: the share of its test rows.
+        Weight of each fold in means: its share of the test rows.
     folds, criterion : str
-        The outer folds, and what the selection went by, in words.
+        Descriptions of the outer folds and of the criterion of the selection.
     n_samples, n_features_in : int
     feature_names_in : tuple of str or None
     n_available : int
-        How many of the features could be selected.
+        Number of features that could be selected.
     n_asked : int or None
         The number of features asked for; None where it was chosen in each fold.
     forced : tuple of int
-        Features that every selection was given.
+        Features that were forced into every selection.
     overlap : float
         The mean over folds of test rows by training rows, by which errors over folds are corrected
         for the training rows that folds share (Nadeau and Bengio 2003). 0 in files of releases that
@@ -92,19 +92,19 @@ class PathAssessment(ArrayValue):
         at the size chosen in each fold, without features, and at sizes 1 to k. None for a function
         as measure, which is not a mean over samples, and in files of older releases.
     n_independent : int or None
-        How many samples, or groups of samples, `held_out_covariance` is from.
+        Number of samples, or groups of samples, behind `held_out_covariance`.
     test_ratio : float
         Samples tested in all folds together by those that a fold trains on: K/(K − 1) for K folds.
         Corrects `held_out_covariance` for the training rows that folds share. 0 in older files.
     class_rates : ClassRates or None
-        Of a classification: its error rate, balanced accuracy and AUC on the rows held out
+        Error rate, balanced accuracy and AUC of a classification on the held-out rows
         (``class_rates.auc``), whatever `measure` is.
     own_initial_losses : ndarray of shape (F,) or None
-        What the selection believes of the model without features, as `selection_losses`, in folds
-        that chose it; not a number in others. None in files of older releases.
+        The selection's own loss of the model without features, as `selection_losses`, in folds that
+        chose it; NaN in others. None in files of older releases.
     predictions : Predictions or None
-        Of the rows held out, at the size chosen in each fold, in short: for pictures. None in files
-        of older releases.
+        Predictions of the held-out rows at the size chosen in each fold, summarised for plots. None
+        in files of older releases.
     """
 
     measure: str
@@ -147,7 +147,7 @@ class PathAssessment(ArrayValue):
 
     @property
     def reading(self) -> Reading:
-        """What losses are shown as: a squared one as its root, a rate as what is right."""
+        """How losses are presented: squared error as its root, error rate as accuracy."""
         return reading_of(self.measure, self.class_rates is not None)
 
     def _estimate_in_words(self) -> str:
@@ -160,12 +160,12 @@ class PathAssessment(ArrayValue):
 
     @property
     def sizes(self) -> NDArray[np.intp]:
-        """1 to k."""
+        """The sizes, 1 to k."""
         return np.arange(1, self.test_losses.shape[1] + 1)
 
     @property
     def test(self) -> Curve:
-        """Mean test loss over folds by size, (k), and its standard error, (k)."""
+        """Mean test loss over folds by size, (k,), and its standard error, (k,)."""
         if self.held_out_covariance is None:
             return self._over_folds(self.test_losses, is_corrected=True)
         variances, differences = (
@@ -177,14 +177,14 @@ class PathAssessment(ArrayValue):
 
     @property
     def selection(self) -> Curve:
-        """Mean loss that the selection believes in, by size, (k), and its error over folds, (k)."""
+        """The selection's own mean loss by size, (k,), and its standard error over folds, (k,)."""
         return self._over_folds(self.selection_losses)
 
     @property
     def random(self) -> Curve:
         """Mean test loss of random features by size, (k), and its standard error over folds, (k).
 
-        Not a number without repeats (``n_random=0``).
+        NaN without repeats (``n_random=0``).
         """
         if self.random_losses.shape[1] == 0:
             nothing = np.full(len(self.sizes), np.nan)
@@ -224,7 +224,8 @@ class PathAssessment(ArrayValue):
     def estimate(self) -> tuple[float, float]:
         """The loss to expect of the whole procedure on new samples, and its standard error.
 
-        Of the procedure with as many samples as a fold trains on; docs/theory.md, section 20.
+        It holds for the procedure with as many samples as a fold trains on; see docs/theory.md,
+        section 20.
         """
         if self.held_out_covariance is None:
             return self._mean(self.chosen_losses, is_corrected=True)
@@ -234,7 +235,7 @@ class PathAssessment(ArrayValue):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """A 95 % confidence interval of the loss to expect; not a number where there is no error.
+        """A 95 % confidence interval of the loss to expect; NaN if its standard error is undefined.
 
         The ends are not below the smallest possible loss, nor above 1 for rates.
         """
@@ -249,7 +250,7 @@ class PathAssessment(ArrayValue):
 
     @property
     def gain(self) -> tuple[float, float]:
-        """How much smaller the loss is than without features, and the error of that."""
+        """Decrease of the loss compared with no features, and its standard error."""
         if self.held_out_covariance is None:
             return self._mean(self.initial_losses - self.chosen_losses, is_corrected=True)
         difference = variances_of(self.held_out_covariance)[1][AT_CHOSEN]
@@ -273,7 +274,7 @@ class PathAssessment(ArrayValue):
 
     @property
     def stability(self) -> Stability:
-        """How alike the selections of the folds are, each with the features chosen in it."""
+        """Stability of the selections of the folds, each with its chosen features."""
         chosen = tuple(
             order[:size].copy()
             for order, size in zip(self.features, self.chosen_sizes, strict=True)
@@ -288,14 +289,14 @@ class PathAssessment(ArrayValue):
         )
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """As text in the stable JSON format (docs/files.md); `indent` as in `json.dumps`."""
+        """Return the object as text in the stable JSON format; `indent` as in `json.dumps`."""
         from ._assessment_format import encode
 
         return encode(self, indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> PathAssessment:
-        """What `to_json` wrote; loading never runs code."""
+        """Read the text that `to_json` wrote; loading never runs code."""
         from ._assessment_format import decode
 
         value: PathAssessment = decode(text, cls)
@@ -303,7 +304,7 @@ class PathAssessment(ArrayValue):
 
     @property
     def sentence(self) -> str:
-        """What may be reported, in words."""
+        """A sentence on what to report."""
         chosen = "as asked"
         if not self.chosen_sizes.any():
             chosen = "as chosen in every fold"
@@ -324,7 +325,7 @@ class PathAssessment(ArrayValue):
         )
 
     def sentence_without_praise(self) -> str:
-        """The same where the data are known to have a column that is too good to be true."""
+        """The sentence to report if a column predicts the target suspiciously well."""
         sentence = self.sentence.replace(REPORT_IT, "")
         if self.class_rates is not None or not self.second_measure:
             return sentence
@@ -332,7 +333,7 @@ class PathAssessment(ArrayValue):
 
     @property
     def second_measure(self) -> str:
-        """What else people know a model by: R² of numbers, AUC or balanced accuracy of classes."""
+        """The second measure in words: R² of a regression, AUC or balanced accuracy of classes."""
         if self.class_rates is not None:
             name, value = self.class_rates.second_score(self.measure)
             return "" if value is None else f" and the {name} is {score(value)}"
@@ -357,7 +358,8 @@ class PathAssessment(ArrayValue):
 
     @property
     def doubts(self) -> list[str]:
-        """Where no measure says that the features predict anything: why, in words."""
+        """Reasons to doubt that the features predict anything, in words; empty if there are
+        none."""
         if self.class_rates is not None and self.class_rates.predicts:
             return []
         gain, error = self.gain
@@ -367,7 +369,7 @@ class PathAssessment(ArrayValue):
 
     @property
     def leaks(self) -> tuple[str, ...]:
-        """Features that were chosen first and predict the test rows almost exactly alone."""
+        """Features that were chosen first and alone predict the test rows almost exactly."""
         loss, n = float(self.test.mean[0]), self.n_available
         if not cautions.is_too_good(loss, self.initial_loss, self.measure, self.n_samples, n):
             return ()
@@ -386,7 +388,7 @@ class PathAssessment(ArrayValue):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader should be told, in sentences; often none."""
+        """Warnings about the result, in sentences; often there are none."""
         own = self._own_losses
         reached = [int(count) for count in np.isfinite(self.test_losses).sum(axis=1)]
         typical = int(np.median(self.chosen_sizes))

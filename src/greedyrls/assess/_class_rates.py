@@ -82,7 +82,7 @@ class ClassRates(ArrayValue):
     losses : ndarray of shape (L, F, k)
         In each measure, by fold and size; not a number where a fold has not both classes.
     initial_losses : ndarray of shape (L, F)
-        Of the model without features.
+        Loss of the model without features.
     predicted : ndarray of shape (c,)
         The share of the samples predicted to be of each class, at the chosen size.
     chosen_sizes, shares : ndarray of shape (F,)

@@ -143,7 +143,7 @@ def check_groups_move(counted: NDArray[np.bool_], groups: NDArray[Any] | None) -
     _, sizes = np.unique(groups[counted], return_counts=True)
     if len(np.unique(sizes)) == len(sizes):
         raise ValueError(
-            "groups are permuted as wholes, with others of the same size, but no two have the same "
+            "whole groups are permuted with groups of the same size, but no two have the same "
             "number of samples. Leave groups out if samples are independent."
         )
 

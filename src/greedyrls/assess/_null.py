@@ -1,4 +1,4 @@
-"""How far the same selection gets on targets that have nothing to do with the features."""
+"""Repeat the selection on permuted targets, which are unrelated to the features."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _TIE = 1e-10
 class PermutationNull(ArrayValue):
     """Losses of the whole selection on the targets as given, and on permuted ones.
 
-    Made by `permutation_null`. Losses are the selection's own, in `measure`; they are optimistic,
-    and equally so for permuted targets, so that they can be compared.
+    Returned by `permutation_null`. Losses are the selection's own, in `measure`; they are
+    optimistic, and equally so for permuted targets, so that they can be compared.
 
     Attributes
     ----------
     measure : str
-        The loss in which all curves are.
+        The loss in which all curves are given.
     losses : ndarray of shape (k,)
-        Of the targets as given, by size.
+        Losses of the targets as given, by size.
     null_losses : ndarray of shape (P, k)
-        Of each permutation, by size; not a number for sizes that it did not reach.
+        Losses of each permutation, by size; NaN for sizes that it did not reach.
     chosen_loss : float
-        Of the targets as given, at the size chosen.
+        Loss of the targets as given, at the chosen size.
     null_chosen_losses : ndarray of shape (P,)
-        Of each permutation, at the size chosen for it.
+        Loss of each permutation, at the size chosen for it.
     initial_loss : float
-        Of the model without features.
+        Loss of the model without features.
     """
 
     measure: str
@@ -68,12 +68,12 @@ class PermutationNull(ArrayValue):
 
     @property
     def chosen_p_value(self) -> float:
-        """The same for the loss at the chosen size: of the procedure, choice of size included."""
+        """P-value of the loss at the chosen size: of the procedure including the choice of size."""
         return float(_p_values(np.array([self.chosen_loss]), self.null_chosen_losses[:, None])[0])
 
     @property
     def best_p_value(self) -> float:
-        """For the best of all sizes: how often chance alone has some size with so small a p-value.
+        """P-value of the best of all sizes, corrected for choosing the best.
 
         The smallest of `p_values` is not a p-value: with many sizes one of them is small by chance.
         Here every permutation is judged as the targets as given are, by its own smallest p-value
@@ -90,7 +90,7 @@ class PermutationNull(ArrayValue):
         return float(np.count_nonzero(smallest <= smallest[0]) / len(smallest))
 
     def band(self, level: float = 0.9) -> tuple[Float, Float]:
-        """Lower and upper ends of the middle `level` of the permutations, (k) each."""
+        """Return lower and upper ends of the middle `level` of the permutations, (k,) each."""
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must be between 0 and 1, got {level!r}.")
         tail = (1.0 - level) / 2.0
@@ -98,14 +98,14 @@ class PermutationNull(ArrayValue):
         return low, high
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """As text in the stable JSON format (docs/files.md); `indent` as in `json.dumps`."""
+        """Return the object as text in the stable JSON format; `indent` as in `json.dumps`."""
         from ._assessment_format import encode
 
         return encode(self, indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> PermutationNull:
-        """What `to_json` wrote; loading never runs code."""
+        """Read the text that `to_json` wrote; loading never runs code."""
         from ._assessment_format import decode
 
         value: PermutationNull = decode(text, cls)
@@ -113,12 +113,12 @@ class PermutationNull(ArrayValue):
 
     @property
     def sentence(self) -> str:
-        """What the permutations say, in words."""
+        """A sentence on the result of the permutations."""
         words = measure_in_words(self.measure)
         return self.sentence_for(Reading(words, words, "loss"))
 
     def sentence_for(self, reading: Reading) -> str:
-        """The same, where it is known what the losses are shown as."""
+        """A sentence on the result of the permutations, with losses presented as in `reading`."""
         count = len(self.null_losses)
         typical = float(np.nanmedian(self.null_chosen_losses))
         permuted, own = reading.column(np.array([typical, self.chosen_loss]))

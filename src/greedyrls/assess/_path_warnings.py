@@ -33,7 +33,7 @@ def path_warnings(
     assessment: PathAssessment | None = None,
     null: PermutationNull | None = None,
 ) -> tuple[str, ...]:
-    """What a reader of a path should be told, in sentences; often nothing.
+    """Return warnings about a path, in sentences; often there are none.
 
     Parameters
     ----------
@@ -43,10 +43,10 @@ def path_warnings(
         half of the features or fewer do as well as those chosen, and (with ``n_runners_up=1`` or
         more) steps at which another feature would have done as well.
     assessment : PathAssessment, optional
-        Adds its own: a selection whose own loss is much better than the test loss, selections that
-        differ from fold to fold, a model no better than none.
+        Adds warnings of the assessment: a selection whose own loss is much better than the test
+        loss, selections that differ from fold to fold, a model no better than one without features.
     null : PermutationNull, optional
-        Adds one if permuted targets do as well.
+        Adds a warning if permuted targets do as well.
 
     Returns
     -------

@@ -44,28 +44,28 @@ class Part(NamedTuple):
 @exported("greedyrls.assess")
 @dataclass(frozen=True, eq=False)
 class Predictions(ArrayValue):
-    """How predictions compare with what was observed, for rows that took no part in their model.
+    """Predicted and observed values of rows that took no part in the fit of their model.
 
     Attributes
     ----------
     source : {"test folds", "folds", "leave-one-out"}
         Test folds: the whole selection was made without the rows. Otherwise only the coefficients
         were fitted without them, in the folds of the criterion or one row at a time, so that
-        predictions are too good.
+        predictions are optimistic.
     n_rows : int
-        How many predictions there are.
+        Number of predictions.
     observed, predicted : ndarray of shape (p,)
-        Of a regression: 1,000 rows drawn at random where there are more.
+        Values of a regression, at most 1,000 rows drawn at random.
     confusion : ndarray of shape (c, c) or None
-        Of a classification: the weight of the rows of each class (first axis) that are predicted
-        to be of each class.
+        Confusion matrix of a classification: the weight of the rows of each class (first axis) by
+        predicted class.
     roc : ndarray of shape (101,) or None
-        Of two classes: true positive rates at false positive rates 0, 0.01, …, 1; the mean over
-        folds, since scores of different models cannot be compared.
+        ROC curve of two classes: true positive rates at false positive rates 0, 0.01, …, 1,
+        averaged over folds, since scores of different models cannot be compared.
     reliability : ndarray of shape (3, 10) or None
         Ten ranges of predicted probability: weight of the rows, mean probability, and share of the
         rows for which the event came true. The event is the second of two classes, or else that
-        the most probable class is the right one. Not a number where there are no rows.
+        the most probable class is the right one. NaN for ranges without rows.
     """
 
     source: PredictionSource

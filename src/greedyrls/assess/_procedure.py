@@ -272,8 +272,8 @@ def make_procedure(
     if class_weight is not None:
         if targets.labels is None or targets.classes is None:
             raise ValueError(
-                f"class_weight={class_weight!r} is for a classification, and y is taken as "
-                "numbers; pass task='classification' if they are classes, else leave it out."
+                f"class_weight={class_weight!r} is for classification, but y is taken as numbers; "
+                "pass task='classification' if they are classes, else leave it out."
             )
         class_weights = make_class_weights(class_weight, targets.labels, targets.classes)
     return Procedure(problem, targets.labels, group_of, options, told, class_weights)
@@ -289,7 +289,7 @@ def make_outer_folds(procedure: Procedure, cv: Any) -> Folds:
         raise type(error)(message) from error
     if not isinstance(folds, Folds):
         raise ValueError(
-            f"cv={cv!r}: the whole selection is made anew for each outer fold; use a number of "
+            f"cv={cv!r}: the whole selection is repeated for each outer fold; use a number of "
             "folds, a splitter or fold ids."
         )
     return folds
@@ -325,7 +325,7 @@ def _check_inner_folds(cv: Any, name: str, otherwise: str) -> None:
     if not (isinstance(cv, str) or is_whole(cv) or is_splitter):
         raise TypeError(
             f"{name} must be a number of folds, a scikit-learn splitter, or {otherwise}: the "
-            "selection is repeated on some of the rows, for which folds are made anew. Got "
+            "selection is repeated on some of the rows, for which new folds are made. Got "
             f"{reprlib.repr(cv)}."
         )
 

@@ -21,11 +21,11 @@ Order = NDArray[np.intp]
 @exported("greedyrls.assess")
 @dataclass(frozen=True, eq=False)
 class Stability(ArrayValue):
-    """Several selections from the same features, size by size.
+    """Stability of several selections from the same features, by size.
 
     The index is that of Nogueira, Sechidis and Brown (2018): 1 where all selections are the same,
     0 on average where features are drawn at random, whatever the number of features. It needs at
-    least two selections, and is not defined (not a number) where all features are selected.
+    least two selections, and is undefined (NaN) if all features are selected.
 
     It is the index of selections on parts of the same samples, which have rows in common. On fresh
     samples it would be lower: on pure noise it is 0 there, about 0.1 for random halves, and about
@@ -36,16 +36,16 @@ class Stability(ArrayValue):
     selections : tuple of ndarray
         Column numbers in the order of selection, one array for each selection.
     n_features_in : int
-        How many features there were to choose from.
+        Number of features to choose from.
     feature_names_in : tuple of str or None
     source : str
-        What the selections were made on, in words.
+        Description of the data that the selections were made on.
     level : float
-        Of `interval`.
+        Confidence level of `interval`.
     n_available : int or None
-        How many of the features could be selected, if some were excluded.
+        Number of features that could be selected, if some were excluded.
     forced : tuple of int
-        Features that every selection was given; the index is of the others.
+        Features that were forced into every selection; the index ignores them.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Stability(ArrayValue):
 
     @property
     def sizes(self) -> range:
-        """1 to the longest selection."""
+        """The sizes, 1 to the length of the longest selection."""
         return range(1, max((len(order) for order in self.selections), default=0) + 1)
 
     @property
@@ -106,9 +106,10 @@ class Stability(ArrayValue):
     def interval(self) -> tuple[Float, Float]:
         """Lower and upper ends of the Monte-Carlo interval of the index, (k) each.
 
-        It has the index of infinitely many draws from the same samples, with probability `level`.
-        It is no confidence interval of the index on fresh samples, which is lower: the draws share
-        rows. From the normal approximation; not cut at −1 or 1.
+        It contains the index of infinitely many draws from the same samples with probability
+        `level`. It is not a confidence interval of the index on fresh samples, which is lower
+        because the draws share rows. It uses the normal approximation and is not clipped to −1 and
+        1.
         """
         width = NormalDist().inv_cdf(0.5 + self.level / 2.0) * self.standard_error
         return self.index - width, self.index + width
@@ -122,12 +123,12 @@ class Stability(ArrayValue):
         return self._table[:, column].copy()
 
     def frequencies(self, k: int | None = None) -> Float:
-        """The share of selections that have each feature among their first k, (n).
+        """Return the share of selections that have each feature among their first k, (n,).
 
         Parameters
         ----------
         k : int, default: the longest selection
-            Number of features. A shorter selection counts with all it has.
+            Number of features. A shorter selection counts with all its features.
         """
         if not self.selections:
             raise ValueError("There are no selections.")
@@ -141,7 +142,7 @@ class Stability(ArrayValue):
         return _counts(self.selections, self.n_features_in, int(size)) / len(self.selections)
 
     def names(self, indices: Sequence[int] | Order) -> list[str]:
-        """Names of features; ``x0``, ``x1``, … where the data had none."""
+        """Return names of features; ``x0``, ``x1``, … if the data had none."""
         known = self.feature_names_in
         return [known[index] if known else f"x{index}" for index in indices]
 
@@ -159,14 +160,14 @@ class Stability(ArrayValue):
         )
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """As text in the stable JSON format (docs/files.md); `indent` as in `json.dumps`."""
+        """Return the object as text in the stable JSON format; `indent` as in `json.dumps`."""
         from ._assessment_format import encode
 
         return encode(self, indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Stability:
-        """What `to_json` wrote; loading never runs code."""
+        """Read the text that `to_json` wrote; loading never runs code."""
         from ._assessment_format import decode
 
         value: Stability = decode(text, cls)
@@ -174,7 +175,7 @@ class Stability(ArrayValue):
 
     @property
     def sentence(self) -> str:
-        """The index at the largest size, in words."""
+        """A sentence on the index at the largest size."""
         count = len(self.selections)
         if count < 2:
             return "Stability needs at least two selections."

@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     epilog="""\b
 Start with
   greedyrls demo
-then, with a table of your own,
+then, with your own table,
   greedyrls select table.csv --target COLUMN --assess --out results""",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="greedyrls")
 def app() -> None:
     """Which few of my columns matter, and how good is a model on just those?
 
-    Selects features for linear models one at a time, by exact leave-one-out error (or folds), and
-    says honestly how good the result is.
+    Selects features for linear models one at a time, by exact leave-one-out or cross-validation
+    error, and estimates how well the result predicts new rows.
     """
 
 
@@ -51,13 +51,15 @@ def app() -> None:
 @COLUMNS
 @QUESTION
 @click.option(
-    "--assess", is_flag=True, help="Also estimate honestly how good it is, in outer folds."
+    "--assess",
+    is_flag=True,
+    help="Estimate the error on new rows: repeat the selection in outer folds.",
 )
 @click.option(
     "--folds",
     type=WholeNumber(2),
     metavar="N",
-    help="How many outer folds; implies --assess.  [default: 10]",
+    help="Number of outer folds; implies --assess.  [default: 10]",
 )
 @click.option(
     "--resamples",
@@ -65,7 +67,7 @@ def app() -> None:
     metavar="N",
     default=0,
     show_default=True,
-    help="How stable is it? Select on so many random halves of the rows.",
+    help="Measure the stability of the selection on N random halves of the rows.",
 )
 @click.option(
     "--permutations",
@@ -73,12 +75,12 @@ def app() -> None:
     metavar="N",
     default=0,
     show_default=True,
-    help="How far would noise get? Select on so many permuted targets.",
+    help="Compare with the same selection on N random permutations of the target.",
 )
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the results there."
+    "-o", "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the results to DIR."
 )
-@click.option("--overwrite", is_flag=True, help="Replace results that are in DIR already.")
+@click.option("--overwrite", is_flag=True, help="Replace existing results in DIR.")
 @READING
 @VERBOSE
 @TELLING
@@ -123,18 +125,24 @@ def select(
     "--folds",
     type=WholeNumber(2),
     metavar="N",
-    help="How many outer folds.  [default: 10]",
+    help="Number of outer folds.  [default: 10]",
 )
-@click.option("-o", "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write there.")
-@click.option("--overwrite", is_flag=True, help="Replace an assessment in DIR.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the assessment to DIR.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing assessment in DIR.")
 @READING
 @VERBOSE
 @TELLING
 def assess(folds: int | None, out: Path | None, overwrite: bool, **options: Any) -> int:
-    """How good is the whole selection on rows that took no part in it?
+    """Estimate how well the whole selection predicts rows that took no part in it.
 
     Repeats the choice of penalty, features and their number in each outer fold of DATA, and tests
-    every size on the rows held out. Takes the same options as select, and says what to report.
+    every size on the rows held out. Takes the same options as select, and prints what to report.
 
     \b
     Examples:
@@ -152,9 +160,11 @@ def assess(folds: int | None, out: Path | None, overwrite: bool, **options: Any)
 @click.argument("model", type=click.Path(path_type=Path))
 @DATA
 @click.option("--id", "ids", multiple=True, metavar="COLUMN", help="Columns to copy to the output.")
-@click.option("--all-columns", is_flag=True, help="Copy all columns of DATA, as they are written.")
+@click.option("--all-columns", is_flag=True, help="Copy all columns of DATA unchanged.")
 @click.option(
-    "--probabilities", is_flag=True, help="Also the probability of each class, for classes."
+    "--probabilities",
+    is_flag=True,
+    help="Also write the probability of each class (classification).",
 )
 @click.option(
     "--digits",
@@ -167,7 +177,7 @@ def assess(folds: int | None, out: Path | None, overwrite: bool, **options: Any)
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write CSV to FILE."
 )
-@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @READING
 @TELLING
 def predict(
@@ -183,9 +193,9 @@ def predict(
 ) -> int:
     """Predict the rows of DATA with a MODEL: model.json, result.json, or a folder with them.
 
-    Only the columns of the model are needed. Prints CSV: the prediction, and for classes the scores
-    it was decided by. Says how many missing cells were filled in and, if DATA has the target, too,
-    how good the predictions are.
+    Only the columns of the model are needed. Prints CSV: the prediction, and for classes also the
+    scores. Reports how many missing cells were filled in and, if DATA also has the target, how good
+    the predictions are.
 
     \b
     Examples:
@@ -209,14 +219,14 @@ def predict(
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="By default report.html beside RESULT.",
+    help="Write the report to FILE.  [default: report.html beside RESULT]",
 )
-@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 def report(result: Path, out: Path | None, overwrite: bool) -> int:
-    """Make report.html of a RESULT (result.json, or the folder that has it).
+    """Write report.html for a RESULT (result.json, or the folder that contains it).
 
-    One file for any browser, with no network: the path, the model of every size, how good it
-    honestly is, and how it was made.
+    The report is one file for any browser and needs no network. It shows the path, the model of
+    every size, the estimated error on new rows, and how the result was made.
 
     \b
     Example:
@@ -234,13 +244,13 @@ def report(result: Path, out: Path | None, overwrite: bool) -> int:
     "language",
     type=click.Choice(["c", "python", "sql", "onnx"]),
     required=True,
-    help="What to write.",
+    help="Language to write.",
 )
 @click.option("-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE.")
-@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
-@click.option("--name", default="predict", show_default=True, help="Of the function (C).")
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
+@click.option("--name", default="predict", show_default=True, help="Name of the C function.")
 @click.option(
-    "--table", default="data", show_default=True, help="To select from (SQL), or SCHEMA.TABLE."
+    "--table", default="data", show_default=True, help="SQL table to select from, or SCHEMA.TABLE."
 )
 def export(
     model: Path, language: str, out: Path | None, overwrite: bool, name: str, table: str
@@ -267,13 +277,13 @@ def export(
     default=Path("greedyrls-demo"),
     show_default=True,
     metavar="DIR",
-    help="Write data and results there.",
+    help="Write data and results to DIR.",
 )
 @TELLING
 def demo(out: Path, **options: Any) -> int:
     """Select features of a bundled data set: which measurements predict how diabetes progresses?
 
-    Writes the table as CSV, runs select on it as you would, and leaves a report to open.
+    Writes the table as CSV, runs select on it, and writes a report to open in a browser.
     """
     from ._demo import run_demo
 
@@ -292,10 +302,10 @@ def demo(out: Path, **options: Any) -> int:
 )
 @TELLING
 def bench(samples: int, features: int, size: int, repeats: int, seed: int, **options: Any) -> int:
-    """How fast is it on this machine, beside others?
+    """Measure the speed on this machine, compared with other methods.
 
-    Selects features of made-up data and compares with as many matrix-vector products, and with
-    methods of scikit-learn that do less.
+    Selects features of synthetic data and compares the time with that of as many matrix-vector
+    products, and with scikit-learn methods that do less.
     """
     from ._bench import run_bench
 
@@ -325,7 +335,9 @@ def _class_weight(given: tuple[Any, ...]) -> str | tuple[tuple[str, float], ...]
     if "balanced" not in given:
         return given or None
     if len(given) > 1:
-        raise click.UsageError("--class-weight balanced goes alone, without weights of classes.")
+        raise click.UsageError(
+            "--class-weight balanced cannot be combined with weights of classes."
+        )
     return "balanced"
 
 

@@ -36,7 +36,7 @@ def load_result(given: Path) -> tuple[Path, SelectionResult]:
     file = _in_folder(given, (RESULT,))
     if _format_of(file) == "greedyrls.model":
         raise InputError(
-            f"{file}: this is a model (greedyrls.model), which knows nothing of how it was chosen; "
+            f"{file}: this is a model (greedyrls.model), which does not record how it was chosen; "
             f"give the {RESULT} beside it, or the folder."
         )
     return file, read_json(file, SelectionResult.from_json)

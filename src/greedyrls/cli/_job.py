@@ -136,7 +136,7 @@ def _time_notes(job: Job, prepared: Prepared) -> list[str]:
     if prepared.time is None or job.cv != "loo":
         return []
     folds = plan_folds(prepared, job.ask(), None).criterion
-    return [f"The search goes by {folds.description} instead of leave-one-out (--cv K for others)."]
+    return [f"The search uses {folds.description} instead of leave-one-out (--cv K for others)."]
 
 
 def roles_of(job: Job, table: Table) -> Roles:

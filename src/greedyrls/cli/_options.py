@@ -84,7 +84,7 @@ class Telling:
 _OTHERS = "Other options"
 # Long lists of options are read by what they are about.
 _SECTIONS = {
-    "The table": (
+    "Columns": (
         "target",
         "ids",
         "dropped",
@@ -95,8 +95,8 @@ _SECTIONS = {
         "time",
         "weights",
     ),
-    "Preparing it": ("missing", "impute", "drop_missing_target", "standardise"),
-    "What to choose": (
+    "Preparation": ("missing", "impute", "drop_missing_target", "standardise"),
+    "Selection": (
         "n_features",
         "alpha",
         "cv",
@@ -110,8 +110,8 @@ _SECTIONS = {
         "costs",
         "budget",
     ),
-    "How good it is": ("assess", "folds", "resamples", "permutations"),
-    "What is written": ("all_columns", "probabilities", "digits"),
+    "Assessment": ("assess", "folds", "resamples", "permutations"),
+    "Output": ("all_columns", "probabilities", "digits"),
     "Results": ("out", "overwrite", "verbose", "quiet", "as_json"),
     "Reading files": (
         "format",
@@ -160,11 +160,13 @@ READING = _stacked(
         "--format",
         type=click.Choice(FORMATS),
         metavar="NAME",
-        help=f"Of DATA, whatever its name says: {', '.join(FORMATS)}. Standard input is csv.",
+        help=f"Format of DATA, overriding its suffix: {', '.join(FORMATS)}. Standard input is csv.",
     ),
-    click.option("--sheet", metavar="NAME", help="Of an Excel file; by default the first."),
+    click.option("--sheet", metavar="NAME", help="Sheet of an Excel file; the first by default."),
     click.option(
-        "--delimiter", metavar="C", help="Between cells; detected in the first line by default."
+        "--delimiter",
+        metavar="C",
+        help="Delimiter between cells; detected from the first line by default.",
     ),
     click.option(
         "--decimal",
@@ -172,39 +174,47 @@ READING = _stacked(
         metavar="C",
         default=".",
         show_default=True,
-        help="Decimal point; ',' in much of Europe.",
+        help="Decimal mark: '.' or ','.",
     ),
     click.option(
         "--thousands",
         metavar="C",
-        help="Between groups of digits; by default what can be nothing else.",
+        help="Thousands separator; detected by default where it is unambiguous.",
     ),
     click.option(
         "--missing",
         multiple=True,
         metavar="TEXT",
-        help="Cells that count as missing, such as n.d. or -999 (repeatable).",
+        help="Treat cells with this text as missing, such as n.d. or -999 (repeatable).",
     ),
     click.option(
         "--skip-lines",
         type=click.IntRange(0),
         metavar="N",
         default=0,
-        help="Lines before the table; those that begin with # are found.",
+        help="Number of lines to skip before the table; lines that begin with # are always "
+        "skipped.",
     ),
     click.option(
         "--date-order",
         type=click.Choice(["dmy", "mdy"]),
-        help="Day or month first in dates such as 01/02/2024, where the column does not tell.",
+        help="Whether dates such as 01/02/2024 have the day or the month first, if the column is "
+        "ambiguous.",
     ),
-    click.option("--no-header", is_flag=True, help="The first line is data: columns x0, x1, …"),
     click.option(
-        "--encoding", metavar="NAME", default="utf-8", show_default=True, help="Such as latin-1."
+        "--no-header", is_flag=True, help="The first line is data; columns are named x0, x1, …"
+    ),
+    click.option(
+        "--encoding",
+        metavar="NAME",
+        default="utf-8",
+        show_default=True,
+        help="Text encoding, such as latin-1.",
     ),
 )
 
 TELLING = _stacked(
-    click.option("-q", "--quiet", is_flag=True, help="No messages but errors."),
+    click.option("-q", "--quiet", is_flag=True, help="Print only errors."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, for scripts."),
 )
 
@@ -212,17 +222,17 @@ VERBOSE = click.option(
     "-v",
     "--verbose",
     is_flag=True,
-    help="Also show how size and penalties were chosen, and the losses that the search went by.",
+    help="Also show how size and penalties were chosen, and the losses of the search.",
 )
 
 COLUMNS = _stacked(
-    click.option("-t", "--target", metavar="COLUMN", help="What to predict."),
+    click.option("-t", "--target", metavar="COLUMN", help="Column to predict."),
     click.option(
         "--id",
         "ids",
         multiple=True,
         metavar="COLUMN",
-        help="Identifies rows; not used as a feature.",
+        help="Column that identifies rows; not used as a feature.",
     ),
     click.option(
         "--drop", "dropped", multiple=True, metavar="COLUMN", help="Ignore the column (repeatable)."
@@ -232,31 +242,38 @@ COLUMNS = _stacked(
         "kept",
         multiple=True,
         metavar="COLUMN",
-        help="Use as a feature, although it looks like a row number (repeatable).",
+        help="Use the column as a feature although it looks like a row number (repeatable).",
     ),
     click.option(
-        "--force", "forced", multiple=True, metavar="COLUMN", help="Always selected (repeatable)."
+        "--force",
+        "forced",
+        multiple=True,
+        metavar="COLUMN",
+        help="Always select the column (repeatable).",
     ),
     click.option(
-        "--categorical", multiple=True, metavar="COLUMN", help="Codes, not numbers (repeatable)."
+        "--categorical",
+        multiple=True,
+        metavar="COLUMN",
+        help="Treat the numbers as categories (repeatable).",
     ),
     click.option(
         "--dates",
         multiple=True,
         metavar="COLUMN",
-        help="Use year, month, weekday and elapsed days of its dates (repeatable).",
+        help="Use year, month, weekday and elapsed days of a date column (repeatable).",
     ),
     click.option(
         "--time",
         metavar="COLUMN",
-        help="Dates or numbers that order the rows: all folds train on earlier rows and test on "
-        "later ones. No feature unless --dates names it, too.",
+        help="Column of dates or numbers that orders the rows: all folds train on earlier rows "
+        "and test on later ones. Not used as a feature unless --dates also names it.",
     ),
-    click.option("--weight", "weights", metavar="COLUMN", help="Sample weights."),
+    click.option("--weight", "weights", metavar="COLUMN", help="Column with sample weights."),
     click.option(
         "--impute",
         type=click.Choice(["median"]),
-        help="Fill in missing values: the median of numbers, the most frequent text.",
+        help="Fill in missing values with the median of numbers or the most frequent text.",
     ),
     click.option("--drop-missing-target", is_flag=True, help="Leave out rows without a target."),
     click.option(
@@ -276,7 +293,7 @@ QUESTION = _stacked(
         metavar="N|auto",
         default="auto",
         show_default=True,
-        help="How many features; auto takes the size that does best on held-out rows.",
+        help="Number of features; auto chooses it by the loss on held-out rows.",
     ),
     click.option(
         "--alpha",
@@ -284,7 +301,7 @@ QUESTION = _stacked(
         metavar="A|A,B,…|auto",
         default="auto",
         show_default=True,
-        help="Ridge penalty; auto (or one of several) is chosen in outer folds.",
+        help="Ridge penalty of the search; auto, or several values, lets outer folds choose it.",
     ),
     click.option(
         "--cv",
@@ -292,55 +309,56 @@ QUESTION = _stacked(
         metavar="loo|K|COLUMN",
         default="loo",
         show_default=True,
-        help="What the search goes by: leave-one-out, K folds, or a column whose groups stay "
-        "together.",
+        help="Cross-validation of the search: leave-one-out, K folds, or a column whose groups "
+        "stay together.",
     ),
     click.option(
         "--direction",
         type=click.Choice(["forward", "backward", "floating", "foba", "swap"]),
         default="forward",
         show_default=True,
-        help="Which way the search goes: forward adds features, the others also remove some.",
+        help="Search direction: forward only adds features, the others also remove some.",
     ),
     click.option(
         "--loss",
         type=click.Choice(LOSSES),
         default="auto",
         show_default=True,
-        help="What is minimised on held-out predictions.",
+        help="Loss to minimise on held-out predictions.",
     ),
     click.option(
         "--class-weight",
         type=ClassWeight(),
         multiple=True,
         metavar="balanced|LABEL=W",
-        help="What rows of a class count: balanced makes all classes count the same, which a rare "
-        "one needs; or a weight for each class (repeatable; others 1).",
+        help="Weight of the rows of a class (repeatable; others have weight 1), or balanced to "
+        "give all classes the same total weight. Useful for rare classes.",
     ),
     click.option(
         "--task",
         type=click.Choice(["auto", "regression", "classification"]),
         default="auto",
         show_default=True,
-        help="auto takes text, true/false and two whole numbers for classes.",
+        help="Task; auto treats text, true/false and two different whole numbers as classes.",
     ),
     click.option(
         "--size-rule",
         type=click.Choice(["min", "1se"]),
         default="1se",
         show_default=True,
-        help="With -k auto: smallest held-out loss, or the fewest within one standard error of it.",
+        help="With -k auto: the size of smallest held-out loss, or the smallest size within one "
+        "standard error of it.",
     ),
     click.option(
         "--max-features",
         type=WholeNumber(1),
         metavar="N",
-        help="With -k auto: the most features to consider.  [default: 100]",
+        help="With -k auto: the largest number of features to consider.  [default: 100]",
     ),
     click.option(
         "--whole-columns",
         is_flag=True,
-        help="Choose a text column with all its texts or not at all; -k counts columns.",
+        help="Select all categories of a text column together or none; -k counts columns.",
     ),
     click.option(
         "--cost",
@@ -348,14 +366,14 @@ QUESTION = _stacked(
         type=Cost(),
         multiple=True,
         metavar="COLUMN=C",
-        help="What a column costs (repeatable; others 1): choose by gain for the cost. Implies "
+        help="Cost of a column (repeatable; others cost 1): select by gain per cost. Implies "
         "--whole-columns.",
     ),
     click.option(
         "--budget",
         type=Number(0.0, min_open=True),
         metavar="C",
-        help="With costs: all chosen columns together cost no more. Implies --whole-columns.",
+        help="Largest total cost of the selected columns. Implies --whole-columns.",
     ),
     click.option(
         "--intercept/--no-intercept", default=True, show_default=True, help="Fit an intercept."
@@ -366,7 +384,7 @@ QUESTION = _stacked(
         metavar="N",
         default=0,
         show_default=True,
-        help="Seed of the shuffled folds and of all random draws.",
+        help="Random seed of the folds and of all draws.",
     ),
     click.option(
         "--jobs",
@@ -374,6 +392,6 @@ QUESTION = _stacked(
         metavar="N",
         default=1,
         show_default=True,
-        help="Processes for outer folds, resamples and permutations; -1 takes all cores.",
+        help="Number of processes for outer folds, resamples and permutations; -1 uses all cores.",
     ),
 )

@@ -134,7 +134,7 @@ def _contradicted(model: LinearModel, scores: Float, predictions: NDArray[np.gen
         return []
     return [
         f"greedyrls: in {counted(count, 'row')} another class is more probable than the "
-        "prediction, which goes by the score."
+        "prediction, which is decided by the score."
     ]
 
 
@@ -198,8 +198,8 @@ def _how_good(
         wrong = labels != np.array([_as_text(one) for one in predictions.tolist()])[known]
         told = f"accuracy {_written('zero_one', True, wrong.astype(np.float64))}"
     return [
-        f"greedyrls: {told} on the {counted(count, 'row')} with {model.target!r} (only "
-        "honest if the model was not made from them)."
+        f"greedyrls: {told} on the {counted(count, 'row')} with {model.target!r} (only a fair "
+        "estimate if the model was not fitted to them)."
     ]
 
 

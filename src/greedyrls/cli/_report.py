@@ -21,7 +21,7 @@ def make_page(file: Path, out: Path | None, is_overwritten: bool) -> int:
     page = out or file.with_name(REPORT)
     if out is None and page.exists() and not is_overwritten:
         raise InputError(
-            f"{page} is there already; pass --overwrite to replace it, or --out FILE to write "
+            f"{page} already exists; pass --overwrite to replace it, or --out FILE to write "
             "another one."
         )
     write(page, make_report(result))

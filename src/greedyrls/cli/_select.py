@@ -56,11 +56,11 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
     if job.roles["time"] is not None and (extras.resamples or extras.permutations):
         option = "--resamples" if extras.resamples else "--permutations"
         raise InputError(
-            f"{option} takes rows for exchangeable, which rows in time order are not; leave it out "
-            "with --time (--assess shows which features each fold chooses)."
+            f"{option} assumes that rows are exchangeable, which rows in time order are not; leave "
+            "it out with --time (--assess shows which features each fold chooses)."
         )
     if extras.resamples == 1:
-        raise InputError("--resamples 1 says nothing of stability; use 20 or more.")
+        raise InputError("--resamples 1 cannot show stability; use 20 or more.")
     if out is not None:
         check_packages("jinja2", "matplotlib")
         check_folder(out, ASSESSED if extras.folds else WRITTEN, is_overwritten)
@@ -123,13 +123,14 @@ def _chosen(job: Job, loaded: Loaded) -> tuple[Choice | None, str | None]:
     except KeyboardInterrupt:
         if first is None:
             return None, "interrupted before the first feature was chosen; nothing to save."
-        also = " Features that came later are missing." if first.interrupted else ""
+        also = " Later features are missing." if first.interrupted else ""
         return Choice(first, None), (
             f"The choice of the penalty was interrupted: alpha={number(first.settings.alpha)} is a "
-            f"middling one that nothing speaks for, and so is what follows from it.{also}"
+            "value from the middle of the grid that was not chosen by any rule, and the results "
+            f"depend on it.{also}"
         )
     if choice.path.interrupted:
-        return choice, "The search was interrupted: features that came later are missing."
+        return choice, "The search was interrupted: later features are missing."
     return choice, None
 
 
@@ -218,7 +219,7 @@ def check_question(job: Job, loaded: Loaded) -> None:
             "--force."
         )
     if question.n_jobs == 0:
-        raise InputError("--jobs 0 does nothing; use 1 or more, or -1 for all cores.")
+        raise InputError("--jobs must not be 0; use 1 or more, or -1 for all cores.")
     if isinstance(question.n_features, int) and (
         question.max_features is not None or question.size_rule != "1se"
     ):
@@ -258,6 +259,8 @@ def _check_costs(question: Question, columns: set[str], file: str) -> None:
     named = [name for name, _ in question.costs]
     for name in named:
         if name not in columns:
-            raise InputError(f"--cost names {name!r}, which is no column of {file} to choose from.")
+            raise InputError(
+                f"--cost names {name!r}, which is not a column of {file} to choose from."
+            )
         if named.count(name) > 1:
             raise InputError(f"--cost of column {name!r} is given more than once.")

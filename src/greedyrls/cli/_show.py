@@ -86,7 +86,7 @@ def _legend(result: SelectionResult, is_verbose: bool) -> list[str]:
             measure += ", with weights of classes"
         told.append(f"Loss: {measure}, lower is better.")
     own = "LOO: each row left out in turn" if settings.cv == "loo" else "CV: in the search's folds"
-    told.append(f"{own}; too good, since features were chosen by it.")
+    told.append(f"{own}; optimistic, since features were chosen by it.")
     if result.assessment is None and result.path.held_out is not None:
         told.append("Held-out: in the outer folds that made the choice.")
     told.append("Runner-up: the next best feature, and its share of the gain.")

@@ -38,12 +38,11 @@ ASSESSED = (*WRITTEN, ASSESSMENT_TABLE, ASSESSMENT_PICTURE)
 def check_folder(folder: Path, names: tuple[str, ...], is_overwritten: bool) -> None:
     """Before hours of work: whether the results can be put there."""
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out {folder}: there is a file of that name; name a folder.")
+        raise InputError(f"--out {folder}: a file of that name exists; name a folder.")
     there = [name for name in names if (folder / name).exists()]
     if there and not is_overwritten:
         raise InputError(
-            f"--out {folder}: {there[0]} is there already; name another folder, or pass "
-            "--overwrite."
+            f"--out {folder}: {there[0]} already exists; name another folder, or pass --overwrite."
         )
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK):
@@ -62,7 +61,7 @@ def check_file(file: Path, is_overwritten: bool) -> None:
     if file.is_dir():
         raise InputError(f"--out {file}: that is a folder; name a file.")
     if file.exists() and not is_overwritten:
-        raise InputError(f"--out {file} is there already; name another file, or pass --overwrite.")
+        raise InputError(f"--out {file} already exists; name another file, or pass --overwrite.")
     if not file.parent.is_dir():
         raise InputError(f"--out {file}: there is no folder {file.parent}; make it first.")
 

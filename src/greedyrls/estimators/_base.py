@@ -151,8 +151,8 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
             )
         elif self.path_.chosen_size == 0:
             warnings.warn(
-                f"No features were chosen: {self._nothing}. with_n_features(k) has the model with "
-                "k features of the path, and n_features_to_select=k asks for k of them.",
+                f"No features were chosen: {self._nothing}. with_n_features(k) returns the model "
+                "with k features of the path; n_features_to_select=k selects k of them.",
                 GreedyRLSWarning,
                 stacklevel=3,
             )
@@ -334,7 +334,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         return values
 
     def transform(self, X: Any) -> Any:
-        """X with the selected features only.
+        """Return X reduced to the selected features.
 
         Parameters
         ----------
@@ -343,7 +343,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         Returns
         -------
         array of shape (m, k)
-            Columns in the order that they have in X. Of a device array one of the same kind.
+            The selected columns, in the order of X. For a device array, an array of the same kind.
         """
         if not is_foreign(X):
             return super().transform(with_names(X))
@@ -352,10 +352,10 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         return take(X, numbers_on(place_of(X), chosen))
 
     def with_n_features(self, k: int) -> Self:
-        """The fitted estimator with another number of features, without a new fit.
+        """Return the fitted estimator with another number of features, without fitting again.
 
-        The features are the first k of the path (with a `direction` the best set of k that it
-        has), whose penalty was chosen for the size of this estimator; a fit with
+        The features are the first k of the path (or, with another `direction` than forward, its
+        best set of k). Their penalty was chosen for the size of this estimator; a fit with
         ``n_features_to_select=k`` chooses it for k.
 
         Parameters
@@ -417,7 +417,7 @@ def number_of_features(n_features_to_select: Any, problem: Problem) -> Any:
         f"{n_features_to_select!r}."
     )
     if n_features_to_select is None and problem.costs is not None:
-        wrong += " None goes with a budget; pass one, or say how many."
+        wrong += " None requires a budget; pass one, or a number of features."
     if isinstance(n_features_to_select, str):
         if n_features_to_select != "auto":
             raise ValueError(wrong)

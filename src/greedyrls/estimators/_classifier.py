@@ -106,7 +106,8 @@ class ProbabilityMixin(ClassifierMixin):
         Returns
         -------
         ndarray of shape (m, c)
-            In the order of ``classes_``. Of a device array one of the same kind, on its device.
+            In the order of ``classes_``. For a device array, an array of the same kind on its
+            device.
         """
         check_is_fitted(self)
         calibration = self.calibration_

@@ -27,86 +27,89 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
     Parameters
     ----------
     n_centers : int, float or "auto", default="auto"
-        How many centres: a number, a share of the candidates in (0, 1], or "auto", by `size_rule`.
+        Number of centres: a number, a share of the candidates in (0, 1], or "auto" to choose it by
+        `size_rule`.
     kernel : {"rbf", "laplacian", "poly", "polynomial"} or callable, default="rbf"
         As in `sklearn.metrics.pairwise`: exp(−gamma ‖x − c‖²), exp(−gamma ‖x − c‖₁),
         (gamma x·c + coef0)^degree, or a function ``(X, Y) -> array`` of the values of all pairs of
         rows, symmetric and positive semidefinite.
     gamma : float, list of float, "scale" or "auto", default="scale"
-        "scale" is 1 / (d · variance of X), "auto" is 1 / d. Of several the one of smallest loss is
-        taken: of the outer folds where these choose the penalty, else of the search itself, which
-        is optimistic.
+        "scale" is 1 / (d · variance of X), "auto" is 1 / d. From a list, the value of smallest loss
+        is chosen: the loss of the outer folds if they choose the penalty, otherwise that of the
+        search itself, which is optimistic.
     degree, coef0 : float, default=3 and 1
-        Of the polynomial kernel.
+        Parameters of the polynomial kernel.
     alpha : float, list of float, or "auto", default="auto"
-        Penalty of the search, greater than 0: a number, or several of which `alpha_rule` chooses
-        one. "auto" is 7 values in the scale of the kernel's columns, and up to 3 more where the
-        best is the last of them.
+        Penalty of the search, greater than 0: a number, or a list from which `alpha_rule` chooses
+        one. "auto" tries 7 values scaled to the kernel's columns, and up to 3 more if the best
+        value is at an end of the grid.
     fit_intercept : bool, default=True
-        Whether there is an unpenalised intercept.
+        Whether to fit an unpenalised intercept.
     centers : array-like of shape (n, d), optional
-        Candidates; by default the rows of X that have a weight.
+        Candidates for centres; by default the rows of X with a positive weight.
     max_candidates : int, optional
-        With so many rows of X or more, that many drawn at random are candidates.
+        Maximum number of candidates. If X has more rows, this many are drawn at random.
     random_state : int, RandomState or None, default=0
-        For that draw, and for outer folds that are made of a number.
+        Seed of that draw, and of the outer folds if `alpha_cv` is a number.
     n_jobs : int, optional
-        Threads over the values of `gamma`, where it is a list; -1 takes all cores. The answer is
-        the same. A kernel of one width is computed by one thread, which keeps its columns.
+        Number of threads over the values of `gamma`, if it is a list; -1 uses all cores. The result
+        does not depend on it. A single value of `gamma` uses one thread.
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
-        What the search goes by: exact leave-one-out, or folds. Rows that are left out remain
+        Cross-validation of the search: exact leave-one-out, or folds. Rows that are left out remain
         candidates for centres.
     loss : str or callable, default="squared"
-        What is measured on held-out predictions; another loss than "squared" evaluates the kernel
-        of all pairs at every step. See `greedy_path`.
+        Loss of the held-out predictions. Losses other than "squared" evaluate the kernel of all
+        pairs at every step. See `greedy_path`.
     alpha_rule : {"nested", "joint"}, default="nested"
-        How one of several penalties is chosen: by outer folds in which the centres are found anew
-        among the other rows (honest), or by the criterion's own loss (optimistic).
+        How one of several penalties is chosen: by outer folds in which the search is repeated
+        without the held-out rows (honest), or by the criterion's own loss (optimistic).
     alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
-        The outer folds. A number is shuffled by `random_state`, or by groups if there are any. By
-        default those of `cv` where that is a splitter, fold ids or by groups; else 5 (or `cv`, a
-        number from 3 to 10).
+        The outer folds. A number gives folds shuffled by `random_state`, or folds by groups if
+        `groups` is given. The default is the folds of `cv` if that is a splitter, fold ids or by
+        groups, otherwise 5 folds (or `cv` folds if it is a number from 3 to 10).
     refit_alpha : "same", "loo" or float, optional
         Penalty of the model on the chosen centres: that of the search, the best one by exact
         leave-one-out on these centres (the default with ``alpha="auto"``), or a number.
     size_rule : {"min", "1se"}, default="min"
         For "auto": the size of smallest loss, or the smallest size within one standard error of it.
     max_centers : int, optional
-        For "auto": the largest size tried, by default 100 or one less than there are samples.
+        For "auto": the largest size to try. The default is 100, or the number of samples minus one
+        if that is smaller.
     patience, tol : int and float, optional
-        Early stop: when the smallest loss is `patience` steps old (10 for "auto"), where less than
-        the share `tol` is no improvement.
+        Early stopping: stop after `patience` steps (10 for "auto") without an improvement of the
+        loss by more than the relative amount `tol`.
     n_runners_up : int, default=0
-        How many next best candidates to record at each step on ``path_``.
+        Number of next best candidates to record at each step of ``path_``.
     memory_limit : int or str, optional
-        Bytes (or "2GB") that a search may take beside X; a quarter of the machine's memory if None.
+        Memory that a search may use in addition to X, in bytes or as text such as "2GB"; a quarter
+        of the machine's memory if None.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
     Attributes
     ----------
     centers_ : array of shape (k, d)
-        The centres in the order of their choice.
+        The centres in the order of selection.
     center_indices_ : ndarray of shape (k,)
-        Which rows of X (or of `centers`) they are.
+        Row numbers of the centres in X (or in `centers`).
     dual_coef_ : ndarray of shape (k,) or (t, k)
-        Their weights w.
+        Weights w of the centres.
     intercept_ : float or ndarray of shape (t,)
     n_centers_ : int
-        k.
+        Number of centres, k.
     alpha_ : float
         Penalty of the search.
     gamma_ : float or None
-        The one that was taken; None for a function.
+        The value of gamma that was used; None for a callable kernel.
     gamma_losses_ : ndarray
-        The loss of each gamma in ascending order, which the choice went by.
+        The loss of each gamma, in ascending order of gamma, by which it was chosen.
     path_ : SelectionPath
         Order, losses and models of all sizes. Its features are candidates: feature i is row
         ``candidate_indices_[i]`` of X (or of `centers`), and ``path_.predict`` takes the kernel of
         the points with all candidates.
     candidate_indices_ : ndarray of shape (n,)
     n_kernel_evaluations_ : int
-        How many values of the kernel the fit computed.
+        Number of kernel values that the fit computed.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -119,7 +122,7 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
 
     A candidate whose kernel column the chosen ones span up to rounding (less than 1e-8 of it, with
     its penalty, is left) is passed over: of equal points only the first can be chosen. A search
-    that is left without candidates ends there.
+    without remaining candidates ends.
 
     Examples
     --------
@@ -147,7 +150,8 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
         y : array-like of shape (m,) or (m, t)
         sample_weight : array-like of shape (m,), optional
         groups : array-like of shape (m,), optional
-            For folds that keep groups together: `cv`, or `alpha_cv` where `cv` is leave-one-out.
+            Group of each sample. The folds of `cv`, or of `alpha_cv` if `cv` is leave-one-out, keep
+            groups together.
 
         Returns
         -------
@@ -163,7 +167,7 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
             self.dual_coef_, self.intercept_ = self.dual_coef_[0], float(self.intercept_[0])
 
     def predict(self, X: Any) -> Float:
-        """Values of the model.
+        """Predict with the model.
 
         Parameters
         ----------
@@ -189,19 +193,19 @@ class GreedyKernelRLSClassifier(ProbabilityMixin, GreedyKernelBase):
     n_centers, kernel, gamma, degree, coef0, alpha, fit_intercept, centers, max_candidates
         As in `GreedyKernelRLS`.
     class_weight : None, "balanced" or dict, default=None
-        What samples of a class count, in the fit and in the losses that choose centres, penalty
-        and size: a dict of weights by label (others count 1), or "balanced": all classes count the
-        same. Multiplies `sample_weight`; `score` goes without. In outer folds balanced weights are
-        those of the training rows.
+        Weights of the classes in the fit and in the losses that choose centres, penalty and size: a
+        dict of weights by label (1 for other labels), or "balanced" to give all classes the same
+        total weight. They multiply `sample_weight`; `score` ignores them. In outer folds, balanced
+        weights are computed from the training rows.
     probability : bool, default=True
-        Whether to fit what `predict_proba` needs. Where outer folds choose the penalty, these are
-        as many searches to the chosen size as there are outer folds.
+        Whether to enable `predict_proba`. If outer folds choose the penalty, this takes one more
+        search to the chosen size in each outer fold.
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
-        What the search goes by; a number is stratified K-fold.
+        Cross-validation of the search; a number is stratified K-fold.
     loss : str or callable, default="squared"
-        What is measured on held-out predictions: "squared", "absolute", "zero_one",
-        "balanced_zero_one", "auc" (two classes) or a function. Another one than "squared" evaluates
-        the kernel of all pairs at every step.
+        Loss of the held-out predictions: "squared", "absolute", "zero_one", "balanced_zero_one",
+        "auc" (two classes) or a function. Losses other than "squared" evaluate the kernel of all
+        pairs at every step.
     random_state, alpha_rule, alpha_cv, refit_alpha, size_rule, max_centers, patience, tol, \
 n_runners_up, memory_limit, verbose
         As in `GreedyKernelRLS`.
@@ -303,7 +307,8 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
             Labels of any kind, at least two different ones.
         sample_weight : array-like of shape (m,), optional
         groups : array-like of shape (m,), optional
-            For folds that keep groups together: `cv`, or `alpha_cv` where `cv` is leave-one-out.
+            Group of each sample. The folds of `cv`, or of `alpha_cv` if `cv` is leave-one-out, keep
+            groups together.
 
         Returns
         -------
@@ -319,7 +324,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
         return self
 
     def decision_function(self, X: Any) -> Float:
-        """Values of the model: their sign (two classes) or the largest (more) decides.
+        """Values of the model. Their sign (two classes) or the largest of them decides the class.
 
         Parameters
         ----------
@@ -333,7 +338,7 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels.
+        """Predict class labels.
 
         Parameters
         ----------

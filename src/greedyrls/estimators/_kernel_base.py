@@ -216,7 +216,8 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         refit: Any = self.refit_alpha
         if isinstance(refit, str) and refit == "cv":
             raise ValueError(
-                "refit_alpha='cv' is not there for kernel centres; use 'loo', 'same' or a number."
+                "refit_alpha='cv' is not supported with kernel centres; use 'loo', 'same' or a "
+                "number."
             )
         problem = make_problem(
             matrix,
@@ -266,7 +267,7 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
             raise ValueError("The list of gamma is empty; pass at least one number, or 'scale'.")
         if callable(self.kernel):
             raise ValueError(
-                "A list of gamma goes with a kernel by name; a function has its own parameters."
+                "A list of gamma requires a named kernel; a callable has its own parameters."
             )
         return sorted(set(values))
 
@@ -334,8 +335,8 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         elif path.chosen_size == 0:
             warnings.warn(
                 f"No centres were chosen: {nothing_predicts(self, self.fit_intercept)}. "
-                "with_n_centers(k) has the model with k centres of the path, and n_centers=k asks "
-                "for k of them.",
+                "with_n_centers(k) returns the model with k centres of the path; n_centers=k "
+                "selects k of them.",
                 GreedyRLSWarning,
                 stacklevel=4,
             )
@@ -388,7 +389,7 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         return values
 
     def with_n_centers(self, k: int) -> Self:
-        """The fitted estimator with another number of centres, without a new fit.
+        """Return the fitted estimator with another number of centres, without fitting again.
 
         The centres are the first k of the path, whose penalty was chosen for the size of this
         estimator; a fit with ``n_centers=k`` chooses it for k.

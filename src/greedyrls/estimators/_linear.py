@@ -44,80 +44,82 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
     Parameters
     ----------
     n_features_to_select : int, float, "auto" or None, default="auto"
-        How many features, forced ones included: a number, a share of all features in (0, 1], or
-        "auto", by `size_rule`. With `feature_groups` groups are counted. None, with a `budget`: as
-        many as it pays for.
+        Number of features, including forced ones: a number, a share of all features in (0, 1], or
+        "auto" to choose it by `size_rule`. With `feature_groups` it counts groups. None selects as
+        many as the `budget` allows.
     alpha : float, list of float, or "auto", default="auto"
-        Ridge penalty of the search, greater than 0: a number, or several of which `alpha_rule`
-        chooses one. "auto" is 7 values in the data's own scale, and up to 3 more where the best is
-        the last of them.
+        Ridge penalty of the search, greater than 0: a number, or a list from which `alpha_rule`
+        chooses one. "auto" tries 7 values scaled to the data, and up to 3 more if the best value is
+        at an end of the grid.
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
-        What the search goes by: exact leave-one-out, or folds (a number is stratified
+        Cross-validation of the search: exact leave-one-out, or folds (a number is stratified
         K-fold).
     loss : str or callable, default="auto"
-        What is measured on held-out predictions: "squared", "absolute",
-        "zero_one", "balanced_zero_one", "auc" (two classes) or a function
-        ``(y_true, y_pred) -> float``, lower is better. See `greedy_path`. "auto" is "squared";
-        where outer folds choose the penalty they also try "zero_one", which is taken if its
-        error rate there is lower by more than half a standard error and four samples (not on a
-        device).
+        Loss of the held-out predictions: "squared", "absolute", "zero_one", "balanced_zero_one",
+        "auc" (two classes) or a function ``(y_true, y_pred) -> float``, lower is better. See
+        `greedy_path`. "auto" is "squared". If outer folds choose the penalty, they also try
+        "zero_one", and use it if its error rate is lower by more than half a standard error and
+        four samples (not on a device).
     fit_intercept : bool, default=True
-        Whether there is an unpenalised intercept.
+        Whether to fit an unpenalised intercept.
     class_weight : None, "balanced" or dict, default=None
-        What samples of a class count, in the fit and in the losses that choose features, penalty
-        and size: a dict of weights by label (others count 1), or "balanced": all classes count the
-        same. Multiplies `sample_weight`; `score` goes without. In outer folds balanced weights are
-        those of the training rows. Not for Dask collections.
+        Weights of the classes in the fit and in the losses that choose features, penalty and size:
+        a dict of weights by label (1 for other labels), or "balanced" to give all classes the same
+        total weight. They multiply `sample_weight`; `score` ignores them. In outer folds, balanced
+        weights are computed from the training rows. Not supported with Dask collections.
     probability : bool, default=True
-        Whether to fit what `predict_proba` needs. Where outer folds choose the penalty, these are
-        as many searches to the chosen size as there are outer folds.
+        Whether to enable `predict_proba`. If outer folds choose the penalty, this takes one more
+        search to the chosen size in each outer fold.
     forced_features, excluded_features : list of int or str, or mask, optional
         Features added before the search, and features never chosen.
     direction : {"forward", "backward", "floating", "foba", "swap"}, default="forward"
-        Which way the search goes; docs/directions.md says when to use which.
+        Search direction; see docs/directions.md for when to use which.
     backward_ratio : float, optional
         For direction "foba": the share of the last gain that a removal may cost; 0.5 by default.
     feature_groups : list of ids, list of lists, or dict, optional
-        Features that are selected together, as the one-hot columns of a category: an id for each
-        column, lists of columns, or a dict of such lists by name. Numbers of features then count
-        groups. See `greedy_path`.
+        Features that are selected together, such as the one-hot columns of a category: an id for
+        each column, lists of columns, or a dict of such lists by name. Numbers of features then
+        count groups. See `greedy_path`.
     feature_costs : list of float, or dict, optional
-        What features cost: each step then takes what lowers the loss most for each unit of cost.
+        Costs of the features. Each step then selects the feature that lowers the loss most per unit
+        of cost.
     budget : float, optional
-        With `feature_costs`: the features selected cost no more together.
+        Largest total cost of the selected features. Requires `feature_costs`.
     alpha_rule : {"nested", "joint", "all_features"}, default="nested"
-        How one of several penalties is chosen: by outer folds in which the selection is made anew
+        How one of several penalties is chosen: by outer folds in which the selection is repeated
         (honest), by the criterion's own loss (optimistic), or with all features, as in the paper.
     alpha_cv : int, splitter, array of fold ids, or list of (train, test), optional
-        The outer folds. A number is stratified and shuffled by `random_state`, or by groups if
-        there are any. By default those of `cv` where that is a splitter, fold ids or by groups;
-        else 5 (or `cv`, a number from 3 to 10).
+        The outer folds. A number gives stratified folds shuffled by `random_state`, or folds by
+        groups if `groups` is given. The default is the folds of `cv` if that is a splitter, fold
+        ids or by groups, otherwise 5 folds (or `cv` folds if it is a number from 3 to 10).
     refit_alpha : "same", "loo", "cv" or float, optional
         Penalty of the model on the chosen features: that of the search, the best one by exact
         leave-one-out on these features (the default with ``alpha="auto"``), the best one by the
         folds of `cv`, or a number.
     size_rule : {"min", "1se"}, default="1se"
         For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
-        within one standard error of the difference from it. It may be 0: nothing predicts y.
+        within one standard error of the difference from it. The result may be 0 features, if
+        nothing predicts y.
     max_features : int, optional
-        For "auto": the largest size tried, by default 100 or one less than there are samples.
+        For "auto": the largest size to try. The default is 100, or the number of samples minus one
+        if that is smaller.
     patience, tol : int and float, optional
-        Early stop: when the smallest loss is `patience` steps old (10 for "auto"), where less than
-        the share `tol` is no improvement.
+        Early stopping: stop after `patience` steps (10 for "auto") without an improvement of the
+        loss by more than the relative amount `tol`.
     n_runners_up : int, default=0
-        How many next best features to record at each step on ``path_``.
+        Number of next best features to record at each step of ``path_``.
     device : str or device, optional
-        Where to select if X is in host memory: "cuda", for example. By default computation follows
-        X. See `greedy_path`, and docs/gpu.md for what is computed on a device.
+        Device to compute on if X is in host memory, such as "cuda". By default the computation runs
+        where X is. See `greedy_path`, and docs/gpu.md for what is supported on a device.
     checkpoint : str or path, optional
-        A file that is written after each step and outer fold; fitted again after a crash, with the
-        same data and parameters, the estimator goes on from there. See `greedy_path`. A
-        cross-validation of the estimator has other data in each fold: none can be shared there.
+        A file that is written after each step and outer fold. Fitting again after a crash, with the
+        same data and parameters, resumes from there. See `greedy_path`. It cannot be used when the
+        estimator is cross-validated, because each fold has different data.
     random_state : int, RandomState, Generator or None, default=0
-        Of outer folds that are made of a number.
+        Seed of the outer folds if `alpha_cv` is a number.
     n_jobs : int, optional
-        Threads over outer folds, or over blocks of rows where there are none; -1 takes all cores.
-        The answer is the same. See `GreedyRLSRegressor`.
+        Number of threads over outer folds, or over blocks of rows if there are no outer folds; -1
+        uses all cores. The result does not depend on it. See `GreedyRLSRegressor`.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
@@ -225,12 +227,13 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n), data in a file (`greedyrls.files`), or a Dask collection
-            With a tensor of PyTorch or an array of CuPy the selection runs on its device.
+            With a PyTorch tensor or CuPy array the selection runs on its device.
         y : array-like of shape (m,)
             Labels of any kind, at least two different ones.
         sample_weight : array-like of shape (m,), optional
         groups : array-like of shape (m,), optional
-            For folds that keep groups together: `cv`, or `alpha_cv` where `cv` is leave-one-out.
+            Group of each sample. The folds of `cv`, or of `alpha_cv` if `cv` is leave-one-out, keep
+            groups together.
 
         Returns
         -------
@@ -270,7 +273,8 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         return self
 
     def decision_function(self, X: Any) -> Float:
-        """Values of the linear model: their sign (two classes) or the largest (more) decides.
+        """Values of the linear model. Their sign (two classes) or the largest of them decides the
+        class.
 
         Parameters
         ----------
@@ -279,13 +283,13 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         Returns
         -------
         ndarray of shape (m,) for two classes, (m, c) for c
-            Of a device array one of the same kind, on its device.
+            For a device array, an array of the same kind on its device.
         """
         values = self._predictions(X)
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels.
+        """Predict class labels.
 
         Parameters
         ----------
@@ -294,7 +298,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         Returns
         -------
         ndarray of shape (m,)
-            Of a device array one of the same kind, on its device, if the labels are numbers.
+            For a device array, an array of the same kind on its device if the labels are numbers.
         """
         values = self.decision_function(X)
         if is_dask(values):
@@ -307,7 +311,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         return labels
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Share of correct labels.
+        """Return the accuracy: the share of correct labels.
 
         Parameters
         ----------

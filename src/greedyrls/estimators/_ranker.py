@@ -51,23 +51,23 @@ class GreedyRLSRanker(GreedyRLSBase):
 
         Σ_queries Σ_{i<j} ((y_i − y_j) − (f_i − f_j))² + alpha·‖w‖²,
 
-    and each step adds the feature with which this error is smallest on queries that were left out:
-    exactly as if the model were fitted anew for every candidate and every query.
+    and each step adds the feature that makes this error smallest on left-out queries: exactly as if
+    the model were refitted for every candidate and every query.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, forced ones included: a number, a share of all features in (0, 1], or
-        "auto", by `size_rule`.
+        Number of features, including forced ones: a number, a share of all features in (0, 1], or
+        "auto" to choose it by `size_rule`.
     alpha : float, list of float, or "auto", default="auto"
-        Ridge penalty of the search, greater than 0, beside the sum over all pairs: a number, or
-        several of which `alpha_rule` chooses one. "auto" is 7 values in the data's own scale, and
-        up to 3 more where the best is the last of them.
+        Ridge penalty of the search, greater than 0, added to the sum over all pairs: a number, or a
+        list from which `alpha_rule` chooses one. "auto" tries 7 values scaled to the data, and up
+        to 3 more if the best value is at an end of the grid.
     forced_features, excluded_features : list of int or str, or mask, optional
         Features added before the search, and features never chosen.
     alpha_rule : {"nested", "joint"}, default="nested"
         How one of several penalties is chosen: by outer folds of queries in which the selection is
-        made anew (honest), or by the criterion's own loss (optimistic).
+        repeated (honest), or by the criterion's own loss (optimistic).
     alpha_cv : int, splitter, or array of fold ids, optional
         The outer folds, which must keep queries together: a number of folds, a splitter that takes
         groups, or the fold of each sample. By default 5 of several queries each (each query its
@@ -77,20 +77,21 @@ class GreedyRLSRanker(GreedyRLSBase):
         leave-query-out loss for these features (the default with ``alpha="auto"``), or a number.
     size_rule : {"min", "1se"}, default="1se"
         For "auto": the size of smallest held-out loss in the outer folds, or the smallest size
-        within one standard error of the paired difference from it. 0 features are an answer, too:
-        then nothing predicts y.
+        within one standard error of the paired difference from it. The result may be 0 features, if
+        nothing predicts y.
     max_features : int, optional
-        For "auto": the largest size tried, by default 100 or one less than there are samples.
+        For "auto": the largest size to try. The default is 100, or the number of samples minus one
+        if that is smaller.
     patience, tol : int and float, optional
-        Early stop: when the smallest loss is `patience` steps old (10 for "auto"), where less than
-        the share `tol` is no improvement.
+        Early stopping: stop after `patience` steps (10 for "auto") without an improvement of the
+        loss by more than the relative amount `tol`.
     n_runners_up : int, default=0
-        How many next best features to record at each step on ``path_``.
+        Number of next best features to record at each step of ``path_``.
     random_state : int, RandomState, Generator or None, default=0
-        Of outer folds that are made of a number, where there are no groups.
+        Seed of the outer folds if `alpha_cv` is a number and there are no groups.
     n_jobs : int, optional
-        Threads over outer folds; -1 takes all cores. The answer is the same. A number for `alpha`
-        and for the size has no outer folds, and one search that takes one thread.
+        Number of threads over outer folds; -1 uses all cores. The result does not depend on it. If
+        `alpha` and the size are numbers there are no outer folds, and the search uses one thread.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
@@ -101,10 +102,10 @@ class GreedyRLSRanker(GreedyRLSBase):
     support_ : ndarray of bool of shape (n,)
         Mask of the chosen features.
     ranking_ : ndarray of int of shape (n,)
-        Place of each feature on the path (1 is the first chosen); features not on the path share
-        the place after the last.
+        Rank of each feature on the path (1 is the first chosen); features not on the path share the
+        rank after the last.
     n_features_ : int
-        k.
+        Number of chosen features, k.
     alpha_ : float
         Penalty of the search.
     coef_ : ndarray of shape (n,)
@@ -113,24 +114,23 @@ class GreedyRLSRanker(GreedyRLSBase):
         Order, losses and models of all sizes. ``path_.losses`` are mean squared errors of a pair,
         ((y_i − y_j) − (f_i − f_j))², in queries that were left out.
     ndcg_path_, pairwise_error_path_ : ndarray of shape (len(path_),)
-        Of the models of all sizes on queries that were left out: the mean NDCG
-        (`greedyrls.metrics.mean_ndcg`) and the share of misordered pairs
-        (`greedyrls.metrics.pairwise_error`). Not a number where y does not vary in any query, or
-        where a query outweighs all others so far that they are lost in rounding.
+        Mean NDCG (`greedyrls.metrics.mean_ndcg`) and share of misordered pairs
+        (`greedyrls.metrics.pairwise_error`) of the models of all sizes on left-out queries. NaN if
+        y does not vary within any query, or if one query outweighs all others beyond rounding.
     ndcg_, pairwise_error_ : float
-        The same at the chosen size.
+        NDCG and share of misordered pairs at the chosen size.
     n_queries_ : int
-        Queries that have pairs.
+        Number of queries that have pairs.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
     Notes
     -----
     Cost: O(m·n·(k + s)) for a step, with queries of s samples (of large ones 2·k count), and memory
-    for a copy of X in float64, less its means in each query, and m·s numbers beside it. The number
-    of queries is no matter. A sparse X is made dense, since its differences are. With the defaults
-    there are 36 selections, one for each of 7 penalties and 5 outer folds and one on all queries;
-    with a number for `alpha` a single one.
+    for a copy of X in float64, minus its means in each query, plus m·s numbers. The cost does not
+    depend on the number of queries. A sparse X is converted to a dense array, because its
+    differences are dense. With the defaults there are 36 selections, one for each of 7 penalties
+    and 5 outer folds and one on all queries; with a number for `alpha` a single one.
 
     The losses and NDCG along the path are of queries left out, but by features that were searched
     for with these queries: they are optimistic, the more so the more features were searched.
@@ -198,13 +198,13 @@ class GreedyRLSRanker(GreedyRLSBase):
         Parameters
         ----------
         X : array-like of shape (m, n)
-            Data in memory. Features that are the same for all samples of a query tell nothing of
-            their order.
+            Data in memory. Features that are constant within each query carry no information about
+            the order.
         y : array-like of shape (m,)
             Relevance of each sample to its query, the larger the better.
         groups : array-like of shape (m,), optional
             The query of each sample. A query of a single sample has no pairs and is left out.
-            Without groups all samples are of one query; then they are left out one by one.
+            Without groups all samples belong to one query and are left out one by one.
         sample_weight : array-like of shape (m,), optional
             A pair counts by the product of the weights of its samples.
 
@@ -385,7 +385,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         return "nothing orders the samples better than chance"
 
     def predict(self, X: Any) -> Float:
-        """Scores: within a query, the sample with the larger one comes first.
+        """Predict scores: within a query, samples with larger scores come first.
 
         Parameters
         ----------
@@ -398,7 +398,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         return self._predictions(X)[:, 0]
 
     def score(self, X: Any, y: Any, groups: ArrayLike | None = None) -> float:
-        """Mean NDCG of the scores (`greedyrls.metrics.mean_ndcg`).
+        """Return the mean NDCG of the scores (`greedyrls.metrics.mean_ndcg`).
 
         Parameters
         ----------
@@ -406,7 +406,7 @@ class GreedyRLSRanker(GreedyRLSBase):
         y : array-like of shape (m,)
             Relevances.
         groups : array-like of shape (m,), optional
-            The query of each sample; all are of one without it.
+            The query of each sample. Without it all samples belong to one query.
 
         Returns
         -------

@@ -1,8 +1,9 @@
-"""A model in other languages, to be built into other programs: C, Python, SQL, ONNX.
+"""Export a model to other languages: C, Python, SQL, ONNX.
 
 `export_model` writes a `LinearModel` (``model.json``), or a fitted estimator, in any of them;
-`to_c`, `to_python`, `to_sql` and `to_onnx` do so for one. What comes out needs no greedyrls. Names
-of columns, texts and labels are data wherever they come from: none of them ever becomes code.
+`to_c`, `to_python`, `to_sql` and `to_onnx` do so for one. The exported code does not need
+greedyrls. Names of columns, categories and labels are always quoted or escaped: none of them can
+become code.
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ def export_model(model: Exportable, to: Literal["onnx"], *, name: str = "predict
 @overload
 def export_model(model: Exportable, to: Language, *, name: str = "predict") -> str | bytes: ...
 def export_model(model: Exportable, to: Language, *, name: str = "predict") -> str | bytes:
-    """A model in another language.
+    """Export a model to another language.
 
     Parameters
     ----------
     model : LinearModel, or fitted estimator or pipeline
         From `LinearModel.from_json`, `LinearModel.from_estimator` or `LinearModel.from_path`. An
-        estimator, or a pipeline that ends with one, is taken through `LinearModel.from_estimator`.
+        estimator, or a pipeline that ends with one, is converted by `LinearModel.from_estimator`.
     to : {"c", "python", "sql", "onnx"}
-        The language. SQL looks at a table called "data"; `to_sql` takes another name.
+        The language. SQL reads from a table called "data"; use `to_sql` for another name.
     name : str, default="predict"
-        Of the function in C and Python and of the graph in ONNX; SQL has it in a comment. Letters,
+        Name of the function in C and Python and of the graph in ONNX (in SQL, a comment). Letters,
         digits and underscores.
 
     Returns
@@ -52,7 +53,7 @@ def export_model(model: Exportable, to: Language, *, name: str = "predict") -> s
 
     Notes
     -----
-    Columns of the model that no term looks at are left out.
+    Columns of the model that no term uses are left out.
 
     Examples
     --------

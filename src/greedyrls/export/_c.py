@@ -127,19 +127,19 @@ const char *{name}(const {name}_input *input)
 
 
 def to_c(model: Exportable, *, name: str = "predict") -> str:
-    """A model as a C file of its own, for C99 and C++11, without memory allocation.
+    """Export a model as a self-contained C file for C99 and C++11, without memory allocation.
 
-    The file defines a structure ``NAME_input`` with a member for each column that the model looks
-    at, ``NAME_scores`` for the outputs of the model, and ``NAME`` for the prediction: a number, an
-    array of numbers, or the text of a label. For classes there is ``NAME_class``, the place of the
-    label among ``NAME_labels``, or −1 where a missing value leaves it open.
+    The file defines a structure ``NAME_input`` with a member for each column that the model uses,
+    ``NAME_scores`` for the outputs of the model, and ``NAME`` for the prediction: a number, an
+    array of numbers, or the text of a label. For classes there is ``NAME_class``, the index of the
+    label in ``NAME_labels``, or −1 if a missing value leaves it undecided.
 
     Parameters
     ----------
     model : LinearModel, or fitted estimator or pipeline
         As in `export_model`.
     name : str, default="predict"
-        What the names in the file begin with.
+        Prefix of the names in the file.
 
     Returns
     -------
@@ -148,10 +148,9 @@ def to_c(model: Exportable, *, name: str = "predict") -> str:
 
     Notes
     -----
-    A missing number is ``NAN``, a missing text ``NULL``. Where the model has nothing to put in its
-    place the scores are not a number. The terms are added in the same order as by
-    `LinearModel.predict`, so that both give the same bits where the compiler keeps to IEEE
-    arithmetic.
+    A missing number is ``NAN``, a missing text ``NULL``. If the model has no fill value for it, the
+    scores are NaN. The terms are added in the same order as by `LinearModel.predict`, so that both
+    give the same bits if the compiler follows IEEE arithmetic.
 
     Examples
     --------

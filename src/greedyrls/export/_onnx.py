@@ -17,31 +17,31 @@ _NO_LABEL = -(2**63)
 
 
 def to_onnx(model: Exportable, *, name: str = "predict") -> bytes:
-    """A model as an ONNX graph that computes with doubles.
+    """Export a model as an ONNX graph that computes in double precision.
 
-    It has an input for each column that the model looks at, called like it, of shape (m, 1):
+    It has an input for each column that the model uses, with the same name, of shape (m, 1):
     doubles for numbers, strings for text. The first output is ``prediction``: doubles of shape (m,)
     or, with several targets, (m, t); labels of a classification as strings, doubles or int64, true
     and false being 1 and 0. A classification has a second output, ``scores``, of shape
-    (m, outputs). Where a column is called like an output, the output gets an underscore more.
+    (m, outputs). If a column has the name of an output, an underscore is appended to the output.
 
     Parameters
     ----------
     model : LinearModel, or fitted estimator or pipeline
         As in `export_model`.
     name : str, default="predict"
-        Of the graph.
+        Name of the graph.
 
     Returns
     -------
     bytes
-        For opset 19, which ONNX Runtime knows since 1.16.
+        The graph for opset 19, which ONNX Runtime supports since version 1.16.
 
     Notes
     -----
-    A missing number is not a number, a missing text is the empty one (unless that is among the
-    levels of the column). Where the model has nothing to put in its place, numbers and scores are
-    not a number, and the label is ``""``, not a number or −2⁶³.
+    A missing number is NaN, a missing text is the empty string (unless that is among the levels of
+    the column). If the model has no fill value for it, numbers and scores are NaN, and the label is
+    ``""``, NaN or −2⁶³.
 
     Examples
     --------
@@ -78,14 +78,14 @@ def _check(model: LinearModel) -> None:
     """Whether ONNX can hold the model at all."""
     if not model.terms:
         raise ValueError(
-            "A model without features has no inputs, so that an ONNX graph of it could not tell "
-            "how many rows to predict. It predicts the same for every row: export it to C, Python "
+            "A model without features has no inputs, so an ONNX graph could not determine the "
+            "number of rows to predict. It predicts the same for every row: export it to C, Python "
             "or SQL, or take a model with features."
         )
     check_whole_labels(model, "ONNX")
     for column in model.columns:
         if not column.name:
-            raise ValueError("A column has the empty name, which ONNX keeps for none; rename it.")
+            raise ValueError("A column has the empty name, which ONNX reserves; rename it.")
         encoded(column.name, "The column", "ONNX")
 
 

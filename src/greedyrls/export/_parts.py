@@ -63,7 +63,7 @@ def checked(model: object) -> LinearModel:
     if not isinstance(model, LinearModel):
         raise TypeError(
             "Only a LinearModel, or a fitted estimator or pipeline of greedyrls, can be exported, "
-            f"got {type(model).__name__}; LinearModel.from_path makes one of a path."
+            f"got {type(model).__name__}; use LinearModel.from_path for a path."
         )
     # A model made by hand may hold anything; what has been through JSON is plain and checked.
     plain = LinearModel.from_json(model.to_json())
@@ -82,7 +82,7 @@ def check_name(name: Any) -> str:
         )
     taken = keyword.iskeyword(name) or hasattr(builtins, name) or name in _MODULE.split()
     if taken or name in RESERVED or name in _FUNCTIONS.split():
-        raise ValueError(f"name {name!r} has a meaning in C or Python already; take another.")
+        raise ValueError(f"name {name!r} is reserved in C or Python; choose another.")
     return name
 
 
@@ -124,14 +124,15 @@ def encoded(text: str, what: str, language: str) -> bytes:
     """A text in UTF-8 for a language whose texts end at a null character."""
     if "\0" in text:
         raise ValueError(
-            f"{what} {text[:40]!r} has a null character, which {language} cannot hold; rename it."
+            f"{what} {text[:40]!r} has a null character, which {language} cannot represent; rename "
+            "it."
         )
     try:
         return text.encode()
     except UnicodeEncodeError:
         raise ValueError(
-            f"{what} {text[:40]!a} is no valid Unicode (half of a surrogate pair), which "
-            f"{language} cannot hold; rename it."
+            f"{what} {text[:40]!a} is not valid Unicode (half of a surrogate pair), which "
+            f"{language} cannot represent; rename it."
         ) from None
 
 

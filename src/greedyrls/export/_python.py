@@ -39,7 +39,8 @@ def _known(row: Mapping[str, Any], column: str) -> Any:
     # pandas.NA is neither equal nor unequal to itself, and its truth is an error.
     if value is None or type(value).__name__ == "NAType" or value != value:
         if column not in FILLS:
-            raise ValueError("Column %r is missing, and the model has nothing for it." % column)
+            message = "Column %r is missing, and the model has no fill value for it."
+            raise ValueError(message % column)
         value = FILLS[column]
     return value
 
@@ -50,7 +51,7 @@ def _as_number(value: Any, column: str) -> float:
     try:
         return float(value)
     except (TypeError, OverflowError) as error:
-        raise ValueError("Column %r has %.80r, which is no number." % (column, value)) from error
+        raise ValueError("Column %r has %.80r, which is not a number." % (column, value)) from error
 
 
 def _number(row: Mapping[str, Any], column: str) -> float:
@@ -102,7 +103,7 @@ def {name}(row: Mapping[str, Any]) -> Any:
 
 
 def to_python(model: Exportable, *, name: str = "predict") -> str:
-    """A model as a Python module of its own, which needs nothing but the standard library.
+    """Export a model as a Python module that needs only the standard library.
 
     The module has a function ``NAME(row)`` for the prediction (a number, a list of numbers, or a
     label) and ``scores(row)`` for the outputs of the model. A row is a mapping from names of
@@ -113,19 +114,18 @@ def to_python(model: Exportable, *, name: str = "predict") -> str:
     model : LinearModel, or fitted estimator or pipeline
         As in `export_model`.
     name : str, default="predict"
-        Of the function.
+        Name of the function.
 
     Returns
     -------
     str
-        ASCII, for Python 3.8 or newer.
+        ASCII source code for Python 3.8 or newer.
 
     Notes
     -----
-    A missing value is None or not a number. Where the model has nothing to put in its place there
-    is a ValueError that names the column, as there is for infinite numbers and for columns that
-    are not there. The terms are added in the same order as by `LinearModel.predict`: both give the
-    same bits.
+    A missing value is None or NaN. If the model has no fill value for it, a ValueError names the
+    column; so do infinite numbers and missing columns. The terms are added in the same order as by
+    `LinearModel.predict`: both give the same bits.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def to_python(model: Exportable, *, name: str = "predict") -> str:
     3.0
     >>> module["predict"]({"x0": None})
     Traceback (most recent call last):
-    ValueError: Column 'x0' is missing, and the model has nothing for it.
+    ValueError: Column 'x0' is missing, and the model has no fill value for it.
     """
     name, model = check_name(name), checked(model)
     return "".join(

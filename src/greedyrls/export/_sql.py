@@ -19,7 +19,7 @@ _PART = re.compile(r'(?:^|(?<=\.))("(?:[^"]|"")*"(?=\.|\Z)|[^.]*)(?:\.|\Z)')
 def to_sql(
     model: Exportable, *, table: str | tuple[str, ...] = "data", name: str = "predict"
 ) -> str:
-    """A model as one SELECT statement, for SQLite, PostgreSQL and others that quote like them.
+    """Export a model as one SELECT statement for SQLite, PostgreSQL and similar databases.
 
     The result has all columns of the table and ``prediction``: a number or a label. With several
     targets these are ``prediction_0``, ``prediction_1`` …; with classes there are also the outputs
@@ -30,7 +30,7 @@ def to_sql(
     model : LinearModel, or fitted estimator or pipeline
         As in `export_model`.
     table : str or tuple of str, default="data"
-        Where the columns are. A dot separates a schema from its table: "sales.customers", or
+        Name of the table. A dot separates a schema from its table: "sales.customers", or
         ("sales", "customers"). A part in double quotes is taken as it is, so that '"my.table"' is
         one name with a dot in it; in a tuple every text is a whole name.
     name : str, default="predict"
@@ -39,13 +39,13 @@ def to_sql(
     Returns
     -------
     str
-        To be stored as UTF-8.
+        The statement, to be stored as UTF-8.
 
     Notes
     -----
-    A missing value is NULL. Where the model has nothing to put in its place the prediction is NULL.
-    Columns of numbers must have numbers: SQLite takes any other text for 0. PostgreSQL has no
-    number for true and false: cast such columns to integers first.
+    A missing value is NULL. If the model has no fill value for it, the prediction is NULL. Numeric
+    columns must contain numbers: SQLite treats any other text as 0. PostgreSQL does not convert
+    booleans to numbers: cast such columns to integers first.
 
     Examples
     --------

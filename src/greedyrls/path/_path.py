@@ -32,13 +32,12 @@ class SelectionPath:
     Attributes
     ----------
     steps : tuple of Step
-        What the search did, in order: one for each feature that was added or removed.
+        The steps of the search in order: one for each feature that was added or removed.
     sets : tuple of FeatureSet
-        For each size 1, 2, … the best set of features that the search has seen. Where features
-        were only added, these are the first 1, 2, … of them. With feature groups the size counts
-        groups.
+        For each size 1, 2, … the best set of features that the search has seen. If features were
+        only added, these are the first 1, 2, … of them. With feature groups the size counts groups.
     start : FeatureSet or None
-        All features, where a search went backward from them.
+        The set of all features, if the search went backward from it.
     initial_loss : float
         Loss of the model without features (the intercept alone, or zero).
     settings : Settings
@@ -48,11 +47,12 @@ class SelectionPath:
     stop_reason : StopReason
         Why the search ended.
     size_choice : SizeChoice or None
-        The number of features chosen, by which rule, and why.
+        The chosen number of features, the rule that chose it, and the reason.
     surface, size_surface : AlphaSurface or None
-        What the penalty was chosen on, and the size where that is something else.
+        The losses that the penalty was chosen by, and those that the size was chosen by if they
+        differ.
     refit_alphas : tuple of float or None
-        Penalty of the model at each size, where it is not that of the search.
+        Penalty of the model at each size, if it differs from that of the search.
 
     Examples
     --------
@@ -121,7 +121,8 @@ class SelectionPath:
         return np.array(self._set(k), dtype=np.intp)
 
     def entries(self, k: int | None = None) -> NDArray[np.intp]:
-        """What sizes count, by column numbers: features, and groups by their first columns.
+        """Return column numbers of the entries that a size counts: features, or first columns of
+        groups.
 
         Parameters
         ----------
@@ -136,58 +137,58 @@ class SelectionPath:
 
     @property
     def is_nested(self) -> bool:
-        """Whether each set is the one before and one feature (or group) more."""
+        """Whether each set is the previous one plus one feature (or group)."""
         return all(one.order is self.sets[0].order for one in self.sets)
 
     @property
     def losses(self) -> Float:
-        """Loss that the search went by at each size, with its penalty, (k); lower is better."""
+        """Loss of the search at each size, with its penalty, shape (k,); lower is better."""
         return np.array([known.loss for known in self.sets])
 
     @property
     def standard_errors(self) -> Float:
-        """Standard errors of `losses` as means over samples or splits, (k)."""
+        """Standard errors of `losses` as means over samples or splits, shape (k,)."""
         return np.array([known.standard_error for known in self.sets])
 
     @property
     def runners_up(self) -> tuple[tuple[tuple[int, float], ...], ...]:
-        """At each size the next best features with the exact loss each would have given."""
+        """The next best features at each size, with the exact loss that each would have given."""
         return tuple(known.runners_up for known in self.sets)
 
     @property
     def interrupted(self) -> bool:
-        """Whether the search was interrupted before it was done."""
+        """Whether the search was interrupted before it was complete."""
         return self.stop_reason is StopReason.INTERRUPTED
 
     @property
     def fold_losses(self) -> Float | None:
-        """The loss of each size on each split, (k, K); None for leave-one-out."""
+        """Loss of each size on each split, shape (k, K); None for leave-one-out."""
         if not self.sets or not self.sets[0].fold_losses:
             return None
         return np.array([known.fold_losses for known in self.sets])
 
     @property
     def held_out(self) -> tuple[Float, Float] | None:
-        """Losses (k,) of the models on the path in the outer folds, and their standard errors.
+        """Held-out losses (k,) of the models on the path in the outer folds, and standard errors.
 
         These are losses of models with the penalty that the path's models have, on samples that
-        took no part in their selection. None unless the penalty or the size was chosen by them; not
-        a number for sizes that were not reached there.
+        took no part in their selection. None unless they chose the penalty or the size; NaN for
+        sizes that were not reached there.
         """
         surface = self.outer_surface
         return None if surface is None else surface.curve(len(self))
 
     @property
     def outer_surface(self) -> AlphaSurface | None:
-        """What outer folds say of the path's penalty and sizes; None where there were none."""
+        """Losses of the outer folds for the path's penalty and sizes; None without outer folds."""
         surface = self.surface if self.size_surface is None else self.size_surface
         return None if surface is None or surface.rule != "nested" else surface
 
     @property
     def chosen_size(self) -> int:
-        """The number of features chosen by the size rule; all of the path where none was asked.
+        """The number of features chosen by the size rule; the length of the path without a rule.
 
-        0 where a rule found that no features do better than the mean of the targets.
+        It is 0 if no features do better than the mean of the targets.
         """
         if self.size_choice is None:
             return len(self)
@@ -195,7 +196,7 @@ class SelectionPath:
 
     @property
     def sentence(self) -> str:
-        """What was chosen and why, in readable sentences."""
+        """Readable sentences on what was chosen and why."""
         why = self.stop_reason.sentence if self.size_choice is None else self.size_choice.sentence
         parts = [why]
         if self.surface is not None:
@@ -206,7 +207,7 @@ class SelectionPath:
 
     @property
     def unit(self) -> str:
-        """What sizes count: "feature", "group", or "centre" of a kernel model."""
+        """The unit that sizes count: "feature", "group", or "centre" for a kernel model."""
         if self.moments.penalty is not None:
             return "centre"
         return "feature" if self.settings.feature_groups is None else "group"
@@ -219,7 +220,7 @@ class SelectionPath:
         return int(np.argmin(self.losses)) + 1
 
     def names(self, k: int | None = None) -> list[str]:
-        """Names of the features of size k; ``x0``, ``x1``, … where the data had none."""
+        """Return names of the features of size k; ``x0``, ``x1``, … if the data had none."""
         return [self._name(index) for index in self.features(k).tolist()]
 
     def _name(self, index: int) -> str:
@@ -227,7 +228,8 @@ class SelectionPath:
         return known[index] if known else f"x{index}"
 
     def group_names(self, k: int | None = None) -> list[str]:
-        """Names of the groups of size k in the order of selection; of features without a group.
+        """Return names of the groups of size k (or of ungrouped features) in the order of
+        selection.
 
         Parameters
         ----------
@@ -252,7 +254,7 @@ class SelectionPath:
 
     @property
     def costs(self) -> Float | None:
-        """What the features of each size cost together, (k); None without costs."""
+        """Total cost of the features of each size, shape (k,); None without costs."""
         costs = self.settings.feature_costs
         if costs is None:
             return None
@@ -260,7 +262,7 @@ class SelectionPath:
         return np.array([math.fsum(each[list(known.features)]) for known in self.sets])
 
     def changes(self) -> list[str]:
-        """What each size has that the one before has not, by name; "−" marks what it has lost.
+        """Names of the features that each size adds to the previous one; "−" marks removed ones.
 
         A group of features has the name of the group.
         """
@@ -329,7 +331,7 @@ class SelectionPath:
         Parameters
         ----------
         k : int, default: all
-            Number of features. With 0 it is the mean of the targets, as they were weighted.
+            Number of features. With 0 it is the (weighted) mean of the targets.
         """
         values = self._offset(k, self._solve(k))
         return float(values[0]) if self.settings.single_target else values
@@ -347,8 +349,8 @@ class SelectionPath:
         Returns
         -------
         ndarray of shape (m,), or (m, t) if y had two dimensions
-            Of a Dask array or data frame a Dask array, not computed yet; of a device array (a
-            tensor of PyTorch, say) an array of the same kind, on its device.
+            For a Dask array or data frame, a lazy Dask array; for a device array (such as a PyTorch
+            tensor), an array of the same kind on its device.
         """
         size = self._size(k)
         given = getattr(X, "columns", None)
@@ -370,9 +372,9 @@ class SelectionPath:
         return predictions[:, 0] if self.settings.single_target else predictions
 
     def truncated(self, k: int) -> SelectionPath:
-        """The path up to size k.
+        """Return the path up to size k.
 
-        Steps are kept up to that size where features were only added, else all of them.
+        If features were only added, steps are kept up to that size; otherwise all steps are kept.
         """
         size = self._size(k)
         if not size:
@@ -453,7 +455,7 @@ class SelectionPath:
         Parameters
         ----------
         indent : int, optional
-            As in `json.dumps`.
+            Indentation, as in `json.dumps`.
         """
         from ._path_format import encode
 
@@ -461,7 +463,7 @@ class SelectionPath:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> SelectionPath:
-        """A path from the text that `to_json` wrote; loading never runs code.
+        """Read a path from the text that `to_json` wrote; loading never runs code.
 
         Parameters
         ----------

@@ -215,7 +215,7 @@ def _settings(settings: JsonObject) -> Settings:
     if names is not None:
         names = tuple(as_entries(names, "feature_names_in", n))
         if not all(isinstance(name, str) for name in names):
-            raise ValueError("feature_names_in has a name that is no string")
+            raise ValueError("feature_names_in has a name that is not a string")
     excluded = settings.entries("excluded_features")
     loss = settings.text("loss")
     if not is_function(loss):
@@ -247,7 +247,7 @@ def _settings(settings: JsonObject) -> Settings:
 def _backward_ratio(settings: JsonObject, direction: str) -> float | None:
     """In (0, 1) for direction "foba", else null."""
     if settings.has("backward_ratio") != (direction == "foba"):
-        raise ValueError(f"backward_ratio does not go with direction {direction!r}")
+        raise ValueError(f"backward_ratio is not supported with direction {direction!r}")
     if direction != "foba":
         return None
     ratio = settings.positive("backward_ratio", zero_too=False)

@@ -20,14 +20,14 @@ _TIE = 1e-10
 @exported("greedyrls")
 @dataclass(frozen=True, slots=True)
 class SizeChoice:
-    """A size, the rule that chose it, and why.
+    """The chosen size, the rule that chose it, and a sentence on why.
 
     Attributes
     ----------
     size : int
         Number of features.
     rule : {"given", "min", "1se"}
-        "given" where the number was asked for.
+        "given" if the number was given by the caller.
     sentence : str
         A readable sentence.
     """
@@ -80,8 +80,8 @@ def choose_size(
         )
     if covariance is None:
         raise ValueError(
-            "size_rule='1se' needs standard errors, which there are none of for a function as loss "
-            "with leave-one-out, or for a single split; use size_rule='min', or several folds."
+            "size_rule='1se' needs standard errors, which are undefined for a callable loss with "
+            "leave-one-out, or for a single split; use size_rule='min', or several folds."
         )
     errors = difference_errors(covariance, best)
     within = losses - losses[best] <= errors * (1.0 + SAME_ERROR)

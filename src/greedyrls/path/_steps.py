@@ -65,21 +65,21 @@ class Step:
         Leave-one-out (or held-out) loss of the model after the step, lower is better; for squared
         loss the weighted mean over samples and targets.
     standard_error : float
-        Of that loss as a mean over samples (or splits); not a number where the loss has none.
+        Standard error of the loss as a mean over samples (or splits); NaN if undefined.
     runners_up : tuple of (int, float)
         The next best features to add (or remove) and the exact loss each would have given, best
         first.
     fold_losses : tuple of float
         The loss on each split; empty for leave-one-out.
     forced : bool
-        Whether the feature was given rather than found.
+        Whether the feature was forced rather than selected.
     seconds : float
         Time the step took.
     action : {"add", "remove"}
-        What was done with the feature.
+        Whether the feature was added or removed.
     features : tuple of int
-        All features that were added or removed together, `index` the first of them; one, unless
-        they are a group.
+        All features that were added or removed together, starting with `index`; more than one only
+        for a group.
     """
 
     index: int
@@ -160,7 +160,7 @@ class FeatureSet:
 @exported("greedyrls")
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What a search cost.
+    """Cost of a search: passes over the data, exact evaluations and time.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class Counters:
     exact_evaluations : int
         How often a candidate's loss was computed on the rows rather than bounded.
     rebuilds : int
-        How often the feature-space state was made anew because rounding errors had grown.
+        How often the feature-space state was recomputed because rounding errors had grown.
     seconds : float
         Wall-clock time.
     """

@@ -29,28 +29,28 @@ class AlphaSurface(ArrayValue):
     Attributes
     ----------
     rule : {"nested", "joint", "all_features"}
-        "nested": held-out loss of outer folds in which the selection was made anew. "joint": the
+        "nested": held-out loss of outer folds in which the selection was repeated. "joint": the
         criterion's own loss along the path of each penalty, which is optimistic. "all_features":
         leave-one-out loss with all features, a single column.
     alphas : ndarray of shape (A,)
         Penalties tried, ascending.
     losses : ndarray of shape (A, k)
-        Not a number where a path ended earlier.
+        Loss of each penalty and size; NaN where a path ended earlier.
     standard_errors : ndarray of shape (A, k)
-        Of `losses`; not a number where there is none.
+        Standard errors of `losses`; NaN where they are undefined.
     fold_losses : ndarray of shape (F, A, k) or None
-        By outer fold, for "nested".
+        Losses by outer fold, for "nested".
     fold_shares : ndarray of shape (F,) or None
-        What each outer fold counts in the mean.
+        Weight of each outer fold in the mean.
     folds : str
-        The outer folds in words; empty for the other rules.
+        Description of the outer folds; empty for the other rules.
     alpha : float
         The penalty chosen.
     size : int
-        The number of features that it was chosen at; 0 for "all_features", and where no features
-        at all did best.
+        The number of features at which it was chosen; 0 for "all_features", and if the model
+        without features was best.
     initial_fold_losses : ndarray of shape (F,) or None
-        By outer fold, the loss of a model without features, for "nested"; None in files of earlier
+        Loss of a model without features by outer fold, for "nested"; None in files of earlier
         releases.
     """
 
@@ -94,7 +94,7 @@ class AlphaSurface(ArrayValue):
 
     @property
     def row(self) -> int:
-        """Which row of the surface belongs to the chosen penalty."""
+        """Row of the surface that belongs to the chosen penalty."""
         return int(np.flatnonzero(self.alphas == self.alpha)[0])
 
     def curve(self, length: int) -> tuple[Float, Float]:
@@ -117,7 +117,7 @@ class AlphaSurface(ArrayValue):
         return self.sentence_for("")
 
     def sentence_for(self, loss: str) -> str:
-        """The same, where the loss is known by its name."""
+        """A readable sentence on how the penalty was chosen, with the name of the loss."""
         count = len(self.alphas)
         if count == 1:
             where = f"; its held-out loss is that of outer folds ({self.folds})"

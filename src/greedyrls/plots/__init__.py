@@ -1,7 +1,7 @@
-"""Pictures of selections, for a screen or a paper (matplotlib, ``plot`` extra).
+"""Plots of selections with matplotlib (``plot`` extra), for the screen or a paper.
 
-Each function draws on the axes given, or on those of a new figure, and returns them. In axes as
-narrow as one column of a paper, text has the sizes of print.
+Each function draws on the given axes, or on those of a new figure, and returns them. Axes as narrow
+as one column of a paper get smaller text.
 """
 
 from .._lazy import attach

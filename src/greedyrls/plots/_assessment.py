@@ -36,27 +36,27 @@ def plot_assessment(
     level: float = 0.9,
     log_x: bool | None = None,
 ) -> Axes:
-    """Test loss by number of features, beside what the selection believes of itself.
+    """Plot the test loss and the selection's own estimate by number of features.
 
-    Also the same for features drawn at random, for no features, and, if permutations are given, for
-    a selection from noise: compare these with the selection's own estimate, not with the test. The
-    distance between the selection's own curve and the test curve is its optimism.
+    The plot also shows random features, the model without features and, if `null` is given, the
+    losses on permuted targets; compare the latter with the selection's own estimate, not with the
+    test loss. The distance between the selection's own curve and the test curve is its optimism.
 
-    A ring marks the loss to report, at the number of features; where that was chosen in each fold
-    the ring is at the median of the sizes chosen, with a tick at each of them.
+    A ring marks the loss to report, at the number of features. If that was chosen in each fold, the
+    ring is at the median of the chosen sizes, with a tick at each of them.
 
     Parameters
     ----------
     assessment : PathAssessment
-        Of `cross_validate_path`.
+        The result of `cross_validate_path`.
     null : PermutationNull, optional
-        Of `permutation_null`, with the same measure.
+        The result of `permutation_null` with the same measure.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
     level : float, default=0.9
         The share of permutations in the band.
     log_x : bool, optional
-        Whether sizes are on a logarithmic axis; by default where there are more than 100.
+        Whether sizes are on a logarithmic axis; by default if there are more than 100.
 
     Returns
     -------

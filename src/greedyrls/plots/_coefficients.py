@@ -50,20 +50,20 @@ def plot_coefficients(
     standardized: bool = True,
     target: int | None = None,
 ) -> Axes:
-    """The coefficient of each feature in the models of all sizes, from the size at which it enters.
+    """Plot the coefficient of each feature in the models of all sizes.
 
-    A coefficient that keeps its value as others enter is one to trust; one that changes its sign
-    shares its work with others.
+    A coefficient that keeps its value as other features enter is reliable; one that changes its
+    sign belongs to a feature that is correlated with others.
 
     Parameters
     ----------
     path : SelectionPath, or a fitted estimator
     k : int, default: all
-        Up to how many features.
+        Largest number of features to show.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
     n_labels : int, default=10
-        How many features have a colour and a name: those with the largest coefficients at the last
+        Number of features with a colour and a name: those with the largest coefficients at the last
         size. The others are grey.
     standardized : bool, default=True
         Coefficients times the standard deviation of their feature, so that they can be compared
@@ -71,7 +71,7 @@ def plot_coefficients(
         sample weights; with weights it is taken to be the number of samples, which changes the
         scale of all coefficients alike.
     target : int, optional
-        The place of a target, if there are several; by default the Euclidean norm over all.
+        Index of a target, if there are several; by default the Euclidean norm over all targets.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def _check(n_labels: object, target: object, targets: int) -> None:
         return
     if not is_whole(target) or not 0 <= target < targets:
         raise ValueError(
-            f"target={target!r} is not the place of a target; there are {targets}, from 0 on. Use "
+            f"target={target!r} is not the index of a target; there are {targets}, from 0 on. Use "
             "None for the norm over all."
         )
 

@@ -51,27 +51,25 @@ def plot_path(
     level: float = 0.9,
     log_x: bool | None = None,
 ) -> Axes:
-    """Loss by number of features, with standard errors where there are any.
+    """Plot the loss by number of features, with standard errors if available.
 
     With a penalty chosen by the nested rule this is the loss of the models on the path in the outer
-    folds, beside the loss that the search went by. Names of features are written where they have
-    room.
+    folds, next to the loss of the search. Names of features are shown where they fit.
 
     Parameters
     ----------
     path : SelectionPath, or a fitted estimator
     null : PermutationNull, optional
-        Of `permutation_null` with the loss of the path as its measure: how far the search gets on
-        permuted targets.
+        The result of `permutation_null` with the loss of the path as its measure.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
     level : float, default=0.9
-        Of the band of permutations.
+        The share of permutations in the band.
     chosen : int, optional
-        The size to mark; by default the one that a size rule chose, else that of smallest loss. 0
-        marks the line of no features.
+        The size to mark; by default the one that a size rule chose, otherwise that of smallest
+        loss. 0 marks the line of no features.
     log_x : bool, optional
-        Whether sizes are on a logarithmic axis; by default where there are more than 100.
+        Whether sizes are on a logarithmic axis; by default if there are more than 100.
 
     Returns
     -------

@@ -24,18 +24,18 @@ _DARK = 0.55
 def plot_predictions(
     assessment: PathAssessment | Predictions, kind: Kind | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """How predictions of rows held out compare with what was observed.
+    """Plot predictions of held-out rows against the observed values.
 
     Parameters
     ----------
     assessment : PathAssessment or Predictions
-        Of `cross_validate_path`, or its `predictions`.
+        The result of `cross_validate_path`, or its `predictions`.
     kind : str, default: the first that there is
-        Of a regression "observed" (predicted against observed) or "residuals"; of a classification
-        "confusion" (classes against predicted classes), "roc" (of two classes) or "reliability"
-        (predicted probabilities against what came true).
+        For a regression "observed" (predicted against observed) or "residuals"; for a
+        classification "confusion" (confusion matrix), "roc" (two classes) or "reliability"
+        (predicted probabilities against observed shares).
     ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
@@ -67,7 +67,9 @@ def plot_predictions(
             f"{parts.shown(assessment)}."
         )
     if predictions is None:
-        raise ValueError("This assessment was read from a file of a release without predictions.")
+        raise ValueError(
+            "This assessment was read from a file of an older release, which has no predictions."
+        )
     known = _kinds(predictions)
     if kind is not None and kind not in get_args(Kind):
         raise ValueError(f"kind must be one of {get_args(Kind)}, got {kind!r}.")

@@ -32,21 +32,21 @@ def plot_stability(
     n_features: int = 20,
     ax: Axes | None = None,
 ) -> Axes:
-    """How often each feature is selected, the most frequent first.
+    """Plot how often each feature is selected, the most frequent first.
 
-    The dotted line is the share to expect of features drawn at random; the title has the stability
+    The dotted line is the expected share for random features; the title has the stability
     index (Nogueira, Sechidis and Brown 2018) with its Monte-Carlo interval.
 
     Parameters
     ----------
     stability : Stability or PathAssessment
-        Of `resample_path`, or of `cross_validate_path`.
+        The result of `resample_path` or `cross_validate_path`.
     k : int, default: the longest selection
-        Among how many features of each selection.
+        Number of features of each selection to count.
     n_features : int, default=20
-        How many features are shown, at most: no more than have room for their names.
+        Largest number of features to show, as far as their names fit.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def plot_stability_index(
     ax: Axes | None = None,
     log_x: bool | None = None,
 ) -> Axes:
-    """The stability index by number of features, with its Monte-Carlo interval.
+    """Plot the stability index by number of features, with its Monte-Carlo interval.
 
     The interval is for the choice of draws only, see `Stability.interval`. The index is 1 where all
     selections are the same, 0 (the dotted line) where they are as alike as features drawn at
@@ -108,11 +108,11 @@ def plot_stability_index(
     Parameters
     ----------
     stability : Stability or PathAssessment
-        Of `resample_path`, or of `cross_validate_path`.
+        The result of `resample_path` or `cross_validate_path`.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
     log_x : bool, optional
-        Whether sizes are on a logarithmic axis; by default where there are more than 100.
+        Whether sizes are on a logarithmic axis; by default if there are more than 100.
 
     Returns
     -------

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 def plot_surface(surface: AlphaSurface | SelectionPath | Fitted, *, ax: Axes | None = None) -> Axes:
-    """Loss by penalty and number of features: what the penalty was chosen on.
+    """Plot the loss by penalty and number of features, by which the penalty was chosen.
 
     A ring marks the penalty and size that were chosen. Losses well above the smallest share one
-    colour, so that those near it can be told apart; where there is no loss nothing is drawn. With
-    a single column (rule "all_features") it is a line of losses over penalties.
+    colour, so that those near it can be distinguished; missing losses are left blank. With a single
+    column (rule "all_features") the plot is a line of losses over penalties.
 
     Parameters
     ----------
     surface : AlphaSurface, SelectionPath, or a fitted estimator
-        A path that has a surface: one made with ``alpha="auto"`` or a list of penalties. The path
-        also knows what loss it is.
+        A surface, or a path that has one: made with ``alpha="auto"`` or a list of penalties. A path
+        also provides the name of the loss.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
@@ -47,15 +47,15 @@ def plot_surface(surface: AlphaSurface | SelectionPath | Fitted, *, ax: Axes | N
     >>> ax.get_xlabel(), ax.get_ylabel(), ax.get_title()
     ('number of features',
      'penalty α of the search',
-     'Selection made anew (nested, 5-fold, shuffled with seed 0)')
+     'Selection repeated (nested, 5-fold, shuffled with seed 0)')
     """
     given = getattr(surface, "path_", surface)
     path = given if isinstance(given, SelectionPath) else None
     found = given if path is None else path.surface
     if path is not None and found is None:
         raise ValueError(
-            "The path has no surface, because its penalty was not chosen but given; use "
-            "alpha='auto' or a list of penalties."
+            "The path has no surface, because its penalty was given, not chosen; use alpha='auto' "
+            "or a list of penalties."
         )
     if not isinstance(found, AlphaSurface):
         raise TypeError(
@@ -220,7 +220,7 @@ def _marks(surface: AlphaSurface, path: SelectionPath | None) -> list[tuple[int,
 
 def _title(surface: AlphaSurface) -> str:
     if surface.rule == "nested":
-        return f"Selection made anew (nested, {parts.plain(surface.folds)})"
+        return f"Selection repeated (nested, {parts.plain(surface.folds)})"
     if surface.rule == "joint":
         return "The search's own loss (joint, optimistic)"
     return "Model with all features (leave-one-out)"

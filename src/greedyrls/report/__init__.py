@@ -1,7 +1,7 @@
-"""A report of a selection: one HTML file, for people who do not open Python.
+"""Write the report of a selection: one HTML file for any browser.
 
-The file has everything in it: it loads nothing, can be read without scripts and printed, and with
-scripts shows the model of any size. Needs Jinja2: ``pip install 'greedyrls[cli]'``.
+The file is self-contained: it loads nothing else, can be read and printed without scripts, and
+shows the model of any size with scripts enabled. Needs Jinja2: ``pip install 'greedyrls[cli]'``.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ __all__ = ["make_report", "write_report"]
 
 
 def make_report(result: SelectionResult) -> str:
-    """The report of a result as the text of an HTML file.
+    """Return the report of a result as the text of an HTML file.
 
     The same result gives the same text, byte for byte.
 
     Parameters
     ----------
     result : SelectionResult
-        Such as `SelectionResult.from_json` reads from ``result.json``.
+        A result, such as `SelectionResult.from_json` reads from ``result.json``.
 
     Returns
     -------
     str
-        Below two megabytes for paths of up to a thousand features, however long their names.
+        The HTML, below two megabytes for paths of up to a thousand features, however long their
+        names.
     """
     if not isinstance(result, SelectionResult):
         raise TypeError(f"result must be a SelectionResult, got {type(result).__name__}.")
@@ -40,12 +41,12 @@ def make_report(result: SelectionResult) -> str:
 
 
 def write_report(result: SelectionResult, path: str | os.PathLike[str]) -> None:
-    """Write the report of a result to a file, which is there as a whole or not at all.
+    """Write the report of a result to a file; a partial file is never left behind.
 
     Parameters
     ----------
     result : SelectionResult
     path : path-like
-        Of the file, such as ``report.html``; one that is there already is replaced.
+        Name of the file, such as ``report.html``; an existing file is replaced.
     """
     replace_file(Path(path), make_report(result).encode("utf-8"))

@@ -160,9 +160,9 @@ def _how_good(result: SelectionResult) -> list[Figure]:
         known = best_known_score(result, result.size)
         reading, loss, kind = known.reading, (known.loss, known.error), known.source
         without = initial_loss(result, known.source)
-        where = "by the selection's own estimate, too good"
+        where = "by the selection's own estimate, optimistic"
         if kind == "held_out":
-            where = "in the outer folds that made the choice, a little too good"
+            where = "in the outer folds that made the choice, slightly optimistic"
     rates = result.class_rates
     is_unread = rates is not None and reading.kind == "loss"
     figures = []

@@ -95,7 +95,7 @@ def fit_note(result: SelectionResult) -> str:
         left = "each row" if predictions.source == "leave-one-out" else "each fold"
         told = (
             f"With {left} left out when coefficients were fitted; but all rows took part in the "
-            "selection, so this is a little too good. Run with --assess for an honest picture."
+            "selection, so this is slightly optimistic. Run with --assess for an honest estimate."
         )
     return told + shown
 

@@ -72,8 +72,8 @@ def make_panels(result: SelectionResult) -> list[Panel]:
         return panels
     first, second = panels
     notes = (
-        f"How good the models are: the {first.measure}.",
-        f"What the search went by: the {second.measure}.",
+        f"The error of the models: the {first.measure}.",
+        f"The criterion of the search: the {second.measure}.",
     )
     return [
         Panel(one.measure, one.curves, one.without, one.band, one.band_label, note)

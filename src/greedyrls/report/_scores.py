@@ -102,9 +102,9 @@ def source_in_words(result: SelectionResult, source: Source) -> str:
         return f"on test folds, whose samples took no part in the selection ({folds})"
     missing = "" if result.assessment is None else "not all test folds got to this size; "
     if source == "held_out":
-        return f"{missing}in the outer folds that chose the penalty, and so a little too good"
+        return f"{missing}in the outer folds that chose the penalty, so slightly optimistic"
     return (
-        f"{missing}{criterion_in_words(result)}: too good, because the features were chosen by it"
+        f"{missing}{criterion_in_words(result)}: optimistic, because the features were chosen by it"
     )
 
 

@@ -96,7 +96,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     assert "is a directory" in failure(tmp_path / "folder.csv")
     os.mkfifo(tmp_path / "pipe.csv")
-    assert "no regular file" in failure(tmp_path / "pipe.csv")
+    assert "not a regular file" in failure(tmp_path / "pipe.csv")
     with pytest.raises(InputError, match="null"):
         read_table("nul\0.csv")
 

@@ -298,20 +298,20 @@ def test_encodings(encoding: str, mark: bytes, packed: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("content", "encoding", "expected"),
     [
-        ("grün,b\n1,2\n".encode("latin-1"), "utf-8", "line 1 is no text in the encoding utf-8"),
-        ("a,b\n1,2\n3,ü\n".encode("latin-1"), "utf-8", "line 3 is no text in the encoding utf-8"),
-        (b"a,b\n1,2\n" * 200_000 + b"3,\xfc\n", "utf-8", "line 400001 is no text"),
-        (b"a,b\n1,2\n\xfc,2\n", "ascii", "it is no text in the encoding ascii"),
+        ("grün,b\n1,2\n".encode("latin-1"), "utf-8", "line 1 is not text in the encoding utf-8"),
+        ("a,b\n1,2\n3,ü\n".encode("latin-1"), "utf-8", "line 3 is not text in the encoding utf-8"),
+        (b"a,b\n1,2\n" * 200_000 + b"3,\xfc\n", "utf-8", "line 400001 is not text"),
+        (b"a,b\n1,2\n\xfc,2\n", "ascii", "it is not text in the encoding ascii"),
         (b"a,b\n1,2\n" * 200_000 + b"3,\xfc\n", "ascii", "in the encoding ascii"),
         ("a,b\n1,2\n".encode("utf-16"), "utf-8", "pass --encoding utf-16"),
         (b"a,b\n1,2\n", "utf-16", "--encoding"),
-        (b"a,b\n1,\0\n", "utf-8", "no text file"),
+        (b"a,b\n1,\0\n", "utf-8", "not a text file"),
     ],
 )
 def test_undecodable(content: bytes, encoding: str, expected: str, tmp_path: Path) -> None:
     message = failure(write_bytes(tmp_path / "data.csv", content), encoding=encoding)
     assert expected in message
-    assert "--encoding" in message or "no text" in message
+    assert "--encoding" in message or "not a text file" in message
 
 
 @pytest.mark.parametrize("n", [1, 500, 8_000])

@@ -130,7 +130,7 @@ def test_cells_far_away_cost_nothing(tmp_path: Path) -> None:
 def test_workbooks_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bad = tmp_path / "t.xlsx"
     bad.write_bytes(b"PK\3\4 nonsense")
-    assert "is no Excel workbook" in failure(bad)
+    assert "is not an Excel workbook" in failure(bad)
     names, rows = rows_of()
     good = sheet(tmp_path / "good.xlsx", [names, *rows])
     whole = good.read_bytes()

@@ -44,7 +44,7 @@ def test_a_folder_of_parquet_files(tmp_path: Path) -> None:
     assert values_of(table.columns["city"]) == ["Rio", "Rio", "São Paulo", None]
     assert values_of(read_table(tmp_path, as_text=["year"]).columns["year"])[0] == "2022"
     assert read_table(tmp_path, format="parquet").n_rows == 4
-    assert "--format csv is of single files" in failure(tmp_path, format="csv")
+    assert "--format csv reads single files" in failure(tmp_path, format="csv")
     files[0].write_bytes(files[0].read_bytes()[:-10])
     assert "city=S%C3%A3o%20Paulo/b.parquet cannot be read" in failure(tmp_path)
 

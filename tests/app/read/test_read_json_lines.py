@@ -64,14 +64,14 @@ def test_json_lines(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"a": 1}\n{"a": 2\n', "line 2 is no JSON object"),
+        ('{"a": 1}\n{"a": 2\n', "line 2 is not a JSON object"),
         ('{"a": 1}\n\n[1, 2]\n', "line 3 is '[1, 2]', not an object"),
-        ('{"a": 1, "a": 2}\n', "the key 'a' is there more than once"),
-        ('{"a": ' + "[" * 100_000 + "\n", "line 1 is no JSON object"),
-        ('{"a": ' + "9" * 5000 + "}\n", "line 1 is no JSON object"),
+        ('{"a": 1, "a": 2}\n', "the key 'a' appears more than once"),
+        ('{"a": ' + "[" * 100_000 + "\n", "line 1 is not a JSON object"),
+        ('{"a": ' + "9" * 5000 + "}\n", "line 1 is not a JSON object"),
         ("\n\n", "only blank lines"),
         ("{}\n{}\n", "have no keys"),
-        ('{"a": "\udcff"}\n', "is no text in the encoding utf-8"),
+        ('{"a": "\udcff"}\n', "is not text in the encoding utf-8"),
     ],
 )
 def test_json_lines_that_are_none(tmp_path: Path, text: str, message: str) -> None:

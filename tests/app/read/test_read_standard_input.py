@@ -97,5 +97,5 @@ def test_a_format_may_be_told(tmp_path: Path) -> None:
     packed = tmp_path / "d.json.gz"
     packed.write_bytes(gzip.compress(b'{"a": 1}\n'))
     assert read_table(packed, format="jsonl").n_rows == 1
-    assert "--format 'doc' is not known" in failure(path, format="doc")
+    assert "--format 'doc' is not supported" in failure(path, format="doc")
     assert tuple(FORMATS) == OPTION_FORMATS

@@ -144,7 +144,7 @@ def read_table(
     """
     orders = (date_order,) if isinstance(date_order, str) else (date_order or {}).values()
     if any(order not in ORDERS for order in orders):
-        raise InputError(f"--date-order must be dmy or mdy and not {date_order!r}.")
+        raise InputError(f"--date-order must be dmy or mdy, but is {date_order!r}.")
     source = locate(path, format, title)
     if sheet is not None and source.format != "excel":
         raise InputError(f"{source}: --sheet is for Excel files; leave it out.")
@@ -176,7 +176,7 @@ def read_table(
     else:
         table = read_npz(source, wanted)
     if table.n_rows == 0:
-        raise InputError(f"{source}: has no rows below its names; are all data in another file?")
+        raise InputError(f"{source}: has no rows below its names; is the data in another file?")
     columns = table.columns
     if wanted.missing:
         columns = {name: without_marked(one, wanted.missing) for name, one in columns.items()}

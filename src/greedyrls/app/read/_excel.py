@@ -115,8 +115,8 @@ def _look_into(source: Source, limit: int) -> bool:
             return any(_has_formulas(archive, member) for member in sheets)
     except zipfile.BadZipFile as error:
         raise InputError(
-            f"{source}: is no Excel workbook (.xlsx), whatever its suffix says; is it protected by "
-            "a password, or a file of another kind?"
+            f"{source}: is not an Excel workbook (.xlsx) despite its suffix; is it protected by a "
+            "password, or another kind of file?"
         ) from error
 
 

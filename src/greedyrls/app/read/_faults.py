@@ -33,13 +33,13 @@ def bad_row(source: Source, layout: Layout, reason: str) -> InputError:
                 line = layout.skipped + reader.line_num + 1
         except csv.Error:  # a cell of more than 131,072 characters
             return _open_mark(source, line)
-    return InputError(f"{source}: its rows cannot be told apart: {shortened(reason, 300)}")
+    return InputError(f"{source}: its rows cannot be parsed: {shortened(reason, 300)}")
 
 
 def _advice(source: Source, layout: Layout) -> str:
     """What to do where rows differ in length."""
     mended = (
-        f"mend the row, or pass --delimiter if {shown(layout.delimiter)} is not what separates "
+        f"correct the row, or pass --delimiter if {shown(layout.delimiter)} is not what separates "
         "cells."
     )
     above = _lines_above(source, layout)
@@ -113,8 +113,8 @@ def _count_marks(lines: Iterable[str]) -> int:
 
 def _open_mark(source: Source, line: int) -> InputError:
     return InputError(
-        f"{source}: a quotation mark in line {line} seems to have no pair, so that its cell does "
-        "not end; mend the line."
+        f"{source}: a quotation mark in line {line} seems to have no closing mark; correct the "
+        "line."
     )
 
 
@@ -130,6 +130,6 @@ def undecodable(source: Source, encoding: str) -> InputError:
                     place = f"line {number}"
                     break
     return InputError(
-        f"{source}: {place} is no text in the encoding {encoding}; pass --encoding with that of "
+        f"{source}: {place} is not text in the encoding {encoding}; pass --encoding with that of "
         "the file, such as latin-1, cp1252 or utf-16."
     )

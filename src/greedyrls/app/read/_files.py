@@ -118,7 +118,7 @@ def locate(
     path = Path(path)
     name = printable(str(path) if title is None else title)
     if format is not None and format not in FORMATS:
-        raise InputError(f"--format {shown(format)} is not known; use {', '.join(FORMATS)}.")
+        raise InputError(f"--format {shown(format)} is not supported; use {', '.join(FORMATS)}.")
     try:
         status = path.stat()
     except (OSError, ValueError) as error:
@@ -126,11 +126,11 @@ def locate(
         raise InputError(f"{name}: cannot be found ({reason}); check the name.") from error
     if stat.S_ISDIR(status.st_mode):
         if format not in (None, "parquet"):
-            raise InputError(f"{name}: is a directory, and --format {format} is of single files.")
+            raise InputError(f"{name}: is a directory, and --format {format} reads single files.")
         return Source(path, "folder", "", "", title)
     if not stat.S_ISREG(status.st_mode):
         raise InputError(
-            f"{name}: is no regular file; save the data in a file first, or pass - for DATA to "
+            f"{name}: is not a regular file; save the data in a file first, or pass - for DATA to "
             "read standard input."
         )
     source = replace(_told_by_suffix(path, format), title=title)
@@ -173,7 +173,7 @@ def _told_by_suffix(path: Path, format: str | None) -> Source:
     elif suffixes and suffixes[-1] == ".json":
         advice = " Pass --format jsonl if each line is an object."
     raise InputError(
-        f"{printable(str(path))}: its suffix tells no format that is known; known are "
+        f"{printable(str(path))}: its suffix does not identify a supported format; supported are "
         f"{', '.join(lists)}; or pass --format.{advice}"
     )
 
@@ -187,7 +187,7 @@ def guarded(source: Source, what: str) -> Iterator[None]:
         raise
     except MemoryError as error:
         raise InputError(
-            f"{source}: {what} needs more memory than there is, or the file is damaged."
+            f"{source}: {what} needs more memory than is available, or the file is damaged."
         ) from error
     # Libraries raise nearly everything on damaged bytes, so only what is not an error passes.
     except Exception as error:

@@ -77,8 +77,8 @@ def look(source: Source, dialect: Dialect) -> Layout:
         cells = next(csv.reader([row.rstrip("\r\n")], delimiter=delimiter))
     except csv.Error as error:
         raise InputError(
-            f"{source}: its first line is no row of cells ({error}); if the table begins further "
-            "down, pass --skip-lines with the number of lines before it."
+            f"{source}: its first line is not a row of cells ({error}); if the table begins "
+            "further down, pass --skip-lines with the number of lines before it."
         ) from error
     if dialect.header:
         _check_is_header(source, cells, dialect.decimal)
@@ -105,18 +105,18 @@ def look(source: Source, dialect: Dialect) -> Layout:
 def _check_marks(dialect: Dialect) -> None:
     """Fail where the options for numbers make no sense."""
     if dialect.decimal not in (".", ","):
-        raise InputError(f"--decimal must be . or , and not {shown(dialect.decimal)}.")
+        raise InputError(f"--decimal must be . or , but is {shown(dialect.decimal)}.")
     if dialect.thousands is None:
         return
     if dialect.thousands not in THOUSANDS:
         raise InputError(
-            "--thousands must be a point, a comma, a blank or an apostrophe, and not "
+            "--thousands must be a point, a comma, a blank or an apostrophe, but is "
             f"{shown(dialect.thousands)}."
         )
     if dialect.thousands == dialect.decimal:
         other = "," if dialect.decimal == "." else "."
         raise InputError(
-            f"--thousands {dialect.thousands} is the decimal mark, too; pass --decimal {other} "
+            f"--thousands {dialect.thousands} is also the decimal mark; pass --decimal {other} "
             "with it."
         )
 
@@ -124,7 +124,7 @@ def _check_marks(dialect: Dialect) -> None:
 def _skip(source: Source, lines: TextIO, count: int) -> None:
     """Pass over the lines before the table."""
     if count < 0:
-        raise InputError(f"--skip-lines must be 0 or more, and not {count}.")
+        raise InputError(f"--skip-lines must be 0 or more, but is {count}.")
     for number in range(count):
         if not lines.readline():
             raise InputError(
@@ -224,7 +224,7 @@ def checked_encoding(name: str) -> str:
         encoding = codecs.lookup(name).name
     except (LookupError, ValueError, TypeError) as error:
         raise InputError(
-            f"--encoding {shown(name)} is not known; try utf-8, latin-1, cp1252 or utf-16."
+            f"--encoding {shown(name)} is not supported; try utf-8, latin-1, cp1252 or utf-16."
         ) from error
     return "utf-8" if encoding == "utf-8-sig" else encoding
 
@@ -240,7 +240,7 @@ def _check_is_text(source: Source, encoding: str) -> None:
         raise InputError(f"{source}: is text in UTF-16; pass --encoding utf-16.")
     if b"\0" in start:
         raise InputError(
-            f"{source}: is no text file, whatever its suffix says; save a spreadsheet as CSV."
+            f"{source}: is not a text file despite its suffix; save a spreadsheet as CSV."
         )
 
 

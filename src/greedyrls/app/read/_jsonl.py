@@ -49,7 +49,7 @@ def _rows(source: Source, encoding: str) -> list[dict[str, Any]]:
                 row = json.loads(text, object_pairs_hook=_object)
             except (ValueError, RecursionError) as error:
                 raise InputError(
-                    f"{source}: line {number} is no JSON object: {shortened(str(error), 200)}"
+                    f"{source}: line {number} is not a JSON object: {shortened(str(error), 200)}"
                 ) from error
             if not isinstance(row, dict):
                 raise InputError(
@@ -93,5 +93,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice[:40]!r} is there more than once")
+        raise ValueError(f"the key {twice[:40]!r} appears more than once")
     return found

@@ -81,7 +81,7 @@ def _arrays(source: Source) -> dict[str, NDArray[Any]]:
     with guarded(source, "its NumPy archive"), source.open() as file:
         # Archives are zip files. NumPy would take anything else for a single array or a pickle.
         if file.read(4) not in (b"PK\3\4", b"PK\5\6"):
-            raise InputError(f"{source}: is no archive as numpy.savez writes it.")
+            raise InputError(f"{source}: is not an archive written by numpy.savez.")
         file.seek(0)
         with np.load(file, allow_pickle=False) as archive:
             return {name: _array(source, archive, name) for name in archive.files}
@@ -98,7 +98,7 @@ def _array(source: Source, archive: Any, name: str) -> NDArray[Any]:
             "loading can run code; save it as numbers or as text."
         ) from error
     if not isinstance(array, np.ndarray):
-        raise InputError(f"{source}: {shown(name)} is no array as numpy.savez writes it.")
+        raise InputError(f"{source}: {shown(name)} is not an array written by numpy.savez.")
     return array
 
 
