@@ -2,7 +2,8 @@
 
 A test that needs small tiles or a certain engine says ``tune(tile_elements=1)`` (the fixture) or
 ``with tuned(fold_engine="many"):`` (also inside Hypothesis tests and for fixtures of a module).
-When a private constant is moved or renamed, change its line in `SETTINGS`.
+When a private constant is moved or renamed, change its line in `SETTINGS`. A constant that several
+modules import is changed in one of them at a time: a setting affects only what it names.
 """
 
 from __future__ import annotations
@@ -102,9 +103,9 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Rows from which bounds use how leave-one-out errors spread over rows.
     "spread_rows": constant("_criteria._state._SPREAD_ROWS"),
     # Error of inverses of folds from which they are made again.
-    "fold_inverse_drift": constant("_criteria._fold_inverses._DRIFT"),
+    "fold_inverse_drift": constant("_criteria._fold_inverses._INVERSE_DRIFT"),
     # Rounding of fold losses in feature space; where it is large, the rows decide.
-    "fold_loss_rounding": constant("_criteria._fold_criterion._ROUNDING"),
+    "fold_loss_rounding": constant("_criteria._fold_criterion.LOSS_ROUNDING"),
     # Samples that another loss must classify better before the choice of the loss takes it.
     "loss_choice_samples": constant("_select._select._SAMPLES"),
     # Of which paths the size rule chooses 0 features: a function of the path.
@@ -117,33 +118,33 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Multiplications from which on a call of BLAS gets threads.
     "long_call": constant("_base._blas._LONG"),
     # Elements of leave-one-out errors by size that are made at a time.
-    "curve_elements": constant("_criteria._curves._ELEMENTS"),
+    "curve_elements": constant("_criteria._curves.QUARTER_TILE_ELEMENTS"),
     # Elements of X that are converted and multiplied at a time.
     "tile_elements": constant("_base.kernels.TILE_ELEMENTS"),
     # The same for the sums at the start.
     "start_tile_elements": constant("_base.kernels.START_ELEMENTS"),
     # Elements of leave-one-out errors made at a time in a search for several penalties.
-    "lane_elements": constant("_criteria._lanes._ELEMENTS"),
+    "lane_elements": constant("_criteria._lanes.HALF_TILE_ELEMENTS"),
     # Elements of X that are sorted by fold at a time.
     "fold_tile_elements": constant("_data._matrix.SET_ELEMENTS"),
     # Elements of held-out rows at a time.
-    "held_out_elements": constant("_rows._fold_blocks._ROW_ELEMENTS"),
+    "held_out_elements": constant("_rows._fold_blocks.TILE_ELEMENTS"),
     # Held-out columns in one buffer.
-    "held_out_buffer_columns": constant("_rows._held_out._BUFFER_COLUMNS"),
+    "held_out_buffer_columns": constant("_rows._held_out.BUFFER_COLUMNS"),
     # Elements, and columns at least, that leaving out small folds works on at a time.
-    "small_fold_elements": constant("_criteria._fold_inverses._ELEMENTS"),
+    "small_fold_elements": constant("_criteria._fold_inverses.HALF_TILE_ELEMENTS"),
     "small_fold_least_columns": constant("_criteria._fold_inverses._LEAST_COLUMNS"),
     # Elements of predictions at a time where a loss needs all rows of a candidate.
-    "loss_group_elements": constant("_criteria._loo_loss._GROUP_ELEMENTS"),
-    "fold_loss_group_elements": constant("_criteria._fold_criterion._GROUP_ELEMENTS"),
+    "loss_group_elements": constant("_criteria._loo_loss.PREDICTION_ELEMENTS"),
+    "fold_loss_group_elements": constant("_criteria._fold_criterion.PREDICTION_ELEMENTS"),
     # Elements of X, and rows at least, from which losses of candidates are made at a time.
-    "loss_elements": constant("_rows._blocks._LOSS_ELEMENTS"),
-    "loss_least_rows": constant("_rows._blocks._LEAST_ROWS"),
+    "loss_elements": constant("_rows._blocks.HALF_TILE_ELEMENTS"),
+    "loss_least_rows": constant("_rows._blocks.LEAST_TILE_ROWS"),
     # Elements, and rows at least, in which wrong classes are counted at a time.
-    "zero_one_elements": constant("_rows._zero_one._ELEMENTS"),
-    "zero_one_least_rows": constant("_rows._zero_one._LEAST_ROWS"),
+    "zero_one_elements": constant("_rows._zero_one.HALF_TILE_ELEMENTS"),
+    "zero_one_least_rows": constant("_rows._zero_one.LEAST_TILE_ROWS"),
     # Elements and rows of kept leave-one-out errors that are updated at a time.
-    "kept_error_elements": constant("_rows._leftovers._ELEMENTS"),
+    "kept_error_elements": constant("_rows._leftovers.QUARTER_TILE_ELEMENTS"),
     "kept_error_rows": constant("_rows._leftovers._ROWS"),
     # Values of a sparse X that are looked at together.
     "sparse_values": constant("_data._sparse._VALUES"),
@@ -157,7 +158,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "chosen_share": constant("_rows._columns.CHOSEN_SHARE"),
     # The same for held-out columns of chosen features.
     "held_out_kept_bytes": constant("_criteria._fold_state._KEPT_BYTES"),
-    "held_out_kept_share": constant("_criteria._fold_state._KEPT_SHARE"),
+    "held_out_kept_share": constant("_criteria._fold_state.CHOSEN_SHARE"),
     # Time that a kept leave-one-out error costs (one that is not kept: about 10): negative, always
     # keep them; very large, never.
     "kept_error_cost": constant("_criteria._loo_loss._KEPT"),
@@ -222,7 +223,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "fold_step_kernels": answer("_criteria._fold_steps.can_fuse"),
     "fold_sum_kernels": answer("_rows._fold_blocks.can_fuse"),
     # Elements of vectors that the kernel for sums over folds makes at a time.
-    "fold_sum_elements": constant("_rows._fused_sets._ELEMENTS"),
+    "fold_sum_elements": constant("_rows._fused_sets.DEVICE_ELEMENTS"),
     # Reading tables and files -------------------------------------------------------------------
     # Cells from which the types of the columns of a CSV file are guessed.
     "csv_sample_cells": constant("app.read._header._SAMPLE_CELLS"),

@@ -21,7 +21,7 @@ _DONE = 1e-20
 # The least share of a step that is tried.
 _SHORTEST = 1e-10
 # Margins that differ by less, relative to their size, differ by rounding only.
-_ROUNDING = 1e-12
+_MARGIN_ROUNDING = 1e-12
 
 
 @exported("greedyrls._base")
@@ -55,7 +55,7 @@ def fit_sigmoid(
     total = positive + negative
     centre = float(weights @ margins) / total
     spread = float(np.sqrt(weights @ (margins - centre) ** 2 / total))
-    if spread <= _ROUNDING * max(abs(centre), float(np.abs(margins).max())):
+    if spread <= _MARGIN_ROUNDING * max(abs(centre), float(np.abs(margins).max())):
         return constant_sigmoid(share)
     z = (margins - centre) / spread
     high, low = (positive + 1.0) / (positive + 2.0), 1.0 / (negative + 2.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from .kernels import SMALLEST_WEIGHT
+from ._tolerances import TINY
 
 Answer = TypeVar("Answer", bound=tuple[Any, ...])
 
@@ -32,7 +32,7 @@ def _plus(one: Answer, other: Answer) -> Answer:
         elif name in _MEANS:
             first, second = (answer[names.index("weight")] for answer in (one, other))
             # Equal means stay what they are, to the last bit.
-            parts.append(a + (b - a) * (second / (first + second + SMALLEST_WEIGHT)))
+            parts.append(a + (b - a) * (second / (first + second + TINY)))
         else:
             parts.append(a + b)
     return type(one)(*parts)

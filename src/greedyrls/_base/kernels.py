@@ -14,18 +14,14 @@ from numpy.typing import NDArray
 
 from ._namespaces import Float as Float
 from ._namespaces import inner, namespace_of, row_dots
+from ._sizes import DEVICE_ELEMENTS, TILE_ELEMENTS
+from ._tolerances import TINY
 
-# Added to a sum of weights before it divides, so that no weights at all give 0 and not NaN.
-SMALLEST_WEIGHT = 1e-300
 # Values that differ by no more than this, relative to their size, differ by rounding only.
-_SAME = 8.0 * float(np.finfo(np.float64).eps)
-# Elements of X converted at a time: 2 MiB in float64, about the second-level cache of a core.
-# Larger tiles go through main memory twice, smaller ones pay the interpreter more often.
-TILE_ELEMENTS = 1 << 18
-# The start reads every tile twice with little arithmetic: a quarter of that cache is best.
+_SAME_VALUE = 8.0 * float(np.finfo(np.float64).eps)
+# The start reads every tile twice with little arithmetic: a quarter of the second-level cache is
+# best. Temporaries are no reason here, as they are for `QUARTER_TILE_ELEMENTS`.
 START_ELEMENTS = 1 << 16
-# Of columns on a device at a time: temporaries of 1 GB.
-DEVICE_ELEMENTS = 1 << 27
 # As many rows as a sum of bytes can count.
 _BYTE = 255
 
@@ -43,7 +39,7 @@ def weighted_means(values: Float, weights: Float | None) -> Float:
     else:
         heaviest = int(xp.argmax(weights))
         first = values[:, heaviest : heaviest + 1]
-        share = weights / (xp.sum(weights) + SMALLEST_WEIGHT)
+        share = weights / (xp.sum(weights) + TINY)
         deviations = inner(values - first, share[None, :])[:, 0]
     means: Float = first[:, 0] + deviations
     return means
@@ -62,7 +58,7 @@ def without_rounding(Y: Float, weights: Float | None) -> Float:
         highest = xp.max(xp.where(counts, Y, lowest[None, :]), axis=0)
     with np.errstate(over="ignore"):
         spread = highest - lowest
-    rounding = _SAME * xp.maximum(xp.abs(lowest), xp.abs(highest))
+    rounding = _SAME_VALUE * xp.maximum(xp.abs(lowest), xp.abs(highest))
     is_flat = (spread > 0.0) & (spread <= rounding)
     if not bool(xp.any(is_flat)):
         return Y

@@ -16,7 +16,7 @@ _THOUSANDS = 1e4
 _SMALL, _LARGE = 1e-4, 1e7
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # An error, or a value beside others, that is a smaller share than this is their rounding.
-_ROUNDING = 1e-9
+_SHOWN_ROUNDING = 1e-9
 # A column whose values differ by more than this factor has no decimals in common.
 _ALIKE = 1e4
 
@@ -65,13 +65,13 @@ def column(
     sizes = [abs(value) for value in given if value is not None and math.isfinite(value)]
     largest = max(sizes, default=0.0)
     spreads = [
-        error if error is not None and _ROUNDING * largest < error < math.inf else None
+        error if error is not None and _SHOWN_ROUNDING * largest < error < math.inf else None
         for error in spreads
     ]
     sure = [error for error in spreads if error is not None]
     if not sure:
         return _alone(given, largest, digits)
-    seen = [size for size in sizes if size > _ROUNDING * largest]
+    seen = [size for size in sizes if size > _SHOWN_ROUNDING * largest]
     if len(given) > 1 and largest > _ALIKE * min(seen, default=largest):
         return [with_error(value, error) for value, error in zip(given, spreads, strict=True)]
     power = _power(max(largest, *sure), 2)
@@ -100,7 +100,7 @@ def interval(low: float, high: float) -> str:
     """
     width = high - low
     largest = max(abs(low), abs(high))
-    if not math.isfinite(width) or width <= _ROUNDING * largest:
+    if not math.isfinite(width) or width <= _SHOWN_ROUNDING * largest:
         return f"{number(low)} to {number(high)}"
     power = _power(largest, 2)
     decimals = 1 - _exponent(width / _ten(power), 2)
@@ -118,7 +118,7 @@ def score(value: float | None, decimals: int = 3) -> str:
     if value is None or not math.isfinite(value):
         return number(value)
     left = 1.0 - value
-    if left > _ROUNDING:
+    if left > _SHOWN_ROUNDING:
         decimals = max(decimals, 1 - _exponent(left, 2))
     return _fixed(value, min(decimals, 6))
 

@@ -17,7 +17,18 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg.blas import dger
 
-from .._base import TIE, Float, kernels, long_call, weighted_means
+from .._base import (
+    LOSS_ROUNDING,
+    NO_DIGITS,
+    QUARTER_TILE_ELEMENTS,
+    SMALLEST_D,
+    TIE,
+    TIE_ROUNDING,
+    Float,
+    kernels,
+    long_call,
+    weighted_means,
+)
 from .._problem import Folds, Loss, Problem
 from .._rows import tiles
 from ..path import FeatureSet, Moments
@@ -26,23 +37,15 @@ from ._fold_state import physical_bytes
 
 Rows = NDArray[np.intp]
 
-# Of the raw sum of squares: a column whose centred one is no more than this does not vary.
-_NO_DIGITS = (8.0 * float(np.finfo(np.float64).eps)) ** 2
 # Everything is made anew after so many removals, or this share of the features that were left.
 _LEAST_REMOVALS, _SHARE_OF_REMOVALS = 32, 0.25
 # A removal after which some (A⁻¹)_ii is this much smaller has cancelled digits: made anew at once.
 _CANCELLED = 1e-3
-# With 1 − h below this, r/(1 − h) has no more than four digits left.
-_SMALLEST_D = 1e-12
 # From as many times as many features as rows on, A⁻¹ is not kept, unless digits would be lost and
 # there are no more features than this.
 _WIDE, _MOST_SQUARE = 4, 6000
 # With more features than rows, a smaller 1 − h is not computed as a difference from 1.
 _SMALL_D = 1e-4
-# Rounding of a loss relative to that of the empty model, generously.
-_ROUNDING = 1e-13
-# Features whose losses are made at a time, by the number of rows: temporaries stay in the cache.
-_ELEMENTS = 1 << 16
 
 
 @dataclass(slots=True)
@@ -118,7 +121,7 @@ class _Fit:
 
     def losses(self, loss: Loss) -> Float:
         """Without each of the features, (t × features) for squared leave-one-out, else (1 × …)."""
-        width = max(1, _ELEMENTS // (len(self.r) * self.r.shape[1]))
+        width = max(1, QUARTER_TILE_ELEMENTS // (len(self.r) * self.r.shape[1]))
         parts = [
             self._some_losses(loss, slice(first, first + width))
             for first in range(0, len(self.v), width)
@@ -180,7 +183,7 @@ class _Rows:
                 rest = np.average(X, axis=1, weights=self.weights)
                 X -= rest[:, None]
                 means += rest
-            X[np.einsum("ij,ij->i", X, X) <= _NO_DIGITS * raw] = 0.0
+            X[np.einsum("ij,ij->i", X, X) <= NO_DIGITS * raw] = 0.0
         if self.root is not None:
             X *= self.root
         return X, means
@@ -297,7 +300,7 @@ class BackwardState:
             d -= unit * unit
         if len(X) >= X.shape[1] and d.min() < _SMALL_D:
             r, d, _ = self._dual_model(X)
-        elif d.min() < _SMALLEST_D:
+        elif d.min() < SMALLEST_D:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
         v = np.einsum("ij,ij->i", inverse, inverse)
         A = inverse @ inverse.T
@@ -408,9 +411,9 @@ class BackwardState:
             tolerances = tie_tolerances(by_fit[0], self._scales) / weight
         else:
             losses = self._shares @ np.concatenate(by_fit)
-            tolerances = TIE * np.abs(losses) + _ROUNDING * abs(self.initial_loss)
+            tolerances = TIE * np.abs(losses) + LOSS_ROUNDING * abs(self.initial_loss)
             if self.criterion_loss.name == "squared":
-                tolerances = TIE * losses + 2e-15 * np.sqrt(losses * self.initial_loss)
+                tolerances = TIE * losses + TIE_ROUNDING * np.sqrt(losses * self.initial_loss)
         choice = choose_among(-selected[free], losses[free], tolerances[free], n_runners_up)
         runners_up = tuple((-index, loss) for index, loss in choice.runners_up if loss < np.inf)
         return choice._replace(feature=-choice.feature, runners_up=runners_up)

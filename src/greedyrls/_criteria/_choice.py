@@ -8,11 +8,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import TIE, Float, smallest_places
+from .._base import TIE, TIE_ROUNDING, Float, smallest_places
 from .._features import Ranking
-
-# Of the geometric mean of a loss and its scale: a loss far below it is known no better.
-TIE_ROUNDING = 2e-15
 
 
 class NumericalLimit(ArithmeticError):

@@ -12,15 +12,23 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, as_float, place_of, row_dots, stacked, to_device, to_host
+from .._base import (
+    DEVICE_TILE_ELEMENTS,
+    LEAST_SET_ROWS,
+    QUARTER_TILE_ELEMENTS,
+    TIE,
+    Float,
+    as_float,
+    place_of,
+    row_dots,
+    stacked,
+    to_device,
+    to_host,
+)
 from .._features import Chosen, Models, at_ends, less_running_sums, pivots, take_places
 from .._problem import Loss, Problem
 from .._rows import RowBlock
 from ._samples import SampleSpace
-
-# Numbers of (sizes × rows) worked on at a time.
-_ELEMENTS = 1 << 16
-_DEVICE_ELEMENTS = 1 << 26
 
 
 def errors_by_size(
@@ -32,9 +40,9 @@ def errors_by_size(
     model. What is yielded may be overwritten, and is when the next is asked for.
     """
     place = place_of(block.d)
-    elements = place.pick(_ELEMENTS, _DEVICE_ELEMENTS)
+    elements = place.pick(QUARTER_TILE_ELEMENTS, DEVICE_TILE_ELEMENTS)
     count = len(chosen.indices)
-    height = max(64, elements // max(1, count, chosen.n_models))
+    height = max(LEAST_SET_ROWS, elements // max(1, count, chosen.n_models))
     own = [
         [to_device(place, model.inverse, model.steps.T.copy()) for model in of_penalty]
         for of_penalty in models
@@ -337,6 +345,6 @@ def best_penalties(curve: Curve, penalties: Float) -> tuple[NDArray[np.intp], Fl
     """
     losses = curve.losses(penalties)  # (G × k)
     smallest = losses.min(axis=0)
-    tied = losses <= smallest + 1e-10 * np.abs(smallest)
+    tied = losses <= smallest + TIE * np.abs(smallest)
     places: NDArray[np.intp] = len(penalties) - 1 - np.argmax(tied[::-1], axis=0)
     return places, losses

@@ -13,18 +13,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import TIE, Float, ask
+from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TIE, TRUSTED_LOSS, Float, ask
 from .._problem import breaks_ties, make_loss, stratum_factors
 from .._rows import Candidates, FoldBlock, HeldOutRows
 from ._choice import Choice, check_candidates, choose_among, tie_tolerances
 from ._fold_state import FoldState
-
-# Rounding of the losses in feature space relative to those of the empty model. Where the loss has
-# become so small that this is more than a tie, the rows decide.
-_ROUNDING = 1e-13
-_KNOWN = 1e-2 * TIE
-# Elements of held-out predictions at a time where a loss needs all rows of a candidate.
-_GROUP_ELEMENTS = 1 << 20
 
 
 class FoldLoss:
@@ -38,7 +31,7 @@ class FoldLoss:
             losses, tolerances = self._squared(state, candidates, n_runners_up)
         else:
             losses = row_losses(state, candidates)
-            tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
+            tolerances = TIE * np.abs(losses) + LOSS_ROUNDING * state.initial_loss
         second = None
         if breaks_ties(state.criterion_loss):
             second = partial(_squared_row_losses, state, candidates)
@@ -58,10 +51,10 @@ class FoldLoss:
         np.maximum(by_target, 0.0, out=by_target)
         losses = by_target.sum(axis=0) / weight
         tolerances = tie_tolerances(by_target, state.target_energy) / weight
-        rounding = _ROUNDING * state.initial_loss
+        rounding = LOSS_ROUNDING * state.initial_loss
         count = min(n_runners_up, len(losses) - 1)
         reached = float(np.partition(losses, count)[count])
-        if rounding > _KNOWN * reached:
+        if rounding > TRUSTED_LOSS * reached:
             (near,) = (losses <= reached * (1.0 + TIE) + 2.0 * rounding).nonzero()
             losses[near] = row_losses(state, candidates[near])
         return losses, tolerances
@@ -112,7 +105,7 @@ def _as_a_whole(
     means, beta, rho = (values[place] for values in candidates[1:])
     rows, (used,) = split.rows[0], split.weights[0].nonzero()
     Y, weights = split.y[0, :, used], split.weights[0, used]
-    width = max(1, _GROUP_ELEMENTS // (len(rows) * len(rho)))
+    width = max(1, PREDICTION_ELEMENTS // (len(rows) * len(rho)))
     values = []
     for first in range(0, len(indices), width):
         some = slice(first, first + width)

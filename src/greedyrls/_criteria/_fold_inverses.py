@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float
+from .._base import HALF_TILE_ELEMENTS, Float
 from ._choice import NumericalLimit
 
 Rows = NDArray[np.intp]
@@ -27,13 +27,12 @@ Tile = Callable[[Rows, Rows | None], Float]
 
 # Folds of more rows are kept as columns: a product with M_q would cost more than with these.
 DENSE_ROWS = 64
-# Elements of z worked on at a time: temporaries stay in the cache.
-_ELEMENTS = 1 << 17
+# Columns of z worked on at a time at least.
 _LEAST_COLUMNS = 16
 # What is left of a pivot outside a fold, as a share of it: below, nothing is known of the fold.
 _NOTHING_LEFT = 1e-12
 # M_q is made anew where the rounding of its updates may have come to so much of it.
-_DRIFT = 1e-12
+_INVERSE_DRIFT = 1e-12
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -66,7 +65,7 @@ class _SmallFolds:
 
     def drifted(self) -> Rows:
         """Folds whose M is to be made anew."""
-        (places,) = (self.growth * _EPS > _DRIFT).nonzero()
+        (places,) = (self.growth * _EPS > _INVERSE_DRIFT).nonzero()
         return places
 
     def renew(self, place: int, columns: Float) -> None:
@@ -187,8 +186,8 @@ class FoldInverses:
         """All folds and columns, some at a time: batch, its folds, columns."""
         for batch in self._batches:
             count, size = batch.rows.shape
-            width = min(n_columns, max(_LEAST_COLUMNS, _ELEMENTS // size))
-            height = max(1, _ELEMENTS // (size * width))
+            width = min(n_columns, max(_LEAST_COLUMNS, HALF_TILE_ELEMENTS // size))
+            height = max(1, HALF_TILE_ELEMENTS // (size * width))
             for top in range(0, count, height):
                 some = slice(top, min(count, top + height))
                 for first in range(0, n_columns, width):

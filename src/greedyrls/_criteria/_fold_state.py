@@ -11,7 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import TIE, Array, Float, ask, to_host
+from .._base import (
+    CHOSEN_SHARE,
+    LOSS_ROUNDING,
+    REFINED_PIVOT,
+    TIE,
+    TIE_ROUNDING,
+    Array,
+    Float,
+    ask,
+    to_host,
+)
 from .._features import (
     FoldSpace,
     GramColumns,
@@ -38,13 +48,8 @@ from ..path import Moments
 from ._choice import NumericalLimit
 from ._fold_steps import FoldSteps, can_be_there, place_of_steps
 
-# Held-out columns of chosen features are kept up to this share of X (or these bytes).
-_KEPT_SHARE = 0.25
+# Held-out columns of chosen features may take these bytes however small X is.
 _KEPT_BYTES = 1 << 24
-# A chosen pivot this much smaller than A_bb is measured on the rows, with refined coefficients.
-_REFINED_PIVOT = 1e-3
-# Rounding of a loss relative to that of the empty model, generously.
-_ROUNDING = 1e-13
 
 
 class FoldData:
@@ -111,7 +116,7 @@ class FoldState:
         self.criterion_loss = loss
         problem = data.problem
         column_bytes = 8 * data.folds.n_tested
-        limit = int(max(_KEPT_BYTES, _KEPT_SHARE * problem.X.nbytes) // column_bytes)
+        limit = int(max(_KEPT_BYTES, CHOSEN_SHARE * problem.X.nbytes) // column_bytes)
         if problem.X.keeps_columns:
             limit = 0
         place = place_of_steps(problem.X, data.rows.n_splits, data.folds.n_tested, capacity, limit)
@@ -238,10 +243,10 @@ class FoldState:
     def tie(self, loss: float) -> float:
         """Losses that differ from this one by no more than this are equal."""
         if self.criterion_loss.name != "squared":
-            return TIE * abs(loss) + _ROUNDING * self.initial_loss
+            return TIE * abs(loss) + LOSS_ROUNDING * self.initial_loss
         weight = self.total_test_weight * self.problem.n_targets
         scale = float(self.target_energy.sum()) / weight
-        return TIE * abs(loss) + 2e-15 * math.sqrt(abs(loss) * scale)
+        return TIE * abs(loss) + TIE_ROUNDING * math.sqrt(abs(loss) * scale)
 
     def held(self) -> None:
         """Nothing of a set makes it faster to come to another."""
@@ -293,7 +298,7 @@ class FoldState:
         factor = np.linalg.cholesky(A)
         inverse: Float = np.tril(np.linalg.inv(factor))
         pivots = np.square(np.diagonal(factor, axis1=1, axis2=2))
-        lost = (pivots < _REFINED_PIVOT * np.diagonal(A, axis1=1, axis2=2)).any(axis=1)
+        lost = (pivots < REFINED_PIVOT * np.diagonal(A, axis1=1, axis2=2)).any(axis=1)
         for split in np.flatnonzero(lost).tolist():
             own = inverse[split]
             means = space.means[split, order]
@@ -314,7 +319,7 @@ class FoldState:
         losses: Float = squares / (self.total_test_weight * self.problem.n_targets)
         # These come from sums that may cancel, the exact losses from the rows. Any bound below the
         # exact loss gives the same choice; the margin is wider than the rounding of the sums.
-        return losses * (1.0 - TIE) - 2.0 * _ROUNDING * self.initial_loss
+        return losses * (1.0 - TIE) - 2.0 * LOSS_ROUNDING * self.initial_loss
 
     def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses on the held-out rows without some of the chosen features, and ties."""
@@ -329,10 +334,10 @@ class FoldState:
             question = partial(removal_values, loss=loss, removals=removals)
         losses = self.shares @ self.rows.total(question).values
         if loss.name != "squared":
-            return losses, TIE * np.abs(losses) + _ROUNDING * self.initial_loss
+            return losses, TIE * np.abs(losses) + LOSS_ROUNDING * self.initial_loss
         weight = self.total_test_weight * self.problem.n_targets
         scale = self.target_energy.sum() / weight
-        return losses, TIE * losses + 2e-15 * np.sqrt(losses * scale)
+        return losses, TIE * losses + TIE_ROUNDING * np.sqrt(losses * scale)
 
     def _bar_spanned(self) -> None:
         """Features that the chosen ones span are no candidates from now on."""
@@ -347,7 +352,7 @@ class FoldState:
             self.settle()
             self.space.grow()
             self._take_place()
-        is_doubtful = self.size > 0 and steps.found.pivots[index] < _REFINED_PIVOT
+        is_doubtful = self.size > 0 and steps.found.pivots[index] < REFINED_PIVOT
         found = steps.add(index, values, self._coefficients(index) if is_doubtful else None)
         self.barred[index] = np.inf
         self._remember_gram(found.gram[: self.size])
@@ -381,7 +386,7 @@ class FoldState:
         )
         beta, delta, scale = to_host(*known)
         if self.size:
-            for split in np.flatnonzero(delta < _REFINED_PIVOT * scale):
+            for split in np.flatnonzero(delta < REFINED_PIVOT * scale):
                 beta[split] = self._refined(int(split), index, beta[split])
         return beta
 

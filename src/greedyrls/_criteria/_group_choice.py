@@ -12,9 +12,6 @@ from .._base import Float
 from .._problem import GroupLayout
 from ._choice import NumericalLimit, best_first, first_of_best
 
-# Rounding of a loss relative to that of the empty model, generously.
-ROUNDING = 1e-13
-
 
 class GroupChoice(NamedTuple):
     """The group to add and the next best ones; losses in the units of the criterion."""

@@ -7,17 +7,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import TIE, Float
+from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TIE, TRUSTED_LOSS, Float
 from .._features import GroupFoldSpace, group_split_losses
 from .._rows import Candidates, FoldBlock, HeldOutRows
 from ._choice import tie_tolerances
 from ._fold_state import FoldState
-from ._group_choice import ROUNDING, GroupChoice, GroupCriterion, Judge, choose_group
-
-# Where a loss is so small that rounding is more than this share of it, the rows decide.
-_KNOWN = 1e-2 * TIE
-# Elements of held-out predictions at a time where a loss needs all rows of a group.
-_GROUP_ELEMENTS = 1 << 20
+from ._group_choice import GroupChoice, GroupCriterion, Judge, choose_group
 
 
 class GroupFoldLoss(GroupCriterion):
@@ -32,7 +27,7 @@ class GroupFoldLoss(GroupCriterion):
             losses, tolerances = self._squared(state, judge, candidates, n_runners_up)
         else:
             losses = row_losses(state, candidates)
-            tolerances = TIE * np.abs(losses) + ROUNDING * state.initial_loss
+            tolerances = TIE * np.abs(losses) + LOSS_ROUNDING * state.initial_loss
         return choose_group(judge, candidates, losses, tolerances, n_runners_up)
 
     @staticmethod
@@ -45,8 +40,8 @@ class GroupFoldLoss(GroupCriterion):
         np.maximum(by_target, 0.0, out=by_target)
         losses = by_target.sum(axis=0) / weight
         tolerances = tie_tolerances(by_target, state.target_energy) / weight
-        rounding = ROUNDING * state.initial_loss
-        if rounding > _KNOWN * float(losses.min()):
+        rounding = LOSS_ROUNDING * state.initial_loss
+        if rounding > TRUSTED_LOSS * float(losses.min()):
             # Where losses have become so small that rounding is more than a tie, rows decide.
             wanted = min(n_runners_up + 1, len(losses))
             limits = judge.limits(candidates, losses, tolerances + rounding, wanted)
@@ -100,7 +95,7 @@ def _as_a_whole(
     rows, (used,) = split.rows[0], split.weights[0].nonzero()
     Y, weights = split.y[0, :, used], split.weights[0, used]
     ends = np.append(starts[1:], len(candidates.indices))
-    count = max(1, _GROUP_ELEMENTS // (len(rows) * (len(rho) + int((ends - starts).max()))))
+    count = max(1, PREDICTION_ELEMENTS // (len(rows) * (len(rho) + int((ends - starts).max()))))
     values = []
     for first in range(0, len(starts), count):
         last = min(len(starts), first + count) - 1

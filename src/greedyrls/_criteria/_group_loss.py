@@ -7,14 +7,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import TIE, Float
+from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TIE, Float
 from .._rows import CandidateLosses, Directions, any_losses, directions, group_predictions
-from ._group_choice import ROUNDING, GroupChoice, GroupCriterion, Judge, choose_group
+from ._group_choice import GroupChoice, GroupCriterion, Judge, choose_group
 from ._group_criterion import space_of
 from ._loo_loss import LossState
-
-# Elements of predictions at a time where a loss needs all rows of a group.
-_GROUP_ELEMENTS = 1 << 20
 
 
 def all_losses(state: LossState, groups: NDArray[np.intp]) -> Float:
@@ -63,7 +60,7 @@ def _values(state: LossState, groups: NDArray[np.intp]) -> Float:
     Y, weights, used = state.rows_that_count()
     widest = int(layout.widths[groups].max())
     elements = (len(state.features.tau) + widest) * state.problem.n_samples
-    count = max(1, _GROUP_ELEMENTS // elements)
+    count = max(1, PREDICTION_ELEMENTS // elements)
     values = np.empty(len(groups))
     for first in range(0, len(groups), count):
         found, betas, places = _directions(state, groups[first : first + count])
@@ -81,6 +78,6 @@ class GroupLeaveOneOutLoss(GroupCriterion):
     ) -> GroupChoice:
         """The best group with its runners-up."""
         losses = all_losses(state, candidates)
-        tolerances = TIE * np.abs(losses) + ROUNDING * state.initial_loss
+        tolerances = TIE * np.abs(losses) + LOSS_ROUNDING * state.initial_loss
         judge = Judge(self.layout.costs, state.loss)
         return choose_group(judge, candidates, losses, tolerances, n_runners_up)

@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from .._base import Float
+from .._base import SUM_ROUNDING, Float
 from .._problem import Components, Loss, Split
 from ._curves import LossMoments
 
@@ -56,7 +56,6 @@ CHOSEN, INITIAL, LOSSES_BEFORE_SIZES = 0, 1, 2
 # stability index up to which selections differ so much that shared training rows count in full.
 _FREEDOM = 9
 _AGREEING = 0.5
-_ROUNDING = 1e-13
 
 
 class Tests(NamedTuple):
@@ -248,7 +247,7 @@ def covariance_of(parts: Sequence[Part]) -> Float:
     result = (result + result.T) / 2.0
     # A loss that is the same for all samples but for rounding has no variance.
     largest = np.abs(means).max(axis=0)
-    is_rounding = np.diagonal(result) <= np.square(_ROUNDING * largest)
+    is_rounding = np.diagonal(result) <= np.square(SUM_ROUNDING * largest)
     result[is_rounding] = result[:, is_rounding] = 0.0
     return result
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float
+from .._base import HALF_TILE_ELEMENTS, REFINED_PIVOT, SMALLEST_D, SUM_ROUNDING, TINY, Float
 from .._features import LanePivots, LaneSpace
 from .._rows import RowBlock, SampleStatistics
 from ._choice import best_first, first_of_best, smallest, tie_tolerances
@@ -22,16 +22,9 @@ from ._loo_data import LooData
 from ._set_moves import MARGIN
 from ._state import DRIFT_BOUND
 
-_ROUNDING = 1e-13
-_TINY = 1e-300
 # Candidates of a lane scored before its threshold is known, and how many may be scored after.
 _FIRST = 2
 _MOST_LATER = 48
-# A chosen pivot this much smaller than A_bb asks for refined coefficients.
-_REFINED_PIVOT = 1e-3
-_SMALLEST_D = 1e-12
-# Elements of Z made at a time.
-_ELEMENTS = 1 << 17
 
 Places = NDArray[np.intp]
 
@@ -110,7 +103,7 @@ class LooLanes:
         self._barred = np.full((len(alphas), data.problem.n_features), -np.inf)
         self._barred[:, list(data.problem.excluded)] = np.inf
         self._places = [np.empty(0, dtype=np.intp)] * len(alphas)  # of chosen columns in the store
-        self._group = max(1, _ELEMENTS // data.problem.n_samples)
+        self._group = max(1, HALF_TILE_ELEMENTS // data.problem.n_samples)
         self._lanes = np.arange(len(alphas))  # which lane of those begun each one is
         self._evaluations = np.zeros(len(alphas), dtype=np.intp)
         self._steps: list[list[LaneStep]] = [[] for _ in alphas]
@@ -187,7 +180,7 @@ class LooLanes:
         scale = self._space.diagonal[index] + self._space.alphas[lane]
         return bool(
             np.isfinite(scored.losses).all()
-            and (self._space.size == 0 or scored.delta[place] >= _REFINED_PIVOT * scale)
+            and (self._space.size == 0 or scored.delta[place] >= REFINED_PIVOT * scale)
         )
 
     def _keep(self, lanes: Places) -> None:
@@ -206,9 +199,9 @@ class LooLanes:
         g_g = np.array([one.g_g for one in known])
         r_r = np.array([one.r_r for one in known])
         largest = np.array([one.largest_d for one in known])[:, None, None]
-        c1 = g_r / (r_r + _TINY)
-        square = (1.0 + _ROUNDING) * g_g - c1 * g_r
-        distance = np.sqrt(np.maximum(square, _ROUNDING * g_g))
+        c1 = g_r / (r_r + TINY)
+        square = (1.0 + SUM_ROUNDING) * g_g - c1 * g_r
+        distance = np.sqrt(np.maximum(square, SUM_ROUNDING * g_g))
         rho = space.tau / space.delta[:, None, :]
         gain = space.inner * (2.0 * c1[:, :, None])
         gain *= rho
@@ -345,7 +338,7 @@ class LooLanes:
             loss, error = self._data.loss_and_error(self._statistics[lane])
             self._steps[self._lanes[lane]].append(LaneStep(index, loss, error))
         left = np.array([known.smallest_d for known in self._statistics])
-        goes_on = (drift <= DRIFT_BOUND) & (left >= _SMALLEST_D)
+        goes_on = (drift <= DRIFT_BOUND) & (left >= SMALLEST_D)
         for lane in np.flatnonzero(goes_on).tolist():
             losses = [step.loss for step in self._steps[self._lanes[lane]]]
             if self._is_stale(losses):

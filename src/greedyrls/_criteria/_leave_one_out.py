@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, larger_number, places_of, put
+from .._base import PARALLEL, SUM_ROUNDING, TINY, Float, larger_number, places_of, put
 from .._features import Pivot, Ranking
 from .._rows import BoundTerms
 from ._choice import (
@@ -32,9 +32,6 @@ from ._state import SelectionState, pivot_of
 
 Strategy = Literal["auto", "bounded", "exhaustive"]
 
-# Relative rounding of a sum of squares over many rows, generously.
-_ROUNDING = 1e-13
-_TINY = 1e-300
 _LARGEST = float(np.finfo(np.float64).max)
 # Of ‖z‖², which the recurrences know, relative to what the rows say.
 _SUPPORT_ROUNDING = 1e-9
@@ -54,10 +51,10 @@ def approximation(state: SelectionState) -> tuple[Any, Any, Any]:
     if is_single:
         known = [float(values[0]) for values in known]
     r_r, g_r, g_g, a_r, a_g, a_a = known
-    r_r = r_r + _TINY
+    r_r = r_r + TINY
     c1 = g_r / r_r
     # Sums of squares know a distance only down to their own rounding.
-    square = (1.0 + _ROUNDING) * g_g - c1 * g_r
+    square = (1.0 + SUM_ROUNDING) * g_g - c1 * g_r
     c2 = None
     if state.features.anchored is not None:
         # What of the anchor is not along r, and how much of g lies along that. Where the two are
@@ -65,10 +62,10 @@ def approximation(state: SelectionState) -> tuple[Any, Any, Any]:
         slope = a_r / r_r
         across = a_a - slope * a_r
         a_g = a_g - slope * g_r
-        c2 = a_g / (abs(across) + 1e-10 * a_a + _TINY)
+        c2 = a_g / (abs(across) + PARALLEL * a_a + TINY)
         c1 = c1 - c2 * slope
         square = square + c2 * (c2 * across - 2.0 * a_g)
-    least = _ROUNDING * g_g
+    least = SUM_ROUNDING * g_g
     if is_single:
         return c1, c2, math.sqrt(max(square, least))
     return c1, c2, np.sqrt(np.maximum(square, least))
@@ -155,8 +152,8 @@ def support_bounds(state: SelectionState, indices: NDArray[np.intp]) -> Float:
     seen = state.samples.support_sums(indices, beta, delta, rho)
     norms = features.norms[indices]
     rest = np.sqrt(np.maximum(norms - seen.z_z, 0.0) + _SUPPORT_ROUNDING * norms)  # ‖z‖ elsewhere
-    c1 = known.g_r / (known.r_r + _TINY)
-    distance = np.sqrt(np.maximum((1.0 + _ROUNDING) * known.g_g - c1 * known.g_r, 0.0))
+    c1 = known.g_r / (known.r_r + TINY)
+    distance = np.sqrt(np.maximum((1.0 + SUM_ROUNDING) * known.g_g - c1 * known.g_r, 0.0))
     gain = 2.0 * c1[:, None] * rho * (features.inner[:, indices] - seen.r_z)
     size = np.abs(rho) * rest
     gain += size * (2.0 * distance[:, None] - size / known.largest_d**2)

@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Crew, Float, Threads, namespace_of, places_of
+from .._base import SMALLEST_D, Crew, Float, Threads, namespace_of, places_of
 from .._features import GramColumns
 from .._problem import Problem, layout_of, report_non_finite
 from .._rows import RowBlock, SampleStatistics, pair_products
 from ._samples import SampleSpace
 
-# A feature is rare if it is not 0 in at most this share of the rows.
+# A feature is rare, and has bounds of its own, if it is not 0 in at most this share of the rows.
 _RARE_SHARE = 1 / 16
 # Gram columns of a sparse X that may wait however small it is.
 _WAITING = 64
@@ -22,8 +22,6 @@ _WAITING = 64
 _SCORED_FAR_AWAY = 8
 # Scoring a centre costs about as much as computing so many kernel columns, its own among them.
 _KERNEL_COLUMNS_PER_SCORE = 4
-# With 1 − h below this, r/(1 − h) has no more than four digits left.
-SMALLEST_D = 1e-12
 
 
 def total_of(values: Float) -> float:

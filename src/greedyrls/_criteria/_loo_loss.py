@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import TIE, Float
+from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TIE, Float
 from .._features import Pivot, Ranking
 from .._problem import Loss, breaks_ties, make_loss
 from .._rows import ColumnShapes, Removals, removal_losses, removal_predictions
@@ -24,10 +24,6 @@ from ._set_moves import Held
 from ._speculation import Taken
 from ._state import SelectionState, pivot_of
 
-# Rounding of a loss relative to that of the empty model, generously.
-_ROUNDING = 1e-13
-# Elements of predictions at a time where a loss needs all rows of a candidate.
-_GROUP_ELEMENTS = 1 << 20
 # What z of all candidates may take if kept, where X is smaller.
 _KEPT_BYTES = 1 << 29
 # Nanoseconds, roughly: a pair of row and candidate looked at, each chosen feature in it, and a pair
@@ -35,7 +31,7 @@ _KEPT_BYTES = 1 << 29
 _LOOK, _LOOK_CHOSEN, _KEPT = 10.0, 0.1, 3.0
 # Kept z are compared with one made anew so often, and all made anew where they differ by more.
 _CHECK_STEPS = 32
-_DRIFT = 1e-10
+_KEPT_DRIFT = 1e-10
 
 
 class LossState(SelectionState):
@@ -184,7 +180,7 @@ class LossState(SelectionState):
         pairs = list(zip(self.samples.blocks, Z, strict=True))
         largest = max(float(np.abs(z).max(initial=0.0)) for z in Z)
         return any(
-            float(np.abs(block.residuals(order, beta) - z).max(initial=0.0)) > _DRIFT * largest
+            float(np.abs(block.residuals(order, beta) - z).max(initial=0.0)) > _KEPT_DRIFT * largest
             for block, z in pairs
         )
 
@@ -197,7 +193,7 @@ class LossState(SelectionState):
 
     def tie(self, loss: float) -> float:
         """Losses that differ from this one by no more than this are equal."""
-        return TIE * abs(loss) + _ROUNDING * self.initial_loss
+        return TIE * abs(loss) + LOSS_ROUNDING * self.initial_loss
 
     def move_to(self, features: Sequence[int], held: Held | None = None) -> None:
         """Go to any set of features."""
@@ -222,7 +218,7 @@ class LossState(SelectionState):
             Y, weights, used = self.rows_that_count()
             parts = self.samples.each(partial(removal_predictions, removals=removals))
             losses = loss.values(Y, np.concatenate(parts, axis=2)[:, :, used], weights)
-        return losses, TIE * np.abs(losses) + _ROUNDING * self.initial_loss
+        return losses, TIE * np.abs(losses) + LOSS_ROUNDING * self.initial_loss
 
     def _values(self, candidates: NDArray[np.intp], rho: Float) -> Float:
         """A loss of all rows together, some candidates at a time."""
@@ -230,7 +226,7 @@ class LossState(SelectionState):
         values = np.full(self.problem.n_features, np.nan)
         self.problem.X.fetch(candidates.tolist())
         Y, weights, used = self.rows_that_count()
-        width = max(1, _GROUP_ELEMENTS // (len(rho) * self.problem.n_samples))
+        width = max(1, PREDICTION_ELEMENTS // (len(rho) * self.problem.n_samples))
         for first in range(0, len(candidates), width):
             some = candidates[first : first + width]
             predictions = self.samples.candidate_predictions(
@@ -248,7 +244,7 @@ class LeaveOneOutLoss:
         check_candidates(state.is_spanned)
         candidates: NDArray[np.intp] = state.candidates
         losses = state.losses()[candidates]
-        tolerances = TIE * np.abs(losses) + _ROUNDING * state.initial_loss
+        tolerances = TIE * np.abs(losses) + LOSS_ROUNDING * state.initial_loss
         second = None
         if breaks_ties(state.criterion_loss):
             second = partial(state.squared_losses, candidates)

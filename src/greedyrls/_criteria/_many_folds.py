@@ -27,7 +27,7 @@ from ._state import SelectionState
 
 # Rounding of sums relative to those of the empty model; candidates that may be as good as the best
 # up to this, or to so much of their own loss, are measured with care.
-_ROUNDING = 1e-12
+_FOLD_ROUNDING = 1e-12
 _NEAR = 1e-7
 # Share of all weights that a fold may have.
 _HEAVIEST = 1.0 - 1e-6
@@ -204,7 +204,7 @@ class ManyFoldLoss:
         scale = float(state.target_energy.sum())
         # Recurrences know δ and τ to rounding of A_ii, and sums lose what is far smaller than the
         # loss before: whatever may come out best, or is asked for, is measured.
-        near = known <= reached * (1.0 + _NEAR) + _ROUNDING * scale
+        near = known <= reached * (1.0 + _NEAR) + _FOLD_ROUNDING * scale
         near |= state.features.untrusted()[candidates]
         (places,) = near.nonzero()
         sums[:, places] = state.measured_sums(candidates[places])

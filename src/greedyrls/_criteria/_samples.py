@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
+    DEVICE_TILE_ELEMENTS,
     HOST,
+    NO_DIGITS,
     Alone,
     Crew,
     Float,
@@ -51,16 +53,12 @@ from .._rows import (
 from .._rows import Scores as Scores
 from ._speculation import Doubts, Flight
 
-# Of the raw sum of squares: a column whose centred one is no more than this does not vary.
-_NO_DIGITS = (8.0 * float(np.finfo(np.float64).eps)) ** 2
-# A mean is far out if its square is this many times the variance.
+# A mean is far out if its square is this many times the variance: Gram columns are centred again.
 _FAR = 1e4
 # Elements of Z made at a time while candidates are scored (4 MiB): keeps temporaries small.
 _SCORE_ELEMENTS = 1 << 19
 # Bytes that kept columns of all blocks together may take however small X is.
 SPARE_BYTES = 1 << 22
-# Elements of Z made at a time on a device (512 MiB).
-_DEVICE_ELEMENTS = 1 << 26
 # Elements scored in a round at least: a smaller round costs the interpreter more than the rows.
 _ROUND_ELEMENTS = 1 << 17
 _DEVICE_ROUND_ELEMENTS = 1 << 25
@@ -130,7 +128,7 @@ class SampleSpace:
         self.passes = 0
         self.exact_evaluations = 0
         # How many candidates may be scored at a time, and are in the first round of a step.
-        elements = self.place.pick(_SCORE_ELEMENTS, _DEVICE_ELEMENTS)
+        elements = self.place.pick(_SCORE_ELEMENTS, DEVICE_TILE_ELEMENTS)
         self.group = max(1, elements // max(1, self._rows))
         self.least = 1
         self.columns_per_score = self.place.pick(_COLUMNS_PER_SCORE, _DEVICE_COLUMNS_PER_SCORE)
@@ -217,7 +215,7 @@ class SampleSpace:
             put(centred, some, norms)
             put(correlation, some, products)
         # A constant column has left what its mean was rounded by: nothing.
-        varies = as_float(centred > _NO_DIGITS * diagonal)
+        varies = as_float(centred > NO_DIGITS * diagonal)
         correlation *= varies
         floored: Float = floor_at(centred * varies, 0.0)
         return floored

@@ -10,19 +10,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import TIE, Float, Handle, put
+from .._base import REFINED_PIVOT, SMALLEST_D, TIE, TIE_ROUNDING, Float, Handle, put
 from .._features import FeatureSpace, GramColumns
 from .._problem import Problem
 from .._rows import Removals, SampleStatistics, at_set, factor_sums, removal_squares, without
 from ..path import Moments
 from ._choice import NumericalLimit, tie_tolerances
-from ._loo_data import SMALLEST_D, LooData, total_of
+from ._loo_data import LooData, total_of
 from ._samples import SampleSpace, StartSums
 
 # Safety of the bounds against rounding, relative to the loss of the current model.
 MARGIN = 1e-9
-# A chosen pivot this much smaller than A_bb is measured again with refined coefficients.
-REFINED_PIVOT = 1e-3
 # Gram columns fetched at a time where features come and go.
 _BATCH = 32
 
@@ -78,7 +76,8 @@ class SetMoves:
 
     def tie(self, loss: float) -> float:
         """Losses that differ from this one by no more than this are equal."""
-        rounding = 2e-15 * math.sqrt(abs(loss) * self.mean_loss(total_of(self.target_energy)))
+        scale = self.mean_loss(total_of(self.target_energy))
+        rounding = TIE_ROUNDING * math.sqrt(abs(loss) * scale)
         return TIE * abs(loss) + rounding
 
     def held(self) -> Held:

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float
+from .._base import DWARFED, Float
 from .._data import Matrix
 from ._loo_data import LooData
 
 # Where more rows than this share are held out, a pass over the training rows costs no more.
 _LARGEST_SHARE = 0.5
-_CANCELLED = 1e3
 # Rows multiplied at a time.
 _ROWS = 128
 
@@ -87,6 +86,6 @@ def share_columns(whole: LooData, training: LooData) -> None:
     # Where the rows held out dwarf the others, the difference would lose their digits. A feature
     # that does not vary in the others has none to lose.
     varies = training.start.diagonal > 0.0
-    dwarfed = whole.start.diagonal > _CANCELLED * training.start.diagonal
+    dwarfed = whole.start.diagonal > DWARFED * training.start.diagonal
     if len(held_out) <= _LARGEST_SHARE * len(left) and not (varies & dwarfed).any():
         training.gram.fetch = TrainingColumns(whole, held_out, training)

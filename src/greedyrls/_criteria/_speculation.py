@@ -19,7 +19,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base import Array, Float, note_transfer, place_of, recorder_of, split, to_host
+from .._base import (
+    PARALLEL,
+    SUM_ROUNDING,
+    TINY,
+    Array,
+    Float,
+    note_transfer,
+    place_of,
+    recorder_of,
+    split,
+    to_host,
+)
+from .._data import fused as _fused
 from .._rows import (
     BoundTerms,
     Chosen,
@@ -35,7 +47,7 @@ from .._rows import (
 _MOST_STEPS = 16
 # Numbers told of a step.
 _TOLD = 14
-_AHEAD = 8
+# Numbers that a program copies.
 _COPIED = 1024
 
 tl: Any = None  # Triton's language, once the kernels are made
@@ -88,7 +100,8 @@ def _kernels() -> tuple[Any, ...]:
         candidates: tl.constexpr, padded: tl.constexpr, ahead: tl.constexpr,
         height: tl.constexpr, told_numbers: tl.constexpr, tie: tl.constexpr,
         tie_rounding: tl.constexpr, margin: tl.constexpr, refined_pivot: tl.constexpr,
-        drift_bound: tl.constexpr, smallest_d: tl.constexpr,
+        drift_bound: tl.constexpr, smallest_d: tl.constexpr, sum_rounding: tl.constexpr,
+        parallel: tl.constexpr, tiny: tl.constexpr,
     ):  # fmt: skip
         """Take the best candidate, if nothing is in doubt; else stop."""
         size = tl.load(sent).to(tl.int64)
@@ -111,7 +124,7 @@ def _kernels() -> tuple[Any, ...]:
         mixed = tl.load(own + 5 * c)
         fourth = tl.load(own + 6 * c)
         sums = found + 1 + 7 * c
-        r_r = tl.load(sums) + 1e-300
+        r_r = tl.load(sums) + tiny
         g_r = tl.load(sums + 1)
         g_g = tl.load(sums + 2)
         largest = tl.load(sums + 8)
@@ -186,7 +199,7 @@ def _kernels() -> tuple[Any, ...]:
             # How g is made of r and the anchor: `_criterion._approximation`.
             c1 = g_r / r_r
             c2 = 0.0 * c1
-            square = (1.0 + 1e-13) * g_g - c1 * g_r
+            square = (1.0 + sum_rounding) * g_g - c1 * g_r
             if height > 4:
                 on_anchor = tl.load(told + 2 * c + 1 + best)
                 along = tl.where(norm > 0.0, on_anchor / tl.where(norm > 0.0, norm, 1.0), 0.0)
@@ -197,7 +210,7 @@ def _kernels() -> tuple[Any, ...]:
                 slope = a_r / r_r
                 across = a_a - slope * a_r
                 a_g = tl.load(sums + 4) - slope * g_r
-                c2 = a_g / (tl.abs(across) + 1e-10 * a_a + 1e-300)
+                c2 = a_g / (tl.abs(across) + parallel * a_a + tiny)
                 c1 -= c2 * slope
                 square += c2 * (c2 * across - 2.0 * a_g)
             left = slopes + 2 * height
@@ -207,7 +220,7 @@ def _kernels() -> tuple[Any, ...]:
             tl.store(sent + 1, g_r)
             tl.store(sent + 2, 2.0 * c1)
             tl.store(sent + 3, 2.0 * c2)
-            tl.store(sent + 4, 2.0 * tl.sqrt(tl.maximum(square, 1e-13 * g_g)))
+            tl.store(sent + 4, 2.0 * tl.sqrt(tl.maximum(square, sum_rounding * g_g)))
             tl.store(sent + 5, -1.0 / (largest * largest))
             tl.store(sent + 6, 2.0 / (largest * largest * largest))
             tl.store(barred + index, float("inf"))
@@ -352,8 +365,9 @@ class Flight:
             admit[(1,)](
                 sent, self._added, fused.found, fused.more, step.beta, known.penalty, diagonal,
                 known.barred, addresses, self._history, c, self._features.capacity,
-                power_of_two(c), power_of_two(self._features.capacity), _AHEAD,
-                self._features.height, _TOLD, *self._doubts, num_warps=1,
+                power_of_two(c), power_of_two(self._features.capacity), _fused.AHEAD,
+                self._features.height, _TOLD, *self._doubts, SUM_ROUNDING, PARALLEL, TINY,
+                num_warps=1,
             )  # fmt: skip
             keep[(-(-total // _COPIED),)](
                 self._added, fused.found, fused.columns, step.room, fused.state, own, m, total,

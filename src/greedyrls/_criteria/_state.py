@@ -8,14 +8,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import TIE, Float, address_of, numbers_on, places_of, put, take, to_host
+from .._base import (
+    REFINED_PIVOT,
+    SMALLEST_D,
+    TIE,
+    TIE_ROUNDING,
+    Float,
+    address_of,
+    numbers_on,
+    places_of,
+    put,
+    take,
+    to_host,
+)
 from .._features import FeatureSpace, GroupSpace, KernelSpace, Pivot, Ranking
 from .._rows import BoundTerms
 from ..path import Moments
-from ._choice import TIE_ROUNDING, NumericalLimit, best_first
-from ._loo_data import SMALLEST_D, LooData
+from ._choice import NumericalLimit, best_first
+from ._loo_data import LooData
 from ._samples import Scores
-from ._set_moves import MARGIN, REFINED_PIVOT, SetMoves
+from ._set_moves import MARGIN, SetMoves
 from ._speculation import Doubts, Flight, Start, Taken
 
 # A pivot further than this (relative to A_bb) from its value in the data means that the

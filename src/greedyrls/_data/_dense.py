@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, kernels
+from .._base import CACHE_LINE_BYTES, HALF_TILE_ELEMENTS, Float, kernels
 from ._matrix import Matrix, Rows
 
 # Numbers in a line of the cache.
-_LINE = 8
-# Elements of X looked at at a time: temporaries stay in the cache.
-_ELEMENTS = 1 << 17
+_LINE = CACHE_LINE_BYTES // 8
 
 
 class DenseMatrix(Matrix):
@@ -114,7 +112,7 @@ class DenseMatrix(Matrix):
         """The largest |x_i − mean_i| in the rows that are used, and how many x_i are not 0, (n)."""
         X = self.values
         largest, count = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        for rows, columns in kernels.tiles(X, _ELEMENTS):
+        for rows, columns in kernels.tiles(X, HALF_TILE_ELEMENTS):
             tile = X[rows, columns].astype(np.float64)
             count[columns] += kernels.count_flags(tile != 0.0)
             if means is not None:

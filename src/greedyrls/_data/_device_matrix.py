@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
+    DEVICE_ELEMENTS,
+    DEVICE_TILE_ELEMENTS,
     Array,
     Float,
     Place,
     as_float,
     checked_device_array,
     contiguous,
-    kernels,
     namespace_of,
     numbers_on,
     place_of,
@@ -30,12 +31,9 @@ from .._base import (
 from . import fused as _fused
 from ._matrix import PRODUCT_ROWS, Matrix, not_on_device
 
-# Elements converted to float64 at a time: half a GB.
-_TILE_ELEMENTS = 1 << 26
 # A product is cut along the samples until its result has so many numbers, so that all of a device
-# is busy; but not into pieces of fewer rows.
+# is busy; but not into pieces of fewer rows than the kernel's.
 _BUSY = 1 << 16
-_LEAST_ROWS = 256
 # Of types that the kernel takes: Triton cannot convert narrower ones on the way to a product.
 _FUSED_BYTES = 4
 
@@ -112,7 +110,7 @@ class DeviceMatrix(Matrix):
     def row_tiles(self, n_vectors: int) -> Iterator[tuple[slice, DeviceMatrix]]:
         """Tiles of rows, of a size for products with so many vectors: a device has no cache."""
         m = self.shape[0]
-        height = max(PRODUCT_ROWS, kernels.DEVICE_ELEMENTS // max(1, n_vectors))
+        height = max(PRODUCT_ROWS, DEVICE_ELEMENTS // max(1, n_vectors))
         for top in range(0, m, height):
             rows = slice(top, min(m, top + height))
             yield rows, self if height >= m else self.take(rows)
@@ -131,7 +129,7 @@ class DeviceMatrix(Matrix):
         if self._is_fused:
             return self._fused_sums(V, weights, with_squares)
         is_ready = self.dtype == self.place.xp.float64 and not with_squares
-        height = m if is_ready else max(1, _TILE_ELEMENTS // n)
+        height = m if is_ready else max(1, DEVICE_TILE_ELEMENTS // n)
         products = self.place.zeros((V.shape[0], n))
         squares = self.place.zeros((1, n))
         for top in range(0, m, height):
@@ -186,7 +184,7 @@ class DeviceMatrix(Matrix):
         xp = self.place.xp
         if not xp.isdtype(self.dtype, "real floating"):
             return None
-        height = max(1, _TILE_ELEMENTS // self.shape[1])
+        height = max(1, DEVICE_TILE_ELEMENTS // self.shape[1])
         for top in range(0, self.shape[0], height):
             bad = ~xp.isfinite(self.values[top : min(top + height, self.shape[0]), :])
             rows = places_of(xp.any(bad, axis=1))
@@ -208,7 +206,7 @@ def as_device_matrix(X: Array) -> DeviceMatrix:
 def _split_product(V: Float, X: Float) -> Float:
     """V (c × m) times X (m × n), cut along m into pieces that are multiplied side by side."""
     m, n = X.shape
-    pieces = max(1, min(m // _LEAST_ROWS, _BUSY // n))
+    pieces = max(1, min(m // _fused.LEAST_PIECE_ROWS, _BUSY // n))
     result: Float
     if pieces == 1:
         result = V @ X

@@ -16,14 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, progress_bar
+from .._base import LEAST_TILE_ROWS, Float, progress_bar
 from ._dense import DenseMatrix
 from ._file_columns import KeptColumns
 from ._file_memory import Needs, Room, check_limit, default_limit, share_out
 from ._file_sources import ArraySource, Source, map_of
 from ._matrix import PRODUCT_ROWS, Answer, Matrix, Rows
-
-_LEAST_ROWS = 32
 
 
 class FileMatrix(Matrix):
@@ -89,7 +87,7 @@ class FileMatrix(Matrix):
         """What `question(rows, tile)` answers for tiles of rows, by the threads that there are."""
         for rows, chunk in self.chunks():
             # Columns gathered from a tile are still in the cache when it is multiplied.
-            height = max(_LEAST_ROWS, min(PRODUCT_ROWS, -(-len(chunk) // self.n_jobs)))
+            height = max(LEAST_TILE_ROWS, min(PRODUCT_ROWS, -(-len(chunk) // self.n_jobs)))
             yield from self._each(partial(_asked, question, chunk, rows.start), len(chunk), height)
 
     def _each(

@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Array, Float, Place, as_float, numbers_on, send, take_rows, to_host
+from .._base import (
+    CACHE_LINE_BYTES,
+    Array,
+    Float,
+    Place,
+    as_float,
+    numbers_on,
+    send,
+    take_rows,
+    to_host,
+)
 from ._device_matrix import DeviceMatrix, Indices
 from ._matrix import Matrix, not_on_device
 from ._transport import Transport, transport_to
@@ -27,7 +37,6 @@ _MOST_ROWS = 1 << 20
 _CHUNK_SHARE = 0.1
 _COLUMN_SHARE = 0.25
 # Gathering a line of the cache on the host takes as long as sending so many.
-_LINE_BYTES = 64
 _GATHERED_LINE = 10
 # Columns that a search asks for at least, beside those that came along with a pass.
 _ASKED = 96
@@ -91,7 +100,7 @@ class StreamedMatrix(DeviceMatrix):
         self._rows_sent = 0
         by_rows = abs(values.strides[0]) >= abs(values.strides[1])
         # So many columns are gathered on the host in the time of a pass.
-        self._worth_a_pass = width / max(1e-9, _LINE_BYTES * _GATHERED_LINE)
+        self._worth_a_pass = width / max(1e-9, CACHE_LINE_BYTES * _GATHERED_LINE)
         self._gathered_since = 0
         self._gathers = not by_rows or self._worth_a_pass > _ASKED
 

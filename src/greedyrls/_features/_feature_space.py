@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
+    TRUSTED_PIVOT,
     Float,
     address_of,
     floor_at,
@@ -29,10 +30,6 @@ from .._base import (
 from .._data import fused as _fused
 from .._rows import MOST_CHOSEN, TINY_FOURTH, UNKNOWN, Added, Chosen, FusedFeatures, Told, Vectors
 from ._feature_sets import FeatureSets
-
-# A pivot δ_i this much smaller than A_ii has lost so many digits to cancellation that bounds made
-# from it are not to be trusted: such a candidate is always looked at in the data.
-_TRUSTED_PIVOT = 1e-5
 
 
 class Coefficients(NamedTuple):
@@ -93,7 +90,7 @@ class FeatureSpace(FeatureSets):
         self.follows_spread = True
         self.mixed_root = self.place.zeros((t, n))  # at most ‖r∘z_i‖
         self.fourth_root = self.place.full(n, UNKNOWN)  # at least (Σ z_i⁴)^¼
-        self._doubtful = _TRUSTED_PIVOT * delta
+        self._doubtful = TRUSTED_PIVOT * delta
         # +inf for features that are no candidates; the state's, which it gives here for bounds.
         self.barred: Float | None = None
         # Where kernels can be launched: they, once asked for, and X_S'X_S as they leave it.

@@ -18,8 +18,8 @@ from .._problem import GroupLayout, Loss, Part, inverse_roots
 from .._rows import Candidates, FoldBlock, FoldRows, SetSums, SplitSums, tiles
 from ._fold_space import FoldSpace
 
-# Elements of X at a time.
-_ELEMENTS = 1 << 20
+# Elements of X gathered at a time for products of columns within groups.
+_PAIR_ELEMENTS = 1 << 20
 
 
 class PairSums(NamedTuple):
@@ -36,7 +36,7 @@ def pair_sums(block: FoldBlock, layout: GroupLayout) -> PairSums:
 
     def add(place: int, rows: NDArray[np.intp], x: Matrix) -> None:
         for part, total in zip(parts, sums, strict=True):
-            count = max(1, _ELEMENTS // (part.width * max(1, len(rows))))
+            count = max(1, _PAIR_ELEMENTS // (part.width * max(1, len(rows))))
             for first in range(0, len(part.groups), count):
                 some = slice(first, first + count)
                 columns = part.columns[some]

@@ -14,8 +14,8 @@ from .._problem import GroupLayout, Part, inverse_roots
 from ._feature_space import FeatureSpace
 
 # A pivot within a group this much smaller than that of its column alone: what is left of its digits
-# is not enough for a bound.
-_TRUSTED_PIVOT = 1e-9
+# is not enough for a bound. (`TRUSTED_PIVOT` is about what the chosen features left of a column.)
+_TRUSTED_REGULARITY = 1e-9
 
 
 class GroupSpace(FeatureSpace):
@@ -76,7 +76,7 @@ class GroupSpace(FeatureSpace):
         D = self.layout.matrices(part, self.delta, self.pair_delta)
         roots, regularity = inverse_roots(D, float(self.penalty.min()))
         untrusted = self.untrusted()[part.columns].any(axis=1)
-        return roots, ~untrusted & (regularity > _TRUSTED_PIVOT)
+        return roots, ~untrusted & (regularity > _TRUSTED_REGULARITY)
 
     def norm_matrices(self, part: Part) -> Float:
         """z_i·z_j within some groups, (g × b × b)."""

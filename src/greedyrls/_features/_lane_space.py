@@ -11,10 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float
-
-# A pivot this much smaller than A_ii has lost too many digits for its bound to be trusted.
-_TRUSTED_PIVOT = 1e-5
+from .._base import TRUSTED_PIVOT, Float
 
 Places = NDArray[np.intp]
 
@@ -42,7 +39,7 @@ class LaneSpace:
         self.inner = self.tau.copy()
         self.selected = np.empty((lanes, capacity), dtype=np.intp)
         self.gram = np.zeros((lanes, capacity, capacity))  # X_S'X_S
-        self._doubtful = _TRUSTED_PIVOT * self.delta
+        self._doubtful = TRUSTED_PIVOT * self.delta
         self._L = np.empty((lanes, capacity, n))
         self._inverse = np.zeros((lanes, capacity, capacity))
         self._overlap = np.zeros((lanes, capacity, capacity))

@@ -24,7 +24,7 @@ from ._group_layout import GroupLayout as GroupLayout
 from ._group_layout import Part as Part
 from ._group_layout import inverse_roots as inverse_roots
 from ._group_layout import layout_of as layout_of
-from ._grouping import ROUNDING as ROUNDING
+from ._grouping import BUDGET_ROUNDING as BUDGET_ROUNDING
 from ._grouping import FeatureCosts as FeatureCosts
 from ._grouping import FeatureGroups as FeatureGroups
 from ._labels import Task as Task

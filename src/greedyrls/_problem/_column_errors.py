@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._date_targets import DATES
 from ._feature_names import feature_names_of
 
-_DATES = datetime.date | datetime.time | datetime.timedelta | np.datetime64 | np.timedelta64
 # How polars calls its types of time.
 _POLARS_DATES = ("Date", "Datetime", "Duration", "Time")
 _LONGEST = 60
@@ -82,7 +81,7 @@ def _first_text(X: Any) -> tuple[int, int, Any] | None:
     is_text = isinstance(X, np.ndarray) and X.dtype.kind in "US"
     for place, column in enumerate(values.T):
         for row, value in enumerate(column):
-            if isinstance(value, _DATES) or (
+            if isinstance(value, DATES) or (
                 isinstance(value, str | bytes) and (is_text or not _is_number(value))
             ):
                 return place, row, value
@@ -108,7 +107,7 @@ def _message(X: Any, place: int, row: int, value: Any) -> str:
     shown = str(value) if not isinstance(value, str) else repr(str(value))
     if len(shown) > _LONGEST:
         shown = f"{shown[: _LONGEST - 1]}…"
-    if isinstance(value, _DATES) or value == "a date":
+    if isinstance(value, DATES) or value == "a date":
         return (
             f"X must be numeric: {which} has dates ({shown} in row {row}). Convert them to numbers "
             "first, such as the year, the month or the days since a date, or leave the column out."

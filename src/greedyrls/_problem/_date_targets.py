@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-_DATES = datetime.date | datetime.time | datetime.timedelta | np.datetime64 | np.timedelta64
+DATES = datetime.date | datetime.time | datetime.timedelta | np.datetime64 | np.timedelta64
 
 
 def refuse_dates(y: Any) -> None:
@@ -38,5 +38,5 @@ def _type_of_dates(y: Any) -> str | None:
         values = np.asarray(y, dtype=object).ravel()
     except (TypeError, ValueError):  # lists of different lengths, which others refuse
         return None
-    found = next((value for value in values if isinstance(value, _DATES)), None)
+    found = next((value for value in values if isinstance(value, DATES)), None)
     return None if found is None else type(found).__name__

@@ -21,9 +21,9 @@ FeatureCosts = Sequence[float] | Mapping[Any, float] | NDArray[Any]
 # As many columns of a group without a name are named.
 _NAMED = 3
 # Sums of costs are rounded: this share more than the budget is still within it.
-ROUNDING = 1e-9
+BUDGET_ROUNDING = 1e-9
 # Larger costs, or smaller than one over it, would overflow in sums or quotients.
-_LARGEST = 1e100
+_LARGEST_COST = 1e100
 
 
 class Groups(NamedTuple):
@@ -344,10 +344,10 @@ def _cost(value: Any, where: str) -> float:
             f"feature_costs must be finite and greater than 0; that of {where} is {value!r}. For a "
             "feature that is free use a small number, or forced_features."
         )
-    if not 1.0 / _LARGEST <= cost <= _LARGEST:
+    if not 1.0 / _LARGEST_COST <= cost <= _LARGEST_COST:
         raise ValueError(
-            f"feature_costs must be between {1.0 / _LARGEST:g} and {_LARGEST:g}; that of {where} "
-            f"is {value!r}. Only their ratios matter: use another unit."
+            f"feature_costs must be between {1.0 / _LARGEST_COST:g} and {_LARGEST_COST:g}; "
+            f"that of {where} is {value!r}. Only their ratios matter: use another unit."
         )
     return cost
 
@@ -374,7 +374,7 @@ def check_budget(
     costs, budget = grouping.costs, grouping.budget
     if costs is None or budget is None:
         return
-    limit = budget * (1.0 + ROUNDING)
+    limit = budget * (1.0 + BUDGET_ROUNDING)
     spent = math.fsum(costs[list(forced)].tolist())
     if spent > limit:
         raise ValueError(

@@ -24,7 +24,7 @@ Rows = NDArray[np.intp]
 # A prediction must be decided by more than rounding to be right.
 UNDECIDED = 1e-10
 # Predictions this close (relatively, and to labels of size 1) are of equal rank.
-_SAME = 1e-12
+_SAME_RANK = 1e-12
 
 # What these are called elsewhere.
 _MEANT = {
@@ -372,7 +372,7 @@ def _weight_below(P: Float, weights: Float) -> tuple[Rows, Float]:
     np.cumsum(weights[:, order], axis=-1, out=sums[..., 1:])
     below, up_to = sums[..., :-1], sums[..., 1:]
     # Values that are equal but for rounding must tie, or noise would be ranked.
-    rises = np.diff(ranked) > _SAME * np.maximum(1.0, np.abs(ranked[:, 1:]))
+    rises = np.diff(ranked) > _SAME_RANK * np.maximum(1.0, np.abs(ranked[:, 1:]))
     if not rises.all():
         # Sums never fall, so a running maximum carries the one at the start of a run of equal
         # values through the run, and a running minimum from the right the one at its end.

@@ -14,15 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._base import Float, kernels
+from .._base import HALF_TILE_ELEMENTS, LEAST_SET_ROWS, Float, kernels
 from .._problem import Loss
 from . import tiles
 from ._answers import CandidateLosses
 from ._blocks import RowBlock
-
-# Numbers of (features × rows) worked on at a time.
-_ELEMENTS = 1 << 17
-_LEAST_ROWS = 64
 
 
 class Removals(NamedTuple):
@@ -47,7 +43,7 @@ class RemovalSums(NamedTuple):
 
 def _row_tiles(block: RowBlock, count: int) -> Iterator[slice]:
     """All rows, some at a time, for work with as many numbers for each."""
-    height = max(_LEAST_ROWS, _ELEMENTS // max(1, count))
+    height = max(LEAST_SET_ROWS, HALF_TILE_ELEMENTS // max(1, count))
     for top in range(0, block.n_rows, height):
         yield slice(top, min(block.n_rows, top + height))
 

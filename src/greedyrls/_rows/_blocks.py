@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
+    HALF_TILE_ELEMENTS,
+    LEAST_TILE_ROWS,
     Float,
     add_up,
     as_float,
@@ -54,9 +56,6 @@ from ._zero_one import Support, wrong_sums
 
 # Rows of chosen columns that are read at a time from those kept of a file.
 _COPIED_ROWS = 1 << 15
-# Elements of X that candidates' losses are made of at a time: temporaries stay in the cache.
-_LOSS_ELEMENTS = 1 << 17
-_LEAST_ROWS = 32
 
 Answer = TypeVar("Answer", bound=tuple[Any, ...])
 
@@ -350,7 +349,7 @@ class RowBlock:
             return self._wrong(shares, beta, delta, rho[0], reach, support)
         kind = loss.name.removeprefix("balanced_")
         total = np.zeros(self.X.shape[1])
-        height = max(_LEAST_ROWS, _LOSS_ELEMENTS // self.X.shape[1])
+        height = max(LEAST_TILE_ROWS, HALF_TILE_ELEMENTS // self.X.shape[1])
         for top in range(0, len(self.d), height):
             rows = np.arange(top, min(len(self.d), top + height))
             Z = self.tile(rows, None, beta)
@@ -370,7 +369,7 @@ class RowBlock:
         (first,), (last,) = (used & is_positive).nonzero(), (used & ~is_positive).nonzero()
         rows = np.concatenate([first, last])
         Z = np.empty((len(candidates), len(rows)))
-        height = max(_LEAST_ROWS, _LOSS_ELEMENTS // max(1, len(candidates)))
+        height = max(LEAST_TILE_ROWS, HALF_TILE_ELEMENTS // max(1, len(candidates)))
         for top in range(0, len(rows), height):
             some = slice(top, min(len(rows), top + height))
             Z[:, some] = self.tile(rows[some], candidates, beta).T

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, numbers_on, take
+from .._base import BUFFER_COLUMNS, CHOSEN_SHARE, Float, numbers_on, take
 from .._data import Matrix
 
-# Shares of the memory of X that kept columns may take.
-CHOSEN_SHARE = 0.25
+# Share of the memory of X that columns scored lately may take.
 RECENT_SHARE = 0.04
 
 # Shorter columns are gathered faster than they are looked up.
@@ -28,8 +27,7 @@ _WORTH_KEEPING_ROWS = 1500
 _RECENT_COLUMNS = 16
 # The same where several searches score candidates together.
 _SHARED_RECENT_COLUMNS = 32
-# Chosen columns lie in buffers of this many: a buffer takes real memory only as it fills.
-_BUFFER_COLUMNS = 32
+# `BUFFER_COLUMNS` on a device, where products with fewer buffers are fewer launches.
 _DEVICE_BUFFER_COLUMNS = 64
 # The same where columns are so long that room for many of them may not be there.
 _LIMITED_BUFFER_COLUMNS = 16
@@ -76,7 +74,7 @@ class ColumnStore:
         self._places: dict[int, int] = {}
         self._order: tuple[int, ...] = ()
         self._buffers: list[Float] = []
-        self._buffer = _DEVICE_BUFFER_COLUMNS if X.on_device else _BUFFER_COLUMNS
+        self._buffer = _DEVICE_BUFFER_COLUMNS if X.on_device else BUFFER_COLUMNS
         if X.column_bytes is not None:
             self._buffer = _LIMITED_BUFFER_COLUMNS
 

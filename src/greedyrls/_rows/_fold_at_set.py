@@ -12,16 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._base import Float
+from .._base import HALF_TILE_ELEMENTS, LEAST_SET_ROWS, Float
 from .._problem import Loss
 from . import tiles
 from ._fold_answers import SplitSums
 from ._fold_blocks import FoldBlock
 from ._held_out import HeldOutRows
-
-# Numbers of (features × rows) worked on at a time.
-_ELEMENTS = 1 << 17
-_LEAST_ROWS = 64
 
 
 class FoldRemovals(NamedTuple):
@@ -65,7 +61,7 @@ def _removal_errors(
 ) -> Iterator[tuple[slice, Float]]:
     """Errors (t × rows × c) without each of some features on held-out rows, some at a time."""
     count = split.rows.shape[1]
-    height = max(_LEAST_ROWS, _ELEMENTS // max(1, rho.size))
+    height = max(LEAST_SET_ROWS, HALF_TILE_ELEMENTS // max(1, rho.size))
     for top in range(0, count, height):
         rows = slice(top, min(count, top + height))
         Z = np.zeros((rows.stop - top, beta.shape[1]))

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
+    LEAST_TILE_ROWS,
+    TILE_ELEMENTS,
     Float,
     add_up,
     namespace_of,
@@ -40,8 +42,6 @@ from ._fold_answers import (
 from ._fused_sets import RowSets, can_fuse, set_products, set_sums
 from ._held_out import HeldOutRows, padded
 
-# Elements of held-out rows at a time, with temporaries of the same size (2 MiB).
-_ROW_ELEMENTS = 1 << 18
 # Rows of a block looked at for rough means, and columns at a time.
 _SHIFT_ROWS = 128
 _SHIFT_COLUMNS = 1024
@@ -353,7 +353,7 @@ class FoldBlock:
                     yield number, places, x
             return
         shift = self.shift[columns]
-        height = max(32, _ROW_ELEMENTS // len(columns))
+        height = max(LEAST_TILE_ROWS, TILE_ELEMENTS // len(columns))
         for inside, chunk in self.X.chunks():
             for number, split in enumerate(self.splits):
                 first, last = np.searchsorted(split.rows[0], (inside.start, inside.stop)).tolist()
@@ -371,7 +371,7 @@ class FoldBlock:
             return
         everything = np.array_equal(columns, np.arange(self.X.shape[1]))
         shift = self.shift[columns]
-        height = max(32, _ROW_ELEMENTS // len(columns))
+        height = max(LEAST_TILE_ROWS, TILE_ELEMENTS // len(columns))
         for top in range(0, len(rows), height):
             places = slice(top, min(len(rows), top + height))
             taken = self.X.part(rows[places], None if everything else columns)

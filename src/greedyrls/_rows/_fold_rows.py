@@ -13,16 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from .._base import Alone, Array, Crew, Float, Handle, ask, long_call, to_host
+from .._base import DWARFED, Alone, Array, Crew, Float, Handle, ask, long_call, to_host
 from .._problem import Folds, Problem, report_non_finite
 from ._fold_answers import SetSums
 from ._fold_blocks import FoldBlock
 
-# Where the rows that a split leaves out have so many times the squares of those that it trains on,
-# too many digits would be lost in the difference.
-_CANCELLED = 1e3
-# A mean is far out if its square is this many times the variance: it costs two digits.
-_FAR = 100.0
+# Columns are shifted by a rough mean if its square is this many times the variance: without, two
+# digits would be lost. (A shift is cheap; `_samples._FAR` is about work for every Gram column.)
+_SHIFTED = 100.0
 _HERE = (np.ndarray, np.generic, float, int)
 
 
@@ -128,7 +126,7 @@ class FoldRows:
         rough = self.total(ask(FoldBlock.rough_sums))
         with np.errstate(over="ignore", invalid="ignore"):
             means = rough.x / max(1.0, rough.rows)
-            is_far = np.square(means) > _FAR * (rough.xx / max(1.0, rough.rows))
+            is_far = np.square(means) > _SHIFTED * (rough.xx / max(1.0, rough.rows))
         return np.where(is_far & np.isfinite(means), means, 0.0), rough.target_means
 
     def start(self) -> tuple[SetSums, SetSums, SetSums]:
@@ -136,8 +134,8 @@ class FoldRows:
         train, test, total = self._start()
         if self._is_partition:
             return train, test, total
-        lost = (total.xx > _CANCELLED * train.xx).any(axis=1)
-        lost |= total.weight > _CANCELLED * train.weight
+        lost = (total.xx > DWARFED * train.xx).any(axis=1)
+        lost |= total.weight > DWARFED * train.weight
         again = [split for split in np.flatnonzero(lost).tolist() if self._direct[split] is None]
         if again:
             # These splits' training rows are summed for themselves, now and in later passes.

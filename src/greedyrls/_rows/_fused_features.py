@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base import Array, Float, Replay, place_of, recorder_of, split
+from .._data import fused as _fused
 from ._fused_round import FusedTerms
 
 # Features that a program bounds, where there are few and where there are many, and its warps.
@@ -27,8 +28,6 @@ _MANY_BOUNDED = (4096, 16)
 _MANY = 1 << 16
 # Features that a program moves along a chosen one.
 _MOVED = 512
-# Rows of the factor under way at a time.
-_AHEAD = 8
 # Chosen features at most: their coefficients are made in registers, and their inverse travels.
 MOST_CHOSEN = 256
 # Numbers before the vectors that are sent.
@@ -351,7 +350,7 @@ class FusedFeatures:
             pick[(1,)](
                 sent, values, places, count, known.L, known.rows, known.penalty, beta, penalty,
                 shrinkage, told, n, c, capacity, power_of_two(c), self._padded,
-                power_of_two(count), _AHEAD, self.has_anchor, num_warps=self._warps,
+                power_of_two(count), _fused.AHEAD, self.has_anchor, num_warps=self._warps,
             )  # fmt: skip
         return FusedTerms(told[:c], beta, penalty, shrinkage, sent[:1])
 
@@ -397,7 +396,7 @@ class FusedFeatures:
         with device_of(sent):
             _kernels()[3][(-(-self.n // _MOVED),)](
                 sent, known.L, known.rows, known.floors, mixed_root, fourth_root, known.products,
-                self.n, self.capacity, _MOVED, self._padded, self.height, _AHEAD,
+                self.n, self.capacity, _MOVED, self._padded, self.height, _fused.AHEAD,
                 known.spread is not None,
             )  # fmt: skip
         return ()

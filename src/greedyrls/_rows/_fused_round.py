@@ -20,12 +20,9 @@ from .._base import Array, Float
 from .._data import fused as _fused
 from ._blocks import RowBlock
 
-# Numbers of z made at a time by a program, and programs that keep a large device busy.
-_ELEMENTS = 1024
-_LEAST_ROWS = 128
-_PROGRAMS = 2112
-# Chosen columns under way at a time.
-_AHEAD = 8
+# Numbers of z (candidates × rows) made at a time by a program, and rows at least.
+_PROGRAM_ELEMENTS = 1024
+_LEAST_PROGRAM_ROWS = 128
 # Pieces added up at a time.
 _PIECES = 128
 _SUMMED = 1024
@@ -287,9 +284,9 @@ class FusedRound:
         self._candidates = 2
         while self._candidates < c:
             self._candidates *= 2
-        self._rows = max(_LEAST_ROWS, _ELEMENTS // self._candidates)
+        self._rows = max(_LEAST_PROGRAM_ROWS, _PROGRAM_ELEMENTS // self._candidates)
         tiles = -(-self._m // self._rows)
-        self._tiles = -(-tiles // _PROGRAMS)
+        self._tiles = -(-tiles // _fused.ROW_PROGRAMS)
         self._parts = -(-tiles // self._tiles)
         new = room.new_empty
         has_anchor = block.anchor is not None
@@ -320,7 +317,7 @@ class FusedRound:
             leave[(parts,)](
                 X, X.stride(0), X.stride(1), means, roots, self._room, state.r, anchor,
                 terms.numbers, terms.beta, terms.size, self.columns, Z, pieces, m, tiles, c,
-                candidates, rows, _AHEAD, *flags,
+                candidates, rows, _fused.AHEAD, *flags,
             )  # fmt: skip
             measure[(1,)](
                 pieces, parts, terms.penalty, terms.shrinkage, found, self._along, c, candidates,

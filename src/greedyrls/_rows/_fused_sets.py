@@ -18,19 +18,20 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Array, Float, as_float, contiguous, numbers_on, take, take_rows, to_device
+from .._base import (
+    DEVICE_ELEMENTS,
+    Array,
+    Float,
+    as_float,
+    contiguous,
+    numbers_on,
+    take,
+    take_rows,
+    to_device,
+)
 from .._data import Matrix
 from .._data import fused as _fused
 from ._fold_answers import SetSums
-
-_LEAST_VECTORS = 16  # of a product of tensor cores
-_ROWS = 16
-_COLUMNS = 128
-# Programs that keep a large device busy.
-_PROGRAMS = 1056
-_LEAST_ROWS = 256
-# Numbers of vectors made at a time (1 GiB): rows may be in many sets.
-_ELEMENTS = 1 << 27
 
 tl: Any = None  # Triton's language, once the kernel is made
 
@@ -65,7 +66,7 @@ class RowSets(NamedTuple):
         first, begin = 0, 0
         for place, end in enumerate(self.ends, 1):
             is_last = place == len(self.ends)
-            if is_last or count * (self.ends[place] - begin) > _ELEMENTS:
+            if is_last or count * (self.ends[place] - begin) > DEVICE_ELEMENTS:
                 ends = [own - begin for own in self.ends[first:place]]
                 is_all = self.is_plain and is_last and first == 0
                 yield slice(first, place), RowSets(self.order[begin:end], ends, is_all)
@@ -140,21 +141,22 @@ def fused_set_sums(
     import torch
 
     n, c = X.shape[1], V.shape[0]
-    count = _LEAST_VECTORS
+    count = _fused.LEAST_VECTORS
     while count < c:
         count *= 2
     n_sets = len(sets.ends)
-    across = -(-n // _COLUMNS)
-    most = max(1, V.shape[1] // n_sets // _LEAST_ROWS)
-    parts = max(1, min(most, _PROGRAMS // (across * n_sets)))
+    across = -(-n // _fused.SUM_COLUMNS)
+    most = max(1, V.shape[1] // n_sets // _fused.LEAST_PIECE_ROWS)
+    parts = max(1, min(most, _fused.SUM_PROGRAMS // (across * n_sets)))
     bounds = torch.tensor([0, *sets.ends]).to(X.device, non_blocking=True)
     products = V.new_empty((n_sets, parts, count, n))
     squares = V.new_empty((n_sets, parts, n) if weights is not None else (1, 1, 1))
     with torch.cuda.device(X.device) if X.is_cuda else nullcontext():
         _kernel()[(across, parts, n_sets)](
             X, X.stride(0), X.stride(1), sets.order, bounds, V, V if weights is None else weights,
-            shift, products, squares, n, V.stride(0), c, parts, count, _ROWS, _COLUMNS,
-            weights is not None, sets.is_plain, num_warps=4, num_stages=3,
+            shift, products, squares, n, V.stride(0), c, parts, count, _fused.SUM_ROWS,
+            _fused.SUM_COLUMNS, weights is not None, sets.is_plain, num_warps=_fused.SUM_WARPS,
+            num_stages=_fused.SUM_STAGES,
         )  # fmt: skip
     return products.sum(1)[:, :c], squares.sum(1)
 

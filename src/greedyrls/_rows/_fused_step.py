@@ -22,11 +22,8 @@ from .._data import Matrix
 from .._data import fused as _fused
 from ._held_out import HeldOutRows
 
-# Rows made at a time by a program, and programs that keep a large device busy.
+# Rows made at a time by a program.
 _ROWS = 256
-_PROGRAMS = 2112
-# Chosen columns under way at a time.
-_AHEAD = 8
 
 tl: Any = None  # Triton's language, once the kernel is made
 
@@ -97,7 +94,7 @@ class FusedStep:
         self._X, self._split, self._shift = X, split, shift
         count, _, self._height = split.r.shape
         tiles = -(-self._height // _ROWS)
-        self._tiles = -(-tiles * count // _PROGRAMS)
+        self._tiles = -(-tiles * count // _fused.ROW_PROGRAMS)
         self._parts = -(-tiles // self._tiles)
         # Memory is taken before recording: from then on it would come from a pool of its own.
         self._pieces = place_of(split.r).empty((3, count, self._parts))
@@ -114,7 +111,7 @@ class FusedStep:
             _kernel()[(self._parts, len(room))](
                 X, X.stride(0), X.stride(1), split.rows, split.weights, split.r, room,
                 room.shape[1], sent, means, self._shift, delta, tau, beta, self._pieces,
-                len(room), self._height, means.shape[1], self._tiles, _ROWS, _AHEAD,
+                len(room), self._height, means.shape[1], self._tiles, _ROWS, _fused.AHEAD,
             )  # fmt: skip
         norms, inner, energy = namespace_of(sent).sum(self._pieces, axis=2)
         return norms, inner[:, None], energy[:, None]

@@ -14,15 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import TILE_ELEMENTS, Float
+from .._base import HALF_TILE_ELEMENTS, LEAST_TILE_ROWS, TILE_ELEMENTS, Float
 from .._problem import GroupLayout, Loss, Part
 from . import tiles
 from ._answers import CandidateLosses, FeatureSums
 from ._blocks import RowBlock
-
-# Elements of X at a time where all groups are looked at: temporaries stay in the cache.
-_TILE_ELEMENTS = 1 << 17
-_LEAST_ROWS = 32
 
 
 class GroupMoments(NamedTuple):
@@ -93,7 +89,7 @@ def pair_products(block: RowBlock, layout: GroupLayout) -> FeatureSums:
     place[wide] = np.arange(len(wide))
     parts = [part for part in layout.parts(np.arange(len(layout))) if part.width > 1]
     sums = [np.zeros((*part.columns.shape, part.width)) for part in parts]
-    height = max(_LEAST_ROWS, 4 * _TILE_ELEMENTS // max(1, len(wide)))
+    height = max(LEAST_TILE_ROWS, 4 * HALF_TILE_ELEMENTS // max(1, len(wide)))
     nothing = np.empty((0, len(wide)))
     for top in range(0, block.n_rows if len(wide) else 0, height):
         rows = np.arange(top, min(block.n_rows, top + height))
@@ -138,7 +134,7 @@ def any_losses(
     kind = loss.name.removeprefix("balanced_")
     width = sum(part.columns.size for part in groups)
     total = np.zeros(sum(len(part.columns) for part in groups))
-    height = max(_LEAST_ROWS, _TILE_ELEMENTS // width)
+    height = max(LEAST_TILE_ROWS, HALF_TILE_ELEMENTS // width)
     for top in range(0, block.n_rows, height):
         rows = np.arange(top, min(block.n_rows, top + height))
         errors = _tile_errors(block, rows, groups, betas).transpose(0, 2, 1)

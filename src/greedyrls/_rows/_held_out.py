@@ -14,10 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, Place, as_float, contiguous, namespace_of, place_of, take_rows, to_device
-
-# Columns of chosen features are kept in buffers of this many, which take memory as they fill.
-_BUFFER_COLUMNS = 32
+from .._base import (
+    BUFFER_COLUMNS,
+    Float,
+    Place,
+    as_float,
+    contiguous,
+    namespace_of,
+    place_of,
+    take_rows,
+    to_device,
+)
 
 Rows = NDArray[np.intp]
 # Some rows of a column by its number.
@@ -85,15 +92,15 @@ class HeldOutRows:
         for place, feature in enumerate(features):
             old = known.get(feature, self.limit)
             if old < min(self.limit, len(self.selected)):
-                column = self.buffers[old // _BUFFER_COLUMNS][:, old % _BUFFER_COLUMNS, :]
+                column = self.buffers[old // BUFFER_COLUMNS][:, old % BUFFER_COLUMNS, :]
             else:
                 column = np.reshape(gather(feature, self.rows.reshape(-1)), self.rows.shape)
                 column = column - means[:, place, None]
             if place < self.limit:
-                if place % _BUFFER_COLUMNS == 0:
-                    size = min(_BUFFER_COLUMNS, self.limit - place)
+                if place % BUFFER_COLUMNS == 0:
+                    size = min(BUFFER_COLUMNS, self.limit - place)
                     buffers.append(np.empty((column.shape[0], size, column.shape[1])))
-                buffers[-1][:, place % _BUFFER_COLUMNS, :] = column
+                buffers[-1][:, place % BUFFER_COLUMNS, :] = column
             r -= weights[:, place, :, None] * column[:, None, :]
         return replace(
             self,
@@ -159,13 +166,13 @@ class HeldOutRows:
         """These rows with a feature added; its column is kept if the limit allows."""
         place, buffers = len(self.selected), self.buffers
         if place < self.limit:
-            if place % _BUFFER_COLUMNS == 0:
-                size = min(_BUFFER_COLUMNS, self.limit - place)
+            if place % BUFFER_COLUMNS == 0:
+                size = min(BUFFER_COLUMNS, self.limit - place)
                 buffers = (
                     *buffers,
                     place_of(column).empty((column.shape[0], size, column.shape[1])),
                 )
-            buffers[-1][:, place % _BUFFER_COLUMNS, :] = column
+            buffers[-1][:, place % BUFFER_COLUMNS, :] = column
         return replace(
             self,
             r=self.r - rho[:, :, None] * z[:, None, :],

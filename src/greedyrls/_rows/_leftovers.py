@@ -11,13 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float
+from .._base import QUARTER_TILE_ELEMENTS, Float
 from .._problem import UNDECIDED
 
 Places = NDArray[np.intp]
 
-# Numbers and rows worked on at a time: long rows for speed, all temporaries in the cache.
-_ELEMENTS = 1 << 16
+# Rows worked on at a time: long ones for speed.
 _ROWS = 1 << 14
 # As many places may be taken by features that are no candidates any more.
 _DEAD_SHARE = 1 / 8
@@ -85,12 +84,12 @@ class Leftovers:
         curvature = (1.0 - UNDECIDED) / delta[features]
         rho = rho[features]
         sums = np.zeros(len(features))
-        scratch = np.empty(_ELEMENTS)
+        scratch = np.empty(QUARTER_TILE_ELEMENTS)
         ends = (0, self._split, len(self._rows))
         for sign, first, last in ((1.0, ends[0], ends[1]), (-1.0, ends[1], ends[2])):
             for top in range(first, last, _ROWS):
                 rows = slice(top, min(last, top + _ROWS))
-                width = max(1, _ELEMENTS // (rows.stop - rows.start))
+                width = max(1, QUARTER_TILE_ELEMENTS // (rows.stop - rows.start))
                 own = None if shares is None else shares[rows]
                 is_even = own is not None and bool((own == own[0]).all())
                 for left in range(0, len(features), width):

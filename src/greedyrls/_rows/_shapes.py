@@ -9,7 +9,8 @@ from .._data import Matrix
 from ._answers import ColumnShapes
 from ._zero_one import Support
 
-# A feature is rare if it is not 0 in at most this share of the rows.
+# Here a feature is rare, and its values are listed, if it is not 0 in at most this share of the
+# rows. (`_loo_data` has a larger share, for other bounds.)
 _RARE_SHARE = 1 / 64
 
 

@@ -14,12 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float
+from .._base import HALF_TILE_ELEMENTS, LEAST_TILE_ROWS, Float
 from . import tiles
 
-# Elements looked at together.
-_ELEMENTS = 1 << 17
-_LEAST_ROWS = 32
 # Reaches are bounds; this is for their rounding.
 _SAFETY = 1.0 + 1e-9
 _SLACK = 1e-11
@@ -66,7 +63,7 @@ def wrong_sums(
     looked = top = 0
     active = len(needed)
     while active := int(np.searchsorted(-needed[:active], -top, side="left")):
-        end = min(len(margins), top + max(_LEAST_ROWS, _ELEMENTS // active))
+        end = min(len(margins), top + max(LEAST_TILE_ROWS, HALF_TILE_ELEMENTS // active))
         rows, columns = row_order[top:end], column_order[:active]
         flags = look(rows, columns)
         sums[columns] += tiles.weighted_count(flags, None if shares is None else shares[rows])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._criteria import GroupCriterion
-from .._problem import ROUNDING, GroupLayout
+from .._problem import BUDGET_ROUNDING, GroupLayout
 from ..path import Direction, Step
 from ._directions import moves
 from ._plan import AnyCriterion, AnyState
@@ -70,5 +70,5 @@ def affordable(state: AnyState, layout: GroupLayout, chosen: list[int]) -> NDArr
     if budget is not None:
         assert layout.costs is not None
         spent = math.fsum(layout.costs[chosen].tolist())
-        is_open &= layout.costs <= budget * (1.0 + ROUNDING) - spent
+        is_open &= layout.costs <= budget * (1.0 + BUDGET_ROUNDING) - spent
     return np.flatnonzero(is_open)
