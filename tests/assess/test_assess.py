@@ -301,7 +301,8 @@ def test_groups_stay_together(name: str) -> None:
     splits = list(GroupKFold(3).split(X, y, groups))
     seen: list[set[str]] = []
 
-    def spy(select: Any, problem: Any, plan: Any, request: Any, data: Any = None) -> Any:
+    def spy(select: Any, request: Any, data: Any = None) -> Any:
+        problem, plan = request.problem, request.plan
         rows = [np.flatnonzero((row == X).all(axis=1))[0] for row in problem.X.part(slice(None))]
         own = groups[rows]
         counted = problem.has_weight
@@ -311,7 +312,7 @@ def test_groups_stay_together(name: str) -> None:
             for split in () if folds is None else folds.splits:
                 train, test = split.train[counted[split.train]], split.test[counted[split.test]]
                 assert not set(own[train]) & set(own[test])
-        return select(problem, plan, request, data)
+        return select(request, data)
 
     with trapped() as traps:
         traps.around("select in a fold", spy)

@@ -20,7 +20,7 @@ from greedyrls.assess import (
     permutation_null,
     resample_path,
 )
-from internals import Options, Shuffle, draw_order, draw_rows, make_procedure
+from internals import Options, draw_order, draw_rows, make_procedure
 from literal import huberish, largest
 from traps import Traps
 
@@ -389,19 +389,7 @@ def test_selections_on_bootstrap_samples_count_rows(name: str) -> None:
 @pytest.mark.parametrize("resample", ["subsample", "bootstrap"])
 def test_gram_columns_are_those_of_the_rows_drawn(resample: str) -> None:
     X, y = numbers(30)
-    asked = Options(
-        4, 1.0, "loo", "squared", "nested", None, None, "min", None, None, None, Shuffle()
-    )
-    procedure = make_procedure(
-        *(X, y, asked),
-        task="regression",
-        measure=None,
-        fit_intercept=True,
-        sample_weight=None,
-        groups=None,
-        forced_features=None,
-        excluded_features=None,
-    )
+    procedure = make_procedure(X, y, Options(4, size_rule="min"), task="regression")
     ((rows, counts),) = draws_of(Question(X, y, 4, {}), resample, 1)
     trial = procedure.trial(rows, counts, procedure.shared())
     times = 1 if counts is None else counts.astype(int)

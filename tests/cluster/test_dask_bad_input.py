@@ -236,6 +236,13 @@ def test_folds_that_are_not_made_on_a_cluster(name: str) -> None:
             greedy_path(cut(X), cut(y), 2, alpha=[0.1, 1.0], alpha_cv=cv)
 
 
+@pytest.mark.parametrize("cv", ["loo", 3])
+def test_blocks_of_rows_are_the_chunks(cv: Any) -> None:
+    X, y, _ = problem()
+    with pytest.raises(ValueError, match=r"block_rows=7 is not supported .* rechunk X"):
+        greedy_path(cut(X), cut(y), 2, cv=cv, block_rows=7)
+
+
 def test_numbers_of_folds() -> None:
     X, y, weights = problem()
     with pytest.raises(ValueError, match=r"cv=1 is too few"):

@@ -92,6 +92,7 @@ from greedyrls._search._run import Limits, Watch, search_path
 from greedyrls._search._searches import search_paths
 from greedyrls._search._searching import forward, replay
 from greedyrls._select._alphas import auto_grid, penalty_scale, refit_grid
+from greedyrls._select._options import Options
 from greedyrls._select._outer_fold import chosen_of
 from greedyrls.app._analysis import (
     Question,
@@ -139,7 +140,7 @@ from greedyrls.assess._assessment import Curve
 from greedyrls.assess._coefficient_errors import jackknife_errors
 from greedyrls.assess._draws import draw_order, draw_rows
 from greedyrls.assess._predictions import part_of_classes, united
-from greedyrls.assess._procedure import Options, make_procedure
+from greedyrls.assess._procedure import make_procedure
 from greedyrls.assess._random_sets import random_orders
 from greedyrls.path._measures import Reading, explained, reading_of
 from greedyrls.path._sets import BestLosses, best_sets

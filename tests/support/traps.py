@@ -38,6 +38,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     # Folds, penalties and the procedure around the search.
     "add feature to folds": ("_criteria._fold_state.FoldState.add",),
     "begin outer fold": ("_select._outer_fold.OuterFold.__init__",),
+    "search outer folds in threads": ("_select._nested.in_threads",),
     "scale penalties": ("_select._select.problem_scale",),
     "fit all features": ("_select._select.all_features_losses",),
     "select in a fold": ("assess._procedure.select",),
@@ -45,6 +46,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "finish checkpoint": ("_search._checkpoint.Checkpoint.finish",),
     "keep outer fold": ("_search._checkpoint.FoldLog.keep",),
     # Reading.
+    "share out the memory for a file": ("_data._files.FileMatrix.make_room",),
     "read rows of a file": ("_data._file_sources.ArraySource.fill",),
     "parse CSV": ("app.read._csv._table",),
     # The command line.

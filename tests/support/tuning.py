@@ -54,18 +54,18 @@ def nothing_chosen(is_nothing: Callable[[Any], bool]) -> Changes:
     from greedyrls._select._select import select
 
     def selected(*arguments: Any, **options: Any) -> Any:
-        path = select(*arguments, **options)
+        found = select(*arguments, **options)
+        path = found.path
         if path.size_choice.rule == "given" or not is_nothing(path):
-            return path
+            return found
         sentence = "0 features chosen by rule 'min': no features do better than the mean."
-        return replace(path, size_choice=replace(path.size_choice, size=0, sentence=sentence))
+        choice = replace(path.size_choice, size=0, sentence=sentence)
+        return found._replace(path=replace(path, size_choice=choice))
 
     users = (
-        "estimators._base",
-        "estimators._kernel_base",
+        "_select._entrance",
         "estimators._ranker",
         "assess._procedure",
-        "_select._greedy",
     )
     return {f"{user}.select": selected for user in users}
 
@@ -192,7 +192,9 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Features from which vectors of features are on the device.
     "device_features": constant("_criteria._samples.DEVICE_FEATURES"),
     # Whether tensors of the host count as such for estimators.
-    "in_host_memory": answer("estimators._base.is_in_host_memory"),
+    "in_host_memory": answer(
+        "estimators._base.is_in_host_memory", "_select._request.is_in_host_memory"
+    ),
     # Whether whole steps may be recorded on a device.
     "recorded_steps": answer("_criteria._samples.can_foresee"),
     # Elements of X from which they are, and steps launched at a time.

@@ -22,8 +22,8 @@ from .._problem import Loss, Shuffle, as_met, fold_ends, fold_ids, is_whole, war
 from ._pieces import FoldCounts, LabelSums, Piece, StratumTable
 
 _ALLOWED = (
-    "'loo', a number of folds, KFold or StratifiedKFold without shuffling, or a Dask array with "
-    "the number of the fold of each row (-1 for rows that are never tested)"
+    "a number of folds, KFold or StratifiedKFold without shuffling, or a Dask array with the "
+    "number of the fold of each row (-1 for rows that are never tested)"
 )
 # So many different fold ids are no folds.
 _MOST_FOLDS = 1000
@@ -40,6 +40,7 @@ class ClusterFolds:
     weights: Float  # (K) their weight
     n_untested: int  # rows of no fold that have a weight
     is_plain: bool = False  # made of a number: rows in their order
+    name: str = "cv"  # of the parameter that they come from, for errors
 
     @property
     def remote(self) -> ClusterFolds:
@@ -76,28 +77,40 @@ class ClusterFolds:
 
 
 def cluster_folds(
-    X: RemoteMatrix, cv: Any, groups: Any, n_classes: int, shuffle: Shuffle | None = None
+    X: RemoteMatrix,
+    cv: Any,
+    groups: Any,
+    n_classes: int,
+    shuffle: Shuffle | None = None,
+    name: str = "cv",
+    takes_loo: bool = True,
 ) -> ClusterFolds | None:
-    """`cv` for the rows of X; None means exact leave-one-out. A number is shuffled if asked for."""
+    """`cv` for the rows of X; None means exact leave-one-out. A number is shuffled if asked for.
+
+    Errors use the caller's `name` for `cv`, and propose leave-one-out only if the caller takes it.
+    """
+    allowed = f"'loo', {_ALLOWED}" if takes_loo else _ALLOWED
     if groups is not None:
         raise ValueError(
-            "groups are not supported for data on a cluster; pass a Dask array of fold ids as cv, "
-            "in which all rows of a group have the same number."
+            "groups are not supported for data on a cluster; pass a Dask array of fold ids as "
+            f"{name}, in which all rows of a group have the same number."
         )
     if isinstance(cv, str | LeaveOneOut):
         if isinstance(cv, str) and cv != "loo":
-            raise ValueError(f"cv={cv!r} is not supported; on a cluster cv must be {_ALLOWED}.")
+            raise ValueError(
+                f"{name}={cv!r} is not supported; on a cluster {name} must be {allowed}."
+            )
         return None
     if isinstance(cv, FoldIds):
-        return _given_folds(X, cv, n_classes)
+        return replace(_given_folds(X, cv, n_classes, name), name=name)
     if type(cv) in (KFold, StratifiedKFold) and not cv.shuffle:
         if type(cv) is StratifiedKFold and X.classes is None:
             raise ValueError("StratifiedKFold on a cluster needs GreedyRLSClassifier; use KFold.")
         n_classes = n_classes if type(cv) is StratifiedKFold else 0
-        return k_folds(X, cv.n_splits, n_classes, every=True)
+        return k_folds(X, cv.n_splits, n_classes, every=True, name=name, takes_loo=takes_loo)
     if not is_whole(cv):
-        raise ValueError(f"On a cluster cv must be {_ALLOWED}; got {cv!r}.")
-    return k_folds(X, int(cv), n_classes, shuffle=shuffle)
+        raise ValueError(f"On a cluster {name} must be {allowed}; got {cv!r}.")
+    return k_folds(X, int(cv), n_classes, shuffle=shuffle, name=name, takes_loo=takes_loo)
 
 
 class FoldIds(tuple[Handle, ...]):
@@ -111,6 +124,8 @@ def k_folds(
     is_outer: bool = False,
     every: bool = False,
     shuffle: Shuffle | None = None,
+    name: str = "cv",
+    takes_loo: bool = True,
 ) -> ClusterFolds:
     """As KFold, or StratifiedKFold where classes are known, of the rows that have a weight.
 
@@ -122,12 +137,12 @@ def k_folds(
     # (pieces × classes)
     table = np.array(list(X.crew.answers(ask(Piece.class_counts, n_classes, every), X.pieces)))
     sizes = table.sum(axis=0)
-    n_rows = int(sizes.sum())
+    n_rows, or_loo = int(sizes.sum()), ", or 'loo'" if takes_loo else ""
     if n_folds < 2:
-        raise ValueError(f"cv={n_folds} is too few folds; use at least 2, or 'loo'.")
+        raise ValueError(f"{name}={n_folds} is too few folds; use at least 2{or_loo}.")
     if n_folds > n_rows:
         raise ValueError(
-            f"cv={n_folds} is more folds than the {n_rows} samples; use fewer, or 'loo'."
+            f"{name}={n_folds} is more folds than the {n_rows} samples; use fewer{or_loo}."
         )
     order = [0]
     if n_classes:
@@ -137,8 +152,8 @@ def k_folds(
             sizes = np.where(shared, sizes, 0)
         if n_folds > sizes.max():
             raise ValueError(
-                f"cv={n_folds} is greater than the number of members in each class: the largest "
-                f"has {sizes.max()}. Use at most {sizes.max()} folds, or 'loo'."
+                f"{name}={n_folds} is greater than the number of members in each class: the "
+                f"largest has {sizes.max()}. Use at most {sizes.max()} folds{or_loo}."
             )
         warn_of_rare_classes(sizes, n_folds)
         order = _order_of_appearance(X, n_classes, every)
@@ -150,7 +165,7 @@ def k_folds(
     if shuffle is not None:
         description += shuffle.words
     folds = _counted(X, ids, n_folds, description, n_classes)
-    return replace(folds, is_plain=not every and shuffle is None)
+    return replace(folds, is_plain=not every and shuffle is None, name=name)
 
 
 def _order_of_appearance(X: RemoteMatrix, n_classes: int, every: bool) -> list[int]:
@@ -180,36 +195,38 @@ def _fold_ids(
     return fold_ids(classes, piece.used(every), before, ends, order, shuffle)
 
 
-def _given_folds(X: RemoteMatrix, given: FoldIds, n_classes: int) -> ClusterFolds:
+def _given_folds(X: RemoteMatrix, given: FoldIds, n_classes: int, name: str) -> ClusterFolds:
     """Folds by the ids that the user gives."""
     crew = X.crew
     found: set[int] = set()
-    for distinct in crew.answers(_distinct_ids, X.pieces, given):
+    for distinct in crew.answers(partial(_distinct_ids, name=name), X.pieces, given):
         found.update(distinct)
     names = sorted(found - {-1})
     if len(found) < 2:
         raise ValueError(
-            f"Every fold id in cv is {next(iter(found))}: only one fold leaves no training rows. "
-            "Use at least 2 different fold ids."
+            f"Every fold id in {name} is {next(iter(found))}: only one fold leaves no training "
+            "rows. Use at least 2 different fold ids."
         )
     if len(names) > _MOST_FOLDS:
         raise ValueError(
-            f"cv has {len(names)} different fold ids; on a cluster at most {_MOST_FOLDS} are "
+            f"{name} has {len(names)} different fold ids; on a cluster at most {_MOST_FOLDS} are "
             "supported."
         )
     ids = crew.each(partial(_renumbered, names=np.array(names)), X.pieces, given)
     return _counted(X, ids, len(names), f"fold ids ({len(names)} folds)", n_classes)
 
 
-def _distinct_ids(piece: Piece, ids: NDArray[Any]) -> list[int]:
+def _distinct_ids(piece: Piece, ids: NDArray[Any], name: str) -> list[int]:
     values = np.asarray(ids)
     if values.shape != (len(piece.Y),):
         raise ValueError(
-            f"cv has {values.shape} fold ids where X has {len(piece.Y)} rows; give a 1-D Dask "
+            f"{name} has {values.shape} fold ids where X has {len(piece.Y)} rows; give a 1-D Dask "
             "array with one for each row."
         )
     if values.dtype.kind not in "iu":
-        raise ValueError(f"Fold ids in cv must be whole numbers on a cluster, got {values.dtype}.")
+        raise ValueError(
+            f"Fold ids in {name} must be whole numbers on a cluster, got {values.dtype}."
+        )
     distinct: list[int] = np.unique(values).tolist()
     return distinct
 

@@ -369,11 +369,11 @@ def check_classes_on_cluster(X: RemoteMatrix) -> None:
         )
 
 
-def fold_ids(X: RemoteMatrix, cv: Any) -> Any:
+def fold_ids(X: RemoteMatrix, cv: Any, name: str = "cv") -> Any:
     """`cv` as it is, or handles of fold ids that are given for each row."""
     if not is_dask(cv) and not (isinstance(cv, np.ndarray) and cv.ndim == 1):
         return cv
-    return FoldIds(_aligned(_client_of(), cv, X.counts, "cv"))
+    return FoldIds(_aligned(_client_of(), cv, X.counts, name))
 
 
 def labels_of(values: Any, classes: NDArray[Any]) -> Any:

@@ -1,8 +1,8 @@
 from . import fused as fused
 from ._dense import DenseMatrix as DenseMatrix
 from ._device_matrix import DeviceMatrix as DeviceMatrix
+from ._device_matrix import is_in_host_memory as is_in_host_memory
 from ._devices import free_bytes as free_bytes
-from ._devices import is_in_host_memory as is_in_host_memory
 from ._digests import array_digest as array_digest
 from ._digests import bytes_of as bytes_of
 from ._digests import matrix_digest as matrix_digest

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
@@ -160,6 +161,11 @@ class DeviceMatrix(Matrix):
         return stacked([products for products, _ in results]), results[0][1]
 
     @property
+    def is_in_host_memory(self) -> bool:  # type: ignore[override]
+        """Whether NumPy can read the array as it lies."""
+        return is_in_host_memory(self.values)
+
+    @property
     def device_array(self) -> Array:
         """The array itself, which kernels of the device may read."""
         return self.values
@@ -196,6 +202,13 @@ class DeviceMatrix(Matrix):
         """A single value."""
         (value,) = to_host(as_float(self.values[row : row + 1, column]))
         return float(value[0])
+
+
+def is_in_host_memory(X: Array) -> bool:
+    """Whether NumPy can read a device array as it lies."""
+    if array_api_compat.is_torch_array(X):
+        return bool(X.device.type == "cpu")
+    return not array_api_compat.is_cupy_array(X)
 
 
 def as_device_matrix(X: Array) -> DeviceMatrix:

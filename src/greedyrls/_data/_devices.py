@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Place, is_foreign, send
-from ._device_matrix import DeviceMatrix, as_device_matrix
+from ._device_matrix import DeviceMatrix, as_device_matrix, is_in_host_memory
 from ._stream import StreamedMatrix
 from ._transport import transport_to
 
@@ -87,13 +87,6 @@ def free_bytes(place: Place) -> int | None:
             pool = importlib.import_module("cupy").get_default_memory_pool()
             return int(place.device.mem_info[0] + pool.free_bytes())
     return None
-
-
-def is_in_host_memory(X: Any) -> bool:
-    """Whether NumPy can read a device array as it lies."""
-    if array_api_compat.is_torch_array(X):
-        return bool(X.device.type == "cpu")
-    return not array_api_compat.is_cupy_array(X)
 
 
 def on_device(X: Any, device: Any) -> DeviceMatrix:

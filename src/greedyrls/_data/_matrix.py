@@ -68,6 +68,8 @@ class Matrix(ABC):
     centers: KernelMatrix | None = None
     # How many vectors `product` is given at a time.
     vectors_at_a_time: int = sys.maxsize
+    # NumPy can read its values as they lie.
+    is_in_host_memory: bool = True
     # The array itself, where kernels of a device may read it.
     device_array: Any = None
     # Memory for columns of chosen features in bytes; None: a share of the size of X.

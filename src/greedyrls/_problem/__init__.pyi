@@ -16,9 +16,7 @@ from ._feature_names import FeatureList as FeatureList
 from ._feature_names import feature_names_of as feature_names_of
 from ._feature_names import with_names as with_names
 from ._folds import Folds as Folds
-from ._folds import is_missing as is_missing
 from ._folds import make_folds as make_folds
-from ._folds import one_per_row as one_per_row
 from ._folds import shuffled_ids as shuffled_ids
 from ._group_layout import GroupLayout as GroupLayout
 from ._group_layout import Part as Part
@@ -45,6 +43,8 @@ from ._pairs import Pairs as Pairs
 from ._pairs import check_queries_together as check_queries_together
 from ._pairs import make_pairs as make_pairs
 from ._pairs import rows_in_pairs as rows_in_pairs
+from ._per_row import is_missing as is_missing
+from ._per_row import one_per_row as one_per_row
 from ._problem import Problem as Problem
 from ._problem import check_alpha as check_alpha
 from ._problem import check_n_features as check_n_features

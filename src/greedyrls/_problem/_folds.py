@@ -21,6 +21,7 @@ from sklearn.model_selection import (
 from sklearn.utils import check_random_state
 
 from .._base import Float
+from ._per_row import one_per_row
 from ._row_order import FoldMembers, RowOrder, Split
 from ._shuffle import Shuffle, as_met, fold_ends, fold_ids, warn_of_rare_classes
 from ._time_order import TimeOrderedSplit
@@ -28,8 +29,8 @@ from ._time_order import TimeOrderedSplit
 Rows = NDArray[np.intp]
 
 _ALLOWED = (
-    "'loo', a number of folds, a scikit-learn splitter, a 1-D array with the fold id of each row, "
-    "or a list of (train, test) row numbers"
+    "a number of folds, a scikit-learn splitter, a 1-D array with the fold id of each row, or a "
+    "list of (train, test) row numbers"
 )
 
 
@@ -43,6 +44,7 @@ class Folds:
     is_plain: bool = False  # made of a number: rows in their order
     # Makes the splits of some rows (a mask) anew, where a part of those of all rows will not do.
     remake: Callable[[NDArray[np.bool_]], tuple[Split, ...]] | None = None
+    name: str = "cv"  # of the parameter that they come from, for errors
 
     @property
     def remote(self) -> None:
@@ -90,45 +92,55 @@ def make_folds(
     groups: ArrayLike | None,
     weights: Float | None,
     shuffle: Shuffle | None = None,
+    name: str = "cv",
+    takes_loo: bool = True,
 ) -> Folds | None:
     """Check `cv` and `groups`; None means exact leave-one-out, which needs no splits.
 
     `labels` are the classes of a classifier: whole numbers of folds are then stratified, and
     every split must have all classes to train on. Folds of a number are shuffled if that is asked
-    for and there are no groups. Errors number the splits from 0, as the rows.
+    for and there are no groups. Errors number the splits from 0, as the rows; they use the
+    caller's `name` for `cv`, and propose leave-one-out only if the caller takes it. Folds that
+    are made already are returned as they are.
     """
+    if isinstance(cv, Folds):
+        return cv
+    allowed = f"'loo', {_ALLOWED}" if takes_loo else _ALLOWED
     if isinstance(cv, str | bytes) and cv != "loo":
-        raise ValueError(f"cv={cv!r} is not supported; cv must be {_ALLOWED}.")
+        raise ValueError(f"{name}={cv!r} is not supported; {name} must be {allowed}.")
     if isinstance(cv, str | LeaveOneOut):
         if groups is not None:
             raise ValueError(
-                "groups are not used by leave-one-out; pass cv=GroupKFold(...), "
-                "cv=LeaveOneGroupOut() or a number of folds (then GroupKFold) with them."
+                f"groups are not used by leave-one-out; pass {name}=GroupKFold(...), "
+                f"{name}=LeaveOneGroupOut() or a number of folds (then GroupKFold) with them."
             )
         return None
     group_of = None if groups is None else one_per_row(groups, n_samples, "groups")
     target = y if labels is None else labels
     is_plain = False
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
+        _check_count(int(cv), n_samples, labels, group_of, weights, name, takes_loo)
         shuffle = None if group_of is not None else shuffle
         is_plain = group_of is None and shuffle is None
         pairs, description = _k_fold_pairs(
-            int(cv), n_samples, target, labels, group_of, weights, shuffle
+            int(cv), n_samples, target, labels, group_of, weights, shuffle, name
         )
     elif hasattr(cv, "split") and not hasattr(cv, "__array__"):  # some arrays can split, too
-        pairs = _splitter_pairs(cv, n_samples, target, group_of)
+        pairs = _splitter_pairs(cv, n_samples, target, group_of, name)
         description = _in_words(cv)
     else:
-        pairs, description = _given_pairs(cv, n_samples, has_groups=groups is not None)
+        pairs, description = _given_pairs(
+            cv, n_samples, name, allowed, has_groups=groups is not None
+        )
     if not pairs:
-        raise ValueError(f"cv ({description}) gives no splits; at least 1 is needed.")
+        raise ValueError(f"{name} ({description}) gives no splits; at least 1 is needed.")
     splits = tuple(
-        pair if isinstance(pair, Split) else _make_split(pair, n_samples, number)
+        pair if isinstance(pair, Split) else _make_split(pair, n_samples, number, name)
         for number, pair in enumerate(pairs)
     )
     _check_parts(splits, n_samples, None if weights is None else weights > 0, labels)
     remake = partial(cv.remade, target, group_of) if isinstance(cv, TimeOrderedSplit) else None
-    return Folds(splits, n_samples, description, is_plain, remake)
+    return Folds(splits, n_samples, description, is_plain, remake, name)
 
 
 def _k_fold_pairs(
@@ -139,6 +151,7 @@ def _k_fold_pairs(
     groups: NDArray[Any] | None,
     weights: Float | None,
     shuffle: Shuffle | None,
+    name: str,
 ) -> tuple[list[Any], str]:
     """Folds of the rows that have a weight; the others, which do not count, go with the first."""
     used = np.arange(n_samples) if weights is None else np.flatnonzero(weights)
@@ -146,7 +159,12 @@ def _k_fold_pairs(
     def some(values: NDArray[Any] | None) -> NDArray[Any] | None:
         return None if values is None else values[used]
 
-    splitter, description = _k_folds(n_folds, len(used), some(labels), some(groups))
+    splitter: Any = KFold(n_splits=n_folds)
+    if groups is not None:
+        splitter = GroupKFold(n_splits=n_folds)
+    elif labels is not None:
+        splitter = StratifiedKFold(n_splits=n_folds)
+    description = _in_words(splitter)
     if shuffle is not None:
         ids = shuffled_ids(n_folds, n_samples, labels, weights, shuffle)
         members = RowOrder(ids, n_folds).members()
@@ -157,7 +175,7 @@ def _k_fold_pairs(
         if len(used) < n_samples:
             tests[0] = np.sort(np.concatenate([tests[0], np.flatnonzero(weights == 0.0)]))
         return [Split(test, None, n_samples) for test in tests], description
-    pairs = _splitter_pairs(splitter, len(used), some(target), some(groups))
+    pairs = _splitter_pairs(splitter, len(used), some(target), some(groups), name)
     if len(used) == n_samples:
         return pairs, description
     fold_of = np.zeros(n_samples, dtype=np.intp)
@@ -190,42 +208,51 @@ def shuffled_ids(
     return fold_ids(classes, used, before, ends, order, shuffle)
 
 
-def _k_folds(
-    n_folds: int, n_samples: int, labels: NDArray[Any] | None, groups: NDArray[Any] | None
-) -> tuple[Any, str]:
-    """The splitter for a number of folds, and its description."""
+def _check_count(
+    n_folds: int,
+    n_samples: int,
+    labels: NDArray[Any] | None,
+    groups: NDArray[Any] | None,
+    weights: Float | None,
+    name: str,
+    takes_loo: bool,
+) -> None:
+    """Whether the rows that have a weight can be cut into so many folds."""
+    is_used = np.ones(n_samples, dtype=bool) if weights is None else weights != 0.0
+    n_used, or_loo = int(is_used.sum()), ", or 'loo'" if takes_loo else ""
     if n_folds < 2:
-        raise ValueError(f"cv={n_folds} is too few folds; use at least 2, or 'loo'.")
-    if n_folds > n_samples:
+        raise ValueError(f"{name}={n_folds} is too few folds; use at least 2{or_loo}.")
+    if n_folds > n_used:
         raise ValueError(
-            f"cv={n_folds} is more folds than the {n_samples} samples; use fewer, or 'loo'."
+            f"{name}={n_folds} is more folds than the {n_used} samples; use fewer{or_loo}."
         )
     if groups is not None:
-        n_groups = len(np.unique(groups))
+        n_groups = len(np.unique(groups[is_used]))
         if n_folds > n_groups:
             raise ValueError(
-                f"cv={n_folds} is more folds than the {n_groups} different groups; "
+                f"{name}={n_folds} is more folds than the {n_groups} different groups; "
                 "use at most one fold for each group."
             )
-        return _with_words(GroupKFold(n_splits=n_folds))
-    if labels is None:
-        return _with_words(KFold(n_splits=n_folds))
-    largest = int(np.unique(labels, return_counts=True)[1].max())
-    if n_folds > largest:
-        raise ValueError(
-            f"cv={n_folds} is greater than the number of members in each class: the largest has "
-            f"{largest}. Use at most {largest} folds, or 'loo'."
-        )
-    return _with_words(StratifiedKFold(n_splits=n_folds))
+    elif labels is not None:
+        largest = int(np.unique(labels[is_used], return_counts=True)[1].max())
+        if n_folds > largest:
+            raise ValueError(
+                f"{name}={n_folds} is greater than the number of members in each class: the "
+                f"largest has {largest}. Use at most {largest} folds{or_loo}."
+            )
 
 
 def _splitter_pairs(
-    splitter: Any, n_samples: int, target: NDArray[Any] | None, groups: NDArray[Any] | None
+    splitter: Any,
+    n_samples: int,
+    target: NDArray[Any] | None,
+    groups: NDArray[Any] | None,
+    name: str,
 ) -> list[Any]:
     """What a scikit-learn splitter gives for these rows."""
     if isinstance(splitter, type):
-        name = splitter.__name__
-        raise TypeError(f"cv is the class {name}; pass an instance of it, such as {name}().")
+        kind = splitter.__name__
+        raise TypeError(f"{name} is the class {kind}; pass an instance of it, such as {kind}().")
     if type(splitter) is KFold and groups is None and splitter.n_splits <= n_samples:
         return _k_fold_splits(splitter, n_samples)
     try:
@@ -244,7 +271,7 @@ def _splitter_pairs(
                 "pipeline or cross-validation by metadata routing, set_fit_request(groups=True)), "
                 "or use a splitter without groups, such as KFold."
             )
-        raise ValueError(f"cv={_describe(splitter)} {problem}") from error
+        raise ValueError(f"{name}={_describe(splitter)} {problem}") from error
 
 
 def _k_fold_splits(splitter: KFold, n_samples: int) -> list[Split]:
@@ -258,10 +285,6 @@ def _k_fold_splits(splitter: KFold, n_samples: int) -> list[Split]:
         fold_of[test] = fold
     members = RowOrder(fold_of, splitter.n_splits).members()
     return [Split(test, None, n_samples) for test in members]
-
-
-def _with_words(splitter: Any) -> tuple[Any, str]:
-    return splitter, _in_words(splitter)
 
 
 def _in_words(splitter: Any) -> str:
@@ -290,13 +313,15 @@ def _describe(splitter: Any) -> str:
     return f"{type(splitter).__name__}({', '.join(shown)})"
 
 
-def _given_pairs(cv: Any, n_samples: int, *, has_groups: bool) -> tuple[list[Any], str]:
+def _given_pairs(
+    cv: Any, n_samples: int, name: str, allowed: str, *, has_groups: bool
+) -> tuple[list[Any], str]:
     """(train, test) pairs from fold ids or pairs, and their description."""
     if hasattr(cv, "__array__"):
         cv = np.asarray(cv)
     unordered = isinstance(cv, Mapping | Set)
     if unordered or not isinstance(cv, Iterable) or (isinstance(cv, np.ndarray) and cv.ndim == 0):
-        raise TypeError(f"cv must be {_ALLOWED}; got {reprlib.repr(cv)}.")
+        raise TypeError(f"{name} must be {allowed}; got {reprlib.repr(cv)}.")
     # A generator can be read only once; an array of numbers is not looked at one by one.
     items = [] if _are_numbers(cv) else list(cv)
     are_ids = _are_numbers(cv) or all(_is_single(item) for item in items)
@@ -304,10 +329,10 @@ def _given_pairs(cv: Any, n_samples: int, *, has_groups: bool) -> tuple[list[Any
         kind = "fold ids" if are_ids else "(train, test) pairs"
         raise ValueError(
             f"groups cannot be used together with {kind}: {kind} already say which rows go "
-            "together. Leave out groups, or pass a splitter such as GroupKFold as cv."
+            f"together. Leave out groups, or pass a splitter such as GroupKFold as {name}."
         )
     if are_ids and (items or (_are_numbers(cv) and len(cv))):
-        pairs = _id_pairs(cv if isinstance(cv, np.ndarray) else items, n_samples)
+        pairs = _id_pairs(cv if isinstance(cv, np.ndarray) else items, n_samples, name)
         return pairs, f"fold ids ({len(pairs)} fold{'s' * (len(pairs) != 1)})"
     return items, f"{len(items)} given split{'s' * (len(items) != 1)}"
 
@@ -325,13 +350,13 @@ def _is_pair(item: Any) -> bool:
     return is_sequence and len(item) == 2 and not any(_is_single(part) for part in item)
 
 
-def _id_pairs(cv: Any, n_samples: int) -> list[Split]:
+def _id_pairs(cv: Any, n_samples: int, name: str) -> list[Split]:
     """A split for each fold id, in sorted order; rows of the number -1 are never tested."""
-    ids = one_per_row(cv, n_samples, "cv")
+    ids = one_per_row(cv, n_samples, name)
     if ids.dtype.kind == "b":
         raise ValueError(
-            "cv is a mask, which could mean one split or two folds; pass [(~mask, mask)] to test "
-            "on the rows of the mask, or mask.astype(int) for two folds."
+            f"{name} is a mask, which could mean one split or two folds; pass [(~mask, mask)] to "
+            "test on the rows of the mask, or mask.astype(int) for two folds."
         )
     unfit = np.full(n_samples, ids.dtype.kind not in "iufU")
     if ids.dtype.kind == "f":
@@ -339,16 +364,16 @@ def _id_pairs(cv: Any, n_samples: int) -> list[Split]:
     if unfit.any():
         row = int(np.argmax(unfit))
         raise ValueError(
-            f"Fold ids in cv must be whole numbers or strings; row {row} has {ids[row]}."
+            f"Fold ids in {name} must be whole numbers or strings; row {row} has {ids[row]}."
         )
     distinct, fold_of = _distinct(ids)
     if len(distinct) == 1:
         raise ValueError(
-            f"Every fold id in cv is {distinct.tolist()[0]!r}: only one fold leaves no training "
-            "rows. Use at least 2 different fold ids."
+            f"Every fold id in {name} is {distinct.tolist()[0]!r}: only one fold leaves no "
+            "training rows. Use at least 2 different fold ids."
         )
     members = RowOrder(fold_of, len(distinct)).members()
-    tested = [fold for fold, name in enumerate(distinct.tolist()) if name != -1]
+    tested = [fold for fold, one in enumerate(distinct.tolist()) if one != -1]
     return [Split(members[fold], None, n_samples) for fold in tested]
 
 
@@ -367,62 +392,22 @@ def _distinct(ids: NDArray[Any]) -> tuple[NDArray[Any], Rows]:
     return distinct, fold_of
 
 
-def one_per_row(values: Any, n_samples: int, name: str) -> NDArray[Any]:
-    """A one-dimensional array of values that can be compared, one for each row, none missing."""
-    # Through objects, because NumPy would turn None and NaN among strings into strings.
-    items = np.asarray(values, dtype=None if hasattr(values, "__array__") else object)
-    if items.ndim != 1:
-        raise ValueError(f"{name} must be 1-D, a value for each row; got shape {items.shape}.")
-    if len(items) != n_samples:
-        raise ValueError(
-            f"{name} has {len(items)} values, but there are {n_samples} rows; give one for each."
-        )
-    is_object = items.dtype.kind in "OT"
-    missing = np.array([is_missing(item) for item in items]) if is_object else items != items
-    if missing.any():
-        row = int(np.argmax(missing))
-        raise ValueError(
-            f"{name} has a missing value: row {row} is {items[row]}. Give every row a value."
-        )
-    if not is_object:
-        return items
-    if all(isinstance(item, str) for item in items):
-        return np.array(items.tolist(), dtype=str)
-    if all(isinstance(item, numbers.Real) for item in items):
-        return np.array(items.tolist())
-    try:
-        np.unique(items)
-    except TypeError as error:
-        raise ValueError(
-            f"{name} has values that cannot be sorted ({error}); use all numbers or all strings."
-        ) from error
-    return items
-
-
-def is_missing(item: Any) -> bool:
-    """None, NaN or the like."""
-    try:
-        return item is None or bool(item != item)
-    except (TypeError, ValueError):  # pandas.NA refuses to be true or false
-        return True
-
-
-def _make_split(pair: Any, n_samples: int, number: int) -> Split:
+def _make_split(pair: Any, n_samples: int, number: int, name: str) -> Split:
     """The split of a (train, test) pair, checked."""
     if not _is_pair(pair):
         raise ValueError(
-            f"Item {number} of cv is not a (train, test) pair of row numbers: "
+            f"Item {number} of {name} is not a (train, test) pair of row numbers: "
             f"{reprlib.repr(pair)}. Fold ids must be 1-D, one for each row; a single split is "
             "[(train, test)]."
         )
-    train = _row_numbers(pair[0], n_samples, f"Split {number} of cv has in its training rows")
-    test = _row_numbers(pair[1], n_samples, f"Split {number} of cv has in its test rows")
+    train = _row_numbers(pair[0], n_samples, f"Split {number} of {name} has in its training rows")
+    test = _row_numbers(pair[1], n_samples, f"Split {number} of {name} has in its test rows")
     is_trained_on = np.zeros(n_samples, dtype=bool)
     is_trained_on[train] = True
     both = test[is_trained_on[test]]
     if len(both):
         raise ValueError(
-            f"Split {number} of cv has row {both[0]} both in its training rows and in its test "
+            f"Split {number} of {name} has row {both[0]} both in its training rows and in its test "
             "rows; take it out of one of the two."
         )
     return Split(test, None if len(train) + len(test) == n_samples else train, n_samples)

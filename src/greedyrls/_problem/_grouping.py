@@ -362,7 +362,8 @@ def _budget(given: Any, has_costs: bool) -> float | None:
         raise ValueError(f"budget must be a finite number greater than 0, got {given!r}.")
     if not has_costs:
         raise ValueError(
-            f"budget={given!r} needs feature_costs. To limit the number of features use n_features."
+            f"budget={given!r} needs feature_costs. To limit the number of features, leave it out "
+            "and pass that number."
         )
     return budget
 

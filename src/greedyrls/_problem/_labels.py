@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .._base import Float, GreedyRLSWarning
 from ._date_targets import refuse_dates
-from ._folds import one_per_row
+from ._per_row import one_per_row
 
 Task = Literal["auto", "regression", "classification"]
 

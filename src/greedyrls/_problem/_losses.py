@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, get_args
+from typing import Any, NamedTuple, Protocol, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,9 +59,17 @@ class Loss(Protocol):
     has_components: bool
 
     def check(
-        self, Y: Float, weights: Float | None, groups_of_rows: Sequence[Rows], single_target: bool
+        self,
+        Y: Float,
+        weights: Float | None,
+        groups_of_rows: Sequence[Rows],
+        single_target: bool,
+        parameter: str = "loss",
     ) -> None:
-        """Raise an error if the loss is not defined; groups are the test rows of each fold."""
+        """Raise an error if the loss is not defined; groups are the test rows of each fold.
+
+        `parameter` is what the user gave the loss as.
+        """
 
     def n_strata(self, n_targets: int) -> int:
         """Additive losses: the loss is the mean over so many strata of the mean in each."""
@@ -85,22 +93,27 @@ class Loss(Protocol):
         """Covariance of the values as estimates, (c × c); None where it is not known."""
 
 
-def make_loss(loss: Any) -> Loss:
-    """The loss of that name, or the one a function of (y_true, y_pred) computes."""
+def make_loss(loss: Any, parameter: str = "loss") -> Loss:
+    """The loss of that name, or the one a function of (y_true, y_pred) computes.
+
+    `parameter` is what the user gave it as; a loss that is made already is returned as it is.
+    """
+    if isinstance(loss, _AnyLoss):
+        return cast("Loss", loss)
     names = ", ".join(repr(name) for name in get_args(LossName))
     if isinstance(loss, str):
         if loss not in _LOSSES:
             meant = _MEANT.get(loss.lower().removeprefix("neg_"))
             hint = "" if meant is None else f" Did you mean {meant!r}?"
             raise ValueError(
-                f"loss={loss!r} is not supported; use one of {names}, or a function.{hint}"
+                f"{parameter}={loss!r} is not supported; use one of {names}, or a function.{hint}"
             )
         return _LOSSES[loss]
     if callable(loss):
-        return _FunctionLoss(loss)
+        return _FunctionLoss(loss, parameter)
     raise TypeError(
-        f"loss must be one of {names}, or a function of (y_true, y_pred) that returns a number, "
-        f"got {loss!r}."
+        f"{parameter} must be one of {names}, or a function of (y_true, y_pred) that returns a "
+        f"number, got {loss!r}."
     )
 
 
@@ -152,12 +165,17 @@ class _AnyLoss:
     has_components = True
 
     def check(
-        self, Y: Float, weights: Float | None, groups_of_rows: Sequence[Rows], single_target: bool
+        self,
+        Y: Float,
+        weights: Float | None,
+        groups_of_rows: Sequence[Rows],
+        single_target: bool,
+        parameter: str = "loss",
     ) -> None:
         if self.needs_labels:
-            _check_labels(self.name, Y, weights, single_target)
+            _check_labels(f"{parameter}={self.name!r}", Y, weights, single_target)
         if self.needs_every_class:
-            _check_groups(self.name, Y, weights, groups_of_rows)
+            _check_groups(f"{parameter}={self.name!r}", Y, weights, groups_of_rows)
 
     def n_strata(self, n_targets: int) -> int:
         raise TypeError(f"loss {self.name!r} is not a mean over samples; use values().")
@@ -258,14 +276,19 @@ class _Auc(_AnyLoss):
     needs_every_class = True
 
     def check(
-        self, Y: Float, weights: Float | None, groups_of_rows: Sequence[Rows], single_target: bool
+        self,
+        Y: Float,
+        weights: Float | None,
+        groups_of_rows: Sequence[Rows],
+        single_target: bool,
+        parameter: str = "loss",
     ) -> None:
         if Y.shape[1] > 1:
             raise ValueError(
-                f"loss='auc' is for two classes, coded -1 and +1 in one target; y has {Y.shape[1]} "
-                "targets or classes. Use 'zero_one' or 'balanced_zero_one'."
+                f"{parameter}='auc' is for two classes, coded -1 and +1 in one target; y has "
+                f"{Y.shape[1]} targets or classes. Use 'zero_one' or 'balanced_zero_one'."
             )
-        super().check(Y, weights, groups_of_rows, single_target)
+        super().check(Y, weights, groups_of_rows, single_target, parameter)
 
     def values(self, Y: Float, P: Float, weights: Float | None) -> Float:
         negative, positive = _class_weights(Y, weights)
@@ -295,7 +318,8 @@ class _FunctionLoss(_AnyLoss):
 
     has_components = False
 
-    def __init__(self, function: LossFunction) -> None:
+    def __init__(self, function: LossFunction, parameter: str = "loss") -> None:
+        self._parameter = parameter
         self.name = f"callable:{getattr(function, '__name__', type(function).__name__)}"
         self.function = function
 
@@ -306,7 +330,7 @@ class _FunctionLoss(_AnyLoss):
             # Copies, because the function may well write into its arguments.
             y_true, y_pred = Y.copy(), P[:, candidate].T.copy()
             value = self.function(*((y_true[:, 0], y_pred[:, 0]) if single else (y_true, y_pred)))
-            losses[candidate] = _one_number(value, self.name)
+            losses[candidate] = _one_number(value, f"{self._parameter} {self.name!r}")
         return losses
 
 
@@ -401,36 +425,36 @@ def _stratified_covariance(losses: Float, shares: Float, strata: Rows) -> Float:
     return result
 
 
-def _one_number(value: Any, name: str) -> float:
+def _one_number(value: Any, loss: str) -> float:
     """A finite float, or an error that says what the function returned instead."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     shape = getattr(value, "shape", ())
     if shape != ():
         raise ValueError(
-            f"loss {name!r} must return one number, got an array of shape {shape}; "
+            f"{loss} must return one number, got an array of shape {shape}; "
             "average over samples and targets."
         )
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(
-            f"loss {name!r} must return one number, got {value!r} of type {type(value).__name__}."
+            f"{loss} must return one number, got {value!r} of type {type(value).__name__}."
         )
     if not math.isfinite(value):
         raise ValueError(
-            f"loss {name!r} must return a finite number, got {value!r}; also where all predictions "
+            f"{loss} must return a finite number, got {value!r}; also where all predictions "
             "are equal, as those of the model without features are."
         )
     return float(value)
 
 
-def _check_labels(name: str, Y: Float, weights: Float | None, single_target: bool) -> None:
+def _check_labels(loss: str, Y: Float, weights: Float | None, single_target: bool) -> None:
     """Labels −1 and +1 in one target, or one-against-the-rest codes; at least two classes."""
     bad = np.argwhere(np.abs(Y) != 1.0)
     if len(bad):
         row, column = bad[0]
         place = f"row {row}" if single_target else f"row {row}, column {column}"
         raise ValueError(
-            f"loss={name!r} needs labels -1 and +1, but y has {float(Y[row, column])!r} in "
+            f"{loss} needs labels -1 and +1, but y has {float(Y[row, column])!r} in "
             f"{place}. Code two classes as -1 and +1 (more as a column each, +1 for the class), or "
             "use GreedyRLSClassifier."
         )
@@ -438,17 +462,17 @@ def _check_labels(name: str, Y: Float, weights: Float | None, single_target: boo
     if Y.shape[1] > 1 and (counts != 1).any():
         row = int(np.argmax(counts != 1))
         raise ValueError(
-            f"loss={name!r} needs exactly one +1 in each row of y, in the column of its class; "
+            f"{loss} needs exactly one +1 in each row of y, in the column of its class; "
             f"row {row} has {counts[row]}. Use GreedyRLSClassifier to have classes coded."
         )
     present = np.unique(_classes(Y)[_filled(weights, Y) > 0])
     if len(present) < 2:
         only = _class_name(Y, int(present[0]))
-        raise ValueError(f"loss={name!r} needs at least 2 classes; y has only {only}.")
+        raise ValueError(f"{loss} needs at least 2 classes; y has only {only}.")
 
 
 def _check_groups(
-    name: str, Y: Float, weights: Float | None, groups_of_rows: Sequence[Rows]
+    loss: str, Y: Float, weights: Float | None, groups_of_rows: Sequence[Rows]
 ) -> None:
     """Every class in every group of rows."""
     n_classes = max(2, Y.shape[1])
@@ -460,11 +484,11 @@ def _check_groups(
         missing = _class_name(Y, int(np.argmin(counts)))
         if len(groups_of_rows) == 1:
             raise ValueError(
-                f"loss={name!r} needs samples of every class to test on; there is none of "
+                f"{loss} needs samples of every class to test on; there is none of "
                 f"{missing}. Leave that class out, or test on more samples."
             )
         raise ValueError(
-            f"loss={name!r} needs every class in each fold; fold {number} has no test sample of "
+            f"{loss} needs every class in each fold; fold {number} has no test sample of "
             f"{missing}. Use stratified folds (sklearn.model_selection.StratifiedKFold), or fewer."
         )
 

@@ -46,7 +46,7 @@ class Pairs(NamedTuple):
         starts = np.flatnonzero(np.diff(self.query_of, prepend=-1))
         tests = np.split(np.arange(m), starts[1:])
         splits = tuple(Split(test, None, m) for test in tests)
-        return Folds(splits, m, f"leave-query-out ({len(splits)} queries)")
+        return Folds(splits, m, f"leave-query-out ({len(splits)} queries)", name="groups")
 
 
 def rows_in_pairs(

@@ -247,17 +247,17 @@ def check_flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def check_alpha(alpha: Any) -> float:
+def check_alpha(alpha: Any, name: str = "alpha") -> float:
     """A finite positive number."""
     if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real):
-        raise TypeError(f"alpha must be a number greater than 0, got {alpha!r}.")
+        raise TypeError(f"{name} must be a number greater than 0, got {alpha!r}.")
     try:
         value = float(alpha)
     except OverflowError:
         value = math.inf
     if not (math.isfinite(value) and value > 0.0):
         raise ValueError(
-            f"alpha must be a finite number greater than 0, got {alpha!r}. "
+            f"{name} must be a finite number greater than 0, got {alpha!r}. "
             "For (nearly) no penalty use a small value such as 1e-6."
         )
     return value
@@ -274,6 +274,8 @@ def check_n_features(n_features: Any, problem: Problem, name: str = "n_features"
     if value > problem.n_available:
         left_out = f" and {len(problem.excluded)} of them are excluded" if problem.excluded else ""
         there = f"X has {problem.n_features} features{left_out}"
+        if problem.X.centers is not None:
+            there = f"there are {problem.n_available} candidates"
         if problem.groups is not None:
             there += f", in {problem.n_available} groups to choose from; sizes count groups"
         raise ValueError(

@@ -53,7 +53,9 @@ class Shuffle:
 
 
 def make_shuffle(random_state: Any) -> Shuffle:
-    """From a seed, nothing, or a generator."""
+    """From a seed, nothing, or a generator; one that is made already is returned as it is."""
+    if isinstance(random_state, Shuffle):
+        return random_state
     if is_whole(random_state) and random_state >= 0:
         return Shuffle(int(random_state))
     if random_state is None:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import reprlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,6 +65,7 @@ class Identity(NamedTuple):
     fingerprint: Callable[[], Fingerprint]  # a pass over the data
     n_features: int  # columns of X
     loss: str
+    names: Mapping[str, str]  # what the caller calls the parameters, where that differs
 
 
 class FoldRecord(NamedTuple):
@@ -245,12 +246,13 @@ class Checkpoint:
             known = found.get(name)
             if known == value and type(known) is type(value):
                 continue
+            words = self._identity.names.get(name, name)
             if name == "n_features" and self._may_grow and isinstance(known, int):
                 if known < value:
                     continue
-                name = "the larger n_features"
+                words = f"the larger {words}"
             raise self.refusal(
-                f"was made with {name:.60} {_shown(known)}, not {_shown(value)} as in this call"
+                f"was made with {words:.60} {_shown(known)}, not {_shown(value)} as in this call"
             )
 
     @property

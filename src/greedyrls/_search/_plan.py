@@ -150,9 +150,9 @@ class Plan:
             folds = _folds_within(self.folds, problem)
             if folds is None:
                 raise ValueError(
-                    f"No split of cv ({self.folds.description}) has training and test rows within "
-                    "an outer fold; use other folds for cv or for alpha_cv, or choose alpha "
-                    "another way (a number, or alpha_rule='joint')."
+                    f"No split of {self.folds.name} ({self.folds.description}) has training and "
+                    f"test rows within an outer fold; use other folds for {self.folds.name} or for "
+                    "alpha_cv, or choose alpha another way (a number, or alpha_rule='joint')."
                 )
         try:
             check_loss(self.loss, problem, folds)
@@ -208,6 +208,7 @@ def make_plan(
     block_rows: int | None = None,
     n_jobs: int | None = None,
     direction: Direction = FORWARD,
+    cv_name: str = "cv",
 ) -> Plan:
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
@@ -217,13 +218,33 @@ def make_plan(
         check_supported(X, "loss", f"loss={measure.name!r}")
     if not measure.is_additive:
         check_supported(X, "whole_loss", f"loss={measure.name!r}")
-    folds = folds_of(problem, cv, groups, labels)
+    folds = folds_of(problem, cv, groups, labels, name=cv_name)
     if folds is not None:
         check_supported(X, "folds", "Cross-validation of streamed data")
     check_loss(measure, problem, folds)
     if direction.name != "forward":
         check_supported(X, "direction", f"direction={direction.name!r}")
+    _check_blocks(problem, folds, block_rows)
     return Plan(measure, folds, strategy, block_rows, check_jobs(n_jobs), direction)
+
+
+def _check_blocks(
+    problem: Problem, folds: Folds | ClusterFolds | None, block_rows: int | None
+) -> None:
+    """Raise an error if there are no blocks of rows whose size could be given."""
+    if block_rows is None:
+        return
+    if problem.X.remote is not None:
+        raise ValueError(
+            f"block_rows={block_rows} is not supported with X on a cluster, whose blocks are the "
+            "chunks of X; leave it out, and rechunk X for blocks of another size."
+        )
+    if folds is not None and problem.X.is_in_memory:
+        raise ValueError(
+            f"block_rows={block_rows} is for leave-one-out, or for X in a file: by folds "
+            f"({folds.name}: {folds.description}), X in memory is not worked on in blocks of rows. "
+            "Leave it out."
+        )
 
 
 def _check_groups(problem: Problem, direction: Direction) -> None:
@@ -248,6 +269,8 @@ def _device_folds(
     groups: ArrayLike | None,
     labels: NDArray[Any] | None,
     shuffle: Shuffle | None,
+    name: str,
+    takes_loo: bool,
 ) -> Folds | None:
     """`folds_of` rows on a device: splitters are shown their targets and weights on the host."""
     weights = problem.host_weights
@@ -264,6 +287,8 @@ def _device_folds(
         groups=groups,
         weights=weights,
         shuffle=shuffle,
+        name=name,
+        takes_loo=takes_loo,
     )
 
 
@@ -299,16 +324,19 @@ def folds_of(
     groups: ArrayLike | None,
     labels: NDArray[Any] | None,
     shuffle: Shuffle | None = None,
+    name: str = "cv",
+    takes_loo: bool = True,
 ) -> Folds | ClusterFolds | None:
     """`cv` and `groups` for the rows of a problem; None means exact leave-one-out.
 
-    Only a number of folds without groups is shuffled.
+    Only a number of folds without groups is shuffled. Errors use the caller's `name` for `cv`, and
+    propose leave-one-out only if the caller takes it.
     """
     if (remote := problem.X.remote) is not None:
-        ids = fold_ids(remote, cv)
-        return cluster_folds(remote, ids, groups, n_classes(problem), shuffle)
+        ids, count = fold_ids(remote, cv, name), n_classes(problem)
+        return cluster_folds(remote, ids, groups, count, shuffle, name, takes_loo)
     if problem.X.on_device:
-        return _device_folds(problem, cv, groups, labels, shuffle)
+        return _device_folds(problem, cv, groups, labels, shuffle, name, takes_loo)
     return make_folds(
         cv,
         problem.n_samples,
@@ -317,6 +345,8 @@ def folds_of(
         groups=groups,
         weights=problem.weights,
         shuffle=shuffle,
+        name=name,
+        takes_loo=takes_loo,
     )
 
 

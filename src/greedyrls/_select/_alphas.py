@@ -86,10 +86,7 @@ def check_refit(refit_alpha: Any) -> Refit:
             "refit_alpha must be 'same', 'loo', 'cv' or a number greater than 0, got "
             f"{refit_alpha!r}."
         )
-    try:
-        return check_alpha(refit_alpha)
-    except (TypeError, ValueError) as error:
-        raise type(error)(str(error).replace("alpha must", "refit_alpha must")) from error
+    return check_alpha(refit_alpha, "refit_alpha")
 
 
 def penalty_scale(diagonal: Float, excluded: tuple[int, ...] = ()) -> float:

@@ -16,12 +16,13 @@ from .._data import (
     text_digest,
 )
 from .._problem import Folds, Loss, Problem
-from .._search import Fingerprint, Identity, Plan
+from .._search import Fingerprint, Identity
 from ._request import Request
 
 
-def identity_of(problem: Problem, plan: Plan, request: Request) -> Identity:
+def identity_of(request: Request) -> Identity:
     """All that the answer depends on. How it is computed (blocks, threads, bounds) is no part."""
+    problem, plan = request.problem, request.plan
     limits, is_automatic = request.limits, request.is_automatic
     is_chosen = not isinstance(request.alpha, float)
     alpha = request.alpha.tolist() if isinstance(request.alpha, np.ndarray) else request.alpha
@@ -43,7 +44,7 @@ def identity_of(problem: Problem, plan: Plan, request: Request) -> Identity:
         "max_features": int(limits.size) if is_automatic else None,
         "patience": None if limits.patience is None else int(limits.patience),
         "tol": limits.tol,
-        "n_runners_up": int(request.watch.n_runners_up),
+        "n_runners_up": int(request.options.n_runners_up),
     }
 
     if plan.direction.name != "forward":
@@ -69,7 +70,7 @@ def identity_of(problem: Problem, plan: Plan, request: Request) -> Identity:
             "alpha_cv": _folds_digest(request.outer, problem),
         }
 
-    return Identity(parameters, fingerprint, n, plan.loss.name)
+    return Identity(parameters, fingerprint, n, plan.loss.name, request.options.caller.names)
 
 
 def _data_digests(problem: Problem) -> tuple[str, str, str | None]:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._base import limits_threads
-from .._cluster import on_cluster
 from .._criteria import Strategy
 from .._problem import (
     FeatureCosts,
@@ -19,24 +18,21 @@ from .._problem import (
     FeatureList,
     Problem,
     check_n_features,
-    make_problem,
-    make_shuffle,
 )
 from .._search import (
     Callback,
     Limits,
     Plan,
     Run,
-    Watch,
     any_moves,
     first_difference,
     make_path,
-    make_plan,
 )
-from ..path import AlphaRule, DirectionName, SelectionPath, Settings, SizeRule, check_direction
-from ._outer import criterion_groups
-from ._request import check_options, make_request
-from ._select import select, with_refit
+from ..path import AlphaRule, DirectionName, SelectionPath, Settings, SizeRule
+from ._entrance import problem_of, select_path
+from ._options import Options
+from ._request import plan_of
+from ._select import with_refit
 
 
 def greedy_path(
@@ -180,10 +176,15 @@ def greedy_path(
         For leave-one-out with squared loss: rule out candidates by bounds, or score every one;
         "auto" uses the cheaper one. The result does not depend on it.
     block_rows : int, optional
-        Number of rows of X processed at a time for leave-one-out. The result does not depend on it.
+        Rows of X worked on at a time, for leave-one-out or X in a file. The answer is the same for
+        any value. An error for folds of X in memory, and for X on a cluster, which have no such
+        blocks.
     n_jobs : int, optional
-        Number of threads over blocks of rows, for leave-one-out; -1 uses all cores. The result does
-        not depend on it. BLAS has its own threads; `n_jobs` helps if these are few.
+        Threads; -1 takes all cores. The answer is the same. They work on blocks of rows for
+        leave-one-out, and for X in a file; with folds of X in memory they search the outer folds
+        in which penalty or size are chosen. It has no effect yet on a single search by folds of X
+        in memory, nor on X on a device or a cluster, which have workers of their own. BLAS has
+        threads of its own: this helps where those are few.
     checkpoint : str or path, optional
         A file that is written after each step and after each outer fold. Repeating the call after a
         crash resumes from there; repeating it after the end returns the path. A file of other data
@@ -241,37 +242,19 @@ def greedy_path(
     >>> path.names(path.chosen_size)
     ['bmi', 's5', 'bp', 's3', 'sex', 's1', 's2']
     """
-    X = on_cluster(X, y, sample_weight)
-    problem = make_problem(
-        X,
-        y,
+    options = Options(
+        n_features=n_features,
+        alpha=alpha,
+        cv=cv,
+        loss=loss,
         fit_intercept=fit_intercept,
-        sample_weight=sample_weight,
         forced_features=forced_features,
         excluded_features=excluded_features,
-        memory_limit=memory_limit,
-        on_device=True,
-        device=device,
+        direction=direction,
+        backward_ratio=backward_ratio,
         feature_groups=feature_groups,
         feature_costs=feature_costs,
         budget=budget,
-    )
-    check_options(n_runners_up, patience, search, block_rows, callback)
-    plan = make_plan(
-        problem,
-        cv=cv,
-        groups=criterion_groups(cv, alpha_cv, groups),
-        loss=loss,
-        strategy=search,
-        block_rows=block_rows,
-        n_jobs=n_jobs,
-        direction=check_direction(direction, backward_ratio),
-    )
-    request = make_request(
-        problem,
-        plan,
-        n_features,
-        alpha=alpha,
         alpha_rule=alpha_rule,
         alpha_cv=alpha_cv,
         refit_alpha=refit_alpha,
@@ -280,13 +263,17 @@ def greedy_path(
         patience=patience,
         tol=tol,
         n_runners_up=n_runners_up,
+        search=search,
+        block_rows=block_rows,
+        n_jobs=n_jobs,
+        memory_limit=memory_limit,
+        device=device,
         checkpoint=checkpoint,
         callback=callback,
+        random_state=random_state,
         verbose=verbose,
-        groups=groups,
-        shuffle=make_shuffle(random_state),
     )
-    return select(problem, plan, request)
+    return select_path(X, y, options, sample_weight=sample_weight, groups=groups).path
 
 
 def extend_path(
@@ -350,19 +337,25 @@ def extend_path(
             f"The path was made with direction={settings.direction!r}, and only forward paths can "
             "be continued; call greedy_path with the larger n_features."
         )
-    X = on_cluster(X, y, sample_weight)
-    problem = make_problem(
-        X,
-        y,
+    options = Options(
+        n_features=n_features,
+        cv=cv,
+        loss=loss,
         fit_intercept=settings.fit_intercept,
-        sample_weight=sample_weight,
         excluded_features=list(settings.excluded_features),
-        feature_names=settings.feature_names_in,
-        memory_limit=memory_limit,
-        on_device=True,
-        device=device,
         feature_groups=_groups_of(settings),
+        patience=patience,
+        n_runners_up=n_runners_up,
+        search=search,
+        block_rows=block_rows,
+        n_jobs=n_jobs,
+        memory_limit=memory_limit,
+        device=device,
+        callback=callback,
+        verbose=verbose,
     )
+    names = settings.feature_names_in
+    problem = problem_of(X, y, options, sample_weight=sample_weight, feature_names=names)
     if settings.feature_costs is not None:
         costs = np.array(settings.feature_costs)
         problem = replace(problem, costs=costs, budget=settings.budget)
@@ -373,28 +366,20 @@ def extend_path(
             f"n_features={size} is less than the {len(path)} {problem.unit}s of the path; "
             "use path.truncated(k) to shorten one."
         )
-    check_options(n_runners_up, patience, search, block_rows, callback)
-    plan = make_plan(
-        problem,
-        cv=cv,
-        groups=groups,
-        loss=loss,
-        strategy=search,
-        block_rows=block_rows,
-        n_jobs=n_jobs,
-    )
+    options.check()
+    plan = plan_of(problem, options, groups)
     _check_same_plan(path, plan)
-    return _extended(path, problem, plan, size, patience, Watch(n_runners_up, callback, verbose))
+    return _extended(path, problem, plan, size, options)
 
 
 @limits_threads
 def _extended(
-    path: SelectionPath, problem: Problem, plan: Plan, size: int, patience: int | None, watch: Watch
+    path: SelectionPath, problem: Problem, plan: Plan, size: int, options: Options
 ) -> SelectionPath:
     """The path continued to a size, by the plan that it was made with."""
     settings = path.settings
     began = time.perf_counter()
-    limits = Limits(size, patience)
+    limits, watch = Limits(size, options.patience), options.watch
     plan.prepare(problem, size, watch.verbose)
     problem.X.take_along(path.indices.tolist())
     data = plan.data(problem)

@@ -75,14 +75,12 @@ class Selected(NamedTuple):
         return self.path.settings.alpha if penalties is None else penalties[size - 1]
 
 
-def make_selected(
-    path: SelectionPath, problem: Problem, plan: Plan, request: Request, data: Data | None
-) -> Selected:
+def make_selected(path: SelectionPath, request: Request, data: Data | None) -> Selected:
     """A path with what it was made of; the plan is that of the loss that was taken."""
-    rival = request.rival
+    plan, rival = request.plan, request.rival
     if rival is not None and path.settings.loss == rival.name:
         plan = replace(plan, loss=rival)
-    return Selected(path, problem, plan, request.outer, request.refit, data)
+    return Selected(path, request.problem, plan, request.outer, request.refit, data)
 
 
 @limits_threads

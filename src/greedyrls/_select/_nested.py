@@ -16,7 +16,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._base import Float, ask, in_threads, progress_bar, to_host, without_runtime_warnings
 from .._cluster import ClusterFolds, LabelSums, Piece
@@ -28,14 +27,13 @@ from ..path import (
     Counters,
     Pair,
     SelectionPath,
-    SizeRule,
     Step,
     best_pair,
     chosen_pair,
     fold_covariance,
 )
-from ._alphas import Refit
 from ._outer_fold import OuterFold, tested_weights
+from ._request import Request
 
 # The best held-out loss is old at so many times its size and so many features more. On surfaces of
 # seven data sets, searches that went on to the end chose another size once in 21 times.
@@ -59,17 +57,26 @@ class Nested(NamedTuple):
 class Task(NamedTuple):
     """What is searched for in outer folds."""
 
-    plan: Plan
+    request: Request
+    plan: Plan  # of the request, or the same with another loss
     data: Data  # of all rows
     limits: Limits
-    outer: Folds | ClusterFolds
-    groups: NDArray[np.generic] | None  # samples of a group are tested together
-    refit: Refit
-    size: int | None  # given, or chosen by the rule
-    size_rule: SizeRule
-    verbose: int = 0
-    measure: Loss | None = None  # another one, in which losses are returned as well
-    n_jobs: int = 1  # threads over outer folds
+
+    @property
+    def outer(self) -> Folds | ClusterFolds:
+        """The outer folds."""
+        assert self.request.outer is not None
+        return self.request.outer
+
+    @property
+    def measure(self) -> Loss | None:
+        """Another loss, in which losses are returned as well."""
+        return self.request.rival
+
+    @property
+    def size(self) -> int | None:
+        """The size that is asked for; None if it is chosen by the rule."""
+        return None if self.request.is_automatic else self.limits.size
 
     @property
     def goes_in_rounds(self) -> bool:
@@ -149,14 +156,14 @@ class _Folds:
         self.tests = _tests(task, self.shares)
         self.counters = Counters()
         self._live: dict[int, OuterFold] = {}
-        self._n_threads = _n_threads(task)
+        self._n_threads = min(task.request.n_jobs, task.outer.n_splits)
 
     def advance(self, stage: _Stage, size: int) -> None:
         """Take the searches of all folds on to a size."""
         task, places = self.task, range(self.task.outer.n_splits)
         before = task.data.passes
         total = len(places) * len(stage.rows)
-        bar = progress_bar(task.verbose, total, what="nested")
+        bar = progress_bar(task.request.options.verbose, total, what="nested")
         with closing(bar), without_runtime_warnings():
             for place in places:
                 self._recall(stage, place)
@@ -236,19 +243,11 @@ class _Folds:
         # Gram columns of all rows are shared by folds that come one after the other: who fetches
         # them first would depend on threads, and with it their last digits.
         whole = task.data if self._n_threads == 1 else None
-        fold = OuterFold(problem, task.plan, whole, task.outer, place, task.refit, tests)
+        fold = OuterFold(problem, task.plan, whole, task.outer, place, task.request.refit, tests)
         room = _LIVE_BYTES // _bytes_of(problem, n_searches, task.limits.capacity)
         if task.goes_in_rounds and len(self._live) < room:
             self._live[place] = fold
         return fold
-
-
-def _n_threads(task: Task) -> int:
-    """How many folds are searched at the same time: one where they share what they read."""
-    problem = task.data.problem
-    is_here = problem.X.is_in_memory and not problem.X.on_device
-    is_function = task.plan.loss.name.startswith("callable:")  # it may not expect threads
-    return min(task.n_jobs, task.outer.n_splits) if is_here and not is_function else 1
 
 
 def _bytes_of(problem: Problem, n_searches: int, capacity: int) -> int:
@@ -309,7 +308,7 @@ def _tests(task: Task, shares: Float) -> list[Tests] | None:
         nobody = np.empty(0, dtype=np.intp)
         return [Tests(float(share), nobody, scales, True) for share in shares]
     (Y,) = to_host(problem.Y)
-    design = make_tests(loss, Y, problem.host_weights, outer.splits, task.groups)
+    design = make_tests(loss, Y, problem.host_weights, outer.splits, task.request.outer_groups)
     assert design is not None
     # Where folds are repeated, tests of the same samples are taken for equal: that can only be too
     # cautious, and no row for each sample needs to be kept.
@@ -398,7 +397,7 @@ class _Found:
         """The surface, and the pair chosen."""
         task, losses = self._folds.task, self.losses
         if task.size is None:
-            rule = self.covariance if task.size_rule == "1se" else None
+            rule = self.covariance if task.request.size_rule == "1se" else None
             pair = chosen_pair(losses, self.initial_loss, rule, self._n_forced)
             if pair is None:
                 raise ValueError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from .._cluster import ClusterFolds, k_folds, merged_folds
 from .._data import RemoteMatrix
 from .._problem import Folds, Problem, Shuffle, is_whole, make_folds, shuffled_ids
 from .._search import Plan, check_supported, folds_of, has_splits_within, n_classes
+from ._options import Options
 from ._outer_fold import training_part
 
 # Where the criterion is leave-one-out.
@@ -22,14 +22,16 @@ OUTER_FOLDS = 5
 _MANY_FOLDS = 10
 
 
-def criterion_groups(cv: Any, alpha_cv: Any, groups: ArrayLike | None) -> ArrayLike | None:
+def criterion_groups(options: Options, groups: ArrayLike | None) -> ArrayLike | None:
     """Groups for the criterion; they may be meant for the outer folds alone."""
-    if alpha_cv is None or takes_groups(cv):
+    if takes_groups(options.cv) or (options.alpha_cv is None and not options.caller.has_folds):
         return groups
-    if groups is not None and not takes_groups(alpha_cv):
+    is_used = options.caller.has_folds or takes_groups(options.alpha_cv)
+    if groups is not None and not is_used:
         raise ValueError(
-            "groups are used by neither cv nor alpha_cv; leave them out, or pass a number of folds "
-            "or a splitter such as GroupKFold as one of the two."
+            f"groups are used by neither {options.name('cv')} nor {options.name('alpha_cv')}; "
+            "leave them out, or pass a number of folds or a splitter such as GroupKFold as one of "
+            "the two."
         )
     return None
 
@@ -111,7 +113,9 @@ def _cluster_default(
     is_usable = own is not None and own.remote is not None and own.remote.has_splits_within
     if own is None or own.is_plain or not is_usable:
         count = _outer_count(plan, X.n_weighted)
-        folds = k_folds(X, count, classes, is_outer=True, shuffle=shuffle)
+        folds = k_folds(
+            X, count, classes, is_outer=True, shuffle=shuffle, name="alpha_cv", takes_loo=False
+        )
         if not is_usable or _are_fit(problem, plan, folds):
             return folds
     assert own is not None
@@ -131,12 +135,8 @@ def _given_outer_folds(
 ) -> Folds | ClusterFolds:
     folds = None
     if not isinstance(alpha_cv, str):
-        try:
-            own = groups if takes_groups(alpha_cv) else None
-            folds = folds_of(problem, alpha_cv, own, labels, shuffle)
-        except (TypeError, ValueError) as error:
-            message = re.sub(r"\bcv\b", "alpha_cv", str(error)).replace(", or 'loo'", "")
-            raise type(error)(message) from error
+        own = groups if takes_groups(alpha_cv) else None
+        folds = folds_of(problem, alpha_cv, own, labels, shuffle, "alpha_cv", takes_loo=False)
     if folds is None:
         raise ValueError(
             f"alpha_cv={alpha_cv!r}: the selection is repeated for each outer fold and penalty; "
@@ -211,7 +211,7 @@ def _shuffled(
     if groups is not None:
         count = max(2, min(count, len(np.unique(np.asarray(groups)[counted]))))
     try:
-        folds = folds_of(problem, count, groups, labels, shuffle)
+        folds = folds_of(problem, count, groups, labels, shuffle, "alpha_cv", takes_loo=False)
     except ValueError as error:
         raise ValueError(
             f"The penalty is chosen in {count} outer folds: {error} Or pass your own outer folds "

@@ -1,9 +1,7 @@
-"""What is asked for, checked: size, penalty, when to stop, what to tell."""
+"""Options that are checked for a problem: the criterion, penalties, outer folds, sizes, threads."""
 
 from __future__ import annotations
 
-import math
-import numbers
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,21 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import Float
 from .._cluster import ClusterFolds
-from .._problem import Folds, Loss, Problem, Shuffle, check_n_features, is_whole, make_loss
+from .._problem import Folds, Loss, Problem, check_n_features, make_loss, make_shuffle
 from .._search import (
     FEATURES,
-    Callback,
     Limits,
     Plan,
-    Watch,
     check_file,
     check_jobs,
     check_refit_folds,
+    make_plan,
     traits_of,
 )
 from ..path import AlphaRule, SizeRule, check_size_rule
 from ._alphas import Refit, check_alpha_rule, check_alphas, check_refit
-from ._outer import outer_folds
+from ._options import Options
+from ._outer import criterion_groups, outer_folds
 
 # With an automatic size, a search that watches its own loss ends when the smallest is so many steps
 # old; all end with this many features unless another number is asked for.
@@ -37,22 +35,32 @@ MOST_FEATURES = 100
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for."""
+    """What was decided for a problem, and the options that it was decided by."""
 
+    options: Options
+    problem: Problem
+    plan: Plan
     is_automatic: bool  # choose the size by the rule, rather than take the largest
     alpha: float | Float | Literal["auto"]
-    alpha_rule: AlphaRule
     refit: Refit
-    size_rule: SizeRule
     limits: Limits  # with the largest size that may be reached
-    outer_limits: Limits  # the same for outer folds, which watch held-out losses unless told else
+    outer_limits: Limits  # the same for outer folds, which watch held-out losses by default
     is_capped: bool  # whether the size ends at max_features, rather than for want of samples
     outer: Folds | ClusterFolds | None  # where a penalty or size is chosen by held-out losses
     outer_groups: NDArray[np.generic] | None  # samples that belong together there
     rival: Loss | None  # another loss to select by, if it is clearly better in the outer folds
-    watch: Watch
     checkpoint: Path | None  # where to write what is known, and to go on from
-    n_jobs: int = 1  # threads over outer folds
+    n_jobs: int  # threads over outer folds; those over rows are the plan's
+
+    @property
+    def alpha_rule(self) -> AlphaRule:
+        """How a penalty is chosen of several."""
+        return check_alpha_rule(self.options.alpha_rule)
+
+    @property
+    def size_rule(self) -> SizeRule:
+        """How an automatic size is chosen."""
+        return check_size_rule(self.options.size_rule)
 
     @property
     def searches_often(self) -> bool:
@@ -62,113 +70,114 @@ class Request:
 
 def make_request(
     problem: Problem,
-    plan: Plan,
-    n_features: Any,
-    *,
-    shuffle: Shuffle,
-    name: str = "n_features",
-    alpha: Any = 1.0,
-    alpha_rule: Any = "nested",
-    alpha_cv: Any = None,
-    refit_alpha: Any = None,
-    size_rule: Any = "1se",
-    max_features: int | None = None,
-    patience: int | None = None,
-    tol: float | None = None,
-    n_runners_up: int = 0,
-    checkpoint: Any = None,
-    callback: Callback | None = None,
-    verbose: int = 0,
+    options: Options,
     groups: ArrayLike | None = None,
     labels: NDArray[Any] | None = None,
-    rival: str | None = None,
-    n_jobs: int | None = None,
 ) -> Request:
-    """Check everything that is asked for; `name` is what the caller calls `n_features`."""
-    check_options(n_runners_up, patience, plan.strategy, plan.block_rows, callback)
-    if max_features is not None:
-        _check_whole("max_features", max_features)
-    tolerance = _check_tol(tol)
-    _check_with_direction(plan, patience, tol, checkpoint)
-    penalties = check_alphas(alpha)
-    rule = check_alpha_rule(alpha_rule)
-    refit = _refit_rule(refit_alpha, penalties, rule)
+    """Check all options against the problem; labels are those of a classification."""
+    options.check()
+    plan = plan_of(problem, options, criterion_groups(options, groups), labels)
+    penalties, rule = check_alphas(options.alpha), check_alpha_rule(options.alpha_rule)
+    refit = _refit_rule(options.refit_alpha, penalties, rule)
     if refit == "cv":
         check_refit_folds(problem, plan)
-    is_automatic = isinstance(n_features, str)
-    is_nested = rule == "nested" and not isinstance(penalties, float)
-    outer = None
+    is_chosen = not isinstance(penalties, float)
+    is_nested, is_automatic = rule == "nested" and is_chosen, isinstance(options.n_features, str)
+    shuffle, outer = make_shuffle(options.random_state), None
     # Rows that are streamed to a device cannot be taken apart: there the size is chosen by the
     # search's own loss.
     if is_nested or (is_automatic and FEATURES["folds"].works_with(traits_of(problem.X))):
-        outer = outer_folds(problem, plan, alpha_cv, groups, labels, shuffle)
-    by_budget = n_features is None and problem.budget is not None
-    if by_budget:
-        n_features = min(problem.n_available, max_features or problem.n_available)
-    if is_automatic:
-        if n_features != "auto":
-            raise ValueError(f"{name} must be a number or 'auto', got {n_features!r}.")
-        size = _largest_size(problem, max_features, _fewest_rows(problem, plan, outer))
-    else:
-        size = check_n_features(n_features, problem, name)
-        if max_features is not None and size > max_features:
-            raise ValueError(f"{name}={size} is more than max_features={max_features}.")
-    if tol is not None and patience is None:
-        patience = 1
-    if plan.direction.name == "backward":
-        patience = None
-    limits = Limits(size, patience, tolerance, by_budget=by_budget)
-    outer_limits = limits
-    watches_itself = outer is None or (rule == "joint" and not isinstance(penalties, float))
-    if is_automatic and patience is None and watches_itself and plan.direction.name != "backward":
-        limits = replace(limits, patience=PATIENCE)
+        outer = outer_folds(problem, plan, options.alpha_cv, groups, labels, shuffle)
+    limits = _limits(problem, plan, options, outer)
+    watches_itself = outer is None or (rule == "joint" and is_chosen)
+    own_limits = limits
+    if is_automatic and watches_itself and limits.patience is None:
+        own_limits = replace(limits, patience=None if _is_backward(plan) else PATIENCE)
+    is_spread = outer is not None and _spreads_folds(problem, plan, options)
     return Request(
+        options=options,
+        problem=problem,
+        plan=replace(plan, n_jobs=1) if is_spread else plan,
         is_automatic=is_automatic,
         alpha=penalties,
-        alpha_rule=rule,
         refit=refit,
-        size_rule=check_size_rule(size_rule),
-        limits=limits,
-        outer_limits=outer_limits,
-        is_capped=is_automatic and size == (max_features or MOST_FEATURES),
+        limits=own_limits,
+        outer_limits=limits,
+        is_capped=is_automatic and limits.size == (options.max_features or MOST_FEATURES),
         outer=outer,
         outer_groups=None if groups is None or outer is None else np.asarray(groups),
-        rival=make_loss(rival) if rival is not None and is_nested else None,
-        watch=Watch(n_runners_up, callback, verbose),
-        checkpoint=check_file(checkpoint),
-        n_jobs=check_jobs(n_jobs),
+        rival=_rival(problem, options, labels) if is_nested else None,
+        checkpoint=check_file(options.checkpoint),
+        n_jobs=check_jobs(options.n_jobs) if is_spread else 1,
     )
 
 
-def with_threads(plan: Plan, request: Request) -> Plan:
-    """The plan, whose rows are spread over threads where there are no outer folds to spread."""
-    return plan if request.outer is not None else replace(plan, n_jobs=request.n_jobs)
+def plan_of(
+    problem: Problem,
+    options: Options,
+    groups: ArrayLike | None = None,
+    labels: NDArray[Any] | None = None,
+) -> Plan:
+    """How candidates are judged, by all threads over rows; groups are those of the criterion."""
+    return make_plan(
+        problem,
+        cv=options.cv,
+        groups=groups,
+        loss=options.criterion,
+        labels=labels,
+        strategy=options.search,
+        block_rows=options.block_rows,
+        n_jobs=options.n_jobs,
+        direction=options.searched,
+        cv_name=options.name("cv"),
+    )
 
 
-def _check_with_direction(plan: Plan, patience: Any, tol: Any, checkpoint: Any) -> None:
-    """What does not go with every direction."""
-    name = plan.direction.name
-    if name != "forward" and checkpoint is not None:
-        raise ValueError(
-            f"checkpoint= is for direction='forward', got direction={name!r}; leave it out."
-        )
-    given = [
-        f"{key}={value!r}"
-        for key, value in (("patience", patience), ("tol", tol))
-        if value is not None
-    ]
-    if name == "backward" and given:
-        raise ValueError(
-            f"{' and '.join(given)} cannot end a search with direction='backward', which reaches "
-            "small sets last; leave it out."
-        )
+def _is_backward(plan: Plan) -> bool:
+    return plan.direction.name == "backward"
 
 
-def open_loss(loss: Any, labels: NDArray[Any] | None) -> tuple[Any, str | None]:
-    """What to select by, and what else to try: "auto" is open for a classification."""
-    if not (isinstance(loss, str) and loss == "auto"):
-        return loss, None
-    return "squared", None if labels is None else "zero_one"
+def _spreads_folds(problem: Problem, plan: Plan, options: Options) -> bool:
+    """Whether threads search outer folds at the same time, rather than work on blocks of rows.
+
+    Folds of a file or device share what they read, and a user's function may not expect threads.
+    For leave-one-out either may be faster; with folds as the criterion there are no blocks of rows.
+    """
+    is_function = plan.loss.name.startswith("callable:")
+    X = problem.X
+    is_possible = X.is_in_memory and not X.on_device and not is_function
+    return is_possible and (options.caller.spreads_folds or plan.folds is not None)
+
+
+def _rival(problem: Problem, options: Options, labels: NDArray[Any] | None) -> Loss | None:
+    """Another loss to select by where the loss is open, for a classification."""
+    if labels is None or not options.has_auto_loss:
+        return None
+    X = problem.X
+    if not X.is_in_memory and not X.on_device:
+        return None  # a pass for every step of every fold
+    if X.on_device and not (options.device is None and X.is_in_host_memory):
+        return None  # not supported there, and NumPy cannot read it as it is
+    return make_loss("zero_one")
+
+
+def _limits(
+    problem: Problem, plan: Plan, options: Options, outer: Folds | ClusterFolds | None
+) -> Limits:
+    """When a search ends that watches no loss of its own unless the user asks for it."""
+    size = options.size(problem)
+    by_budget = size is None
+    if size is None:
+        size = min(problem.n_available, options.max_features or problem.n_available)
+        size = check_n_features(size, problem, options.name("n_features"))
+    elif isinstance(size, str):
+        size = _largest_size(problem, options, _fewest_rows(problem, plan, outer))
+    patience = options.patience
+    if options.tol is not None and patience is None:
+        patience = 1
+    if _is_backward(plan):
+        patience = None
+    return Limits(size, patience, options.tolerance, by_budget=by_budget)
 
 
 def _refit_rule(refit_alpha: Any, alpha: float | Float | str, rule: AlphaRule) -> Refit:
@@ -179,14 +188,14 @@ def _refit_rule(refit_alpha: Any, alpha: float | Float | str, rule: AlphaRule) -
     return "loo" if isinstance(alpha, str) or (is_grid and rule == "nested") else "same"
 
 
-def _largest_size(problem: Problem, max_features: int | None, rows: int) -> int:
+def _largest_size(problem: Problem, options: Options, rows: int) -> int:
     """With an automatic size, where a search ends at the latest; `rows` are those it trains on."""
     if problem.n_available == 0:
         raise ValueError("All features of X are excluded: there is nothing to choose from.")
-    most = MOST_FEATURES if max_features is None else max_features
-    if max_features is not None and max_features < problem.n_forced:
+    most = MOST_FEATURES if options.max_features is None else options.max_features
+    if most < problem.n_forced and options.max_features is not None:
         raise ValueError(
-            f"max_features={max_features} is less than the {problem.n_forced} forced "
+            f"{options.name('max_features')}={most} is less than the {problem.n_forced} forced "
             f"{problem.unit}s."
         )
     return max(1, problem.n_forced, min(problem.n_available, most, rows - 1))
@@ -210,38 +219,3 @@ def _fewest_trained_on(problem: Problem, folds: Folds | ClusterFolds) -> int:
         return int(folds.remote.train_counts.min())
     counted = problem.has_weight
     return min(split.n_trained_on(counted) for split in folds.splits)
-
-
-def _check_tol(tol: Any) -> float:
-    if tol is None:
-        return 0.0
-    if isinstance(tol, bool) or not isinstance(tol, numbers.Real):
-        raise TypeError(f"tol must be None or a number, 0 or more; got {tol!r}.")
-    value = float(tol)
-    if not (math.isfinite(value) and value >= 0.0):
-        raise ValueError(f"tol must be None or a number, 0 or more; got {tol!r}.")
-    return value
-
-
-def _check_whole(name: str, value: Any) -> None:
-    if not is_whole(value) or value < 1:
-        raise ValueError(f"{name} must be None or a whole number, 1 or more; got {value!r}.")
-
-
-def check_options(
-    n_runners_up: int,
-    patience: int | None,
-    search: str,
-    block_rows: int | None,
-    callback: Any,
-) -> None:
-    """Options that go with any search."""
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable or None, got {callback!r}.")
-    if not is_whole(n_runners_up) or n_runners_up < 0:
-        raise ValueError(f"n_runners_up must be a whole number, 0 or more; got {n_runners_up!r}.")
-    for name, value in (("patience", patience), ("block_rows", block_rows)):
-        if value is not None:
-            _check_whole(name, value)
-    if search not in ("auto", "bounded", "exhaustive"):
-        raise ValueError(f"search must be 'auto', 'bounded' or 'exhaustive', got {search!r}.")

@@ -38,6 +38,7 @@ from ..path import (
 from ._all_features import all_features_losses
 from ._alphas import MORE_PENALTIES, Refit, auto_grid, model_penalties, problem_scale
 from ._fingerprint import identity_of
+from ._margins import Selected, make_selected
 from ._nested import Nested, Task, joint_surface, nested_surface
 from ._outer_fold import chosen_of
 from ._request import Request
@@ -55,20 +56,18 @@ _OPTIMISTIC = "As the best of many losses it is somewhat optimistic; assess give
 
 
 @limits_threads
-def select(
-    problem: Problem, plan: Plan, request: Request, data: Data | None = None
-) -> SelectionPath:
+def select(request: Request, data: Data | None = None) -> Selected:
     """The whole procedure; `data` are those of the problem, if they are there already."""
     began = time.perf_counter()
+    problem, plan = request.problem, request.plan
     _check_data(problem.X, request)
-    plan.prepare(problem, request.limits.size, request.watch.verbose)
+    plan.prepare(problem, request.limits.size, request.options.verbose)
     before = problem.X.passes
     checkpoint = None
     if request.checkpoint is not None:
-        checkpoint = Checkpoint(request.checkpoint, identity_of(problem, plan, request))
+        checkpoint = Checkpoint(request.checkpoint, identity_of(request))
         if checkpoint.path is not None:
-            return checkpoint.path
-    told = ""
+            return make_selected(checkpoint.path, request, data)
     asked = plan
     if plan.direction.name == "swap" and request.is_automatic:
         # The size is chosen on the forward path; then the set of that size is exchanged.
@@ -89,7 +88,7 @@ def select(
     path = replace(path, counters=counters)
     if checkpoint is not None:
         checkpoint.finish(path)
-    return path
+    return make_selected(path, request, None if problem.X.passes_dominate else data)
 
 
 def _check_data(X: Matrix, request: Request) -> None:
@@ -123,7 +122,7 @@ def _search(
 
     def search(plan: Plan, alpha: float, limits: Limits, number: int = 0) -> SelectionPath:
         log = None if checkpoint is None else checkpoint.search(number)
-        return search_path(plan, data, alpha, limits, request.watch, 1, began, log)
+        return search_path(plan, data, alpha, limits, request.options.watch, 1, began, log)
 
     if isinstance(request.alpha, float):
         surface, counters, alpha, number = None, Counters(), request.alpha, 0
@@ -161,21 +160,8 @@ def _search(
 
 def _task(plan: Plan, data: Data, request: Request, least: int = 0) -> Task:
     """The search in outer folds; `least` is a size that must be reached."""
-    assert request.outer is not None
     limits = request.outer_limits
-    return Task(
-        plan,
-        data,
-        replace(limits, least=max(least, limits.least)),
-        request.outer,
-        request.outer_groups,
-        request.refit,
-        None if request.is_automatic else limits.size,
-        request.size_rule,
-        request.watch.verbose,
-        request.rival,
-        request.n_jobs,
-    )
+    return Task(request, plan, data, replace(limits, least=max(least, limits.least)))
 
 
 def _limits_after(request: Request, surface: AlphaSurface) -> Limits:
@@ -301,7 +287,7 @@ def _joint(
     size = None if request.is_automatic else request.limits.size
     for _ in range(1 + _more_penalties(request)):
         paths += search_paths(
-            plan, data, alphas, request.limits, request.watch, checkpoint, len(paths)
+            plan, data, alphas, request.limits, request.options.watch, checkpoint, len(paths)
         )
         paths.sort(key=lambda path: path.settings.alpha)
         surface = joint_surface(paths, request.limits.size, size, data.problem.n_forced)
@@ -382,7 +368,8 @@ def _with_size(
             unit,
         )
     if choice.size == request.limits.size and request.is_capped:
-        hint = f"{choice.sentence} More features may do better (max_features)."
+        most = request.options.name("max_features")
+        hint = f"{choice.sentence} More {plural(unit)} may do better ({most})."
         choice = replace(choice, sentence=hint)
     return replace(path, size_choice=choice)
 
@@ -395,7 +382,7 @@ def _exchanged(path: SelectionPath, plan: Plan, data: Data, request: Request) ->
         # There is nothing to exchange; or who has asked to stop does not want to wait for it.
         settings = replace(path.settings, direction=plan.direction.name)
         return replace(path, settings=settings)
-    found = exchange_path(plan, data, path, size, request.watch)
+    found = exchange_path(plan, data, path, size, request.options.watch)
     found = with_refit(found, plan, data, request.refit)
     before, after = float(path.losses[size - 1]), float(found.losses[size - 1])
     told = [choice.sentence]

@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._criteria import make_tests
-from .._problem import ClassWeight, FeatureCosts, FeatureGroups, FeatureList, Task, make_shuffle
-from ..path import AlphaRule, DirectionName, SizeRule, check_direction
+from .._problem import ClassWeight, FeatureCosts, FeatureGroups, FeatureList, Task
+from .._select import Options
+from ..path import AlphaRule, DirectionName, SizeRule
 from ._assessment import PathAssessment
 from ._draws import check_count, check_groups_move, draw_order, draw_rows, make_generator
 from ._null import PermutationNull
 from ._path_warnings import path_warnings
 from ._predictions import Predictions
-from ._procedure import Options, check_measure, make_outer_folds, make_procedure
+from ._procedure import CALLER, check_measure, make_outer_folds, make_procedure
 from ._repeat import (
     FoldResult,
     fold_result,
@@ -165,7 +166,7 @@ def cross_validate_path(
         Options(
             n_features=n_features,
             alpha=alpha,
-            inner_cv=inner_cv,
+            cv=inner_cv,
             loss=loss,
             alpha_rule=alpha_rule,
             alpha_cv=alpha_cv,
@@ -174,19 +175,21 @@ def cross_validate_path(
             max_features=max_features,
             patience=patience,
             tol=tol,
-            direction=check_direction(direction, backward_ratio),
-            shuffle=make_shuffle(random_state),
+            fit_intercept=fit_intercept,
+            forced_features=forced_features,
+            excluded_features=excluded_features,
+            direction=direction,
+            backward_ratio=backward_ratio,
+            feature_groups=feature_groups,
+            feature_costs=feature_costs,
+            budget=budget,
+            random_state=random_state,
+            caller=CALLER,
         ),
         task=task,
         measure=measure,
-        fit_intercept=fit_intercept,
         sample_weight=sample_weight,
         groups=groups,
-        forced_features=forced_features,
-        excluded_features=excluded_features,
-        feature_groups=feature_groups,
-        feature_costs=feature_costs,
-        budget=budget,
         class_weight=class_weight,
     )
     check_count("n_random", n_random, 0)
@@ -299,7 +302,7 @@ def permutation_null(
         Options(
             n_features=n_features,
             alpha=alpha,
-            inner_cv=inner_cv,
+            cv=inner_cv,
             loss=loss,
             alpha_rule=alpha_rule,
             alpha_cv=alpha_cv,
@@ -308,19 +311,21 @@ def permutation_null(
             max_features=max_features,
             patience=patience,
             tol=tol,
-            direction=check_direction(direction, backward_ratio),
-            shuffle=make_shuffle(random_state),
+            fit_intercept=fit_intercept,
+            forced_features=forced_features,
+            excluded_features=excluded_features,
+            direction=direction,
+            backward_ratio=backward_ratio,
+            feature_groups=feature_groups,
+            feature_costs=feature_costs,
+            budget=budget,
+            random_state=random_state,
+            caller=CALLER,
         ),
         task=task,
         measure=measure,
-        fit_intercept=fit_intercept,
         sample_weight=sample_weight,
         groups=groups,
-        forced_features=forced_features,
-        excluded_features=excluded_features,
-        feature_groups=feature_groups,
-        feature_costs=feature_costs,
-        budget=budget,
         class_weight=class_weight,
     )
     check_count("n_permutations", n_permutations, 1)
@@ -439,7 +444,7 @@ def resample_path(
         Options(
             n_features=n_features,
             alpha=alpha,
-            inner_cv=inner_cv,
+            cv=inner_cv,
             loss=loss,
             alpha_rule=alpha_rule,
             alpha_cv=alpha_cv,
@@ -448,19 +453,20 @@ def resample_path(
             max_features=max_features,
             patience=patience,
             tol=tol,
-            direction=check_direction(direction, backward_ratio),
-            shuffle=make_shuffle(random_state),
+            fit_intercept=fit_intercept,
+            forced_features=forced_features,
+            excluded_features=excluded_features,
+            direction=direction,
+            backward_ratio=backward_ratio,
+            feature_groups=feature_groups,
+            feature_costs=feature_costs,
+            budget=budget,
+            random_state=random_state,
+            caller=CALLER,
         ),
         task=task,
-        measure=None,
-        fit_intercept=fit_intercept,
         sample_weight=sample_weight,
         groups=groups,
-        forced_features=forced_features,
-        excluded_features=excluded_features,
-        feature_groups=feature_groups,
-        feature_costs=feature_costs,
-        budget=budget,
         class_weight=class_weight,
     )
     check_count("n_resamples", n_resamples, 2)

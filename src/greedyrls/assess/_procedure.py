@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import reprlib
 import warnings
 from dataclasses import dataclass, replace
@@ -16,47 +15,26 @@ from .._criteria import LooData, share_columns
 from .._data import DenseMatrix, Matrix
 from .._problem import (
     ClassWeights,
-    FeatureCosts,
-    FeatureGroups,
-    FeatureList,
     Folds,
     Loss,
     Problem,
-    Shuffle,
     Split,
     Task,
     check_weighted_classes,
     is_whole,
     make_class_weights,
     make_loss,
-    make_problem,
+    make_shuffle,
     make_targets,
     one_per_row,
     report_non_finite,
 )
-from .._search import Plan, folds_of, make_plan
-from .._select import Request, make_request, open_loss, select, takes_groups
-from ..path import FORWARD, Direction
+from .._search import Plan, folds_of
+from .._select import Caller, Options, Request, make_request, problem_of, select, takes_groups
 from ._trial import Rows, Trial
 
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How features, penalty and size are chosen: as in `greedy_path`, where `inner_cv` is `cv`."""
-
-    n_features: Any
-    alpha: Any
-    inner_cv: Any
-    loss: Any
-    alpha_rule: Any
-    alpha_cv: Any
-    refit_alpha: Any
-    size_rule: Any
-    max_features: int | None
-    patience: int | None
-    tol: float | None
-    shuffle: Shuffle  # of folds that are made of a number
-    direction: Direction = FORWARD
+# What the functions of `assess` call `cv` of `greedy_path`; their own `cv` takes groups as well.
+CALLER = Caller({"cv": "inner_cv"}, takes_auto_loss=True, has_folds=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +60,8 @@ class Procedure:
     @property
     def criterion(self) -> str:
         """What a selection goes by, in words."""
-        plan, request = self._plan_and_request(np.arange(self.problem.n_samples), None, least=0)
+        request = self._request(np.arange(self.problem.n_samples), None)
+        plan = request.plan
         how = "leave-one-out" if plan.folds is None else plan.cv
         is_open = request.rival is not None
         way = "" if plan.direction.name == "forward" else f", {plan.direction.name}"
@@ -90,7 +69,7 @@ class Procedure:
 
     def shared(self) -> LooData | None:
         """Data of all rows, whose Gram columns trials on some of them can use; or none."""
-        plan, _ = self._plan_and_request(np.arange(self.problem.n_samples), None, least=0)
+        plan = self._request(np.arange(self.problem.n_samples), None).plan
         if not self._shares_columns(plan):
             return None
         return LooData(self.problem, is_shared=True)
@@ -109,10 +88,10 @@ class Procedure:
                 "there are fewer than 2 training samples of positive weight to select from; use "
                 "more folds, or larger shares."
             )
-        plan, request = self._plan_and_request(rows, counts, least)
+        request = self._request(rows, counts, least)
         problem = self.problem
         data = None
-        if whole is not None and counts is None and self._shares_columns(plan):
+        if whole is not None and counts is None and self._shares_columns(request.plan):
             # The other rows lose their weight, so that Gram columns of all rows serve.
             if weights is not None or len(rows) < problem.n_samples:
                 full = np.zeros(problem.n_samples)
@@ -131,7 +110,7 @@ class Procedure:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # the curves say where a path ended
             try:
-                path = select(problem, plan, request, data)
+                selected = select(replace(request, problem=problem), data)
             except ValueError:
                 if (
                     problem.X is not self.problem.X
@@ -139,12 +118,10 @@ class Procedure:
                 ):
                     report_non_finite(self.problem)  # by its row in X, not among those copied
                 raise
-        if path.interrupted:
+        if selected.path.interrupted:
             # A part of a selection tells nothing of the whole.
             raise KeyboardInterrupt
-        if request.rival is not None and path.settings.loss == request.rival.name:
-            plan = replace(plan, loss=request.rival)
-        return Trial(path, plan, problem, data, request.refit, request.outer)
+        return Trial(selected.path, selected.plan, problem, data, selected.refit, selected.outer)
 
     def permuted(self, order: Rows) -> Procedure:
         """The same with the targets, and their weights, of other rows."""
@@ -183,46 +160,15 @@ class Procedure:
             class_weights=class_weights,
         )
 
-    def _plan_and_request(
-        self, rows: Rows, counts: Float | None, least: int
-    ) -> tuple[Plan, Request]:
-        """As they would be made if these rows were all there are."""
-        options = self.options
+    def _request(self, rows: Rows, counts: Float | None, least: int = 0) -> Request:
+        """As it would be made if these rows were all there are."""
         # Nothing is read of X here but its shape.
         X = DenseMatrix(np.broadcast_to(np.zeros(1), (len(rows), self.problem.n_features)))
         part = self._part(rows, counts, X)
         labels = None if self.labels is None else self.labels[rows]
         groups = None if self.groups is None else self.groups[rows]
-        loss, rival = open_loss(options.loss, labels)
-        try:
-            plan = make_plan(
-                part,
-                cv=options.inner_cv,
-                groups=groups if takes_groups(options.inner_cv) else None,
-                loss=loss,
-                labels=labels,
-                direction=options.direction,
-            )
-        except (TypeError, ValueError) as error:
-            raise type(error)(re.sub(r"\bcv\b", "inner_cv", str(error))) from error
-        request = make_request(
-            part,
-            plan,
-            options.n_features,
-            alpha=options.alpha,
-            alpha_rule=options.alpha_rule,
-            alpha_cv=options.alpha_cv,
-            refit_alpha=options.refit_alpha,
-            size_rule=options.size_rule,
-            max_features=options.max_features,
-            patience=options.patience,
-            tol=options.tol,
-            groups=groups,
-            labels=labels,
-            rival=rival,
-            shuffle=options.shuffle,
-        )
-        return plan, replace(request, limits=replace(request.limits, least=least))
+        request = make_request(part, self.options, groups, labels)
+        return replace(request, limits=replace(request.limits, least=least))
 
 
 def make_procedure(
@@ -230,40 +176,26 @@ def make_procedure(
     y: Any,
     options: Options,
     *,
-    task: Task,
-    measure: Any,
-    fit_intercept: bool,
-    sample_weight: Any,
-    groups: Any,
-    forced_features: FeatureList | None,
-    excluded_features: FeatureList | None,
-    feature_groups: FeatureGroups | None = None,
-    feature_costs: FeatureCosts | None = None,
-    budget: float | None = None,
+    task: Task = "auto",
+    measure: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
     class_weight: Any = None,
 ) -> Procedure:
     """Check everything that can be checked before a search."""
-    _check_inner_folds(options.inner_cv, "inner_cv", "'loo'")
+    _check_inner_folds(options.cv, options.name("cv"), "'loo'")
     if options.alpha_cv is not None:
-        _check_inner_folds(options.alpha_cv, "alpha_cv", "None")
+        _check_inner_folds(options.alpha_cv, options.name("alpha_cv"), "None")
+    # Every selection has the same folds, also where they come from a generator.
+    options = replace(options, random_state=make_shuffle(options.random_state))
     targets = make_targets(y, task)
-    problem = make_problem(
-        X,
-        targets.values,
-        fit_intercept=fit_intercept,
-        sample_weight=sample_weight,
-        forced_features=forced_features,
-        excluded_features=excluded_features,
-        feature_groups=feature_groups,
-        feature_costs=feature_costs,
-        budget=budget,
-    )
-    criterion = make_loss(open_loss(options.loss, targets.labels)[0])
+    problem = problem_of(X, targets.values, options, sample_weight=sample_weight, is_local=True)
+    criterion = options.criterion
     group_of = None if groups is None else one_per_row(groups, problem.n_samples, "groups")
     if targets.labels is not None:
         check_weighted_classes(targets.labels, sample_weight)
     if measure is not None:
-        told = _make_measure(measure)
+        told = make_loss(measure, "measure")
     elif targets.labels is not None and criterion.name == "squared":
         told = make_loss("zero_one")
     else:
@@ -282,11 +214,8 @@ def make_procedure(
 def make_outer_folds(procedure: Procedure, cv: Any) -> Folds:
     """The folds of an assessment, for which leave-one-out would be too much."""
     groups = procedure.groups if takes_groups(cv) else None
-    try:
-        folds = folds_of(procedure.problem, cv, groups, procedure.labels, procedure.options.shuffle)
-    except (TypeError, ValueError) as error:
-        message = str(error).replace("'loo', a number", "a number").replace(", or 'loo'", "")
-        raise type(error)(message) from error
+    shuffle = make_shuffle(procedure.options.random_state)
+    folds = folds_of(procedure.problem, cv, groups, procedure.labels, shuffle, takes_loo=False)
     if not isinstance(folds, Folds):
         raise ValueError(
             f"cv={cv!r}: the whole selection is repeated for each outer fold; use a number of "
@@ -298,10 +227,7 @@ def make_outer_folds(procedure: Procedure, cv: Any) -> Folds:
 def check_measure(procedure: Procedure, tests: list[Rows]) -> None:
     """Whether the measure is defined on each of some sets of rows."""
     problem = procedure.problem
-    try:
-        procedure.measure.check(problem.Y, problem.weights, tests, problem.single_target)
-    except ValueError as error:
-        raise ValueError(re.sub(r"\bloss\b", "measure", str(error))) from error
+    procedure.measure.check(problem.Y, problem.weights, tests, problem.single_target, "measure")
 
 
 def shares_of(problem: Problem, tests: list[Rows]) -> Float:
@@ -310,13 +236,6 @@ def shares_of(problem: Problem, tests: list[Rows]) -> Float:
     counted = np.array([float(weights[test].sum()) for test in tests])
     shares: Float = counted / counted.sum()
     return shares
-
-
-def _make_measure(measure: Any) -> Loss:
-    try:
-        return make_loss(measure)
-    except (TypeError, ValueError) as error:
-        raise type(error)(re.sub(r"\bloss\b", "measure", str(error))) from error
 
 
 def _check_inner_folds(cv: Any, name: str, otherwise: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import numbers
 import os
 import warnings
@@ -27,13 +26,9 @@ from .._base import (
     place_of,
     take,
 )
-from .._cluster import on_cluster
 from .._data import (
     DataFile,
-    DeviceMatrix,
-    FileMatrix,
     NotOnDevice,
-    RemoteMatrix,
     SparseFile,
     is_dask,
     is_in_host_memory,
@@ -43,20 +38,23 @@ from .._problem import (
     FeatureCosts,
     FeatureGroups,
     FeatureList,
-    Problem,
     constant_scores,
     feature_names_of,
-    make_problem,
-    make_shuffle,
     named_columns,
     numeric,
     with_names,
 )
-from .._search import make_plan
-from .._select import criterion_groups, make_request, make_selected, open_loss, select, with_threads
-from ..path import AlphaRule, DirectionName, SelectionPath, SizeRule, check_direction, linear_values
+from .._select import Caller, Options, select_path
+from ..path import AlphaRule, DirectionName, SelectionPath, SizeRule, linear_values
 from ._classifier import NoProbabilities
 
+# What the parameters of the linear estimators are called where `greedy_path` has another name.
+CALLER = Caller(
+    {"n_features": "n_features_to_select"},
+    takes_shares=True,
+    takes_auto_loss=True,
+    spreads_folds=True,
+)
 # Formats of a sparse X that are taken as they are.
 SPARSE = ("csc", "csr")
 
@@ -175,65 +173,20 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
     ) -> SelectionPath:
         """The path."""
         names = getattr(self, "feature_names_in_", None)
-        X = on_cluster(X, Y, sample_weight)
-        problem = make_problem(
+        wants_probabilities = self._wants_probabilities
+        selected = select_path(
             X,
             Y,
-            fit_intercept=self.fit_intercept,
+            Options.of_estimator(self, CALLER),
             sample_weight=sample_weight,
-            forced_features=self.forced_features,
-            excluded_features=self.excluded_features,
-            feature_names=None if names is None else tuple(names),
-            on_device=True,
-            device=self.device,
-            feature_groups=self.feature_groups,
-            feature_costs=self.feature_costs,
-            budget=self.budget,
-            class_weights=class_weights,
-        )
-        loss, rival = open_loss(self.loss, labels)
-        is_elsewhere = isinstance(problem.X, DeviceMatrix) and not self._may_be_numpy(X)
-        if is_elsewhere or isinstance(problem.X, FileMatrix | RemoteMatrix):
-            rival = None  # a pass for every step of every fold, or not there
-        plan = make_plan(
-            problem,
-            cv=self.cv,
-            groups=criterion_groups(self.cv, self.alpha_cv, groups),
-            loss=loss,
-            labels=labels,
-            direction=check_direction(self.direction, self.backward_ratio),
-        )
-        request = make_request(
-            problem,
-            plan,
-            number_of_features(self.n_features_to_select, problem),
-            name="n_features_to_select",
-            alpha=self.alpha,
-            alpha_rule=self.alpha_rule,
-            alpha_cv=self.alpha_cv,
-            refit_alpha=self.refit_alpha,
-            size_rule=self.size_rule,
-            max_features=self.max_features,
-            patience=self.patience,
-            tol=self.tol,
-            n_runners_up=self.n_runners_up,
-            checkpoint=self.checkpoint,
-            verbose=self.verbose,
             groups=groups,
             labels=labels,
-            rival=rival,
-            shuffle=make_shuffle(self.random_state),
-            n_jobs=self.n_jobs,
+            class_weights=class_weights,
+            feature_names=None if names is None else tuple(names),
         )
-        plan = with_threads(plan, request)
-        if not self._wants_probabilities:
-            return select(problem, plan, request)
-        data = None
-        if not problem.X.passes_dominate:
-            data = plan.data(problem, is_shared=request.searches_often)
-        path = select(problem, plan, request, data)
-        self._calibrate(make_selected(path, problem, plan, request, data), self.verbose)
-        return path
+        if wants_probabilities:
+            self._calibrate(selected, self.verbose)
+        return selected.path
 
     def _may_be_numpy(self, X: Any) -> bool:
         """Whether X is a device array that NumPy can read, and no device was asked for."""
@@ -408,35 +361,3 @@ def _ranking(path: SelectionPath, k: int, n: int) -> NDArray[np.intp]:
         ranking[list(one.order[before : one.count])] = place
         before = one.count
     return ranking
-
-
-def number_of_features(n_features_to_select: Any, problem: Problem) -> Any:
-    """A share of all features as a number of them; anything else as it is."""
-    wrong = (
-        "n_features_to_select must be a whole number, a share in (0, 1] or 'auto', got "
-        f"{n_features_to_select!r}."
-    )
-    if n_features_to_select is None and problem.costs is not None:
-        wrong += " None requires a budget; pass one, or a number of features."
-    if isinstance(n_features_to_select, str):
-        if n_features_to_select != "auto":
-            raise ValueError(wrong)
-        return n_features_to_select
-    if n_features_to_select is None and problem.budget is not None:
-        return None
-    if isinstance(n_features_to_select, bool) or not isinstance(n_features_to_select, numbers.Real):
-        raise TypeError(wrong)
-    if isinstance(n_features_to_select, numbers.Integral):
-        return int(n_features_to_select)
-    share = float(n_features_to_select)
-    if not 0.0 < share <= 1.0:
-        raise ValueError(
-            f"n_features_to_select={share} as a share must be in (0, 1]; for a number of features "
-            "pass a whole number."
-        )
-    if problem.n_available == 0:
-        raise ValueError("All features of X are excluded: there is nothing to choose from.")
-    # A product such as 0.29 · 100 is below 29 by rounding only.
-    count = problem.n_features if problem.groups is None else len(problem.groups)
-    size = max(1, math.floor(share * count * (1 + 1e-12)))
-    return max(problem.n_forced, min(size, problem.n_available))

@@ -52,8 +52,9 @@ class GreedyKernelRLS(MultiOutputMixin, RegressorMixin, GreedyKernelBase):
     random_state : int, RandomState or None, default=0
         Seed of that draw, and of the outer folds if `alpha_cv` is a number.
     n_jobs : int, optional
-        Number of threads over the values of `gamma`, if it is a list; -1 uses all cores. The result
-        does not depend on it. A single value of `gamma` uses one thread.
+        Threads over the values of `gamma`, where it is a list; -1 takes all cores. The answer is
+        the same. It has no effect yet on a kernel of one width, which is computed by one thread
+        that keeps its columns.
     cv : "loo", int, splitter, array of fold ids, or list of (train, test), default="loo"
         Cross-validation of the search: exact leave-one-out, or folds. Rows that are left out remain
         candidates for centres.

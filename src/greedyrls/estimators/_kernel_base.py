@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -20,24 +20,22 @@ from .._base import Float, GreedyRLSWarning, OwnInit, counted, in_threads
 from .._data import USE_ANOTHER, Kernel, KernelMatrix, check_gamma, check_limit, make_kernel
 from .._problem import (
     ClassWeights,
-    Shuffle,
     check_weights,
     constant_scores,
     feature_names_of,
     is_whole,
-    make_problem,
     make_shuffle,
     named_columns,
     refuse_dates,
     with_names,
 )
-from .._search import check_jobs, make_plan
-from .._select import Selected, criterion_groups, make_request, make_selected, select
+from .._search import check_jobs
+from .._select import Caller, Options, Selected, select_path
 from ..path import AlphaRule, SelectionPath, SizeRule
 from ._base import nothing_predicts
-from ._center_counts import largest_number, number_of_centers
 from ._classifier import NoProbabilities
 
+_CALLER = Caller({"n_features": "n_centers", "max_features": "max_centers"}, takes_shares=True)
 # Values of the kernel computed at a time while predicting (8 MiB).
 _PREDICTED_ELEMENTS = 1 << 20
 # An eigenvalue this far below 0, relative to the largest, is no rounding.
@@ -120,7 +118,10 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         """Search, and take the model of the size asked for."""
         candidates = self._candidates(X, sample_weight)
         widths = self._gammas(X)
-        shuffle = make_shuffle(self.random_state)  # the same folds for every width
+        options = Options.of_estimator(self, _CALLER)
+        # The same folds for every width, and the threads are spent on widths.
+        shuffle = make_shuffle(self.random_state)
+        options = replace(options, random_state=shuffle, n_jobs=None, memory_limit=None)
         jobs = [
             partial(
                 self._tried,
@@ -131,7 +132,7 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
                 sample_weight,
                 groups,
                 labels,
-                shuffle,
+                options,
                 class_weights,
             )
             for gamma in widths
@@ -176,7 +177,7 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         sample_weight: Any,
         groups: Any,
         labels: NDArray[Any] | None,
-        shuffle: Shuffle,
+        options: Options,
         class_weights: ClassWeights | None,
     ) -> tuple[Selected, Kernel]:
         """The selection with a kernel of one width."""
@@ -189,7 +190,7 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
             check_limit(self.memory_limit),
             candidates.rows,
         )
-        found = self._search(matrix, Y, sample_weight, groups, labels, shuffle, class_weights)
+        found = self._search(matrix, Y, sample_weight, groups, labels, options, class_weights)
         return found, kernel
 
     @property
@@ -204,7 +205,7 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         sample_weight: Any,
         groups: Any,
         labels: NDArray[Any] | None,
-        shuffle: Shuffle,
+        options: Options,
         class_weights: ClassWeights | None,
     ) -> Selected:
         """The path with one kernel."""
@@ -219,41 +220,15 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
                 "refit_alpha='cv' is not supported with kernel centres; use 'loo', 'same' or a "
                 "number."
             )
-        problem = make_problem(
+        return select_path(
             matrix,
             Y,
-            fit_intercept=self.fit_intercept,
+            options,
             sample_weight=sample_weight,
-            class_weights=class_weights,
-        )
-        plan = make_plan(
-            problem,
-            cv=self.cv,
-            groups=criterion_groups(self.cv, self.alpha_cv, groups),
-            loss=self.loss,
-            labels=labels,
-        )
-        request = make_request(
-            problem,
-            plan,
-            number_of_centers(self.n_centers, problem.n_available, self.max_centers),
-            name="n_centers",
-            alpha=self.alpha,
-            alpha_rule=self.alpha_rule,
-            alpha_cv=self.alpha_cv,
-            refit_alpha=self.refit_alpha,
-            size_rule=self.size_rule,
-            max_features=largest_number(self.max_centers),
-            patience=self.patience,
-            tol=self.tol,
-            n_runners_up=self.n_runners_up,
-            verbose=self.verbose,
             groups=groups,
             labels=labels,
-            shuffle=shuffle,
+            class_weights=class_weights,
         )
-        path = select(problem, plan, request)
-        return make_selected(path, problem, plan, request, None)
 
     def _gammas(self, X: Any) -> list[float]:
         """One, or several of which the best is taken."""

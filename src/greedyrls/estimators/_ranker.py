@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -21,10 +22,7 @@ from .._problem import (
     Split,
     check_queries_together,
     check_weights,
-    make_loss,
     make_pairs,
-    make_problem,
-    make_shuffle,
     named_columns,
     numeric,
     one_per_row,
@@ -32,12 +30,24 @@ from .._problem import (
     rows_in_pairs,
     with_names,
 )
-from .._search import Data, Plan
-from .._select import check_alphas, chosen_of, make_request, select
+from .._select import (
+    Caller,
+    Options,
+    Selected,
+    check_alphas,
+    chosen_of,
+    make_request,
+    problem_of,
+    select,
+)
 from ..metrics import mean_ndcg, ndcg_of, pairwise_error_of, query_numbers, with_ties
 from ..path import SelectionPath, SizeRule
-from ._base import SPARSE, GreedyRLSBase, number_of_features
+from ._base import SPARSE, GreedyRLSBase
 
+# Groups are the queries, which the criterion leaves out by folds of its own.
+_CALLER = Caller(
+    {"n_features": "n_features_to_select"}, takes_shares=True, has_folds=True, spreads_folds=True
+)
 # Scores of samples left out that differ by less, relative to those of their query, are tied.
 _ROUNDING = 1e-11
 
@@ -90,8 +100,9 @@ class GreedyRLSRanker(GreedyRLSBase):
     random_state : int, RandomState, Generator or None, default=0
         Seed of the outer folds if `alpha_cv` is a number and there are no groups.
     n_jobs : int, optional
-        Number of threads over outer folds; -1 uses all cores. The result does not depend on it. If
-        `alpha` and the size are numbers there are no outer folds, and the search uses one thread.
+        Threads over outer folds; -1 takes all cores. The answer is the same. With a number for
+        `alpha` and for the size there are no outer folds: then threads work on blocks of rows if
+        there are no groups, and `n_jobs` has no effect yet on a search that leaves out queries.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 
@@ -243,34 +254,27 @@ class GreedyRLSRanker(GreedyRLSBase):
             query_of = query_numbers(groups, len(Y))
             self._check_queries(rows_in_pairs(query_of, weights)[1])
             pairs = make_pairs(X, Y, query_of, weights)
-        problem = self._problem(X, Y, weights, pairs)
-        plan = Plan(make_loss("squared"), None if pairs is None else pairs.folds)
-        request = make_request(
-            problem,
-            plan,
-            number_of_features(self.n_features_to_select, problem),
-            name="n_features_to_select",
-            alpha=self.alpha,
-            alpha_rule=self._alpha_rule(),
-            alpha_cv=self._outer_folds(pairs, len(Y)),
-            refit_alpha=self._refit(pairs),
-            size_rule=self.size_rule,
-            max_features=self.max_features,
-            patience=self.patience,
-            tol=self.tol,
-            n_runners_up=self.n_runners_up,
-            verbose=self.verbose,
-            groups=None if pairs is None else pairs.query_of,
-            shuffle=make_shuffle(self.random_state),
-            n_jobs=self.n_jobs,
-        )
+        options = self._options(pairs, len(Y))
+        problem = self._problem(X, Y, weights, pairs, options)
+        request = make_request(problem, options, None if pairs is None else pairs.query_of)
         if pairs is not None and isinstance(request.outer, Folds):
             check_queries_together(pairs, request.outer)
-        data = plan.data(problem, is_shared=not isinstance(request.alpha, float))
-        path = select(problem, plan, request, data)
+        selected = select(request)
         self.n_queries_ = 1 if pairs is None else pairs.n_queries
-        self._measure(path, problem, data, Y, pairs)
-        return path
+        self._measure(selected, Y, pairs)
+        return selected.path
+
+    def _options(self, pairs: Pairs | None, n_samples: int) -> Options:
+        """The parameters, for a problem whose rows stand for pairs."""
+        return replace(
+            Options.of_estimator(self, _CALLER),
+            # Of all samples: an intercept takes the means out, whichever sample is left out.
+            fit_intercept=pairs is None,
+            cv="loo" if pairs is None else pairs.folds,
+            alpha_rule=self._alpha_rule(),
+            alpha_cv=self._outer_folds(pairs, n_samples),
+            refit_alpha=self._refit(pairs),
+        )
 
     def _check_queries(self, query_of: NDArray[np.intp]) -> None:
         """Enough queries to leave one out, also in outer folds."""
@@ -292,24 +296,18 @@ class GreedyRLSRanker(GreedyRLSBase):
         """Whether the penalty is one of several."""
         return not isinstance(check_alphas(self.alpha), float)
 
-    def _problem(self, X: Any, y: Any, weights: Float | None, pairs: Pairs | None) -> Problem:
+    def _problem(
+        self, X: Any, y: Any, weights: Float | None, pairs: Pairs | None, options: Options
+    ) -> Problem:
         """The ridge problem whose rows stand for pairs."""
         names = getattr(self, "feature_names_in_", None)
         if pairs is None:
-            # Of all samples: an intercept takes the means out, whichever sample is left out.
             weights = np.ones(len(y)) if weights is None else weights
             X, target, row_weights = X, y, weights * weights.sum()
         else:
             X, target, row_weights = pairs.X, pairs.y, pairs.weights
-        return make_problem(
-            X,
-            target,
-            fit_intercept=pairs is None,
-            sample_weight=row_weights,
-            forced_features=self.forced_features,
-            excluded_features=self.excluded_features,
-            feature_names=None if names is None else tuple(names),
-        )
+        names = None if names is None else tuple(names)
+        return problem_of(X, target, options, sample_weight=row_weights, feature_names=names)
 
     def _alpha_rule(self) -> str:
         if not isinstance(self.alpha_rule, str) or self.alpha_rule not in ("nested", "joint"):
@@ -338,10 +336,9 @@ class GreedyRLSRanker(GreedyRLSBase):
             return given
         return one_per_row(given, n_samples, "alpha_cv")[pairs.rows]
 
-    def _measure(
-        self, path: SelectionPath, problem: Problem, data: Data, y: Any, pairs: Pairs | None
-    ) -> None:
+    def _measure(self, selected: Selected, y: Any, pairs: Pairs | None) -> None:
         """NDCG and misordered pairs of the models of all sizes, on queries left out."""
+        path, problem, data = selected.path, selected.problem, selected.data
         if not isinstance(data, ManyFoldData):
             data = ManyFoldData(problem, _each_alone(problem) if pairs is None else pairs.folds)
         (rows,) = problem.has_weight.nonzero()

@@ -85,9 +85,9 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
     random_state : int, RandomState, Generator or None, default=0
         Seed of the outer folds if `alpha_cv` is a number.
     n_jobs : int, optional
-        Number of threads over outer folds, or over blocks of rows if there are no outer folds; -1
-        uses all cores. The result does not depend on it. Only for X in memory; a callable `loss` is
-        called by one thread.
+        Threads over outer folds, or over blocks of rows where there are none; -1 takes all cores.
+        The answer is the same. A function for `loss` is called by one thread. It has no effect yet
+        on a single search by folds of X in memory, nor on X on a device or a cluster.
     verbose : int, default=0
         1 shows a progress bar on long runs (needs tqdm).
 

@@ -1,0 +1,70 @@
+"""The one way from data and options to a path, for every public function and estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+
+from .._cluster import on_cluster
+from .._problem import ClassWeights, Problem, make_problem
+from ._margins import Selected
+from ._options import Options
+from ._request import make_request
+from ._select import select
+
+
+def select_path(
+    X: Any,
+    y: Any,
+    options: Options,
+    *,
+    sample_weight: Any = None,
+    groups: ArrayLike | None = None,
+    labels: NDArray[Any] | None = None,
+    class_weights: ClassWeights | None = None,
+    feature_names: tuple[str, ...] | None = None,
+) -> Selected:
+    """The path, with what it was made of.
+
+    X is anything that `greedy_path` takes, or a matrix that is made already. `labels` are the
+    classes that y has the codes of. `feature_names` are used where X has none.
+    """
+    problem = problem_of(
+        X,
+        y,
+        options,
+        sample_weight=sample_weight,
+        class_weights=class_weights,
+        feature_names=feature_names,
+    )
+    return select(make_request(problem, options, groups, labels))
+
+
+def problem_of(
+    X: Any,
+    y: Any,
+    options: Options,
+    *,
+    sample_weight: Any = None,
+    class_weights: ClassWeights | None = None,
+    feature_names: tuple[str, ...] | None = None,
+    is_local: bool = False,
+) -> Problem:
+    """Data with the options that belong to them; with `is_local`, they must be in this process."""
+    return make_problem(
+        X if is_local else on_cluster(X, y, sample_weight),
+        y,
+        fit_intercept=options.fit_intercept,
+        sample_weight=sample_weight,
+        forced_features=options.forced_features,
+        excluded_features=options.excluded_features,
+        feature_names=feature_names,
+        memory_limit=options.memory_limit,
+        on_device=not is_local,
+        device=options.device,
+        feature_groups=options.feature_groups,
+        feature_costs=options.feature_costs,
+        budget=options.budget,
+        class_weights=class_weights,
+    )

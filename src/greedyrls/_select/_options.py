@@ -1,0 +1,214 @@
+"""What a user can ask of a selection, in one class that knows what the caller calls each option."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Self
+
+from .._problem import (
+    FeatureCosts,
+    FeatureGroups,
+    FeatureList,
+    Loss,
+    Problem,
+    check_n_features,
+    is_whole,
+    make_loss,
+)
+from .._search import Watch, check_jobs
+from ..path import Direction, check_direction, check_size_rule
+from ._alphas import check_alpha_rule
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """How a public function or estimator calls the options, and which further values it takes."""
+
+    names: Mapping[str, str] = field(default_factory=dict)  # where they differ from `Options`
+    takes_shares: bool = False  # n_features may be a share of all features
+    takes_auto_loss: bool = False  # loss="auto": squared, and for classes another one as well
+    has_folds: bool = False  # of its own, for which groups may be meant
+    spreads_folds: bool = False  # threads search outer folds also where they could work on rows
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Everything a user can ask of a selection, as given, with the defaults of `greedy_path`.
+
+    `greedy_path` documents each option. Nothing is checked when the object is made: `make_request`
+    does that, with the data that the options are for. Errors use the names that the caller has for
+    the options.
+    """
+
+    n_features: Any
+    alpha: Any = 1.0
+    cv: Any = "loo"
+    loss: Any = "squared"
+    fit_intercept: Any = True
+    forced_features: FeatureList | None = None
+    excluded_features: FeatureList | None = None
+    direction: Any = "forward"
+    backward_ratio: Any = None
+    feature_groups: FeatureGroups | None = None
+    feature_costs: FeatureCosts | None = None
+    budget: Any = None
+    alpha_rule: Any = "nested"
+    alpha_cv: Any = None
+    refit_alpha: Any = None
+    size_rule: Any = "1se"
+    max_features: Any = None
+    patience: Any = None
+    tol: Any = None
+    n_runners_up: Any = 0
+    search: Any = "auto"
+    block_rows: Any = None
+    n_jobs: Any = None
+    memory_limit: Any = None
+    device: Any = None
+    checkpoint: Any = None
+    callback: Any = None
+    random_state: Any = 0
+    verbose: int = 0
+    caller: Caller = Caller()
+
+    @classmethod
+    def of_estimator(cls, estimator: Any, caller: Caller) -> Self:
+        """The parameters of an estimator; those that it does not have keep their defaults."""
+        given = {}
+        for option in fields(cls):
+            name = caller.names.get(option.name, option.name)
+            if hasattr(estimator, name):
+                given[option.name] = getattr(estimator, name)
+        return cls(**given, caller=caller)
+
+    def name(self, option: str) -> str:
+        """What the caller calls an option."""
+        return self.caller.names.get(option, option)
+
+    def check(self) -> None:
+        """Raise an error if the value of an option is wrong for any data."""
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(
+                f"{self.name('callback')} must be callable or None, got {self.callback!r}."
+            )
+        if not is_whole(self.n_runners_up) or self.n_runners_up < 0:
+            raise ValueError(
+                f"{self.name('n_runners_up')} must be a whole number, 0 or more; got "
+                f"{self.n_runners_up!r}."
+            )
+        for option in ("patience", "block_rows", "max_features"):
+            value = getattr(self, option)
+            if value is not None and (not is_whole(value) or value < 1):
+                raise ValueError(
+                    f"{self.name(option)} must be None or a whole number, 1 or more; got {value!r}."
+                )
+        if self.search not in ("auto", "bounded", "exhaustive"):
+            raise ValueError(
+                f"{self.name('search')} must be 'auto', 'bounded' or 'exhaustive', got "
+                f"{self.search!r}."
+            )
+        check_jobs(self.n_jobs)
+        check_size_rule(self.size_rule)
+        check_alpha_rule(self.alpha_rule)
+        _ = self.tolerance
+        self._check_with_direction()
+
+    def _check_with_direction(self) -> None:
+        """Raise an error for options that a direction of the search does not take."""
+        direction = self.searched
+        if direction.name != "forward" and self.checkpoint is not None:
+            raise ValueError(
+                f"checkpoint= is for direction='forward', got direction={direction.name!r}; leave "
+                "it out."
+            )
+        given = [
+            f"{option}={getattr(self, option)!r}"
+            for option in ("patience", "tol")
+            if getattr(self, option) is not None
+        ]
+        if direction.name == "backward" and given:
+            raise ValueError(
+                f"{' and '.join(given)} cannot end a search with direction='backward', which "
+                "knows small sets last; leave it out."
+            )
+
+    @property
+    def tolerance(self) -> float:
+        """`tol` as a number."""
+        tol, name = self.tol, self.name("tol")
+        if tol is None:
+            return 0.0
+        if isinstance(tol, bool) or not isinstance(tol, numbers.Real):
+            raise TypeError(f"{name} must be None or a number, 0 or more; got {tol!r}.")
+        value = float(tol)
+        if not (math.isfinite(value) and value >= 0.0):
+            raise ValueError(f"{name} must be None or a number, 0 or more; got {tol!r}.")
+        return value
+
+    @property
+    def searched(self) -> Direction:
+        """`direction` and `backward_ratio`."""
+        return check_direction(self.direction, self.backward_ratio)
+
+    @property
+    def watch(self) -> Watch:
+        """What is recorded and reported while a search runs."""
+        return Watch(self.n_runners_up, self.callback, self.verbose)
+
+    @property
+    def has_auto_loss(self) -> bool:
+        """Whether another loss may be taken if it is clearly better."""
+        is_auto = isinstance(self.loss, str) and self.loss == "auto"
+        return is_auto and self.caller.takes_auto_loss
+
+    @property
+    def criterion(self) -> Loss:
+        """The loss to select by."""
+        return make_loss("squared" if self.has_auto_loss else self.loss, self.name("loss"))
+
+    def size(self, problem: Problem) -> int | Literal["auto"] | None:
+        """How many features (or groups) to select; None is as many as the budget pays for."""
+        given, name = self.n_features, self.name("n_features")
+        if given is None and problem.budget is not None:
+            return None
+        if isinstance(given, str) and given == "auto":
+            return "auto"
+        if self.caller.takes_shares:
+            given = self._count_of_share(given, name, problem)
+        elif isinstance(given, str):
+            raise ValueError(f"{name} must be a number or 'auto', got {given!r}.")
+        size = check_n_features(given, problem, name)
+        if self.max_features is not None and size > self.max_features:
+            most = self.name("max_features")
+            raise ValueError(
+                f"{name}={size} is more than {most}={self.max_features}; {most} is for 'auto', "
+                "leave it out."
+            )
+        return size
+
+    def _count_of_share(self, given: Any, name: str, problem: Problem) -> int:
+        """A share of all features as a number of them; a whole number as it is."""
+        wrong = f"{name} must be a whole number, a share in (0, 1] or 'auto', got {given!r}."
+        if given is None and problem.costs is not None:
+            wrong += " None goes with a budget; pass one, or say how many."
+        if isinstance(given, str):
+            raise ValueError(wrong)
+        if isinstance(given, bool) or not isinstance(given, numbers.Real):
+            raise TypeError(wrong)
+        if isinstance(given, numbers.Integral):
+            return int(given)
+        share = float(given)
+        if not 0.0 < share <= 1.0:
+            raise ValueError(
+                f"{name}={share} as a share must be in (0, 1]; pass a share in this range, or "
+                f"for a number of {problem.unit}s pass a whole number."
+            )
+        if problem.n_available == 0:
+            raise ValueError("All features of X are excluded: there is nothing to choose from.")
+        # A product such as 0.29 · 100 is below 29 by rounding only.
+        count = problem.n_features if problem.groups is None else len(problem.groups)
+        size = max(1, math.floor(share * count * (1 + 1e-12)))
+        return max(problem.n_forced, min(size, problem.n_available))
