@@ -454,5 +454,5 @@ def test_text_is_named_in_the_error() -> None:
         greedy_path(X, [1.0, 2.0, 3.0], 1)
     with pytest.raises(ValueError, match="for class labels use GreedyRLSClassifier"):
         greedy_path(X[["size"]], ["a", "b", "a"], 1)
-    with pytest.raises(ValueError, match=r"n_features_to_select=9 is more than"):
+    with pytest.raises(ValueError, match=r"n_features_to_select=9 is too large"):
         GreedyRLSRegressor(9, alpha=1.0).fit(X[["size"]], [1.0, 2.0, 3.0])

@@ -278,7 +278,7 @@ def test_what_is_refused(direction: Any, tmp_path: Path) -> None:
         extend_path(path, X, y, 4)
     file = tmp_path / "X.npy"
     np.save(file, X)
-    with pytest.raises(ValueError, match="needs X in memory, and it is in a file"):
+    with pytest.raises(ValueError, match="needs X in memory, and X is in a file"):
         greedy_path(np.load(file, mmap_mode="r"), y, 3, direction=direction, memory_limit="1GB")
     torch = pytest.importorskip("torch")
     with pytest.raises(ValueError, match="it is on a device"):

@@ -39,12 +39,12 @@ from ._namespaces import flattened as flattened
 from ._namespaces import floor_at as floor_at
 from ._namespaces import host_numbers as host_numbers
 from ._namespaces import inner as inner
-from ._namespaces import is_foreign as is_foreign
 from ._namespaces import larger_number as larger_number
 from ._namespaces import namespace_of as namespace_of
 from ._namespaces import note_transfer as note_transfer
 from ._namespaces import numbers_on as numbers_on
 from ._namespaces import numpy_of as numpy_of
+from ._namespaces import other_namespace as other_namespace
 from ._namespaces import place_of as place_of
 from ._namespaces import places_of as places_of
 from ._namespaces import put as put

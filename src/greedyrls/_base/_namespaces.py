@@ -85,19 +85,20 @@ def place_of(values: Array) -> Place:
     return HOST if xp is np else Place(xp, array_api_compat.device(values))
 
 
-def is_foreign(values: Any) -> bool:
-    """Whether it is an array of another namespace than NumPy's: a tensor of PyTorch, say.
+def other_namespace(values: Any) -> Any | None:
+    """The namespace of an array that is not NumPy's, such as PyTorch; None for all other values.
 
     Nothing is imported to find out. JAX arrays cannot be changed and Dask's have no values yet:
     both become NumPy arrays, as ever.
     """
-    return (
+    is_other = (
         not isinstance(values, np.ndarray | np.generic)
         and array_api_compat.is_array_api_obj(values)
         and not array_api_compat.is_jax_array(values)
         and not array_api_compat.is_dask_array(values)
         and not array_api_compat.is_pydata_sparse_array(values)
     )
+    return namespace_of(values) if is_other else None
 
 
 def checked_device_array(X: Array) -> Array:
@@ -132,7 +133,7 @@ def to_host(*values: Array) -> list[Float]:
 
 def numpy_of(values: Any) -> Any:
     """A device array of any type as a NumPy array; anything else as it is."""
-    if not is_foreign(values):
+    if other_namespace(values) is None:
         return values
     if array_api_compat.is_torch_array(values):
         values = values.detach()
@@ -144,14 +145,14 @@ def sent_beside(place: Place, values: Any) -> Float | None:
 
     There is no way from one namespace to another but through the host.
     """
-    if not is_foreign(values) or namespace_of(values) is not place.xp:
+    if other_namespace(values) is not place.xp or not place.on_device:
         return None
     return as_float(send(place, values))
 
 
 def host_numbers(values: Any) -> Any:
     """Whole numbers of a device array, such as fold ids, as a NumPy array; others as they are."""
-    if not is_foreign(values):
+    if other_namespace(values) is None:
         return values
     is_whole = namespace_of(values).isdtype(values.dtype, "integral")
     return numpy_of(values) if is_whole else to_host(as_float(values))[0].astype(np.intp)
@@ -227,7 +228,7 @@ def _send(place: Place, values: NDArray[Any]) -> Array:
 
 def send(place: Place, values: Any) -> Array:
     """An array of any type where the place says; one that is there already stays as it is."""
-    if not place.on_device or (is_foreign(values) and namespace_of(values) is place.xp):
+    if not place.on_device or other_namespace(values) is place.xp:
         if array_api_compat.is_torch_array(values):
             return values.detach().to(place.device)
         return values if not place.on_device else array_api_compat.to_device(values, place.device)

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._base import Float, Handle, add_up, ask, frame_numbers
-from .._data import DenseMatrix, Matrix, RemoteMatrix, SparseMatrix, is_dask
-from .._problem import Calibration, feature_names_of, is_missing
+from .._base import Handle, add_up, ask, frame_numbers
+from .._data import DenseMatrix, Matrix, RemoteMatrix, SparseMatrix
+from .._problem import feature_names_of, is_missing
 from ._cluster_folds import FoldIds
 from ._cluster_matrix import ClusterMatrix
 from ._pieces import NOT_HERE, Piece, PieceFacts, attached, detached
@@ -195,9 +195,13 @@ def _make_piece(
     return Piece(NOT_HERE, Y, own, codes)
 
 
+def _is_collection(values: Any) -> bool:
+    return hasattr(values, "__dask_graph__")
+
+
 def on_cluster(X: Any, y: Any, sample_weight: Any) -> Any:
     """X with its y and weights on the cluster, if it is a Dask collection; else as it is."""
-    return gather_rows(X, y, sample_weight, False) if is_dask(X) else X
+    return gather_rows(X, y, sample_weight, False) if _is_collection(X) else X
 
 
 def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> RemoteMatrix:
@@ -283,7 +287,7 @@ def _chunks(client: Any, values: Any, name: str) -> list[Handle]:
 def _aligned(client: Any, values: Any, counts: Sequence[int], name: str) -> list[Handle]:
     """Futures of the rows of y (or weights, or fold ids) that belong to each partition of X."""
     total = sum(counts)
-    if not is_dask(values):
+    if not _is_collection(values):
         given = np.asarray(values)
         if given.ndim == 0 or len(given) != total:
             raise ValueError(
@@ -371,27 +375,6 @@ def check_classes_on_cluster(X: RemoteMatrix) -> None:
 
 def fold_ids(X: RemoteMatrix, cv: Any, name: str = "cv") -> Any:
     """`cv` as it is, or handles of fold ids that are given for each row."""
-    if not is_dask(cv) and not (isinstance(cv, np.ndarray) and cv.ndim == 1):
+    if not _is_collection(cv) and not (isinstance(cv, np.ndarray) and cv.ndim == 1):
         return cv
     return FoldIds(_aligned(_client_of(), cv, X.counts, name))
-
-
-def labels_of(values: Any, classes: NDArray[Any]) -> Any:
-    """Labels by the values of a decision function, both Dask arrays."""
-    kind = classes.dtype
-
-    def labels(block: Float) -> NDArray[Any]:
-        places = (block > 0).astype(np.intp) if block.ndim == 1 else block.argmax(axis=1)
-        found: NDArray[Any] = classes[places]
-        return found
-
-    if values.ndim == 1:
-        return values.map_blocks(labels, dtype=kind)
-    return values.rechunk({1: -1}).map_blocks(labels, dtype=kind, drop_axis=1)
-
-
-def probabilities_of(values: Any, calibration: Calibration, n_classes: int) -> Any:
-    """Probabilities (m × c) by values of a model (m × t), both Dask arrays."""
-    values = values.rechunk({1: -1})
-    chunks = (values.chunks[0], (n_classes,))
-    return values.map_blocks(calibration.probabilities, dtype=np.float64, chunks=chunks)

@@ -25,6 +25,7 @@ from ._parquet import parquet_files as parquet_files
 from ._recognise import matrix_of as matrix_of
 from ._recognise import matrix_on as matrix_on
 from ._recognise import matrix_there as matrix_there
+from ._recognise import origin_of as origin_of
 from ._remote import RemoteMatrix as RemoteMatrix
 from ._remote import is_dask as is_dask
 from ._sparse import SparseMatrix as SparseMatrix

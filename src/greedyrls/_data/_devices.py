@@ -9,7 +9,7 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Place, is_foreign, send
+from .._base import Place, other_namespace, send
 from ._device_matrix import DeviceMatrix, as_device_matrix, is_in_host_memory
 from ._stream import StreamedMatrix
 from ._transport import transport_to
@@ -92,7 +92,7 @@ def free_bytes(place: Place) -> int | None:
 def on_device(X: Any, device: Any) -> DeviceMatrix:
     """X, an array that is checked, for a search on a device."""
     place = place_named(device)
-    if is_foreign(X):
+    if other_namespace(X) is not None:
         checked = as_device_matrix(X)
         if checked.place == place:
             return checked

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from scipy import sparse
 
-from .._base import Array, is_foreign
+from .._base import Array, other_namespace
 from ._dense import DenseMatrix
 from ._device_matrix import DeviceMatrix, as_device_matrix
 from ._devices import on_device
@@ -21,9 +21,22 @@ from ._sparse_files import SparseFile
 Check = Callable[[Any], Any]
 
 
-def is_plain(X: Any) -> bool:
-    """Whether scikit-learn's validation can read it: an array, a data frame or a sparse matrix."""
-    return not (isinstance(X, DataFile | SparseFile | Matrix) or is_dask(X) or is_foreign(X))
+class Origin(NamedTuple):
+    """Where a user's X comes from; all are False for arrays, data frames and sparse matrices."""
+
+    is_lazy: bool = False  # a Dask collection: its rows are on a cluster, or not computed yet
+    is_file: bool = False
+    on_device: bool = False  # an array of another namespace than NumPy's
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether scikit-learn's validation can read it."""
+        return not any(self)
+
+
+def origin_of(X: Any) -> Origin:
+    """Where X comes from; nothing of it is read."""
+    return Origin(is_dask(X), isinstance(X, DataFile | SparseFile), other_namespace(X) is not None)
 
 
 def matrix_of(X: Any, memory_limit: int | str | None, check: Check) -> Matrix:
@@ -54,11 +67,11 @@ def matrix_on(device: Any, X: Any, memory_limit: int | str | None, check: Check)
             f"device={device!r} is for dense data in memory, got X of type {type(X).__name__}. Use "
             "device=None, or for a .npy file numpy.load(file, mmap_mode='r')."
         )
-    return on_device(X if is_foreign(X) else check(X), device)
+    return on_device(X if other_namespace(X) is not None else check(X), device)
 
 
 def matrix_there(X: Array) -> Matrix | None:
     """An array of a device, or a matrix of one, where it is; None for anything else."""
     if isinstance(X, Matrix):
         return X if X.on_device else None
-    return as_device_matrix(X) if is_foreign(X) else None
+    return as_device_matrix(X) if other_namespace(X) is not None else None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._base import Float
 from ._sparse import SparseMatrix
 
 PARTS = ("indptr", "indices", "data")
@@ -83,3 +84,8 @@ class SparseFile:
         csc_array of shape (m, n)
         """
         return self._by_columns
+
+    def linear(self, indices: NDArray[np.intp], coef: Float, intercept: Any) -> Float:
+        """Return the values of a linear model (t × c) on some columns, of all rows: (m × t)."""
+        values: Float = self._by_columns[:, indices] @ coef.T + intercept
+        return values

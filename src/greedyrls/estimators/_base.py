@@ -20,18 +20,15 @@ from .._base import (
     OwnInit,
     checked_device_array,
     counted,
-    is_foreign,
     numbers_on,
     numpy_of,
     place_of,
     take,
 )
 from .._data import (
-    DataFile,
     NotOnDevice,
-    SparseFile,
-    is_dask,
     is_in_host_memory,
+    origin_of,
 )
 from .._problem import (
     ClassWeights,
@@ -190,7 +187,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
 
     def _may_be_numpy(self, X: Any) -> bool:
         """Whether X is a device array that NumPy can read, and no device was asked for."""
-        return self.device is None and is_foreign(X) and is_in_host_memory(X)
+        return self.device is None and origin_of(X).on_device and is_in_host_memory(X)
 
     def _take_shape(self, X: Any) -> None:
         """What scikit-learn's `validate_data` remembers of X, without reading it.
@@ -271,18 +268,17 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         """Values of the linear model, (m × t)."""
         check_is_fitted(self)
         coef = np.atleast_2d(self.coef_)[:, self.selected_]
-        if is_dask(X) or is_foreign(X):
-            self._check_columns(X if is_dask(X) else checked_device_array(X))
+        origin = origin_of(X)
+        if origin.is_lazy or origin.on_device:
+            self._check_columns(checked_device_array(X) if origin.on_device else X)
             there: Float = linear_values(X, self.selected_, coef, np.atleast_1d(self.intercept_))
             return there
-        if isinstance(X, DataFile | SparseFile):
+        if origin.is_file:
             self._check_columns(X)
-            if isinstance(X, DataFile):
-                return X.linear(self.selected_, coef, self.intercept_)
-            X = X.to_scipy()
-        else:
-            with named_columns(X):
-                X = numeric(validate_data(self, with_names(X), accept_sparse=SPARSE, reset=False))
+            from_file: Float = X.linear(self.selected_, coef, self.intercept_)
+            return from_file
+        with named_columns(X):
+            X = numeric(validate_data(self, with_names(X), accept_sparse=SPARSE, reset=False))
         values: Float = X[:, self.selected_] @ coef.T + self.intercept_
         return values
 
@@ -298,7 +294,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         array of shape (m, k)
             The selected columns, in the order of X. For a device array, an array of the same kind.
         """
-        if not is_foreign(X):
+        if not origin_of(X).on_device:
             return super().transform(with_names(X))
         self._check_columns(checked_device_array(X))
         (chosen,) = self._get_support_mask().nonzero()

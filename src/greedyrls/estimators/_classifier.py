@@ -11,11 +11,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import Float, GreedyRLSWarning, is_foreign, numpy_of, place_of, send, take
-from .._cluster import probabilities_of
-from .._data import RemoteMatrix, is_dask
+from .._base import Float, GreedyRLSWarning
 from .._problem import Calibration
 from .._select import Selected, calibrate
+from ..path import map_rows
 
 _ON_CLUSTER = (
     "predict_proba is not available for a model that was fitted to Dask collections; fit to arrays "
@@ -72,7 +71,7 @@ class ProbabilityMixin(ClassifierMixin):
     def _calibrate(self, selected: Selected, verbose: int) -> None:
         """Fit sigmoids to margins of samples held out."""
         self.calibration_, self._no_calibration = None, _INTERRUPTED
-        if isinstance(selected.problem.X, RemoteMatrix):
+        if selected.problem.X.remote is not None:
             self._no_calibration = _ON_CLUSTER
         elif not selected.path.interrupted:
             try:
@@ -84,6 +83,12 @@ class ProbabilityMixin(ClassifierMixin):
                     GreedyRLSWarning,
                     stacklevel=5,
                 )
+
+    def _labels(self, values: Float) -> NDArray[Any]:
+        """The labels that values of the decision function stand for."""
+        indices = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[indices]
+        return labels
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: Any) -> Float:
@@ -113,13 +118,9 @@ class ProbabilityMixin(ClassifierMixin):
         calibration = self.calibration_
         assert calibration is not None
         values = self._predictions(X)
-        if is_dask(values):
-            lazy: Float = probabilities_of(values, calibration, len(self.classes_))
-            return lazy
-        if is_foreign(values):
-            there: Float = send(place_of(values), calibration.probabilities(numpy_of(values)))
-            return there
-        return calibration.probabilities(values)
+        n_classes = len(self.classes_)
+        rows: Float = map_rows(calibration.probabilities, values, n_classes, np.float64)
+        return rows
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_log_proba(self, X: Any) -> Float:
@@ -136,23 +137,11 @@ class ProbabilityMixin(ClassifierMixin):
             In the order of ``classes_``.
         """
         probabilities = self.predict_proba(X)
-        if is_foreign(probabilities):
-            logs: Float = place_of(probabilities).xp.log(probabilities)
-            return logs
-        with np.errstate(divide="ignore"):
-            logs = np.log(probabilities)
+        logs: Float = map_rows(_logarithms, probabilities, len(self.classes_), np.float64)
         return logs
 
 
-def labels_on_device(values: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """Labels where the values of a decision function are; on the host if they are no numbers."""
-    place = place_of(values)
-    xp = place.xp
-    is_binary = values.ndim == 1
-    places = xp.astype(values > 0.0, xp.int64) if is_binary else xp.argmax(values, axis=1)
-    labels: NDArray[Any]
-    if classes.dtype.kind in "biuf":
-        labels = take(send(place, classes), places)
-    else:
-        labels = classes[numpy_of(places)]
-    return labels
+def _logarithms(probabilities: Float) -> Float:
+    with np.errstate(divide="ignore"):
+        logs: Float = np.log(probabilities)
+    return logs

@@ -397,8 +397,9 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
 
 def _evaluations(selected: Selected) -> int:
     """How many values of the kernel were computed for a selection, so far."""
-    assert isinstance(selected.problem.X, KernelMatrix)
-    return selected.problem.X.evaluations
+    centers = selected.problem.X.centers
+    assert centers is not None
+    return centers.evaluations
 
 
 def _loss_of(path: SelectionPath) -> float:

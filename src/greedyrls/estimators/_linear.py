@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from .._base import Float, exported, is_foreign, numpy_of
-from .._cluster import check_classes_on_cluster, gather_rows, labels_of
-from .._data import DataFile, SparseFile, is_dask
+from .._base import Float, exported, numpy_of
+from .._cluster import check_classes_on_cluster, gather_rows
+from .._data import origin_of
 from .._problem import (
     ClassWeight,
     FeatureCosts,
@@ -26,9 +26,9 @@ from .._problem import (
     refuse_dates,
     with_names,
 )
-from ..path import AlphaRule, DirectionName, SizeRule
+from ..path import AlphaRule, DirectionName, SizeRule, map_rows
 from ._base import SPARSE, GreedyRLSBase
-from ._classifier import ProbabilityMixin, labels_on_device
+from ._classifier import ProbabilityMixin
 from ._regressor import GreedyRLSRegressor
 
 __all__ = ["GreedyRLSClassifier", "GreedyRLSRegressor"]
@@ -240,7 +240,8 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         self
         """
         refuse_dates(y)
-        if is_dask(X):
+        origin = origin_of(X)
+        if origin.is_lazy:
             if self.class_weight is not None:
                 raise ValueError(
                     f"class_weight={self.class_weight!r} is not supported with Dask collections; "
@@ -254,7 +255,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
             self.classes_ = rows.classes
             return self
         y, sample_weight = numpy_of(y), numpy_of(sample_weight)
-        if isinstance(X, DataFile | SparseFile) or is_foreign(X):
+        if not origin.is_plain:
             self._take_shape(X)
             y = column_or_1d(y, warn=True)
             check_consistent_length(np.broadcast_to(0, X.shape[0]), y)
@@ -301,13 +302,7 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
             For a device array, an array of the same kind on its device if the labels are numbers.
         """
         values = self.decision_function(X)
-        if is_dask(values):
-            lazy: NDArray[Any] = labels_of(values, self.classes_)
-            return lazy
-        if is_foreign(values):
-            return labels_on_device(values, self.classes_)
-        places = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[places]
+        labels: NDArray[Any] = map_rows(self._labels, values, None, self.classes_.dtype)
         return labels
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from .._base import Float, exported, numpy_of
 from .._criteria import FoldCurve, ManyFoldData
-from .._data import DataFile, SparseFile, is_dask
+from .._data import origin_of
 from .._problem import (
     ClassWeights,
     FeatureList,
@@ -223,7 +223,8 @@ class GreedyRLSRanker(GreedyRLSBase):
         -------
         self
         """
-        if is_dask(X) or isinstance(X, DataFile | SparseFile):
+        origin = origin_of(X)
+        if origin.is_lazy or origin.is_file:
             raise TypeError(
                 f"GreedyRLSRanker takes data in memory, got X of type {type(X).__name__}. Load "
                 "it first, or select with greedy_path(X, y, cv=groups), which needs no pairs."

@@ -9,8 +9,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import validate_data
 
-from .._base import Float, exported, is_foreign, numpy_of
-from .._data import DataFile, SparseFile, is_dask
+from .._base import Float, exported, numpy_of
+from .._data import origin_of
 from .._problem import named_columns, numeric, refuse_dates, with_names
 from ._base import SPARSE, GreedyRLSBase
 
@@ -159,7 +159,7 @@ class GreedyRLSRegressor(MultiOutputMixin, RegressorMixin, GreedyRLSBase):
         self
         """
         refuse_dates(y)
-        if isinstance(X, DataFile | SparseFile) or is_dask(X) or is_foreign(X):
+        if not origin_of(X).is_plain:
             self._take_shape(X)
         else:
             with named_columns(X):

@@ -2,6 +2,7 @@ from ._direction import FORWARD as FORWARD
 from ._direction import Direction as Direction
 from ._direction import check_direction as check_direction
 from ._linear import linear_values as linear_values
+from ._linear import map_rows as map_rows
 from ._measures import MEASURES as MEASURES
 from ._measures import Reading as Reading
 from ._measures import explained as explained

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from .._base import (
     as_float,
     checked_device_array,
     frame_numbers,
-    is_foreign,
     numbers_on,
+    numpy_of,
+    other_namespace,
     place_of,
     places_of,
+    send,
     take,
     to_device,
 )
@@ -43,7 +46,7 @@ def linear_values(X: Any, features: NDArray[np.intp], coef: Float, intercept: Fl
         X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
         chunks = (X.chunks[0], (len(coef),))
         return X.map_blocks(_of_block, features, coef, intercept, dtype=np.float64, chunks=chunks)
-    if is_foreign(X):
+    if other_namespace(X) is not None:
         return _on_device(X, features, coef, intercept)
     selected = X[:, features]
     columns = check_array(
@@ -55,11 +58,32 @@ def linear_values(X: Any, features: NDArray[np.intp], coef: Float, intercept: Fl
     return columns @ coef.T + intercept
 
 
+def map_rows(
+    function: Callable[[Float], NDArray[Any]], values: Any, width: int | None, dtype: Any
+) -> Any:
+    """A function of rows of values (m) or (m × t): (m × width), or (m) without a width.
+
+    Of a Dask array a Dask array, not computed yet; of an array on a device an array there, if the
+    results are numbers.
+    """
+    if hasattr(values, "map_blocks"):
+        if values.ndim == 1:
+            return values.map_blocks(function, dtype=dtype)
+        values = values.rechunk({1: -1})
+        if width is None:
+            return values.map_blocks(function, dtype=dtype, drop_axis=1)
+        return values.map_blocks(function, dtype=dtype, chunks=(values.chunks[0], (width,)))
+    if other_namespace(values) is None:
+        return function(values)
+    results = function(numpy_of(values))
+    return send(place_of(values), results) if results.dtype.kind in "biuf" else results
+
+
 def _checked(X: Any) -> Any:
     """X with two dimensions; the values of a data frame in memory."""
     if hasattr(X, "__dask_graph__"):
         return X
-    if is_foreign(X):
+    if other_namespace(X) is not None:
         return checked_device_array(X)
     return check_array(X, accept_sparse="csc", dtype="numeric", ensure_all_finite=False)
 
