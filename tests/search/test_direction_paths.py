@@ -102,8 +102,9 @@ def test_sparse_data_threads_and_blocks_give_the_same(
     others = [
         greedy_path(sparse.csr_array(X), y, 9, direction=direction, **options),
         greedy_path(np.asfortranarray(X), y, 9, direction=direction, n_jobs=2, **options),
-        greedy_path(X, y, 9, direction=direction, block_rows=37, **options),
     ]
+    if "cv" not in options:  # folds of X in memory have no blocks of rows
+        others.append(greedy_path(X, y, 9, direction=direction, block_rows=37, **options))
     for other in others:
         assert [(step.action, step.index) for step in other.steps] == [
             (step.action, step.index) for step in path.steps
@@ -281,7 +282,7 @@ def test_what_is_refused(direction: Any, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="needs X in memory, and X is in a file"):
         greedy_path(np.load(file, mmap_mode="r"), y, 3, direction=direction, memory_limit="1GB")
     torch = pytest.importorskip("torch")
-    with pytest.raises(ValueError, match="it is on a device"):
+    with pytest.raises(ValueError, match="not supported on a device"):
         greedy_path(torch.asarray(X), torch.asarray(y), 3, direction=direction)
 
 

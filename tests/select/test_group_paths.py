@@ -56,13 +56,16 @@ def test_data_of_any_kind(data: Any, tmp_path: Path, way: Any, loss: str, cv: An
     X, y = data
     expected = greedy_path(X, y, 4, cv=cv, loss=loss, **way)
     np.save(tmp_path / "X.npy", X)
+    # Folds of X in memory have no blocks of rows.
+    blocks = (
+        [{"block_rows": 37}, {"block_rows": 50, "n_jobs": 2}] if cv == "loo" else [{"n_jobs": 2}]
+    )
     # The memory limit is small enough that X is read from its file.
     for other, options in [
         (np.asfortranarray(X), {}),
         (X, {"search": "bounded"}),
         (X, {"search": "exhaustive"}),
-        (X, {"block_rows": 37}),
-        (X, {"block_rows": 50, "n_jobs": 2}),
+        *((X, cut) for cut in blocks),
         (sparse.csr_matrix(X), {}),
         (sparse.csc_matrix(X), {}),
         (np.load(tmp_path / "X.npy", mmap_mode="r"), {"memory_limit": "64MB"}),

@@ -142,7 +142,7 @@ def test_errors_call_options_what_the_caller_calls_them(caller: str, option: str
     ("cv", "message"),
     [
         (41, "inner_cv=41 is more folds than the"),
-        ("five", "inner_cv='five' is not known; inner_cv must be 'loo', a number"),
+        ("five", "inner_cv='five' is not supported; inner_cv must be 'loo', a number"),
         (KFold, "inner_cv is the class KFold"),
         (KFold(41), r"inner_cv=KFold\(n_splits=41\) cannot split"),
     ],
@@ -179,7 +179,7 @@ def test_errors_within_outer_folds() -> None:
 @pytest.mark.parametrize(
     ("cv", "message"),
     [
-        ("five", "cv='five' is not known; cv must be a number of folds"),
+        ("five", "cv='five' is not supported; cv must be a number of folds"),
         (1, r"cv=1 is too few folds; use at least 2\.$"),
         (41, r"cv=41 is more folds than the 40 samples; use fewer\.$"),
     ],
@@ -195,7 +195,7 @@ def test_leave_one_out_is_not_proposed_for_outer_folds(cv: Any, message: str) ->
 @pytest.mark.parametrize("assess", [cross_validate_path, permutation_null])
 def test_errors_of_a_measure(assess: Any) -> None:
     for measure, message in (
-        ("best", "measure='best' is not known"),
+        ("best", "measure='best' is not supported"),
         (3, "measure must be one of"),
         ("auc", "measure='auc' needs labels"),
         (lambda y_true, y_pred: np.nan, "measure 'callable:<lambda>' must return a finite number"),

@@ -46,7 +46,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "finish checkpoint": ("_search._checkpoint.Checkpoint.finish",),
     "keep outer fold": ("_search._checkpoint.FoldLog.keep",),
     # Reading.
-    "share out the memory for a file": ("_data._files.FileMatrix.make_room",),
+    "share out the memory for a file": ("_data._files.FileMatrix.reserve",),
     "read rows of a file": ("_data._file_sources.ArraySource.fill",),
     "parse CSV": ("app.read._csv._table",),
     # The command line.

@@ -193,7 +193,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "device_features": constant("_criteria._samples.DEVICE_FEATURES"),
     # Whether tensors of the host count as such for estimators.
     "in_host_memory": answer(
-        "estimators._base.is_in_host_memory", "_select._request.is_in_host_memory"
+        "estimators._base.is_in_host_memory", "_data._device_matrix.is_in_host_memory"
     ),
     # Whether whole steps may be recorded on a device.
     "recorded_steps": answer("_criteria._samples.can_foresee"),

@@ -1,6 +1,5 @@
 from . import fused as fused
 from ._dense import DenseMatrix as DenseMatrix
-from ._device_matrix import DeviceMatrix as DeviceMatrix
 from ._device_matrix import is_in_host_memory as is_in_host_memory
 from ._devices import free_bytes as free_bytes
 from ._digests import array_digest as array_digest
@@ -11,7 +10,6 @@ from ._file_memory import Needs as Needs
 from ._file_memory import check_limit as check_limit
 from ._file_sources import ArraySource as ArraySource
 from ._files import DataFile as DataFile
-from ._files import FileMatrix as FileMatrix
 from ._kernel_functions import USE_ANOTHER as USE_ANOTHER
 from ._kernel_functions import Kernel as Kernel
 from ._kernel_functions import check_gamma as check_gamma
@@ -27,7 +25,6 @@ from ._recognise import matrix_on as matrix_on
 from ._recognise import matrix_there as matrix_there
 from ._recognise import origin_of as origin_of
 from ._remote import RemoteMatrix as RemoteMatrix
-from ._remote import is_dask as is_dask
 from ._sparse import SparseMatrix as SparseMatrix
 from ._sparse_files import SparseFile as SparseFile
 from ._svmlight import convert as convert

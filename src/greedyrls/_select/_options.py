@@ -193,7 +193,7 @@ class Options:
         """A share of all features as a number of them; a whole number as it is."""
         wrong = f"{name} must be a whole number, a share in (0, 1] or 'auto', got {given!r}."
         if given is None and problem.costs is not None:
-            wrong += " None goes with a budget; pass one, or say how many."
+            wrong += " None requires a budget; pass one, or a number of features."
         if isinstance(given, str):
             raise ValueError(wrong)
         if isinstance(given, bool) or not isinstance(given, numbers.Real):
