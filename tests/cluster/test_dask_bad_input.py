@@ -195,7 +195,7 @@ def test_no_rows() -> None:
 @pytest.mark.parametrize(("loss", "cv"), [("auc", "loo"), (lambda y_true, y_pred: 0.0, 3)])
 def test_losses_that_need_all_predictions(loss: Any, cv: Any) -> None:
     X, y, _ = problem()
-    with pytest.raises(ValueError, match=r"cluster; use 'squared'"):
+    with pytest.raises(ValueError, match=r"at once. Use loss='squared'"):
         greedy_path(cut(X), cut(np.sign(y)), 2, loss=loss, cv=cv)
 
 
@@ -384,7 +384,7 @@ def test_options_of_other_data() -> None:
 @pytest.mark.parametrize("direction", ["backward", "floating", "foba", "swap"])
 def test_directions_that_remove(direction: Any) -> None:
     X, y, *_ = problem()
-    with pytest.raises(ValueError, match="needs X in memory, and it is on a cluster"):
+    with pytest.raises(ValueError, match="X on a cluster: it needs X in memory"):
         greedy_path(cut(X), cut(y), 2, direction=direction)
 
 

@@ -338,7 +338,7 @@ def test_fold_ids_may_be_on_the_device() -> None:
 )
 def test_what_is_not_there_yet(options: dict[str, Any]) -> None:
     X, y = random_problem(14, 30, 6)
-    with pytest.raises(ValueError, match="is not supported on a device yet"):
+    with pytest.raises(ValueError, match="is not supported with X on a device"):
         greedy_path(torch.tensor(X), y, 2, **options)
 
 

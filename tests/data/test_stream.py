@@ -199,7 +199,7 @@ def test_estimators() -> None:
         classifier.predict(X), GreedyRLSClassifier(4, alpha=1.0).fit(X, labels).predict(X)
     )
     for options in ({}, {"alpha": 1.0, "cv": 3}):
-        with pytest.raises(ValueError, match="streamed data is not supported"):
+        with pytest.raises(ValueError, match="is not supported with X streamed to a device"):
             GreedyRLSRegressor(4, device="cpu", **options).fit(X, y)
 
 
@@ -254,5 +254,5 @@ def test_what_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [{"cv": 3}, {"alpha": [0.1, 1.0]}], ids=str)
 def test_what_is_not_streamed_yet(options: dict[str, Any]) -> None:
     X, y = random_problem(9, 60, 8)
-    with pytest.raises(ValueError, match="streamed data is not supported on a device yet"):
+    with pytest.raises(ValueError, match="is not supported with X streamed to a device"):
         greedy_path(X, y, 2, device="cpu", **options)

@@ -67,7 +67,7 @@ def test_the_estimators_and_their_assessment_take_it() -> None:
     ("options", "reason"),
     [
         ({}, "leave-one-out"),
-        ({"cv": 5, "loss": "absolute"}, "loss 'absolute'"),
+        ({"cv": 5, "loss": "absolute"}, "loss='absolute'"),
         (
             {"cv": RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)},
             "folds .* that do not test",

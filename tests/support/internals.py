@@ -63,6 +63,7 @@ from greedyrls._data._file_columns import KeptColumns
 from greedyrls._data._file_memory import check_limit
 from greedyrls._data._kernel_functions import Kernel, make_kernel
 from greedyrls._data._kernel_matrix import KernelMatrix
+from greedyrls._data._matrix import Matrix
 from greedyrls._data._sparse import SparseMatrix
 from greedyrls._features._feature_space import FeatureSpace
 from greedyrls._features._gram import GramColumns
@@ -87,9 +88,10 @@ from greedyrls._rows._leftovers import Leftovers
 from greedyrls._rows._rounds import _state_of, _Terms, find_plainly
 from greedyrls._rows.tiles import loo_margins
 from greedyrls._search import _checkpoint as checkpoint
+from greedyrls._search._capabilities import FEATURES, KINDS, check_supported
 from greedyrls._search._plan import Plan, make_plan
 from greedyrls._search._run import Limits, Watch, search_path
-from greedyrls._search._searches import search_paths
+from greedyrls._search._searches import _take_steps_together, search_paths
 from greedyrls._search._searching import forward, replay
 from greedyrls._select._alphas import auto_grid, penalty_scale, refit_grid
 from greedyrls._select._options import Options

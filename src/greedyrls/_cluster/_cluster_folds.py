@@ -92,7 +92,7 @@ def cluster_folds(
     allowed = f"'loo', {_ALLOWED}" if takes_loo else _ALLOWED
     if groups is not None:
         raise ValueError(
-            "groups are not supported for data on a cluster; pass a Dask array of fold ids as "
+            "groups are not supported with X on a cluster; pass a Dask array of fold ids as "
             f"{name}, in which all rows of a group have the same number."
         )
     if isinstance(cv, str | LeaveOneOut):
@@ -274,11 +274,6 @@ def check_cluster_loss(
     loss: Loss, X: RemoteMatrix, n_targets: int, folds: ClusterFolds | None
 ) -> None:
     """Raise an error if the loss is not defined for targets on a cluster."""
-    if not loss.is_additive:
-        raise ValueError(
-            f"loss={loss.name!r} needs all predictions at once, and the rows are on a cluster; use "
-            "'squared', 'absolute', 'zero_one' or 'balanced_zero_one'."
-        )
     if not loss.needs_labels:
         return
     found: LabelSums = X.crew.total(ask(Piece.label_sums), X.pieces)

@@ -15,9 +15,9 @@ from ._kernel_functions import Kernel as Kernel
 from ._kernel_functions import check_gamma as check_gamma
 from ._kernel_functions import make_kernel as make_kernel
 from ._kernel_matrix import KernelMatrix as KernelMatrix
+from ._matrix import AS_NUMPY as AS_NUMPY
 from ._matrix import Matrix as Matrix
 from ._matrix import NotOnDevice as NotOnDevice
-from ._matrix import not_on_device as not_on_device
 from ._parquet import ParquetSource as ParquetSource
 from ._parquet import parquet_files as parquet_files
 from ._recognise import matrix_of as matrix_of

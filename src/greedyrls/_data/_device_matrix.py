@@ -77,7 +77,7 @@ class DeviceMatrix(Matrix):
     def take(self, rows: Any) -> DeviceMatrix:
         """Some rows next to each other, as a view."""
         if not isinstance(rows, slice):
-            raise not_on_device("selections on some of the rows")
+            raise not_on_device("A selection on some of the rows")
         return DeviceMatrix(self.values[rows, :])
 
     def chunks(self) -> Iterator[tuple[slice, DeviceMatrix]]:

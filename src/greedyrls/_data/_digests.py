@@ -33,7 +33,7 @@ def array_digest(values: NDArray[Any]) -> str:
 def matrix_digest(X: Matrix) -> str:
     """A digest of the numbers row by row, however they lie in memory or in a file."""
     if X.on_device:
-        raise not_on_device("This")
+        raise not_on_device("A digest of X")
     digest = hashlib.sha256()
     if isinstance(X, SparseMatrix):
         for part in X.arrays:

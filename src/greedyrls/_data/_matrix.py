@@ -31,16 +31,20 @@ SET_ELEMENTS = 1 << 22
 PRODUCT_ROWS = 4096
 
 
+# What to do about data on a device that an option does not support.
+AS_NUMPY = (
+    "pass X, y and sample_weight as NumPy arrays (X.cpu().numpy() of a tensor, X.get() of a CuPy "
+    "array), without device="
+)
+
+
 class NotOnDevice(ValueError):
-    """Something that is not computed on a device."""
+    """Something that is not supported with data on a device."""
 
 
 def not_on_device(what: str) -> ValueError:
-    """The error for what is not computed there."""
-    return NotOnDevice(
-        f"{what} is not supported on a device yet; pass X, y and sample_weight as NumPy arrays "
-        "(X.cpu().numpy() of a tensor, X.get() of a CuPy array), without device=."
-    )
+    """The error for a verb that matrices on a device do not have."""
+    return NotOnDevice(f"{what} is not supported with X on a device; {AS_NUMPY}.")
 
 
 class Matrix(ABC):

@@ -138,7 +138,7 @@ class StreamedMatrix(DeviceMatrix):
     def take(self, rows: Any) -> StreamedMatrix:
         """Some rows next to each other, as a view."""
         if not isinstance(rows, slice):
-            raise not_on_device("selections on some of the rows")
+            raise not_on_device("A selection on some of the rows")
         return StreamedMatrix(self.values[rows], self.place, self._free)
 
     @property

@@ -47,7 +47,7 @@ from .._problem import (
     make_loss,
 )
 from ..path import FORWARD, Direction
-from ._capabilities import FEATURES, check_supported, traits_of
+from ._capabilities import check_supported
 
 # Rows of a fold up to which leaving it out by one factor is the faster way; with up to the second
 # number it is worth its time where a model for each fold would take much memory (folds × features).
@@ -220,7 +220,7 @@ def make_plan(
         check_supported(X, "whole_loss", f"loss={measure.name!r}")
     folds = folds_of(problem, cv, groups, labels, name=cv_name)
     if folds is not None:
-        check_supported(X, "folds", "Cross-validation of streamed data")
+        check_supported(X, "folds", "Cross-validation by folds (cv)")
     check_loss(measure, problem, folds)
     if direction.name != "forward":
         check_supported(X, "direction", f"direction={direction.name!r}")
@@ -380,22 +380,22 @@ def rows_for_refit(rule: float | str, plan: Plan, data: Data) -> LooData | None:
 
 def check_refit_folds(problem: Problem, plan: Plan) -> None:
     """Raise an error if models on chosen features cannot be judged by the folds of the search."""
+    what, instead = "refit_alpha='cv'", "use 'loo', 'same' or a number"
     reason = None
-    if not isinstance(plan.folds, Folds):
-        reason = "leave-one-out" if plan.folds is None else "folds on a cluster"
+    if plan.folds is None:
+        reason = "leave-one-out"
     elif plan.loss.name != "squared":
-        reason = f"loss {plan.loss.name!r}"
-    elif not FEATURES["all_features"].works_with(traits_of(problem.X)):
-        reason = f"X {problem.X.noun}"
-    elif not suits_many_folds(problem, plan.folds):
-        reason = (
-            f"folds ({plan.folds.description}) that do not test every row exactly once, or of "
-            "which one outweighs all others"
-        )
+        reason = f"loss={plan.loss.name!r}"
+    else:
+        check_supported(problem.X, "all_features", what, instead)
+        assert isinstance(plan.folds, Folds)
+        if not suits_many_folds(problem, plan.folds):
+            reason = (
+                f"folds ({plan.folds.description}) that do not test every row exactly once, or of "
+                "which one outweighs all others"
+            )
     if reason is not None:
-        raise ValueError(
-            f"refit_alpha='cv' is not supported with {reason}; use 'loo', 'same' or a number."
-        )
+        raise ValueError(f"{what} is not supported with {reason}; {instead}.")
 
 
 def positive_rows(weights: Float | None, rows: NDArray[np.intp]) -> NDArray[np.intp]:

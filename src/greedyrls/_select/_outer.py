@@ -51,8 +51,12 @@ def outer_folds(
     shuffle: Shuffle,
 ) -> Folds | ClusterFolds:
     """The folds in which the selection is made anew; those made of a number are shuffled."""
-    what = "Choosing alpha in outer folds of streamed data"
-    check_supported(problem.X, "folds", what)
+    check_supported(
+        problem.X,
+        "folds",
+        "Choosing alpha in outer folds (alpha_rule='nested')",
+        "pass a number for alpha, or use alpha_rule='joint'",
+    )
     if problem.X.remote is not None:
         return _cluster_outer_folds(problem, problem.X.remote, plan, alpha_cv, groups, shuffle)
     counted = problem.has_weight

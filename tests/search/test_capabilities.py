@@ -1,0 +1,149 @@
+"""The capability table tells the truth, cell by cell, and docs/capabilities.md shows it.
+
+Cells of Dask are in `test_dask_capabilities.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import pytest
+from scipy import sparse
+
+from capability_trials import EXCEPT, NUMPY, TRIALS, Kind, check_cell, data
+from greedyrls import files
+from internals import (
+    FEATURES,
+    KINDS,
+    DenseMatrix,
+    FoldData,
+    ManyFoldData,
+    Place,
+    Watch,
+    _take_steps_together,
+    check_supported,
+    make_plan,
+    make_problem,
+)
+from project import TOOLS
+from tuning import tuned
+
+# After everything else: the folder is not a package.
+sys.path.append(str(TOOLS))
+
+import capabilities
+
+
+def test_the_page_shows_the_table() -> None:
+    text = capabilities.PAGE.read_text(encoding="utf-8")
+    assert capabilities.table() in text
+    assert capabilities.refusals() in text
+    assert capabilities.page_with(text) == text, "run python3 tools/capabilities.py --write"
+
+
+def test_the_page_is_linked() -> None:
+    for name in ("README.md", "docs/scale.md", "docs/gpu.md"):
+        assert "capabilities.md" in (capabilities.ROOT / name).read_text(encoding="utf-8"), name
+
+
+def test_every_cell_is_tried() -> None:
+    assert TRIALS.keys() == FEATURES.keys()
+    assert len(FEATURES) * len(KINDS) == 91
+    for feature, trials in TRIALS.items():
+        limited = {kind for trial in trials for kind in EXCEPT.get(trial.name, ())}
+        assert limited <= FEATURES[feature].notes.keys(), "a note must say what is left out"
+
+
+def test_every_refusal_says_what_to_do() -> None:
+    for feature in FEATURES.values():
+        for traits in KINDS.values():
+            if not feature.works_with(traits):
+                assert feature.reason(traits)
+
+
+def numpy_kind(folder: Path) -> Kind:
+    return NUMPY
+
+
+def threads(folder: Path) -> Kind:
+    return Kind("threads", lambda X: X, options={"n_jobs": 2, "block_rows": 15})
+
+
+def sparse_matrix(folder: Path) -> Kind:
+    return Kind("sparse", sparse.csr_array)
+
+
+def file(folder: Path) -> Kind:
+    def matrix(X: Any) -> Any:
+        np.save(folder / "X.npy", X)
+        return files.open_npy(folder / "X.npy", memory_limit="30MB")
+
+    small = {"smallest_file_chunk": 500, "largest_file_chunk": 1000}
+    return Kind("file", matrix, tuning=small)
+
+
+def streamed(folder: Path) -> Kind:
+    strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+    xp = array_api_compat.array_namespace(strict.asarray([0.0]))
+    device = Place(xp, strict.Device("device1"))
+    little = {"device_free_bytes": 20_000, "device_resident_share": 0.0}
+    return Kind("streamed", lambda X: X, options={"device": device}, tuning=little)
+
+
+def device(folder: Path) -> Kind:
+    """Arrays that, as those of a GPU, do not become NumPy arrays by themselves."""
+    strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+    return Kind("device", lambda X: strict.asarray(X, device=strict.Device("device1")))
+
+
+MAKERS = [numpy_kind, threads, sparse_matrix, file, streamed, device]
+CELLS = [
+    # Processes take seconds to start.
+    pytest.param(make, feature, marks=[pytest.mark.slow] if slow else [])
+    for make in MAKERS
+    for feature in FEATURES
+    for slow in [make is threads and feature == "assess"]
+]
+
+
+@pytest.mark.parametrize(("make", "feature"), CELLS)
+def test_a_cell_is_true(make: Any, feature: str, tmp_path: Path) -> None:
+    check_cell(feature, make(tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_notes_on_engines(make: Any, tmp_path: Path) -> None:
+    """Where the table says "yes" rather than a note, the faster engine is used.
+
+    With threads that is so in outer folds, whose searches have one each.
+    """
+    kind = make(tmp_path)
+    X, y = data()
+    with tuned(fold_engine="many", lanes="always", **kind.tuning):
+        device = kind.options.get("device")
+        problem = make_problem(kind.matrix(X), y, on_device=True, device=device)
+        plan = make_plan(problem)
+        together = _take_steps_together(plan, plan.data(problem), Watch())
+        assert together == (capabilities.cell(FEATURES["penalties"], kind.name) == "yes")
+        if kind.name != "streamed":
+            found = type(make_plan(problem, cv=np.arange(len(y)) // 2).data(problem))
+            is_noted = kind.name in FEATURES["many_folds"].notes
+            assert found is (FoldData if is_noted else ManyFoldData)
+
+
+def test_advice_can_be_replaced() -> None:
+    class Remote(DenseMatrix):
+        noun = "far away"
+        is_in_memory = False
+
+    X = Remote(np.zeros((2, 2)))
+    match = (
+        "direction='swap' is not supported with X far away: it needs X in memory. Wait, or load X"
+    )
+    with pytest.raises(ValueError, match=match):
+        check_supported(X, "direction", "direction='swap'", "wait")
+    check_supported(X, "squared", "loss='squared'")

@@ -1,0 +1,87 @@
+"""The capability table: what works on which kind of data, as docs/capabilities.md shows it.
+
+    python3 tools/capabilities.py            check that the page shows the table
+    python3 tools/capabilities.py --write    write the table into the page
+
+The table is `FEATURES` of `greedyrls._search._capabilities`; tests compare the page with it and try
+every cell.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from greedyrls._search._capabilities import FEATURES, KINDS, Feature  # noqa: E402
+
+PAGE = ROOT / "docs" / "capabilities.md"
+BEGIN, END = "<!-- {part}: begin -->", "<!-- {part}: end -->"
+
+
+def cell(feature: Feature, kind: str) -> str:
+    """What the table says of a feature on a kind of data."""
+    if kind in feature.notes:
+        return feature.notes[kind]
+    return "yes" if feature.works_with(KINDS[kind]) else "no"
+
+
+def table() -> str:
+    """All features on all kinds of data."""
+    lines = [f"| | {' | '.join(KINDS)} |", f"| --- {'| --- ' * len(KINDS)}|"]
+    for feature in FEATURES.values():
+        cells = [cell(feature, kind) for kind in KINDS]
+        lines.append(f"| {feature.row} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def refusals() -> str:
+    """For each feature that some kinds of data do not support: why, and what to do instead."""
+    lines = ["| | not supported on | because it | instead |", "| --- | --- | --- | --- |"]
+    for feature in FEATURES.values():
+        kinds: dict[tuple[str, str], list[str]] = {}
+        for kind, traits in KINDS.items():
+            if cell(feature, kind) == "no":
+                load = "load X into memory" if "host" in traits else "pass NumPy arrays"
+                kinds.setdefault((feature.reason(traits), load), []).append(kind)
+        for (reason, load), some in kinds.items():
+            advice = ", or ".join(part for part in (_as_code(feature.instead), load) if part)
+            lines.append(f"| {feature.row} | {', '.join(some)} | {reason} | {advice} |")
+    return "\n".join(lines)
+
+
+def _as_code(advice: str) -> str:
+    """Options in advice, as code."""
+    advice = re.sub(r"(\w+=)?'(\w+)'", r'`\1"\2"`', advice)
+    return re.sub(r"\b(feature_groups|feature_costs|checkpoint|alpha)\b", r"`\1`", advice)
+
+
+def page_with(text: str) -> str:
+    """The page with both parts replaced."""
+    for part, content in (("table", table()), ("refusals", refusals())):
+        begin, end = BEGIN.format(part=part), END.format(part=part)
+        pattern = re.escape(begin) + r".*?" + re.escape(end)
+        text = re.sub(
+            pattern, lambda _, own=f"{begin}\n{content}\n{end}": own, text, flags=re.DOTALL
+        )
+    return text
+
+
+def main() -> None:
+    """Check the page, or write it."""
+    text = PAGE.read_text(encoding="utf-8")
+    if "--write" in sys.argv[1:]:
+        PAGE.write_text(page_with(text), encoding="utf-8")
+        return
+    is_current = page_with(text) == text
+    print(
+        "The page shows the table." if is_current else "Run python3 tools/capabilities.py --write"
+    )
+    sys.exit(not is_current)
+
+
+if __name__ == "__main__":
+    main()
