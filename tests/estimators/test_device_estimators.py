@@ -150,6 +150,7 @@ def test_what_is_chosen_is_chosen_on_the_device(options: dict[str, Any], tune: T
 OPTIONS: list[dict[str, Any]] = [
     {"loss": "absolute", "alpha": 1.0},
     {"alpha": [0.1, 1.0], "alpha_rule": "all_features"},
+    {"alpha": 1.0, "cv": 3, "refit_alpha": "cv"},
 ]
 
 
@@ -162,7 +163,7 @@ def test_what_is_not_there_yet(options: dict[str, Any], tune: Tune) -> None:
     np.testing.assert_allclose(model.coef_, other.coef_)
     given = torch.tensor(X)
     tune(in_host_memory=False)
-    with pytest.raises(ValueError, match=r"on a device yet; .*X\.cpu\(\)\.numpy\(\)"):
+    with pytest.raises(ValueError, match=r"with X on a device: .*X\.cpu\(\)\.numpy\(\)"):
         GreedyRLSRegressor(3, **options).fit(given, torch.tensor(y))
 
 

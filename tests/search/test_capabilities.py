@@ -70,7 +70,7 @@ def numpy_kind(folder: Path) -> Kind:
 
 
 def threads(folder: Path) -> Kind:
-    return Kind("threads", lambda X: X, options={"n_jobs": 2, "block_rows": 15})
+    return Kind("threads", lambda X: X, options={"n_jobs": 2})
 
 
 def sparse_matrix(folder: Path) -> Kind:
