@@ -79,7 +79,9 @@ def test_the_picture_shows_the_plan() -> None:
 
 
 def test_the_folder_is_small() -> None:
-    entries = [path for path in PACKAGE.iterdir() if path.name != "__pycache__"]
+    # Folders that a move has emptied may still be there, with what was compiled.
+    files = (path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    entries = {path.relative_to(PACKAGE).parts[0] for path in files}
     assert len(entries) <= 25
 
 
