@@ -9,6 +9,7 @@ from ._executors import Alone as Alone
 from ._executors import Crew as Crew
 from ._executors import Handle as Handle
 from ._executors import Threads as Threads
+from ._executors import add_up as add_up
 from ._executors import ask as ask
 from ._executors import in_threads as in_threads
 from ._exported import exported as exported
@@ -63,6 +64,7 @@ from ._namespaces import to_device as to_device
 from ._namespaces import to_host as to_host
 from ._namespaces import whole_numbers as whole_numbers
 from ._namespaces import with_last as with_last
+from ._progress import Progress as Progress
 from ._progress import progress_bar as progress_bar
 from ._replay import Replay as Replay
 from ._replay import recorder_of as recorder_of
@@ -95,7 +97,6 @@ from ._tolerances import TIE_ROUNDING as TIE_ROUNDING
 from ._tolerances import TINY as TINY
 from ._tolerances import TRUSTED_LOSS as TRUSTED_LOSS
 from ._tolerances import TRUSTED_PIVOT as TRUSTED_PIVOT
-from ._totals import add_up as add_up
 from ._values import ArrayValue as ArrayValue
 from ._warnings import GreedyRLSWarning as GreedyRLSWarning
 from ._warnings import NumericalWarning as NumericalWarning

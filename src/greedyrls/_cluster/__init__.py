@@ -1,5 +1,17 @@
 """Data on a Dask cluster: pieces of rows, folds, and the executor that asks them."""
 
+from typing import Any
+
+from .._data import register_remote
 from .._lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__, __file__)
+
+
+def _gather(X: Any, y: Any, sample_weight: Any) -> Any:
+    from ._dask import gather_rows
+
+    return gather_rows(X, y, sample_weight, False)
+
+
+register_remote("dask", _gather)

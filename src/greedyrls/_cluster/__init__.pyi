@@ -8,6 +8,5 @@ from ._cluster_folds import merged_folds as merged_folds
 from ._dask import check_classes_on_cluster as check_classes_on_cluster
 from ._dask import fold_ids as fold_ids
 from ._dask import gather_rows as gather_rows
-from ._dask import on_cluster as on_cluster
 from ._pieces import LabelSums as LabelSums
 from ._pieces import Piece as Piece

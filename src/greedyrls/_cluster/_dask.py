@@ -199,11 +199,6 @@ def _is_collection(values: Any) -> bool:
     return hasattr(values, "__dask_graph__")
 
 
-def on_cluster(X: Any, y: Any, sample_weight: Any) -> Any:
-    """X with its y and weights on the cluster, if it is a Dask collection; else as it is."""
-    return gather_rows(X, y, sample_weight, False) if _is_collection(X) else X
-
-
 def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> RemoteMatrix:
     """Dask collections as pieces of rows, which are computed and stay on the cluster."""
     client = _client_of()

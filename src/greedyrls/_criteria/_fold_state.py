@@ -61,7 +61,7 @@ class FoldData:
         self.rows = _rows_of(problem, folds)
         self.train, self.test, self.total = self.rows.start()
         # Features that are chosen together, or that cost something.
-        self.layout = layout_of(problem)
+        self.layout = layout_of(problem) if problem.is_grouped else None
         self.pairs = None if self.layout is None else fold_pairs(self.rows, self.layout)
         # A column has `sets` × n numbers; together they may be a quarter of X.
         waiting = problem.n_samples // (4 * self.rows.n_sets)

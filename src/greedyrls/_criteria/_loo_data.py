@@ -79,7 +79,7 @@ class LooData:
             self.is_rare = self.samples.entry_counts() <= _RARE_SHARE * problem.n_samples
         self.constant = places_of(self.start.diagonal == 0.0)
         # Features that are chosen together, or that cost something.
-        self.layout = layout_of(problem)
+        self.layout = layout_of(problem) if problem.is_grouped else None
         self.pairs = np.zeros(0)
         if self.layout is not None and self.layout.n_pairs:
             self.samples.passes += 1

@@ -24,6 +24,8 @@ from ._recognise import matrix_of as matrix_of
 from ._recognise import matrix_on as matrix_on
 from ._recognise import matrix_there as matrix_there
 from ._recognise import origin_of as origin_of
+from ._recognise import register_remote as register_remote
+from ._recognise import remote_matrix as remote_matrix
 from ._remote import RemoteMatrix as RemoteMatrix
 from ._sparse import SparseMatrix as SparseMatrix
 from ._sparse_files import SparseFile as SparseFile

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 from scipy import sparse
 
 from .._base import Array, other_namespace
@@ -13,12 +14,34 @@ from ._device_matrix import DeviceMatrix, as_device_matrix
 from ._devices import on_device
 from ._files import DataFile, as_file
 from ._matrix import Matrix
-from ._remote import is_dask
+from ._remote import RemoteMatrix
 from ._sparse import SparseMatrix
 from ._sparse_files import SparseFile
 
+# Makes a matrix of a collection whose rows are in other processes, with its y and weights.
+Gather = Callable[[Any, Any, Any], RemoteMatrix]
+# By the libraries that the collections come from; `_cluster` registers Dask.
+_REMOTE: dict[str, Gather] = {}
+
 # Checks an array, a data frame or a sparse matrix, and returns it as numbers.
 Check = Callable[[Any], Any]
+
+
+def register_remote(library: str, gather: Gather) -> None:
+    """Have collections of a library recognised as matrices in other processes."""
+    _REMOTE[library] = gather
+
+
+def remote_matrix(X: Any, y: Any, sample_weight: Any) -> Any:
+    """X with its y and weights where they are, if X is such a collection; else as it is."""
+    library = _library_of(X)
+    return X if library is None else _REMOTE[library](X, y, sample_weight)
+
+
+def _library_of(X: Any) -> str | None:
+    """The library of a collection whose rows are in other processes; nothing is imported."""
+    library = type(X).__module__.partition(".")[0].partition("_")[0]  # dask, or dask_expr
+    return library if library in _REMOTE and hasattr(X, "__dask_graph__") else None
 
 
 class Origin(NamedTuple):
@@ -36,21 +59,26 @@ class Origin(NamedTuple):
 
 def origin_of(X: Any) -> Origin:
     """Where X comes from; nothing of it is read."""
-    return Origin(is_dask(X), isinstance(X, DataFile | SparseFile), other_namespace(X) is not None)
+    is_lazy = _library_of(X) is not None
+    return Origin(is_lazy, isinstance(X, DataFile | SparseFile), other_namespace(X) is not None)
 
 
 def matrix_of(X: Any, memory_limit: int | str | None, check: Check) -> Matrix:
     """X in memory or in a file, as a matrix of NumPy's numbers; a matrix as it is."""
     if isinstance(X, Matrix):
         return X
-    if is_dask(X):
+    if _library_of(X) is not None:
         raise TypeError(
             "X is a Dask collection; this takes data in memory. Load it first (X.compute())."
         )
     if isinstance(X, SparseFile) and memory_limit is None:
         return X.matrix()
-    if (file := as_file(X, memory_limit)) is not None:
-        return file
+    # An array that owns its memory is no view of a memory map.
+    is_own = type(X) is np.ndarray and X.base is None
+    if not is_own or memory_limit is not None:
+        file = as_file(X, memory_limit)
+        if file is not None:
+            return file
     checked = check(X)
     return SparseMatrix.from_scipy(checked) if sparse.issparse(checked) else DenseMatrix(checked)
 

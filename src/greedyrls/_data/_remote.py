@@ -138,9 +138,3 @@ def _not_here(name: str) -> AttributeError:
         f"The rows are on a cluster, and this operation ({name}) needs them in memory. Load the "
         "data first (X.compute())."
     )
-
-
-def is_dask(X: Any) -> bool:
-    """Whether it is a Dask array or data frame; Dask is not imported for that."""
-    root = type(X).__module__.split(".")[0]
-    return root in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")

@@ -94,7 +94,7 @@ class FeatureSpace(FeatureSets):
         # +inf for features that are no candidates; the state's, which it gives here for bounds.
         self.barred: Float | None = None
         # Where kernels can be launched: they, once asked for, and X_S'X_S as they leave it.
-        self._can_fuse = t == 1 and _fused.runs_at(self.place)
+        self._can_fuse = t == 1 and self.place.on_device and _fused.runs_at(self.place)
         self._kernels: FusedFeatures | None = None
         if self._can_fuse:
             self._products = self.place.zeros((capacity, capacity))

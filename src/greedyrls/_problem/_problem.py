@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -32,7 +33,7 @@ from ._class_weight import ClassWeights
 from ._column_errors import named_columns, numeric
 from ._date_targets import refuse_dates
 from ._feature_names import FeatureList, feature_indices, feature_names_of
-from ._grouping import check_budget, grouping_of, whole_groups
+from ._grouping import Grouping, check_budget, grouping_of, whole_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,11 @@ class Problem:
         return tuple(names)
 
     @property
+    def is_grouped(self) -> bool:
+        """Whether features are chosen together, or by their costs."""
+        return self.groups is not None or self.costs is not None
+
+    @property
     def n_forced(self) -> int:
         """How many features (or groups) are forced."""
         return len(self.forced_entries)
@@ -217,9 +223,11 @@ def make_problem(
             f"Features {shown} are both in forced_features and in excluded_features; "
             "take them out of one of the two."
         )
-    grouping = grouping_of(feature_groups, feature_costs, budget, X.shape[1], names)
-    forced, excluded = whole_groups(forced, excluded, grouping, names)
-    check_budget(grouping, forced, excluded, X.shape[1])
+    grouping = Grouping()
+    if not (feature_groups is None and feature_costs is None and budget is None):
+        grouping = grouping_of(feature_groups, feature_costs, budget, X.shape[1], names)
+        forced, excluded = whole_groups(forced, excluded, grouping, names)
+        check_budget(grouping, forced, excluded, X.shape[1])
     return Problem(
         X,
         Y,
@@ -291,21 +299,29 @@ def check_n_features(n_features: Any, problem: Problem, name: str = "n_features"
 
 def _check_array(X: Any) -> Any:
     """A two-dimensional numeric array, as it is if it is one, or a sparse matrix."""
+    check = partial(
+        check_array,
+        accept_sparse=True,
+        dtype="numeric",
+        ensure_all_finite=False,
+        ensure_min_features=1,
+    )
+    if _has_numbers(X):
+        return check(X)
     with named_columns(X):
-        checked = check_array(
-            X,
-            accept_sparse=True,
-            dtype="numeric",
-            ensure_all_finite=False,
-            ensure_min_features=1,
-        )
-        return numeric(checked)
+        return numeric(check(X))
+
+
+def _has_numbers(values: Any) -> bool:
+    """Whether it is a NumPy array of real numbers, in which there is no text and no date."""
+    return isinstance(values, np.ndarray) and values.dtype.kind in "biuf"
 
 
 def _check_targets(y: Any, n_samples: int) -> tuple[Float, bool]:
     if y is None:
         raise ValueError("This model requires y to be passed, but the target y is None.")
-    refuse_dates(y)
+    if not _has_numbers(y):
+        refuse_dates(y)
     shape = np.shape(y)
     if len(shape) not in (1, 2):
         raise ValueError(f"y must have 1 or 2 dimensions, got an array of shape {shape}.")

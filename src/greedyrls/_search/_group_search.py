@@ -11,23 +11,9 @@ from numpy.typing import NDArray
 
 from .._criteria import GroupCriterion
 from .._problem import BUDGET_ROUNDING, GroupLayout
-from ..path import Direction, Step
-from ._directions import moves
-from ._plan import AnyCriterion, AnyState
+from ..path import Step
+from ._plan import AnyState
 from ._searching import add_together, rounding_is_no_news, step_of
-
-
-def any_moves(
-    direction: Direction,
-    state: AnyState,
-    criterion: AnyCriterion,
-    size: int,
-    n_runners_up: int = 0,
-) -> Iterator[Step]:
-    """The steps of a search of single features, or of groups, which are only added."""
-    if isinstance(criterion, GroupCriterion):
-        return forward_groups(state, criterion, size, n_runners_up)
-    return moves(direction, state, criterion, size, n_runners_up)
 
 
 def forward_groups(

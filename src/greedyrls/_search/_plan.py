@@ -332,6 +332,8 @@ def folds_of(
     Only a number of folds without groups is shuffled. Errors use the caller's `name` for `cv`, and
     propose leave-one-out only if the caller takes it.
     """
+    if isinstance(cv, str) and cv == "loo" and takes_loo and groups is None:
+        return None
     if (remote := problem.X.remote) is not None:
         ids, count = fold_ids(remote, cv, name), n_classes(problem)
         return cluster_folds(remote, ids, groups, count, shuffle, name, takes_loo)

@@ -11,15 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from .._base import NumericalWarning, counted, progress_bar
+from .._base import NumericalWarning, Progress, counted, progress_bar
 from .._criteria import BackwardState, GroupCriterion, NumericalLimit, Spanned
 from .._problem import Problem
-from ..path import BestLosses, Counters, SelectionPath, Settings, Step, StopReason, best_sets
+from ..path import (
+    BestLosses,
+    Counters,
+    Direction,
+    SelectionPath,
+    Settings,
+    Step,
+    StopReason,
+    best_sets,
+)
 from ._checkpoint import SearchLog
-from ._directions import backward, exchanges, retreat
-from ._group_search import any_moves
+from ._directions import backward, exchanges, moves, retreat
+from ._group_search import forward_groups
 from ._plan import AnyCriterion, AnyState, Data, Plan
-from ._searching import replay_together
+from ._searching import forward, replay_together
 
 Callback = Callable[[Step], Any]
 
@@ -96,36 +105,44 @@ class Run:
 
         A search that does not only add has no known number of steps.
         """
+        if not self._verbose:
+            self._consume(steps, until, None)
+            return
         total = self._limits.size if is_growing else None
         with closing(progress_bar(self._verbose, total, len(self.steps))) as bar:
-            try:
-                for step in steps:
-                    self.steps.append(step)
+            self._consume(steps, until, bar)
+
+    def _consume(self, steps: Iterator[Step], until: int | None, bar: Progress | None) -> None:
+        """`consume`, shown by a bar or not."""
+        try:
+            for step in steps:
+                self.steps.append(step)
+                if bar is not None:
                     bar.update(step.loss)
-                    if self._callback is not None and self.says_stop(self._callback(step)):
-                        self.stop_reason = StopReason.CALLBACK
-                        break
-                    # Not before the callback has answered: after a kill in between, it is asked
-                    # again.
-                    self._record()
-                    if self.is_stale():
-                        self.stop_reason = StopReason.NO_IMPROVEMENT
-                        break
-                    if len(self.steps) == until:
-                        break
-            except KeyboardInterrupt:
-                if not self.steps:
-                    raise
-                self.stop_reason = StopReason.INTERRUPTED
-            except NumericalLimit as error:
-                self._reach_numerical_limit(error)
-            except Spanned as error:
-                if not self.steps:
-                    raise ValueError(
-                        "The kernel of all candidates is 0 everywhere; use another kernel, or "
-                        "other points."
-                    ) from error
-                self.stop_reason = StopReason.SPANNED
+                if self._callback is not None and self.says_stop(self._callback(step)):
+                    self.stop_reason = StopReason.CALLBACK
+                    break
+                # Not before the callback has answered: after a kill in between, it is asked
+                # again.
+                self._record()
+                if self.is_stale():
+                    self.stop_reason = StopReason.NO_IMPROVEMENT
+                    break
+                if len(self.steps) == until:
+                    break
+        except KeyboardInterrupt:
+            if not self.steps:
+                raise
+            self.stop_reason = StopReason.INTERRUPTED
+        except NumericalLimit as error:
+            self._reach_numerical_limit(error)
+        except Spanned as error:
+            if not self.steps:
+                raise ValueError(
+                    "The kernel of all candidates is 0 everywhere; use another kernel, or "
+                    "other points."
+                ) from error
+            self.stop_reason = StopReason.SPANNED
         self._record()
 
     @property
@@ -287,6 +304,21 @@ def _remaining(
     """
     yield from replay_together(state, data.problem.forced_entries[n_done:], forced=True)
     yield from any_moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
+
+
+def any_moves(
+    direction: Direction,
+    state: AnyState,
+    criterion: AnyCriterion,
+    size: int,
+    n_runners_up: int = 0,
+) -> Iterator[Step]:
+    """The steps of a search of single features, or of groups, which are only added."""
+    if isinstance(criterion, GroupCriterion):
+        return forward_groups(state, criterion, size, n_runners_up)
+    if direction.name in ("floating", "foba"):
+        return moves(direction, state, criterion, size, n_runners_up)
+    return forward(state, criterion, size, n_runners_up)  # exchanges follow for "swap"
 
 
 def _backward_path(

@@ -5,7 +5,6 @@ from ._entrance import problem_of as problem_of
 from ._entrance import select_path as select_path
 from ._greedy import extend_path as extend_path
 from ._greedy import greedy_path as greedy_path
-from ._margins import Selected as Selected
 from ._margins import calibrate as calibrate
 from ._margins import held_out_margins as held_out_margins
 from ._options import Caller as Caller
@@ -13,5 +12,6 @@ from ._options import Options as Options
 from ._outer import takes_groups as takes_groups
 from ._outer_fold import chosen_of as chosen_of
 from ._request import Request as Request
+from ._request import Selected as Selected
 from ._request import make_request as make_request
 from ._select import select as select

@@ -65,14 +65,6 @@ def check_alphas(alpha: Any) -> float | Float | Literal["auto"]:
     return np.unique(values)
 
 
-def check_alpha_rule(rule: Any) -> AlphaRule:
-    """One of the names."""
-    if not isinstance(rule, str) or rule not in _RULES:
-        names = ", ".join(map(repr, _RULES))
-        raise ValueError(f"alpha_rule must be one of {names}, got {rule!r}.")
-    return _RULES[rule]
-
-
 def check_refit(refit_alpha: Any) -> Refit:
     """A number, "same", "loo" or "cv"."""
     if isinstance(refit_alpha, str):

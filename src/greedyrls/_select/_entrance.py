@@ -6,11 +6,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from .._cluster import on_cluster
+from .._data import remote_matrix
 from .._problem import ClassWeights, Problem, make_problem
-from ._margins import Selected
 from ._options import Options
-from ._request import make_request
+from ._request import Selected, make_request
 from ._select import select
 
 
@@ -53,7 +52,7 @@ def problem_of(
 ) -> Problem:
     """Data with the options that belong to them; with `is_local`, they must be in this process."""
     return make_problem(
-        X if is_local else on_cluster(X, y, sample_weight),
+        X if is_local else remote_matrix(X, y, sample_weight),
         y,
         fit_intercept=options.fit_intercept,
         sample_weight=sample_weight,

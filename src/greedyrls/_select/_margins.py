@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +25,6 @@ from .._base import (
     to_host,
     without_runtime_warnings,
 )
-from .._cluster import ClusterFolds
 from .._criteria import LooData, errors_by_size
 from .._features import Chain, Chosen, Models, pivots
 from .._problem import (
@@ -41,46 +38,12 @@ from .._problem import (
     make_calibration,
 )
 from .._rows import RowBlock
-from .._search import Data, Limits, Plan, positive_rows
+from .._search import Limits, positive_rows
 from ..path import SelectionPath
-from ._alphas import Refit
 from ._outer_fold import OuterFold
-from ._request import Request
+from ._request import Selected
 
 Rows = NDArray[np.intp]
-
-
-class Selected(NamedTuple):
-    """A path with what it was made of."""
-
-    path: SelectionPath
-    problem: Problem
-    plan: Plan
-    outer: Folds | ClusterFolds | None  # in which the penalty was chosen
-    refit: Refit
-    data: Data | None = None  # of the problem, if they are there already
-
-    @property
-    def weights(self) -> Float:
-        """What rows count (m), without weights of classes."""
-        problem = self.problem
-        classes = problem.class_weights
-        given = problem.host_weights if classes is None else classes.given
-        return np.ones(problem.n_samples) if given is None else given
-
-    @property
-    def penalty(self) -> float:
-        """Of the model of the chosen size."""
-        penalties, size = self.path.refit_alphas, self.path.chosen_size
-        return self.path.settings.alpha if penalties is None else penalties[size - 1]
-
-
-def make_selected(path: SelectionPath, request: Request, data: Data | None) -> Selected:
-    """A path with what it was made of; the plan is that of the loss that was taken."""
-    plan, rival = request.plan, request.rival
-    if rival is not None and path.settings.loss == rival.name:
-        plan = replace(plan, loss=rival)
-    return Selected(path, request.problem, plan, request.outer, request.refit, data)
 
 
 @limits_threads

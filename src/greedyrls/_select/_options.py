@@ -6,21 +6,24 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
+from .._base import Float
 from .._problem import (
     FeatureCosts,
     FeatureGroups,
     FeatureList,
     Loss,
     Problem,
+    check_alpha,
     check_n_features,
     is_whole,
     make_loss,
+    make_shuffle,
 )
 from .._search import Watch, check_jobs
-from ..path import Direction, check_direction, check_size_rule
-from ._alphas import check_alpha_rule
+from ..path import FORWARD, AlphaRule, Direction, SizeRule, check_direction
+from ._alphas import check_alphas
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +114,13 @@ class Options:
                 f"{self.search!r}."
             )
         check_jobs(self.n_jobs)
-        check_size_rule(self.size_rule)
-        check_alpha_rule(self.alpha_rule)
+        if not isinstance(self.size_rule, str) or self.size_rule not in get_args(SizeRule):
+            raise ValueError(f"size_rule must be 'min' or '1se', got {self.size_rule!r}.")
+        if not isinstance(self.alpha_rule, str) or self.alpha_rule not in get_args(AlphaRule):
+            names = ", ".join(map(repr, get_args(AlphaRule)))
+            raise ValueError(f"alpha_rule must be one of {names}, got {self.alpha_rule!r}.")
+        if self.random_state != 0:
+            make_shuffle(self.random_state)
         _ = self.tolerance
         self._check_with_direction()
 
@@ -151,7 +159,16 @@ class Options:
     @property
     def searched(self) -> Direction:
         """`direction` and `backward_ratio`."""
+        if self.direction == "forward" and self.backward_ratio is None:
+            return FORWARD
         return check_direction(self.direction, self.backward_ratio)
+
+    @property
+    def penalties(self) -> float | Float | Literal["auto"]:
+        """`alpha`: a number, an ascending grid without repetitions, or "auto"."""
+        if isinstance(self.alpha, float | int):
+            return check_alpha(self.alpha)
+        return check_alphas(self.alpha)
 
     @property
     def watch(self) -> Watch:

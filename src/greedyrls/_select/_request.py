@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from .._cluster import ClusterFolds
 from .._problem import Folds, Loss, Problem, check_n_features, make_loss, make_shuffle
 from .._search import (
     FEATURES,
+    Data,
     Limits,
     Plan,
     check_file,
@@ -22,8 +23,8 @@ from .._search import (
     make_plan,
     traits_of,
 )
-from ..path import AlphaRule, SizeRule, check_size_rule
-from ._alphas import Refit, check_alpha_rule, check_alphas, check_refit
+from ..path import AlphaRule, SelectionPath, SizeRule
+from ._alphas import Refit, check_refit
 from ._options import Options
 from ._outer import criterion_groups, outer_folds
 
@@ -55,12 +56,14 @@ class Request:
     @property
     def alpha_rule(self) -> AlphaRule:
         """How a penalty is chosen of several."""
-        return check_alpha_rule(self.options.alpha_rule)
+        rule: AlphaRule = self.options.alpha_rule
+        return rule
 
     @property
     def size_rule(self) -> SizeRule:
         """How an automatic size is chosen."""
-        return check_size_rule(self.options.size_rule)
+        rule: SizeRule = self.options.size_rule
+        return rule
 
     @property
     def searches_often(self) -> bool:
@@ -76,17 +79,19 @@ def make_request(
 ) -> Request:
     """Check all options against the problem; labels are those of a classification."""
     options.check()
-    plan = plan_of(problem, options, criterion_groups(options, groups), labels)
-    penalties, rule = check_alphas(options.alpha), check_alpha_rule(options.alpha_rule)
+    own_groups = None if groups is None else criterion_groups(options, groups)
+    plan = plan_of(problem, options, own_groups, labels)
+    penalties, rule = options.penalties, options.alpha_rule
     refit = _refit_rule(options.refit_alpha, penalties, rule)
     if refit == "cv":
         check_refit_folds(problem, plan)
     is_chosen = not isinstance(penalties, float)
     is_nested, is_automatic = rule == "nested" and is_chosen, isinstance(options.n_features, str)
-    shuffle, outer = make_shuffle(options.random_state), None
+    outer = None
     # Rows that are streamed to a device cannot be taken apart: there the size is chosen by the
     # search's own loss.
     if is_nested or (is_automatic and FEATURES["folds"].works_with(traits_of(problem.X))):
+        shuffle = make_shuffle(options.random_state)
         outer = outer_folds(problem, plan, options.alpha_cv, groups, labels, shuffle)
     limits = _limits(problem, plan, options, outer)
     watches_itself = outer is None or (rule == "joint" and is_chosen)
@@ -107,7 +112,7 @@ def make_request(
         outer=outer,
         outer_groups=None if groups is None or outer is None else np.asarray(groups),
         rival=_rival(problem, options, labels) if is_nested else None,
-        checkpoint=check_file(options.checkpoint),
+        checkpoint=None if options.checkpoint is None else check_file(options.checkpoint),
         n_jobs=check_jobs(options.n_jobs) if is_spread else 1,
     )
 
@@ -219,3 +224,36 @@ def _fewest_trained_on(problem: Problem, folds: Folds | ClusterFolds) -> int:
         return int(folds.remote.train_counts.min())
     counted = problem.has_weight
     return min(split.n_trained_on(counted) for split in folds.splits)
+
+
+class Selected(NamedTuple):
+    """A path with what it was made of."""
+
+    path: SelectionPath
+    problem: Problem
+    plan: Plan
+    outer: Folds | ClusterFolds | None  # in which the penalty was chosen
+    refit: Refit
+    data: Data | None = None  # of the problem, if they are there already
+
+    @property
+    def weights(self) -> Float:
+        """What rows count (m), without weights of classes."""
+        problem = self.problem
+        classes = problem.class_weights
+        given = problem.host_weights if classes is None else classes.given
+        return np.ones(problem.n_samples) if given is None else given
+
+    @property
+    def penalty(self) -> float:
+        """Of the model of the chosen size."""
+        penalties, size = self.path.refit_alphas, self.path.chosen_size
+        return self.path.settings.alpha if penalties is None else penalties[size - 1]
+
+
+def make_selected(path: SelectionPath, request: Request, data: Data | None) -> Selected:
+    """A path with what it was made of; the plan is that of the loss that was taken."""
+    plan, rival = request.plan, request.rival
+    if rival is not None and path.settings.loss == rival.name:
+        plan = replace(plan, loss=rival)
+    return Selected(path, request.problem, plan, request.outer, request.refit, data)

@@ -38,10 +38,9 @@ from ..path import (
 from ._all_features import all_features_losses
 from ._alphas import MORE_PENALTIES, Refit, auto_grid, model_penalties, problem_scale
 from ._fingerprint import identity_of
-from ._margins import Selected, make_selected
 from ._nested import Nested, Task, joint_surface, nested_surface
 from ._outer_fold import chosen_of
-from ._request import Request
+from ._request import Request, Selected, make_selected
 
 # Penalty of the search by another loss, in the scale of the grid.
 _RIVAL_PENALTY = 1e-2

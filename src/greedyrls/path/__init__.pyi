@@ -17,7 +17,6 @@ from ._sets import BestLosses as BestLosses
 from ._sets import best_sets as best_sets
 from ._size import SizeChoice as SizeChoice
 from ._size import SizeRule as SizeRule
-from ._size import check_size_rule as check_size_rule
 from ._size import choose_size as choose_size
 from ._size import fold_covariance as fold_covariance
 from ._step_format import is_function as is_function

@@ -37,13 +37,6 @@ class SizeChoice:
     sentence: str
 
 
-def check_size_rule(rule: object) -> SizeRule:
-    """One of the names."""
-    if not isinstance(rule, str) or rule not in _RULES:
-        raise ValueError(f"size_rule must be 'min' or '1se', got {rule!r}.")
-    return _RULES[rule]
-
-
 def fold_covariance(fold_losses: Float, shares: Float) -> Float | None:
     """Covariance (k × k) of mean losses from those of each fold (k × K); None for one fold."""
     count = fold_losses.shape[1]
