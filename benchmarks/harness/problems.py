@@ -1,4 +1,4 @@
-"""Named problems: the same numbers for every library, made anew in each process from a seed.
+"""Named problems: the same numbers for every library, made again in each process from a seed.
 
 `normal`: labels y = -1 or +1 with equal probability and standard normal features whose mean
 depends on the class, as in the experiments of the paper. The means of the two classes differ by

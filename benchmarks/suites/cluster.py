@@ -114,41 +114,41 @@ def between_workers(client: Any) -> int:
 def measured(client: Any, sizes: tuple[int, int, int], n_features: int, cv: Any) -> dict[str, Any]:
     """One selection, with all that is counted on the way."""
     from greedyrls import greedy_path
-    from greedyrls._cluster._dask import DaskCrew
+    from greedyrls._cluster._dask import DaskExecutor
 
     X, y = made_up(*sizes)
-    crews: list[DaskCrew] = []
+    executors: list[DaskExecutor] = []
     axes: list[int] = []
-    start, total, answers = DaskCrew.__init__, DaskCrew.total, DaskCrew.answers
+    start, total, answers = DaskExecutor.__init__, DaskExecutor.total, DaskExecutor.answers
 
-    def noticed(self: DaskCrew, *given: Any) -> None:
+    def noticed(self: DaskExecutor, *given: Any) -> None:
         start(self, *given)
-        crews.append(self)
+        executors.append(self)
 
-    def seen_total(self: DaskCrew, *given: Any) -> Any:
+    def seen_total(self: DaskExecutor, *given: Any) -> Any:
         answer = total(self, *given)
         axes.append(longest(answer))
         return answer
 
-    def seen_answers(self: DaskCrew, *given: Any) -> Any:
+    def seen_answers(self: DaskExecutor, *given: Any) -> Any:
         found = answers(self, *given)
         axes.append(max(map(longest, found)))
         return found
 
     with (
-        patch.object(DaskCrew, "__init__", noticed),
-        patch.object(DaskCrew, "total", seen_total),
-        patch.object(DaskCrew, "answers", seen_answers),
+        patch.object(DaskExecutor, "__init__", noticed),
+        patch.object(DaskExecutor, "total", seen_total),
+        patch.object(DaskExecutor, "answers", seen_answers),
     ):
         before = between_workers(client)
         search = partial(greedy_path, X, y, n_features, alpha=1.0, cv=cv)
         peak, (seconds, path) = peak_of(lambda: timed(search))
     after = between_workers(client)
     here = greedy_path(X.compute(), y.compute(), n_features, alpha=1.0, cv=cv)
-    (crew,) = crews
+    (executor,) = executors
     return {
         "path": path,
-        "traffic": crew.traffic,
+        "traffic": executor.traffic,
         "seconds": seconds,
         "peak": peak,
         "between": after - before,

@@ -113,7 +113,7 @@ def test_dates_that_are_none(
 
 
 def test_iso_dates_are_read_alike_alone_and_among_others() -> None:
-    """Alone by NumPy, among others by the calendar of Python."""
+    """SerialExecutor by NumPy, among others by the calendar of Python."""
     rng = np.random.default_rng(2)
     days = np.datetime64("0001-01-01") + rng.integers(0, 3_600_000, 300)
     forms = ("{}", "{}T23:59", "{} 00:00:59Z", "{}T12:00:00.5", "{} 12:30:01.1234567Z")

@@ -56,10 +56,10 @@ def test_each_is_told_of_by_the_first() -> None:
 
 def test_texts_that_say_the_same() -> None:
     cities = ["Oslo", "Turku", "Riga"] * 20
-    lands = {"Oslo": "Norway", "Turku": "Finland", "Riga": "Latvia"}
+    ends = {"Oslo": "Norway", "Turku": "Finland", "Riga": "Latvia"}
     columns: dict[str, Column] = {
         "city": texts(cities),
-        "land": texts(lands[city] for city in cities),
+        "land": texts(ends[city] for city in cities),
     }
     note = told(columns)
     assert "'land=Norway' is 'city=Oslo'" in note

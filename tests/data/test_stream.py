@@ -162,7 +162,7 @@ def test_few_passes_and_few_transfers(tune: Tune) -> None:
     before = Transfers.count
     path = greedy_path(X, y, 30, device="cpu")
     assert_same_path(path, greedy_path(X, y, 30))
-    # The start, the first candidates with their Gram columns, and what the bounds did not foresee.
+    # The start, the first candidates with their Gram columns, and what the bounds missed.
     assert path.counters.passes <= 5
     # Scores of a round, and which candidates it has.
     assert Transfers.count - before <= 3 * 30 + 10 * path.counters.passes

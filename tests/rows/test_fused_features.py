@@ -106,8 +106,8 @@ def states_of(
             if isinstance(choice.pivot, Taken):
                 taken.append(step)
             state.add(choice.feature, choice.pivot, choice.ranking, _STEPS)
-            if state._flight is not None and remaining == 1:
-                state._land(state._flight)
+            if state._speculation is not None and remaining == 1:
+                state._settle_speculation(state._speculation)
         found.append(state)
     return found[0], found[1], taken
 
@@ -129,8 +129,8 @@ def test_kernels_leave_the_same(
     assert 0 not in taken  # the first step fetches Gram columns
     assert len(taken) >= 2 if flies else not taken
     assert there.features.selected == here.features.selected
-    assert there.can_foresee
-    assert not here.can_foresee
+    assert there.can_speculate
+    assert not here.can_speculate
     assert there.samples.exact_evaluations > 0
     for name in _ALIKE:
         values = numpy_of(getattr(there.features, name))
@@ -142,12 +142,12 @@ def test_kernels_leave_the_same(
         # The lowest bounds, raised by what growing leverages add; scores teach what that is.
         bounds = lower_bounds(here) + leverage_growth(here, np.arange(n))
         order = np.argsort(bounds)
-        foreseen = there.foresee(bound_terms(there), c)
-        np.testing.assert_array_equal(foreseen.indices, order[:c])
-        assert foreseen.beyond == pytest.approx(bounds[order[c]], rel=1e-9)
+        speculated = there.speculate(bound_terms(there), c)
+        np.testing.assert_array_equal(speculated.indices, order[:c])
+        assert speculated.beyond == pytest.approx(bounds[order[c]], rel=1e-9)
         here.samples.forget()
         expected = here.score(order[:c])
-        for values, others in zip(foreseen.scores, expected, strict=True):
+        for values, others in zip(speculated.scores, expected, strict=True):
             np.testing.assert_allclose(values, others, rtol=1e-9, atol=1e-9)
 
 

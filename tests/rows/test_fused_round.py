@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from internals import (
-    Alone,
     DeviceMatrix,
     FusedRound,
     FusedState,
     FusedTerms,
     RowBlock,
+    SerialExecutor,
     _state_of,
     _Terms,
     find_plainly,
@@ -75,7 +75,7 @@ def test_kernels_find_the_same(
         fused = FusedRound(block, room, c, with_spread)
         anchor = None if block.anchor is None else block.anchor[0, :]
         fused.launch(FusedState(block.r[0, :], block.d, anchor), FusedTerms(*terms))
-        plain = find_plainly(Alone(), [block], terms, with_spread)
+        plain = find_plainly(SerialExecutor(), [block], terms, with_spread)
         close = {"rtol": 1e-12, "atol": 1e-12}
         torch.testing.assert_close(fused.found, plain.packed, **close)
         torch.testing.assert_close(fused.Z, plain.Z[0], **close)

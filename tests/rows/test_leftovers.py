@@ -1,4 +1,4 @@
-"""z of all candidates kept from step to step against z made anew: the same path to the last bit."""
+"""z of all candidates, kept from step to step or computed again: the same path to the last bit."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def capped(most: int) -> Any:
 
 @pytest.mark.slow
 def test_floating_ends_where_leverages_are_nearly_one() -> None:
-    """A removal foreseen to be better, and not so when made, was made again and again."""
+    """A removal speculated to be better, and not so when made, was made again and again."""
     generator = np.random.default_rng(0)
     for _ in range(60):
         X = generator.standard_normal((7, 14))

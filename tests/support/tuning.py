@@ -196,9 +196,9 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
         "estimators._base.is_in_host_memory", "_data._device_matrix.is_in_host_memory"
     ),
     # Whether whole steps may be recorded on a device.
-    "recorded_steps": answer("_criteria._samples.can_foresee"),
+    "recorded_steps": answer("_criteria._samples.can_speculate"),
     # Elements of X from which they are, and steps launched at a time.
-    "recorded_step_elements": constant("_rows._rounds._FORESEEN_ELEMENTS"),
+    "recorded_step_elements": constant("_rows._rounds._SPECULATED_ELEMENTS"),
     "launched_steps": constant("_criteria._speculation._MOST_STEPS"),
     # What records rounds of scores, updates of features with whole steps, and steps of folds: a
     # class, or None.

@@ -5,10 +5,10 @@ from ._axes import Axis as Axis
 from ._blas import limits_threads as limits_threads
 from ._blas import long_call as long_call
 from ._constructors import OwnInit as OwnInit
-from ._executors import Alone as Alone
-from ._executors import Crew as Crew
+from ._executors import Executor as Executor
 from ._executors import Handle as Handle
-from ._executors import Threads as Threads
+from ._executors import SerialExecutor as SerialExecutor
+from ._executors import ThreadExecutor as ThreadExecutor
 from ._executors import add_up as add_up
 from ._executors import ask as ask
 from ._executors import in_threads as in_threads

@@ -97,7 +97,7 @@ def add_up(answers: Iterable[Sums]) -> Sums:
     return total
 
 
-class Crew(Protocol):
+class Executor(Protocol):
     """Puts questions to all blocks; each of `own` has something of every block."""
 
     def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
@@ -110,7 +110,7 @@ class Crew(Protocol):
         """The answers of all blocks, added up in an order that is always the same."""
 
 
-class Alone:
+class SerialExecutor:
     """One block after the other, in this thread."""
 
     def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
@@ -126,7 +126,7 @@ class Alone:
         return add_up(self.answers(question, *own))
 
 
-class Threads:
+class ThreadExecutor:
     """Blocks asked by several threads: NumPy lets go of the interpreter while it computes."""
 
     def __init__(self, count: int) -> None:

@@ -135,7 +135,7 @@ def k_folds(
     """
     count = max(1, n_classes)
     # (pieces × classes)
-    table = np.array(list(X.crew.answers(ask(Piece.class_counts, n_classes, every), X.pieces)))
+    table = np.array(list(X.executor.answers(ask(Piece.class_counts, n_classes, every), X.pieces)))
     sizes = table.sum(axis=0)
     n_rows, or_loo = int(sizes.sum()), ", or 'loo'" if takes_loo else ""
     if n_folds < 2:
@@ -160,7 +160,7 @@ def k_folds(
     ends = fold_ends(sizes, n_folds, order)
     before = np.vstack([np.zeros((1, count), dtype=np.intp), np.cumsum(table, axis=0)[:-1]])
     own_ids = partial(_fold_ids, ends=ends, order=order, every=every, shuffle=shuffle)
-    ids = X.crew.each(own_ids, X.pieces, list(before))
+    ids = X.executor.each(own_ids, X.pieces, list(before))
     description = f"{n_folds}-fold{', stratified' * bool(n_classes)}"
     if shuffle is not None:
         description += shuffle.words
@@ -171,7 +171,7 @@ def k_folds(
 def _order_of_appearance(X: RemoteMatrix, n_classes: int, every: bool) -> list[int]:
     """Classes by the first row in which each is met."""
     found: list[int] = []
-    for some in X.crew.answers(partial(_classes_as_met, every=every), X.pieces):
+    for some in X.executor.answers(partial(_classes_as_met, every=every), X.pieces):
         found += [number for number in some if number not in found]
     found += [number for number in range(n_classes) if number not in found]
     return found
@@ -197,9 +197,9 @@ def _fold_ids(
 
 def _given_folds(X: RemoteMatrix, given: FoldIds, n_classes: int, name: str) -> ClusterFolds:
     """Folds by the ids that the user gives."""
-    crew = X.crew
+    executor = X.executor
     found: set[int] = set()
-    for distinct in crew.answers(partial(_distinct_ids, name=name), X.pieces, given):
+    for distinct in executor.answers(partial(_distinct_ids, name=name), X.pieces, given):
         found.update(distinct)
     names = sorted(found - {-1})
     if len(found) < 2:
@@ -212,7 +212,7 @@ def _given_folds(X: RemoteMatrix, given: FoldIds, n_classes: int, name: str) -> 
             f"{name} has {len(names)} different fold ids; on a cluster at most {_MOST_FOLDS} are "
             "supported."
         )
-    ids = crew.each(partial(_renumbered, names=np.array(names)), X.pieces, given)
+    ids = executor.each(partial(_renumbered, names=np.array(names)), X.pieces, given)
     return _counted(X, ids, len(names), f"fold ids ({len(names)} folds)", n_classes)
 
 
@@ -242,7 +242,7 @@ def _counted(
     X: RemoteMatrix, ids: Sequence[Handle], n_folds: int, description: str, n_classes: int
 ) -> ClusterFolds:
     """Folds with what their rows count, checked."""
-    counts: FoldCounts = X.crew.total(ask(Piece.fold_counts, n_folds, n_classes), X.pieces, ids)
+    counts: FoldCounts = X.executor.total(ask(Piece.fold_counts, n_folds, n_classes), X.pieces, ids)
     folds = ClusterFolds(
         tuple(ids),
         X.shape[0],
@@ -276,7 +276,7 @@ def check_cluster_loss(
     """Raise an error if the loss is not defined for targets on a cluster."""
     if not loss.needs_labels:
         return
-    found: LabelSums = X.crew.total(ask(Piece.label_sums), X.pieces)
+    found: LabelSums = X.executor.total(ask(Piece.label_sums), X.pieces)
     if found.not_codes or found.not_single:
         raise ValueError(
             f"loss={loss.name!r} needs labels -1 and +1 (more than two classes as a column each, "
@@ -287,7 +287,7 @@ def check_cluster_loss(
         raise ValueError(f"loss={loss.name!r} needs at least 2 classes; y has only one.")
     if not loss.needs_every_class or folds is None:
         return
-    table: StratumTable = X.crew.total(
+    table: StratumTable = X.executor.total(
         ask(Piece.stratum_table, folds.n_splits, loss), X.pieces, folds.ids
     )
     if not table.weights.all():
@@ -300,7 +300,7 @@ def check_cluster_loss(
 
 def folds_within(X: RemoteMatrix, folds: ClusterFolds) -> ClusterFolds | None:
     """Splits that have rows to train on and to test on among those of X that have a weight."""
-    counts: FoldCounts = X.crew.total(
+    counts: FoldCounts = X.executor.total(
         ask(Piece.fold_counts, folds.n_splits, 0), X.pieces, folds.ids
     )
     rest = counts.rows.sum() - counts.rows[:-1]
@@ -309,7 +309,7 @@ def folds_within(X: RemoteMatrix, folds: ClusterFolds) -> ClusterFolds | None:
         return None
     names = np.full(folds.n_splits + 1, -1)
     names[left] = np.arange(len(left))
-    ids = X.crew.each(partial(_mapped, names=names), X.pieces, folds.ids)
+    ids = X.executor.each(partial(_mapped, names=names), X.pieces, folds.ids)
     untested = int(counts.rows.sum() - counts.rows[left].sum())
     return replace(
         folds,
@@ -334,6 +334,6 @@ def ids_digest(piece: Piece, ids: NDArray[np.intp]) -> str:
 def merged_folds(X: RemoteMatrix, folds: ClusterFolds, count: int, n_classes: int) -> ClusterFolds:
     """Fewer, larger folds: several of the given ones each."""
     names = np.append(np.arange(folds.n_splits) % count, -1)
-    ids = X.crew.each(partial(_mapped, names=names), X.pieces, folds.ids)
+    ids = X.executor.each(partial(_mapped, names=names), X.pieces, folds.ids)
     description = f"{count} folds, merged of {folds.description}"
     return _counted(X, ids, count, description, n_classes)

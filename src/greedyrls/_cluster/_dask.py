@@ -69,7 +69,7 @@ def _bytes_in(value: Any) -> int:
     return 8 if isinstance(value, int | float) else 0
 
 
-class DaskCrew:
+class DaskExecutor:
     """Puts questions to blocks that are futures; `own[0]` are pieces or blocks in their order."""
 
     def __init__(self, client: Any, matrices: Sequence[Handle]) -> None:
@@ -221,9 +221,9 @@ def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> 
     pieces = client.map(_make_piece, counts, targets, weights, [classes] * len(counts), pure=False)
     # Partitions without rows have nothing to say.
     kept = [place for place, rows in enumerate(counts) if rows]
-    crew = DaskCrew(client, [matrices[place] for place in kept])
+    executor = DaskExecutor(client, [matrices[place] for place in kept])
     own = tuple(pieces[place] for place in kept)
-    known = tuple(crew.answers(Piece.facts, own))
+    known = tuple(executor.answers(Piece.facts, own))
     single_target = len(shape) == 1
     n_targets = 1 if single_target else shape[1]
     if classes is not None:
@@ -232,7 +232,7 @@ def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> 
     rows = tuple(counts[place] for place in kept)
     _check_facts(rows, known, single_target)
     return ClusterMatrix(
-        crew=crew,
+        executor=executor,
         pieces=own,
         counts=rows,
         n_features=columns.pop(),
@@ -359,7 +359,7 @@ def _classes_of(client: Any, targets: Sequence[Handle]) -> NDArray[Any]:
 def check_classes_on_cluster(X: RemoteMatrix) -> None:
     """Samples of weight 0 are no samples: two classes must have weight."""
     assert X.classes is not None
-    counts = sum(X.crew.answers(ask(Piece.class_counts, len(X.classes)), X.pieces))
+    counts = sum(X.executor.answers(ask(Piece.class_counts, len(X.classes)), X.pieces))
     (present,) = np.nonzero(counts)
     if len(present) < 2 and len(present):
         raise ValueError(

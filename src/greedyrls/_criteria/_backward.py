@@ -37,9 +37,9 @@ from ._fold_state import physical_bytes
 
 Rows = NDArray[np.intp]
 
-# Everything is made anew after so many removals, or this share of the features that were left.
+# Everything is made again after so many removals, or this share of the features that were left.
 _LEAST_REMOVALS, _SHARE_OF_REMOVALS = 32, 0.25
-# A removal after which some (A⁻¹)_ii is this much smaller has cancelled digits: made anew at once.
+# A removal after which some (A⁻¹)_ii is this much smaller has cancelled digits: made again at once.
 _CANCELLED = 1e-3
 # From as many times as many features as rows on, A⁻¹ is not kept, unless digits would be lost and
 # there are no more features than this.
@@ -242,7 +242,7 @@ class BackwardState:
             self._training = [_Rows(problem, split.train) for split in folds.splits]
             self._tested = [_weighted(problem, split.test) for split in folds.splits]
         self.passes = self.exact_evaluations = self.rebuilds = 0
-        self._removed = 0  # since everything was made anew
+        self._removed = 0  # since everything was made again
         weights = [
             len(rows) if problem.weights is None else problem.weights[rows].sum()
             for rows in self._tested

@@ -31,7 +31,7 @@ DENSE_ROWS = 64
 _LEAST_COLUMNS = 16
 # What is left of a pivot outside a fold, as a share of it: below, nothing is known of the fold.
 _NOTHING_LEFT = 1e-12
-# M_q is made anew where the rounding of its updates may have come to so much of it.
+# M_q is made again where the rounding of its updates may have come to so much of it.
 _INVERSE_DRIFT = 1e-12
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -64,7 +64,7 @@ class _SmallFolds:
         self.growth += delta / left
 
     def drifted(self) -> Rows:
-        """Folds whose M is to be made anew."""
+        """Folds whose M is to be made again."""
         (places,) = (self.growth * _EPS > _INVERSE_DRIFT).nonzero()
         return places
 
@@ -158,7 +158,7 @@ class FoldInverses:
         count = 0
         for batch in self._batches:
             if isinstance(batch, _LargeFold):
-                continue  # what it keeps is made anew at every step
+                continue  # what it keeps is made again at every step
             for place in batch.drifted():
                 count += 1
                 try:

@@ -96,7 +96,7 @@ def _rows_of(problem: Problem, folds: Folds | RemoteFolds) -> FoldRows:
     assert problem.X.remote is not None
     remote, count = problem.X.remote, folds.n_splits
     blocks = remote.fold_block_handles(folds.ids, count, is_partition)
-    return FoldRows(problem, blocks, [True] * count, is_partition, remote.crew)
+    return FoldRows(problem, blocks, [True] * count, is_partition, remote.executor)
 
 
 class _Column(NamedTuple):

@@ -177,15 +177,15 @@ class _Scored:
         """Score some more exactly."""
         self._take(indices, self._state.score(indices))
 
-    def foresee(self, count: int) -> float | None:
+    def speculate(self, count: int) -> float | None:
         """Score those of lowest bound where the device knows them; a bound of all others."""
-        if not self._state.can_foresee:
+        if not self._state.can_speculate:
             return None
-        foreseen = self._state.foresee(bound_terms(self._state), count)
-        if foreseen is None:
+        speculated = self._state.speculate(bound_terms(self._state), count)
+        if speculated is None:
             return None
-        self._take(foreseen.indices, foreseen.scores)
-        return foreseen.beyond
+        self._take(speculated.indices, speculated.scores)
+        return speculated.beyond
 
     def _take(self, indices: NDArray[np.intp], scores: Scores) -> None:
         self._scores.append(scores)
@@ -285,16 +285,16 @@ class LeaveOneOut:
         def ranked(count: int) -> list[int]:
             return best_first(lower_bounds(state), count)
 
-        if wanted == 1 and state.can_foresee:
+        if wanted == 1 and state.can_speculate:
             few = width
             if self._strategy == "auto":
                 few = max(width, EXHAUSTIVE_ELEMENTS // m)  # then all of them are scored
             last = min(state.size + remaining, state.problem.n_available - few)
-            taken = state.fly(bound_terms, width, last)
+            taken = state.take_speculative_steps(bound_terms, width, last)
             if taken is not None:
                 return Choice(taken.feature, taken.loss, taken, (), ranked)
         scored = _Scored(state)
-        beyond = scored.foresee(width)
+        beyond = scored.speculate(width)
         if beyond is not None and beyond > min(scored.threshold(wanted) + margin, _LARGEST):
             return scored.choice(n_runners_up, ranked)
         bounds = lower_bounds(state)

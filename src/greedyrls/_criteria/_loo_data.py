@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import SMALLEST_D, Crew, Float, Threads, namespace_of, places_of
+from .._base import SMALLEST_D, Executor, Float, ThreadExecutor, namespace_of, places_of
 from .._features import GramColumns
 from .._problem import Problem, layout_of, report_non_finite
 from .._rows import RowBlock, SampleStatistics, pair_products
@@ -44,14 +44,14 @@ class LooData:
             n_jobs = 1
         if n_jobs > 1 and block_rows is None:
             block_rows = -(-problem.n_samples // n_jobs)
-        crew: Crew | None = Threads(n_jobs) if n_jobs > 1 else None
+        executor: Executor | None = ThreadExecutor(n_jobs) if n_jobs > 1 else None
         remote = problem.X.remote
         if remote is not None:
-            crew = remote.crew
+            executor = remote.executor
             blocks = remote.row_block_handles()
         else:
             blocks = _memory_blocks(problem, block_rows)
-        self.samples = SampleSpace(blocks, problem.X.shape, crew, problem.X.place)
+        self.samples = SampleSpace(blocks, problem.X.shape, executor, problem.X.place)
         if remote is not None:
             # z of so many candidates takes about an eighth of a block of X in float64.
             most = max(_SCORED_FAR_AWAY, problem.n_features // 8)

@@ -29,7 +29,7 @@ _KEPT_BYTES = 1 << 29
 # Nanoseconds, roughly: a pair of row and candidate looked at, each chosen feature in it, and a pair
 # whose z is kept. Only their ratios matter, and only for speed.
 _LOOK, _LOOK_CHOSEN, _KEPT = 10.0, 0.1, 3.0
-# Kept z are compared with one made anew so often, and all made anew where they differ by more.
+# Kept z are compared with one made again so often, and all made again where they differ by more.
 _CHECK_STEPS = 32
 _KEPT_DRIFT = 1e-10
 
@@ -47,7 +47,7 @@ class LossState(SelectionState):
         self._remembered: tuple[int, float, float] | None = None
         self._shapes: list[ColumnShapes] = []
         self.looked = 0  # pairs of row and candidate that the last step looked at
-        self._kept_steps = 0  # steps since all z were made anew
+        self._kept_steps = 0  # steps since all z were made again
         self.initial_loss = abs(self.loss)
 
     def _loss_and_error(self) -> tuple[float, float]:
@@ -176,7 +176,7 @@ class LossState(SelectionState):
         return pivot_of(self.samples.score(order, *terms, self.features.follows_spread, Z), 0)
 
     def _has_drifted(self, order: NDArray[np.intp], beta: Float, Z: list[Float]) -> bool:
-        """Whether the kept z of a candidate is not the one that is made anew."""
+        """Whether the kept z of a candidate is not the one that is made again."""
         pairs = list(zip(self.samples.blocks, Z, strict=True))
         largest = max(float(np.abs(z).max(initial=0.0)) for z in Z)
         return any(

@@ -14,11 +14,11 @@ from .._base import (
     DEVICE_TILE_ELEMENTS,
     HOST,
     NO_DIGITS,
-    Alone,
-    Crew,
+    Executor,
     Float,
     Handle,
     Place,
+    SerialExecutor,
     add_up,
     as_float,
     ask,
@@ -39,19 +39,19 @@ from .._rows import (
     FusedFeatures,
     Leftovers,
     Products,
+    Reported,
     Round,
     Rounds,
     RowBlock,
     SampleStatistics,
     SupportSums,
     TargetSums,
-    Told,
-    can_foresee,
+    can_speculate,
     fetched_statistics,
     make_scores,
 )
 from .._rows import Scores as Scores
-from ._speculation import Doubts, Flight
+from ._speculation import Doubts, Speculation
 
 # A mean is far out if its square is this many times the variance: Gram columns are centred again.
 _FAR = 1e4
@@ -105,16 +105,16 @@ class SampleSpace:
         self,
         blocks: Iterable[Handle],
         shape: tuple[int, int],
-        crew: Crew | None = None,
+        executor: Executor | None = None,
         place: Place = HOST,
     ) -> None:
         self._blocks = list(blocks)
-        self._crew: Crew = Alone() if crew is None else crew
+        self._executor: Executor = SerialExecutor() if executor is None else executor
         self._rows, self._n_features = shape
         # Where the rows are, and where vectors of n features are.
         self.place = place
         self.feature_place = HOST
-        if place.on_device and (self._n_features >= DEVICE_FEATURES or can_foresee(self._blocks)):
+        if place.on_device and (self._n_features >= DEVICE_FEATURES or can_speculate(self._blocks)):
             self.feature_place = place
         # What is known of the weights; at the start.
         self.weights = self._weights()
@@ -122,7 +122,7 @@ class SampleSpace:
         self._has_far_means = False
         self._latest: _Latest | None = None
         self._rounds = Rounds()
-        self._flight: Flight | None = None
+        self._speculation: Speculation | None = None
         self._statistics: SampleStatistics | None = None  # of the blocks as they are, if known
         self._kept: list[Leftovers] = []
         self.passes = 0
@@ -160,7 +160,7 @@ class SampleSpace:
         other = copy.copy(self)
         other._latest = other._statistics = None
         other._rounds = Rounds()
-        other._flight = None
+        other._speculation = None
         other._kept = []
         other.passes = other.exact_evaluations = 0
         if self.place.on_device:
@@ -175,11 +175,11 @@ class SampleSpace:
 
     def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
         """The answers of all blocks, added up; `own` are things of theirs."""
-        return self._crew.total(question, self._blocks, *own)
+        return self._executor.total(question, self._blocks, *own)
 
     def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
         """What each block makes of a question."""
-        return self._crew.each(question, self._blocks, *own)
+        return self._executor.each(question, self._blocks, *own)
 
     def start(self, fit_intercept: bool, is_shared: bool = False) -> StartSums:
         """One pass: what feature space starts from; blocks move to the empty model."""
@@ -222,7 +222,7 @@ class SampleSpace:
 
     def _pass(self, count: int) -> AbstractContextManager[None]:
         """For products with X: threads of BLAS, unless there are threads for the blocks."""
-        is_serial = not self.place.on_device and isinstance(self._crew, Alone)
+        is_serial = not self.place.on_device and isinstance(self._executor, SerialExecutor)
         return long_call(float(count) * self._rows * self._n_features if is_serial else 0.0)
 
     def _features(self, *values: Float) -> list[Float]:
@@ -271,7 +271,7 @@ class SampleSpace:
             return self._score_on_device(indices, beta, penalty, shrinkage, with_spread)
         if Z is None:
             Z = self.each(ask(RowBlock.residuals, indices, beta))
-        scores = make_scores(self._crew, self._blocks, Z, penalty, shrinkage, with_spread)
+        scores = make_scores(self._executor, self._blocks, Z, penalty, shrinkage, with_spread)
         losses = scores.losses
         sums = losses[0] if len(losses) == 1 else losses.sum(axis=0)
         row = int(sums.argmin())
@@ -292,19 +292,19 @@ class SampleSpace:
         """`score` in one transfer each way, with the step that will most likely follow."""
         latest = self._left_by_round()
         found, self._blocks = self._rounds.score(
-            self._crew, self._blocks, indices, beta, penalty, shrinkage, with_spread
+            self._executor, self._blocks, indices, beta, penalty, shrinkage, with_spread
         )
         self._take_round(found, indices, latest)
         return found.scores
 
-    def foresee(
+    def speculate(
         self, features: FusedFeatures, terms: BoundTerms, chosen: Chosen, c: int
-    ) -> tuple[Scores, Told] | None:
+    ) -> tuple[Scores, Reported] | None:
         """The c candidates of lowest bound and their scores, all in one transfer.
 
         None where the device cannot find them by itself.
         """
-        answer = self._rounds.foresee(self._blocks, features, terms, chosen, c)
+        answer = self._rounds.speculate(self._blocks, features, terms, chosen, c)
         if answer is None:
             return None
         found, told, self._blocks = answer
@@ -312,16 +312,16 @@ class SampleSpace:
         self._take_round(found, told.indices, None)
         return found.scores, told
 
-    def flight(self, features: FusedFeatures, c: int, doubts: Doubts) -> Flight | None:
+    def speculation(self, features: FusedFeatures, c: int, doubts: Doubts) -> Speculation | None:
         """Steps that the device takes by itself, if it can."""
         step = self._rounds.step(self._blocks, features, c)
         if step is None:
             return None
-        if self._flight is None or self._flight.step is not step:
-            self._flight = Flight(step, features, doubts)
-        return self._flight
+        if self._speculation is None or self._speculation.step is not step:
+            self._speculation = Speculation(step, features, doubts)
+        return self._speculation
 
-    def land(self, block: RowBlock) -> None:
+    def finish_speculation(self, block: RowBlock) -> None:
         """Take the block after features were added on the device."""
         for index in block.chosen[len(self._blocks[0].chosen) :]:
             block.columns.note(index)
@@ -392,7 +392,9 @@ class SampleSpace:
         """
         latest, self._latest, self._statistics = self._latest, None, None
         if latest is not None and latest.feature == index and latest.moved is not None:
-            self._blocks = self._crew.each(ask(RowBlock.chose, index, latest.column), latest.moved)
+            self._blocks = self._executor.each(
+                ask(RowBlock.chose, index, latest.column), latest.moved
+            )
             self._statistics = latest.statistics
             return
         self._latest = latest
@@ -409,7 +411,7 @@ class SampleSpace:
 
     def move_to(self, blocks: Sequence[Handle], question: Callable[..., Any]) -> None:
         """Go to another set: `question` makes its blocks of others."""
-        self._blocks = self._crew.each(question, blocks)
+        self._blocks = self._executor.each(question, blocks)
         self._latest = self._statistics = None
         self._kept = []
 
@@ -493,5 +495,5 @@ class SampleSpace:
         if not self.place.on_device:
             statistics: SampleStatistics = self.total(ask(RowBlock.statistics))
             return statistics
-        answers = self._crew.answers(ask(RowBlock.statistics), self._blocks)
+        answers = self._executor.answers(ask(RowBlock.statistics), self._blocks)
         return add_up(fetched_statistics(answer) for answer in answers)

@@ -244,7 +244,7 @@ def _kernels() -> tuple[Any, ...]:
     return admit, keep
 
 
-class Flight:
+class Speculation:
     """The recorded step with what follows it, and the steps that are under way."""
 
     def __init__(self, step: RecordedStep, features: FusedFeatures, doubts: Doubts) -> None:
@@ -302,7 +302,7 @@ class Flight:
         if self._replay is None:
             recorder = recorder_of(place_of(self._sent))
             assert recorder is not None
-            kind = (*self.step.kind, "flight")
+            kind = (*self.step.kind, "speculation")
             self._replay = recorder(
                 self._work, (self._sent, self.step.memory.own), kind in _DONE, False
             )
@@ -341,7 +341,7 @@ class Flight:
             self._rows[self._known : end] = rows
             self._known = end
 
-    def land(self, chosen: tuple[int, ...]) -> tuple[RowBlock, Chosen, Float]:
+    def finish_speculation(self, chosen: tuple[int, ...]) -> tuple[RowBlock, Chosen, Float]:
         """The block and what has |S| numbers after these features, which were all taken."""
         s = len(chosen)
         (sent,) = to_host(self._sent)

@@ -28,7 +28,7 @@ from ._choice import NumericalLimit, best_first
 from ._loo_data import LooData
 from ._samples import Scores
 from ._set_moves import MARGIN, SetMoves
-from ._speculation import Doubts, Flight, Start, Taken
+from ._speculation import Doubts, Speculation, Start, Taken
 
 # A pivot further than this (relative to A_bb) from its value in the data means that the
 # recurrences have drifted: feature space is then rebuilt from the chosen features.
@@ -44,7 +44,7 @@ _ALONG = 96
 _LONGEST_REST = 15
 
 
-class Foreseen(NamedTuple):
+class Speculated(NamedTuple):
     """Candidates that were found and scored where the data are."""
 
     indices: NDArray[np.intp]
@@ -97,7 +97,7 @@ class SelectionState(SetMoves):
         self._columns: dict[int, Float] | None = None
         # Steps that a device takes by itself: under way, tried again after some others, and where
         # it finds Gram columns.
-        self._flight: Flight | None = None
+        self._speculation: Speculation | None = None
         self._taken = self._pause = self._rest = self._farthest = 0
         self._addresses: Float | None = None
         self._version = -1
@@ -174,20 +174,22 @@ class SelectionState(SetMoves):
             return parts[0]
         return Scores(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
 
-    def fly(self, terms: Callable[[SelectionState], BoundTerms], c: int, last: int) -> Taken | None:
+    def take_speculative_steps(
+        self, terms: Callable[[SelectionState], BoundTerms], c: int, last: int
+    ) -> Taken | None:
         """The next step, if the device takes it by itself, from rounds of c candidates.
 
         None if it is left to the host; no step leads beyond `last` features.
         """
-        flight = self._flight
-        if flight is None:
-            flight = self._depart(terms, c, last)
-        if flight is None:
+        speculation = self._speculation
+        if speculation is None:
+            speculation = self._depart(terms, c, last)
+        if speculation is None:
             return None
         last = min(last, self._farthest)
-        taken = flight.taken(self.size, last)
+        taken = speculation.taken(self.size, last)
         if taken is None:
-            self._land(flight)
+            self._settle_speculation(speculation)
         else:
             self._taken += 1
             self.samples.exact_evaluations += c
@@ -195,7 +197,7 @@ class SelectionState(SetMoves):
 
     def _depart(
         self, terms: Callable[[SelectionState], BoundTerms], c: int, last: int
-    ) -> Flight | None:
+    ) -> Speculation | None:
         """Steps from here, if they are likely taken."""
         kernels = self.features.fused
         if kernels is None or len(self._constant) or not len(self.gram.waiting):
@@ -203,10 +205,10 @@ class SelectionState(SetMoves):
         if self._pause:
             self._pause -= 1
             return None
-        flight = self.samples.flight(kernels, c, _doubts())
-        if flight is None or kernels.has_anchor != flight.has_anchor:
+        speculation = self.samples.speculation(kernels, c, _doubts())
+        if speculation is None or kernels.has_anchor != speculation.has_anchor:
             return None
-        self._farthest = min(self.problem.n_available - c, kernels.capacity, flight.room)
+        self._farthest = min(self.problem.n_available - c, kernels.capacity, speculation.room)
         if self.size >= min(last, self._farthest):
             return None
         features = self.features
@@ -219,9 +221,9 @@ class SelectionState(SetMoves):
             features.diagonal,
             self._gram_addresses(),
         )
-        flight.begin(self.samples.blocks[0], start)
-        self._flight, self._taken = flight, 0
-        return flight
+        speculation.begin(self.samples.blocks[0], start)
+        self._speculation, self._taken = speculation, 0
+        return speculation
 
     def _gram_addresses(self) -> Float:
         """Where the device finds the Gram column of a feature, (n); 0 if there is none."""
@@ -235,32 +237,32 @@ class SelectionState(SetMoves):
             put(self._addresses, np.array(list(columns), dtype=np.intp), numbers)
         return self._addresses
 
-    def _land(self, flight: Flight) -> None:
+    def _settle_speculation(self, speculation: Speculation) -> None:
         """The host takes the next step."""
-        block, known, overlap = flight.land(tuple(self.features.selected))
-        self.samples.land(block)
-        self.features.land(known, overlap)
-        self._flight = None
+        block, known, overlap = speculation.finish_speculation(tuple(self.features.selected))
+        self.samples.finish_speculation(block)
+        self.features.finish_speculation(known, overlap)
+        self._speculation = None
         # Where steps are in doubt one after the other, trying is in vain.
         self._rest = 0 if self._taken else min(_LONGEST_REST, 2 * self._rest + 1)
         self._pause = self._rest
 
     @property
-    def can_foresee(self) -> bool:
+    def can_speculate(self) -> bool:
         """Whether it is worth trying."""
         return self.features.fused is not None
 
-    def foresee(self, terms: BoundTerms, c: int) -> Foreseen | None:
+    def speculate(self, terms: BoundTerms, c: int) -> Speculated | None:
         """The c candidates of lowest bound and their scores, in one transfer, where that works."""
         kernels = self.features.fused
         if kernels is None or self.problem.n_available - self.size <= c:
             return None
-        answer = self.samples.foresee(kernels, terms, self.features.of_chosen, c)
+        answer = self.samples.speculate(kernels, terms, self.features.of_chosen, c)
         if answer is None:
             return None
         scores, told = answer
         self.features.saw(told)
-        return Foreseen(told.indices, scores, told.beyond)
+        return Speculated(told.indices, scores, told.beyond)
 
     def lacks(self, indices: NDArray[np.intp]) -> bool:
         """Whether the columns of some candidates would cost a pass."""

@@ -1,7 +1,7 @@
 """X on a cluster: what the driver knows of data that it never holds.
 
-The rows are cut into pieces that stay where they are. The driver has handles of them, which a crew
-puts questions to, and knows how many rows each has.
+The rows are cut into pieces that stay where they are. The driver has handles of them, to which an
+executor puts questions, and knows how many rows each has.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Crew, Handle
+from .._base import Executor, Handle
 from ._matrix import Matrix
 
 
@@ -25,7 +25,7 @@ class RemoteMatrix(Matrix):
     def __init__(
         self,
         *,
-        crew: Crew,
+        executor: Executor,
         pieces: tuple[Handle, ...],
         counts: tuple[int, ...],  # rows of each piece
         n_features: int,
@@ -39,7 +39,7 @@ class RemoteMatrix(Matrix):
         classes: NDArray[Any] | None,  # of a classification: the pieces know that of each row
         feature_names: tuple[str, ...] | None,
     ) -> None:
-        self.crew = crew
+        self.executor = executor
         self.pieces = pieces
         self.counts = counts
         self.n_features = n_features
@@ -104,7 +104,7 @@ class RemoteMatrix(Matrix):
     def stand_ins(self) -> tuple[Any, Any]:
         """For y and the weights, which are not here."""
         m, _ = self.shape
-        return Elsewhere(m, self.n_targets), Elsewhere(m) if self.is_weighted else None
+        return RemoteArray(m, self.n_targets), RemoteArray(m) if self.is_weighted else None
 
     def check_options(self, memory_limit: Any, device: Any) -> None:
         """Errors for options of data that are here."""
@@ -120,7 +120,7 @@ class RemoteMatrix(Matrix):
             )
 
 
-class Elsewhere:
+class RemoteArray:
     """Stands for an array whose rows are on a cluster: it has a shape, and nothing else."""
 
     def __init__(self, *shape: int) -> None:

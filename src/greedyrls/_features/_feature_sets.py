@@ -1,4 +1,4 @@
-"""Feature space at any set of chosen features: made anew from Gram columns; losses without each."""
+"""Feature space at any set of chosen features: from Gram columns; losses without each."""
 
 from __future__ import annotations
 

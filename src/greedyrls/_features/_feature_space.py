@@ -28,7 +28,16 @@ from .._base import (
     to_host,
 )
 from .._data import fused as _fused
-from .._rows import MOST_CHOSEN, TINY_FOURTH, UNKNOWN, Added, Chosen, FusedFeatures, Told, Vectors
+from .._rows import (
+    MOST_CHOSEN,
+    TINY_FOURTH,
+    UNKNOWN,
+    Added,
+    Chosen,
+    FusedFeatures,
+    Reported,
+    Vectors,
+)
 from ._feature_sets import FeatureSets
 
 
@@ -157,7 +166,7 @@ class FeatureSpace(FeatureSets):
         return self._chosen[: self.size]
 
     def note(self, index: int) -> None:
-        """A feature was added by kernels: what the host has of it; `land` is to follow."""
+        """Note a feature that kernels added; `finish_speculation` is to follow."""
         s = self.size
         if s:
             self._waiting.append((s, self._products[s, :s]))
@@ -166,7 +175,7 @@ class FeatureSpace(FeatureSets):
         self.selected.append(index)
         self._seen = {}
 
-    def land(self, known: Chosen, overlap: Float) -> None:
+    def finish_speculation(self, known: Chosen, overlap: Float) -> None:
         """Take what has |S| numbers after kernels have added some features."""
         s = self.size
         self._inverse[:s, :s] = known.inverse
@@ -174,7 +183,7 @@ class FeatureSpace(FeatureSets):
         self._weights[:s, 0] = known.weights
         self._overlap[:s, :s] = overlap
 
-    def saw(self, told: Told) -> None:
+    def saw(self, told: Reported) -> None:
         """Keep what kernels told of candidates: one of them is likely added next."""
         self._seen = {
             index: _Seen(told.factor[:, place], float(told.delta[place]), told.anchored[:, place])

@@ -41,7 +41,7 @@ class Problem:
     """Data as given (X is neither copied nor converted) and settings, checked."""
 
     X: Matrix  # (m × n) in its own type and memory order
-    Y: Float  # (m × t), always two-dimensional; rows on a cluster are not here (`Elsewhere`)
+    Y: Float  # (m × t), always two-dimensional; rows on a cluster are not here (`RemoteArray`)
     weights: Float | None  # (m), those of classes included
     fit_intercept: bool
     forced: tuple[int, ...]

@@ -33,7 +33,7 @@ from ._fused_features import Added as Added
 from ._fused_features import BoundTerms as BoundTerms
 from ._fused_features import Chosen as Chosen
 from ._fused_features import FusedFeatures as FusedFeatures
-from ._fused_features import Told as Told
+from ._fused_features import Reported as Reported
 from ._fused_features import Vectors as Vectors
 from ._fused_features import device_of as device_of
 from ._fused_features import power_of_two as power_of_two
@@ -54,6 +54,6 @@ from ._leftovers import Leftovers as Leftovers
 from ._rounds import RecordedStep as RecordedStep
 from ._rounds import Round as Round
 from ._rounds import Rounds as Rounds
-from ._rounds import can_foresee as can_foresee
+from ._rounds import can_speculate as can_speculate
 from ._rounds import fetched_statistics as fetched_statistics
 from ._rounds import make_scores as make_scores

@@ -31,7 +31,7 @@ _SHARED_RECENT_COLUMNS = 32
 _DEVICE_BUFFER_COLUMNS = 64
 # The same where columns are so long that room for many of them may not be there.
 _LIMITED_BUFFER_COLUMNS = 16
-# Chosen columns over the budget are gathered anew at each use, this many at a time.
+# Chosen columns over the budget are gathered again at each use, this many at a time.
 _OVERFLOW_COLUMNS = 8
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base import DWARFED, Alone, Array, Crew, Float, Handle, ask, long_call, to_host
+from .._base import DWARFED, Array, Executor, Float, Handle, SerialExecutor, ask, long_call, to_host
 from .._problem import Folds, Problem, report_non_finite
 from ._fold_answers import SetSums
 from ._fold_blocks import FoldBlock
@@ -63,10 +63,10 @@ class FoldRows:
         blocks: Sequence[Handle],
         complements: Sequence[bool],
         is_partition: bool,
-        crew: Crew | None = None,
+        executor: Executor | None = None,
     ) -> None:
         self._problem = problem
-        self._crew: Crew = Alone() if crew is None else crew
+        self._executor: Executor = SerialExecutor() if executor is None else executor
         self._blocks = list(blocks)
         self.n_splits = len(complements)
         self.passes = 0
@@ -80,7 +80,7 @@ class FoldRows:
         self._all = self.n_sets
         self.n_sets += not is_partition
         self.shift, self.target_shift = self._shifts()
-        self._blocks = self._crew.each(
+        self._blocks = self._executor.each(
             ask(FoldBlock.begin, self.shift, self.target_shift), self._blocks
         )
 
@@ -97,7 +97,7 @@ class FoldRows:
 
     def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
         """The answers of all blocks, added up, on the host; `own` are things of theirs."""
-        answer = self._crew.total(question, self._blocks, *own)
+        answer = self._executor.total(question, self._blocks, *own)
         parts: list[Any] = list(answer)
         there = [place for place, value in enumerate(parts) if not isinstance(value, _HERE)]
         if there:  # on a device: in one transfer
@@ -109,7 +109,7 @@ class FoldRows:
 
     def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
         """What each block makes of a question."""
-        return self._crew.each(question, self._blocks, *own)
+        return self._executor.each(question, self._blocks, *own)
 
     def become(self, question: Callable[..., Any], *own: Sequence[Handle]) -> None:
         """Every block is followed by what it makes of a question."""
@@ -166,9 +166,9 @@ class FoldRows:
         self.passes += 1
         question = ask(FoldBlock.products, np.array(indices, dtype=np.intp))
         rows, n = self._problem.X.shape
-        is_serial = isinstance(self._crew, Alone)
+        is_serial = isinstance(self._executor, SerialExecutor)
         with long_call(float(len(indices)) * rows * n if is_serial else 0.0):
-            return self._crew.total(question, self._blocks).values
+            return self._executor.total(question, self._blocks).values
 
     def by_split(self, values: Float) -> tuple[Float, Float, Float]:
         """From sums over the sets (sets × …) to the training and test rows of each split (K × …),

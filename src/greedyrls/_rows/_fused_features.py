@@ -88,7 +88,7 @@ class Added(NamedTuple):
     chosen: Any  # (|S|) which features
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """What the kernels tell of the candidates of lowest bound."""
 
     indices: Any  # (c)
@@ -113,7 +113,7 @@ def _kernels() -> tuple[Any, ...]:
     ):  # fmt: skip
         """Lower bounds of some features' losses, of which the `kept` smallest are told."""
         if tl.load(given) < 0.0:
-            return  # the search waits for the host: `_flight`
+            return  # the search waits for the host: `_speculation`
         part = tl.program_id(0)
         own = tl.arange(0, width)
         i = part * width + own
@@ -316,10 +316,10 @@ class FusedFeatures:
         sent[end : end + s] = chosen.penalties
         sent[end + capacity : end + capacity + s] = chosen.weights
 
-    def unpacked(self, told: Float, c: int, size: int) -> Told:
+    def unpacked(self, told: Float, c: int, size: int) -> Reported:
         """What was told, on the host."""
         factor = told[1 + 3 * c :].reshape(self.capacity, c)[:size]
-        return Told(
+        return Reported(
             told[:c].astype(np.intp),
             float(told[c]),
             told[c + 1 : 2 * c + 1],

@@ -72,7 +72,7 @@ def _kernels() -> tuple[Any, ...]:
         index = tl.load(numbers + v, mask=is_v, other=0.0).to(tl.int64)
         chosen = tl.load(size).to(tl.int64)
         if chosen < 0:
-            return  # the search waits for the host: `_flight`
+            return  # the search waits for the host: `_speculation`
         norms = tl.zeros((candidates,), tl.float64)
         inner = tl.zeros((candidates,), tl.float64)
         along = tl.zeros((candidates,), tl.float64)

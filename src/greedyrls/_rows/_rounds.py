@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
-    Alone,
     Array,
-    Crew,
+    Executor,
     Float,
     Replay,
+    SerialExecutor,
     add_up,
     as_float,
     ask,
@@ -35,14 +35,14 @@ from .._base import (
 )
 from ._answers import SampleStatistics, Scores
 from ._blocks import RowBlock
-from ._fused_features import BoundTerms, Chosen, FusedFeatures, Told
+from ._fused_features import BoundTerms, Chosen, FusedFeatures, Reported
 from ._fused_round import FusedRound, FusedState, FusedTerms, can_fuse
 
 # Recorded work that is not made of kernels reads all of the room for chosen columns: with more
 # numbers in it than this, reading them takes longer than launching.
 _RECORDED_ELEMENTS = 1 << 27
 # With fewer numbers than this in X a step is a matter for the host.
-_FORESEEN_ELEMENTS = 1 << 15
+_SPECULATED_ELEMENTS = 1 << 15
 # What was done once in this process without recording, so that all kernels are compiled and loaded.
 _DONE: set[tuple[object, ...]] = set()
 
@@ -77,20 +77,22 @@ class _Found(NamedTuple):
     moved: list[RowBlock]
 
 
-def find(crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool) -> _Found:
+def find(
+    executor: Executor, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool
+) -> _Found:
     """The round itself, all of it on the device."""
     room = _room_of(blocks, terms.numbers.shape[0])
     if room is not None:
         fused = FusedRound(blocks[0], room, terms.numbers.shape[0], with_spread)
         return _launched(fused, blocks[0], terms)
-    return find_plainly(crew, blocks, terms, with_spread)
+    return find_plainly(executor, blocks, terms, with_spread)
 
 
-def can_foresee(blocks: Sequence[RowBlock]) -> bool:
+def can_speculate(blocks: Sequence[RowBlock]) -> bool:
     """Whether a device can find the candidates of lowest bound by itself and score them."""
     X = blocks[0].X
     is_there = len(blocks) == 1 and can_fuse(blocks[0], 1)
-    return is_there and X.shape[0] * X.shape[1] >= _FORESEEN_ELEMENTS
+    return is_there and X.shape[0] * X.shape[1] >= _SPECULATED_ELEMENTS
 
 
 def _room_of(blocks: Sequence[RowBlock], c: int) -> Float | None:
@@ -112,14 +114,14 @@ def _launched(fused: FusedRound, block: RowBlock, terms: _Terms) -> _Found:
 
 
 def find_plainly(
-    crew: Crew, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool
+    executor: Executor, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool
 ) -> _Found:
     """The same, an operation at a time."""
     xp = blocks[0].X.place.xp
     indices = whole_numbers(terms.numbers)
-    columns = crew.each(ask(RowBlock.gathered, indices), blocks)
-    Z = crew.each(ask(RowBlock.without_chosen, terms.beta), blocks, columns)
-    scores = make_scores(crew, blocks, Z, terms.penalty, terms.shrinkage, with_spread)
+    columns = executor.each(ask(RowBlock.gathered, indices), blocks)
+    Z = executor.each(ask(RowBlock.without_chosen, terms.beta), blocks, columns)
+    scores = make_scores(executor, blocks, Z, terms.penalty, terms.shrinkage, with_spread)
     losses = scores.losses
     best = xp.argmin(
         losses[0, :] if losses.shape[0] == 1 else xp.sum(losses, axis=0), axis=0, keepdims=True
@@ -128,16 +130,16 @@ def find_plainly(
     def chosen(values: Float) -> Array:
         return take(values, best)[..., 0]
 
-    pieces = crew.each(ask(RowBlock.row, best), blocks, Z)
+    pieces = executor.each(ask(RowBlock.row, best), blocks, Z)
     along = None
     if blocks[0].anchor is not None:
         norm = chosen(scores.norms)
-        along = crew.total(ask(RowBlock.along), blocks, pieces).values / (
+        along = executor.total(ask(RowBlock.along), blocks, pieces).values / (
             norm + as_float(norm == 0.0)
         )
     question = ask(RowBlock.moved, chosen(scores.delta), chosen(scores.rho), along)
-    moved = crew.each(question, blocks, pieces)
-    statistics = crew.each(ask(RowBlock.statistics), moved)
+    moved = executor.each(question, blocks, pieces)
+    statistics = executor.each(ask(RowBlock.statistics), moved)
     packed = flattened(
         xp.astype(best, xp.float64), *scores, *(sums for answer in statistics for sums in answer)
     )
@@ -145,7 +147,7 @@ def find_plainly(
 
 
 def make_scores(
-    crew: Crew,
+    executor: Executor,
     blocks: Sequence[RowBlock],
     Z: list[Float],
     penalty: Float,
@@ -153,10 +155,10 @@ def make_scores(
     with_spread: bool,
 ) -> Scores:
     """Candidates from their z, where the blocks are."""
-    norms, correlations = crew.total(ask(RowBlock.moments), blocks, Z)
+    norms, correlations = executor.total(ask(RowBlock.moments), blocks, Z)
     delta = norms + penalty
     rho = (correlations + shrinkage) / delta
-    losses, mixed, fourth = crew.total(ask(RowBlock.losses, delta, rho, with_spread), blocks, Z)
+    losses, mixed, fourth = executor.total(ask(RowBlock.losses, delta, rho, with_spread), blocks, Z)
     return Scores(losses, delta, rho, norms, correlations, mixed, fourth)
 
 
@@ -172,7 +174,7 @@ class Rounds:
 
     def score(
         self,
-        crew: Crew,
+        executor: Executor,
         blocks: list[RowBlock],
         indices: NDArray[np.intp],
         beta: Float,
@@ -187,7 +189,7 @@ class Rounds:
         recorded = self._recording(blocks, terms, with_spread)
         if recorded is None:
             moved = to_device(blocks[0].X.place, *terms)
-            found = find(crew, blocks, _Terms(*moved), with_spread)
+            found = find(executor, blocks, _Terms(*moved), with_spread)
         else:
             blocks, found = recorded.run(blocks[0], terms)
         answer = _unpacked(found, len(blocks), *shrinkage.shape)
@@ -218,14 +220,14 @@ class Rounds:
             self._recorded = _Recorded(recorder, block, room, terms, with_spread)
         return self._recorded
 
-    def foresee(
+    def speculate(
         self,
         blocks: list[RowBlock],
         features: FusedFeatures,
         terms: BoundTerms,
         chosen: Chosen,
         c: int,
-    ) -> tuple[Round, Told, list[RowBlock]] | None:
+    ) -> tuple[Round, Reported, list[RowBlock]] | None:
         """A round of the c candidates of lowest bound, which the device finds by itself.
 
         None where that is not possible.
@@ -233,7 +235,7 @@ class Rounds:
         step = self.step(blocks, features, c)
         if step is None:
             return None
-        blocks, found, told = step.foresee(blocks[0], terms, chosen)
+        blocks, found, told = step.speculate(blocks[0], terms, chosen)
         return _unpacked(found, 1, 1, c), told, blocks
 
     def step(self, blocks: list[RowBlock], features: FusedFeatures, c: int) -> RecordedStep | None:
@@ -309,7 +311,7 @@ class _Recorded:
             now, received = _with_state(block, own), _Terms(*split(sent, shapes))
             if fused is not None:
                 return (_launched(fused, now, received).packed,)
-            found = find_plainly(Alone(), [now], received, with_spread)
+            found = find_plainly(SerialExecutor(), [now], received, with_spread)
             return found.packed, _state_of(found.moved[0]), found.columns[0], found.Z[0]
 
         kind = (*shapes, *_kind_of(block), with_spread)
@@ -362,9 +364,9 @@ class RecordedStep:
         features.remember(sent, fused.more, fused.found, self.c)
         return (fused.found,)
 
-    def foresee(
+    def speculate(
         self, block: RowBlock, terms: BoundTerms, chosen: Chosen
-    ) -> tuple[list[RowBlock], _Found, Told]:
+    ) -> tuple[list[RowBlock], _Found, Reported]:
         """The round for a block."""
         if self._replay is None:
             place = block.X.place

@@ -13,7 +13,7 @@ from typing import Any
 
 from .._criteria import BackwardState, Choice, Criterion, NumericalLimit, choose_removal
 from ..path import Direction, FeatureSet, Step
-from ._searching import add_best, forward, rounding_is_no_news, runners_up_of, step_of
+from ._searching import add_best, forward, ignore_rounding, runners_up_of, step_of
 
 # Features that will likely be added yet, however few are asked for.
 _LIKELY = 32
@@ -30,14 +30,14 @@ def _removed(
 ) -> Step | None:
     """Remove the worst feature if the loss is below `below` without it.
 
-    Where a leverage is nearly 1, the loss foreseen and that of the model made anew are not the
-    same. Searches end because the latter falls: what was only foreseen is taken back.
+    Where a leverage is nearly 1, the loss speculated and that of the model made again are not the
+    same. Searches end because the latter falls: what was only speculated is taken back.
     """
     began, before = time.perf_counter(), list(state.selected)
     choice = _worst(state, protected, n_runners_up, below)
     if choice is None:
         return None
-    with rounding_is_no_news():
+    with ignore_rounding():
         state.move_to([index for index in before if index != choice.feature])
         if not state.loss < below:
             state.move_to(before)
@@ -51,7 +51,7 @@ def _worst(
     """The feature to remove, if the loss is below `below` without it; one at least stays."""
     if state.size < 2:
         return None
-    with rounding_is_no_news():
+    with ignore_rounding():
         return choose_removal(state, protected, n_runners_up, below)
 
 
@@ -146,14 +146,14 @@ def _first_exchange(
         rest = [other for other in selected if other != index]
         others = tuple(removals[:place] + removals[place + 1 :])[:n_runners_up]
         try:
-            with rounding_is_no_news():
+            with ignore_rounding():
                 made = _exchange(state, criterion, index, rest, held, target, n_runners_up)
         except NumericalLimit:  # an exchange that cannot be computed is none
             continue
         if made is not None:
             removed, added = made
             return replace(removed, runners_up=others), added
-    with rounding_is_no_news():
+    with ignore_rounding():
         state.move_to(selected)
     return None
 
@@ -224,7 +224,7 @@ def backward(
         protected: Sequence[int] = forced
         if state.size <= len(forced):
             protected = forced[: state.size - 1]
-        with rounding_is_no_news():
+        with ignore_rounding():
             choice = state.choose(protected, n_runners_up)
             state.remove(choice.feature)
         is_forced = choice.feature in forced

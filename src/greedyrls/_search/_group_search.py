@@ -13,7 +13,7 @@ from .._criteria import GroupCriterion
 from .._problem import BUDGET_ROUNDING, GroupLayout
 from ..path import Step
 from ._plan import AnyState
-from ._searching import add_together, rounding_is_no_news, step_of
+from ._searching import add_together, ignore_rounding, step_of
 
 
 def forward_groups(
@@ -29,7 +29,7 @@ def forward_groups(
         began = time.perf_counter()
         left = min(n_groups - len(chosen), len(candidates))
         remaining = math.ceil(left * float(layout.widths[candidates].mean()))
-        with rounding_is_no_news():
+        with ignore_rounding():
             choice = criterion.choose(state, candidates, n_runners_up, remaining)
             features = layout.members[choice.group]
             others = [other for other in choice.likely if other != choice.group]

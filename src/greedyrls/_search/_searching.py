@@ -24,7 +24,7 @@ def replay_together(
     later = [index for entry in entries for index in entry]
     for entry in entries:
         began = time.perf_counter()
-        with rounding_is_no_news():
+        with ignore_rounding():
             add_together(state, entry, later[len(entry) :], len(later))
         later = later[len(entry) :]
         yield step_of(state, entry, (), forced, began)
@@ -57,7 +57,7 @@ def forward(
 def add_best(state: State, criterion: Criterion, remaining: int, n_runners_up: int) -> Step:
     """Add the best feature; so many are likely to be added yet, this one included."""
     began = time.perf_counter()
-    with rounding_is_no_news():
+    with ignore_rounding():
         choice = criterion.choose(state, n_runners_up, remaining)
         state.add(choice.feature, choice.pivot, choice.ranking, remaining)
     return step_of(state, (choice.feature,), runners_up_of(state, choice), False, began)
@@ -70,7 +70,7 @@ def runners_up_of(state: State, choice: Choice) -> tuple[tuple[int, float], ...]
     )
 
 
-def rounding_is_no_news() -> np.errstate:
+def ignore_rounding() -> np.errstate:
     """A leverage of 1 up to rounding divides by 0; its loss is then seen not to be finite."""
     return np.errstate(divide="ignore", invalid="ignore", over="ignore")
 

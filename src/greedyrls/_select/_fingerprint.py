@@ -77,7 +77,7 @@ def _data_digests(problem: Problem) -> tuple[str, str, str | None]:
     """Of X, y and the weights; on a cluster of the digests of its pieces."""
     X, weights = problem.X, problem.weights
     if (remote := X.remote) is not None:
-        found = list(zip(*remote.crew.answers(ask(Piece.digest), remote.pieces), strict=True))
+        found = list(zip(*remote.executor.answers(ask(Piece.digest), remote.pieces), strict=True))
         of_X, of_y, of_weights = (text_digest(repr((remote.counts, each))) for each in found)
         return of_X, of_y, None if weights is None else of_weights
     y = problem.Y if not problem.single_target else problem.Y[:, 0]
@@ -103,7 +103,7 @@ def _folds_digest(folds: Folds | ClusterFolds | None, problem: Problem) -> str |
     if folds.remote is not None:
         remote = problem.X.remote
         assert remote is not None
-        own = remote.crew.answers(ids_digest, remote.pieces, folds.remote.ids)
+        own = remote.executor.answers(ids_digest, remote.pieces, folds.remote.ids)
         return text_digest(repr(list(own)))
     digest = hashlib.sha256()
     for split in folds.splits:

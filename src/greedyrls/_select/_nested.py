@@ -1,6 +1,6 @@
 """The penalty that selects, and the size: losses by penalty and size, honest or optimistic.
 
-Nested: in each outer fold the selection is made anew on the training rows for every penalty, and
+Nested: in each outer fold the selection is made again on the training rows for every penalty, and
 the models of all sizes predict the held-out rows. Gram columns serve all folds and penalties.
 
 Where the size is chosen, what decides is the held-out loss, and it turns long before the search's
@@ -302,7 +302,7 @@ def _tests(task: Task, shares: Float) -> list[Tests] | None:
         if loss.n_strata(problem.n_targets) > 1:
             remote = problem.X.remote
             assert remote is not None
-            sums: LabelSums = remote.crew.total(ask(Piece.label_sums), remote.pieces)
+            sums: LabelSums = remote.executor.total(ask(Piece.label_sums), remote.pieces)
             counts = sums.classes
         scales = stratum_scales(counts)
         nobody = np.empty(0, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Outer folds, in which the whole selection is made anew: given, or made of the criterion's."""
+"""Outer folds, in which the whole selection is made again: given, or made of the criterion's."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def outer_folds(
     labels: NDArray[Any] | None,
     shuffle: Shuffle,
 ) -> Folds | ClusterFolds:
-    """The folds in which the selection is made anew; those made of a number are shuffled."""
+    """The folds in which the selection is made again; those made of a number are shuffled."""
     check_supported(
         problem.X,
         "folds",

@@ -141,7 +141,7 @@ class OuterFold:
         if outer.remote is not None:
             remote = problem.X.remote
             assert remote is not None
-            moments: LossMoments = remote.crew.total(
+            moments: LossMoments = remote.executor.total(
                 ask(Piece.held_out_moments, self._place, chosen, penalties, guess, loss),
                 remote.pieces,
                 outer.remote.ids,
@@ -181,7 +181,7 @@ def training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> 
     if outer.remote is not None:
         X = problem.X.remote
         assert X is not None
-        pieces = X.crew.each(ask(Piece.without, place), X.pieces, outer.remote.ids)
+        pieces = X.executor.each(ask(Piece.without, place), X.pieces, outer.remote.ids)
         count = int(outer.remote.train_counts[place])
         part = X.reweighted(tuple(pieces), count)
         return replace(problem, X=part, weights=part.stand_ins()[1])

@@ -299,7 +299,7 @@ def rare_notes(prepared: Prepared, question: Question) -> list[str]:
 
 
 def assess(prepared: Prepared, question: Question, folds: int) -> PathAssessment:
-    """The whole selection made anew in each of some outer folds."""
+    """The whole selection made again in each of some outer folds."""
     plan = plan_folds(prepared, question, folds)
     found = cross_validate_path(
         prepared.X,

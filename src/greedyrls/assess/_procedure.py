@@ -239,7 +239,7 @@ def shares_of(problem: Problem, tests: list[Rows]) -> Float:
 
 
 def _check_inner_folds(cv: Any, name: str, otherwise: str) -> None:
-    """They are made anew for the rows of each selection, so they cannot be lists of rows."""
+    """They are made again for the rows of each selection, so they cannot be lists of rows."""
     is_splitter = hasattr(cv, "split") and not hasattr(cv, "__array__")
     if not (isinstance(cv, str) or is_whole(cv) or is_splitter):
         raise TypeError(
