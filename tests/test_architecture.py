@@ -90,6 +90,34 @@ def modules_after(code: str) -> set[str]:
     return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 
+ENGINE = (
+    "_data",
+    "_rows",
+    "_features",
+    "_criteria",
+    "_cluster",
+    "_search",
+    "_select",
+    "estimators",
+)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import greedyrls; greedyrls.SelectionPath.from_json",
+        "import greedyrls; greedyrls.SelectionResult.from_json; greedyrls.LinearModel.from_json",
+        "import greedyrls.plots as module; [getattr(module, name) for name in module.__all__]",
+        "import greedyrls.export as module; [getattr(module, name) for name in module.__all__]",
+        "import greedyrls.report as module; [getattr(module, name) for name in module.__all__]",
+    ],
+)
+def test_results_know_no_engine(code: str) -> None:
+    loaded = modules_after(code)
+    modules = {name.split(".")[1] for name in loaded if name.startswith("greedyrls.")}
+    assert not modules & ENGINE
+
+
 def test_import_alone_is_quick() -> None:
     assert not {"numpy", "scipy", "sklearn"} & modules_after("import greedyrls")
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._base import Float, numpy_of
-from ._problem import is_whole, one_per_row
+from ._base import Float, is_whole, numpy_of
+from ._problem import one_per_row
 
 __all__ = ["mean_ndcg", "pairwise_error"]
 

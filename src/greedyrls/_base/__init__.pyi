@@ -4,6 +4,7 @@ from ._atomic_files import replace_file as replace_file
 from ._axes import Axis as Axis
 from ._blas import limits_threads as limits_threads
 from ._blas import long_call as long_call
+from ._checks import is_whole as is_whole
 from ._constructors import OwnInit as OwnInit
 from ._executors import Executor as Executor
 from ._executors import Handle as Handle

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
-from .._base import Float, Handle, ask
+from .._base import Float, Handle, ask, is_whole
 from .._data import RemoteMatrix, array_digest
-from .._problem import Loss, Shuffle, as_met, fold_ends, fold_ids, is_whole, warn_of_rare_classes
+from .._problem import Loss, Shuffle, as_met, fold_ends, fold_ids, warn_of_rare_classes
 from ._pieces import FoldCounts, LabelSums, Piece, StratumTable
 
 _ALLOWED = (

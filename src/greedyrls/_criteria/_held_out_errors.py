@@ -30,9 +30,9 @@ is of the order of √(V V_δ) at most. Hence
 
     error² = V + min(1, 2(1 − Φ)) ρ √(V min(V, V_δ)).
 
-Intervals take the t quantile of 9 degrees of freedom (of G − 1 with fewer than ten clusters): the
-correction is rough, and with the normal one they were too short. benchmarks/suites/coverage.py has
-the coverage of this and of other corrections.
+Intervals (`path/_intervals.py`) take the t quantile of 9 degrees of freedom (of G − 1 with fewer
+than ten clusters): the correction is rough, and with the normal one they were too short.
+benchmarks/suites/coverage.py has the coverage of this and of other corrections.
 """
 
 from __future__ import annotations
@@ -42,20 +42,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from .._base import SUM_ROUNDING, Float
 from .._problem import Components, Loss, Split
 from ._curves import LossMoments
 
 Rows = NDArray[np.intp]
-
-# Places in the vectors of losses; those of sizes 1, 2, … follow.
-CHOSEN, INITIAL, LOSSES_BEFORE_SIZES = 0, 1, 2
-# By simulation (benchmarks/suites/coverage.py): degrees of freedom of t quantiles, and the
-# stability index up to which selections differ so much that shared training rows count in full.
-_FREEDOM = 9
-_AGREEING = 0.5
 
 
 class Tests(NamedTuple):
@@ -250,35 +242,6 @@ def covariance_of(parts: Sequence[Part]) -> Float:
     is_rounding = np.diagonal(result) <= np.square(SUM_ROUNDING * largest)
     result[is_rounding] = result[:, is_rounding] = 0.0
     return result
-
-
-def variances_of(covariance: Float) -> tuple[Float, Float]:
-    """Variances (c) of losses, and of their differences to the loss without features."""
-    own = np.diagonal(covariance)
-    return own, np.maximum(own + own[INITIAL] - 2.0 * covariance[INITIAL], 0.0)
-
-
-def corrected(
-    variances: Float, differences: Float, agreement: Float, ratio: float, n_folds: int
-) -> Float:
-    """Standard errors, corrected for shared training rows where selections differ.
-
-    `differences` are V_δ, variances of the difference to the loss without features; `agreement` is
-    the stability index Φ and `ratio` is ρ. Φ is not a number where all selections must be the same,
-    and for a single fold, which says nothing of it.
-    """
-    known = np.nan_to_num(agreement, nan=float(n_folds > 1))
-    differing = np.clip((1.0 - known) / (1.0 - _AGREEING), 0.0, 1.0)
-    own = np.maximum(variances, 0.0)
-    depending = np.sqrt(own * np.clip(differences, 0.0, own))
-    errors: Float = np.sqrt(own + differing * ratio * depending)
-    return errors
-
-
-def t_quantile(level: float, n_folds: int, n_clusters: int | None) -> float:
-    """How many standard errors a two-sided interval reaches; n_clusters is None for folds alone."""
-    freedom = n_folds - 1 if n_clusters is None else min(_FREEDOM, n_clusters - 1)
-    return float(stdtrit(freedom, 0.5 + level / 2.0)) if freedom > 0 else np.nan
 
 
 def _padded(part: Part, width: int) -> Part:

@@ -49,7 +49,6 @@ from ._problem import Problem as Problem
 from ._problem import check_alpha as check_alpha
 from ._problem import check_n_features as check_n_features
 from ._problem import check_weights as check_weights
-from ._problem import is_whole as is_whole
 from ._problem import make_problem as make_problem
 from ._problem import report_non_finite as report_non_finite
 from ._remote_folds import RemoteFolds as RemoteFolds

@@ -6,7 +6,7 @@ import math
 import numbers
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -240,11 +240,6 @@ def make_problem(
         *grouping,
         class_weights=class_weights,
     )
-
-
-def is_whole(value: Any) -> TypeGuard[int]:
-    """Whether it is a whole number, Python's or NumPy's; True and False are none."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def check_flag(value: Any, name: str) -> bool:

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.random import Generator, RandomState, SeedSequence
 from numpy.typing import NDArray
 
-from .._base import GreedyRLSWarning
-from ._problem import is_whole
+from .._base import GreedyRLSWarning, is_whole
 
 Numbers = NDArray[np.intp]
 

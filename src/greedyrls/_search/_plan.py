@@ -10,7 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import Float, host_numbers, to_host
+from .._base import Float, host_numbers, is_whole, to_host
 from .._cluster import ClusterFolds, check_cluster_loss, cluster_folds, fold_ids, folds_within
 from .._criteria import (
     Criterion,
@@ -42,7 +42,6 @@ from .._problem import (
     Problem,
     Shuffle,
     Split,
-    is_whole,
     make_folds,
     make_loss,
 )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self, get_args
 
-from .._base import Float
+from .._base import Float, is_whole
 from .._problem import (
     FeatureCosts,
     FeatureGroups,
@@ -17,7 +17,6 @@ from .._problem import (
     Problem,
     check_alpha,
     check_n_features,
-    is_whole,
     make_loss,
     make_shuffle,
 )

@@ -10,10 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import ArrayValue, Float, counted, exported, percent, score
-from .._criteria import CHOSEN as AT_CHOSEN
-from .._criteria import LOSSES_BEFORE_SIZES, corrected, t_quantile, variances_of
+from ..path import CHOSEN as AT_CHOSEN
+from ..path import (
+    LOSSES_BEFORE_SIZES,
+    Reading,
+    corrected,
+    explained_in_words,
+    fold_covariance,
+    reading_of,
+    t_quantile,
+    variances_of,
+)
 from ..path import MEASURES as MEASURES
-from ..path import Reading, explained_in_words, fold_covariance, reading_of
 from ..path import measure_in_words as measure_in_words
 from . import cautions
 from ._class_rates import ClassRates, at_sizes

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float
-from .._problem import is_whole
+from .._base import Float, is_whole
 
 Rows = NDArray[np.intp]
 Draw = tuple[Rows, Float | None]  # rows, and how often each counts; None for once

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float
+from .._base import Float, is_whole
 from .._criteria import LooData, share_columns
 from .._data import DenseMatrix, Matrix
 from .._problem import (
@@ -21,7 +21,6 @@ from .._problem import (
     Split,
     Task,
     check_weighted_classes,
-    is_whole,
     make_class_weights,
     make_loss,
     make_shuffle,

@@ -14,9 +14,9 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
-from .._base import Float, limits_threads, progress_bar
+from .._base import Float, is_whole, limits_threads, progress_bar
 from .._criteria import Design, LooData, Part, Tests, test_ratio
-from .._problem import Folds, Problem, Split, brier_and_log_loss, is_whole, make_loss
+from .._problem import Folds, Problem, Split, brier_and_log_loss, make_loss
 from .._search import positive_rows
 from ..path import SelectionPath
 from ._assessment import PathAssessment

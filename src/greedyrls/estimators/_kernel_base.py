@@ -16,14 +16,13 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._base import Float, GreedyRLSWarning, OwnInit, counted, in_threads
+from .._base import Float, GreedyRLSWarning, OwnInit, counted, in_threads, is_whole
 from .._data import USE_ANOTHER, Kernel, KernelMatrix, check_gamma, check_limit, make_kernel
 from .._problem import (
     ClassWeights,
     check_weights,
     constant_scores,
     feature_names_of,
-    is_whole,
     make_shuffle,
     named_columns,
     refuse_dates,

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from .._base import Float
-from .._problem import is_whole
+from .._base import Float, is_whole
 from ..path import SelectionPath
 from . import _parts as parts
 from ._path import Fitted, as_path

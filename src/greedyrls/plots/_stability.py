@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._base import counted, number, percent, score
-from .._problem import is_whole
+from .._base import counted, is_whole, number, percent, score
 from ..assess import PathAssessment, Stability
 from . import _parts as parts
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._base import Axis, Float
-from .._criteria import t_quantile
 from ..app import SelectionResult
 from ..assess import ROC_GRID, Predictions
+from ..path import t_quantile
 from ._markup import tag, through, words
 from ._names import Name, Names
 from ._words import count, number, percent, plain_name
