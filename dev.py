@@ -108,7 +108,7 @@ def fuzz(arguments: list[str]) -> None:
     while time.monotonic() < end:
         print(f"Seed {number}: python3 dev.py fuzz --seed {number} repeats it.", flush=True)
         own = {"GREEDYRLS_FUZZ_SEED": str(number), "GREEDYRLS_EXAMPLES": FUZZ_EXAMPLES}
-        process = subprocess.Popen(command, cwd=ROOT, env=ONE_THREAD | os.environ | own)
+        process = subprocess.Popen(command, cwd=ROOT, env=surroundings(ONE_THREAD) | own)
         try:
             code = process.wait(max(1.0, end - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -180,26 +180,8 @@ def environment(task: str, version: str | None = None, is_lowest: bool = False) 
         print("Installing what is needed (a minute the first time) …", flush=True)
         quiet = ["--quiet", "--disable-pip-version-check", "--no-compile"]
         run([python, "-m", "pip", "install", *quiet, *wanted])
-        compiled(python)
         stamp.write_text(state.hexdigest(), encoding="utf-8")
     return python
-
-
-def compiled(python: Path) -> None:
-    """Compile what was installed, on all cores: pip would use one.
-
-    Where processes may not write what they have compiled, each would do so again.
-    """
-    found = subprocess.run(
-        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    folders = [found.stdout.strip(), str(ROOT / "src")]
-    unused = r"[/\\]tests?[/\\]|torch[/\\]testing"
-    # Some modules are for other versions of Python, and cannot be compiled.
-    subprocess.run([python, "-m", "compileall", "-qq", "-j", "0", "-x", unused, *folders])
 
 
 def interpreter(version: str) -> str | None:
@@ -238,9 +220,21 @@ def run(command: list[str | Path], variables: dict[str, str] | None = None) -> N
 
     `variables` of the environment are set unless they are already.
     """
-    code = subprocess.run(command, cwd=ROOT, env=(variables or {}) | os.environ).returncode
+    code = subprocess.run(command, cwd=ROOT, env=surroundings(variables)).returncode
     if code:
         sys.exit(code)
+
+
+def surroundings(variables: dict[str, str] | None) -> dict[str, str]:
+    """The environment of a command.
+
+    Each module is compiled by the first process that imports it, and by no other, also where
+    processes do not write bytecode by themselves.
+    """
+    known = (variables or {}) | os.environ
+    known.pop("PYTHONDONTWRITEBYTECODE", None)
+    known.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".venvs" / "bytecode"))
+    return known
 
 
 if __name__ == "__main__":

@@ -232,7 +232,13 @@ def resealed(document: Any) -> bytes:
 
 
 def _damages(name: str) -> list[tuple[Any, str]]:
-    return [(place, damage) for place in _places(name) for damage in DAMAGE]
+    # Each place in two ways, and neighbours in different ones.
+    ways = list(DAMAGE)
+    return [
+        (place, ways[(2 * number + turn) % len(ways)])
+        for number, place in enumerate(_places(name))
+        for turn in range(2)
+    ]
 
 
 def _places(name: str) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-_QUICK, _ALL = 45, 200
+_QUICK, _ALL = 45, 150
 
 # Test modules read it when they are imported, which is after conftest.py has chosen the tier.
 EXAMPLES = _QUICK
