@@ -90,7 +90,7 @@ def modules_after(code: str) -> set[str]:
     return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 
-ENGINE = (
+ENGINE = {
     "_data",
     "_rows",
     "_features",
@@ -99,7 +99,7 @@ ENGINE = (
     "_search",
     "_select",
     "estimators",
-)
+}
 
 
 @pytest.mark.parametrize(

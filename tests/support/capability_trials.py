@@ -164,7 +164,7 @@ EXCEPT: dict[str, set[str]] = {
 }
 # Refused before there is a matrix whose traits could be looked up, in other words.
 _NO_DEVICE = "unexpected keyword argument 'device'"
-_NOT_ON_HOST = "on the .*device1.* device to a NumPy array"
+_NOT_ON_HOST = "on the .*device1.* device to a NumPy array|Can not convert array"
 EARLIER: dict[tuple[str, str], str] = {
     ("cv=KFold", "Dask"): "On a cluster cv must be .* without shuffling",
     ("GreedyKernelRLS", "file"): "is not read into memory",
