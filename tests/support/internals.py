@@ -97,7 +97,6 @@ from greedyrls._select._alphas import auto_grid, penalty_scale, refit_grid
 from greedyrls._select._options import Options
 from greedyrls._select._outer_fold import chosen_of
 from greedyrls.app._analysis import (
-    Question,
     assess,
     choose,
     choose_model,
@@ -105,7 +104,6 @@ from greedyrls.app._analysis import (
     model_curve,
     own_rates,
     permute,
-    plan_folds,
     provisional,
     resample,
 )
@@ -118,10 +116,12 @@ from greedyrls.app._dates import (
     dates_of_values,
     read_dates,
 )
+from greedyrls.app._fold_plan import plan_folds
 from greedyrls.app._leaks import find_leaks
 from greedyrls.app._linear_model import InputColumn, Term
 from greedyrls.app._own_fit import coefficient_errors, own_predictions
 from greedyrls.app._preparation import Prepared, Roles, prepare
+from greedyrls.app._question import Question
 from greedyrls.app._selection_result import order_of
 from greedyrls.app._table import (
     Column,

@@ -96,7 +96,7 @@ class DeviceMatrix(Matrix):
     def tiles_by_set(
         self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
     ) -> Iterator[tuple[int, Any, Matrix]]:
-        """Number, rows and values less the shift of the rows of each set, all of them at once.
+        """Number, rows and values minus the shift of the rows of each set, all of them at once.
 
         Sets are row numbers on the device, or slices.
         """
@@ -161,7 +161,7 @@ class DeviceMatrix(Matrix):
         return stacked([products for products, _ in results]), results[0][1]
 
     @property
-    def is_in_host_memory(self) -> bool:  # type: ignore[override]
+    def is_in_host_memory(self) -> bool:
         """Whether NumPy can read the array as it lies."""
         return is_in_host_memory(self.values)
 

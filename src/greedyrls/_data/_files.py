@@ -65,7 +65,7 @@ class FileMatrix(Matrix):
         return m * n * self.dtype.itemsize
 
     @property
-    def passes(self) -> int:  # type: ignore[override]
+    def passes(self) -> int:
         """How often as many rows as there are were read."""
         return -(-self._rows_read // self.shape[0])
 
@@ -102,7 +102,7 @@ class FileMatrix(Matrix):
         return self._waiting
 
     @property
-    def memory(self) -> Room:  # type: ignore[override]
+    def memory(self) -> Room:
         """How the memory that it may use is shared out."""
         if self._room is None:
             self.reserve(Needs())
@@ -117,7 +117,7 @@ class FileMatrix(Matrix):
         return self._columns
 
     @property
-    def n_kept(self) -> int:  # type: ignore[override]
+    def n_kept(self) -> int:
         """How many columns are kept."""
         return self.kept.count
 

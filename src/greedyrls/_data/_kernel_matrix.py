@@ -114,17 +114,17 @@ class KernelMatrix(Matrix):
         return self._source.dtype
 
     @property
-    def centers(self) -> KernelMatrix:  # type: ignore[override]
+    def centers(self) -> KernelMatrix:
         """The kernel and its centres: the penalty is that of functions."""
         return self
 
     @property
-    def passes(self) -> int:  # type: ignore[override]
+    def passes(self) -> int:
         """How often as many rows as there are were computed."""
         return -(-self._rows_made // self.shape[0])
 
     @property
-    def memory(self) -> Room:  # type: ignore[override]
+    def memory(self) -> Room:
         """How the memory that it may use is shared out."""
         if self._room is None:
             self.reserve(Needs())

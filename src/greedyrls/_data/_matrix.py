@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import HOST, Float, Place
+from .._base import HOST, LEAST_TILE_ROWS, Float, Place
 
 if TYPE_CHECKING:
     from ._file_memory import Needs, Room
@@ -50,15 +50,13 @@ def not_on_device(what: str) -> ValueError:
 class Matrix(ABC):
     """X (m × n) for one search or several."""
 
-    # Traits: what a kind of X declares
+    # Traits: what a kind of X declares, here and in the properties below
     # Where vectors that go with X live: namespace and device.
     place: Place = HOST
-    # How messages call it: "X is a file".
-    noun: str = "an array"
+    # Where it is, in messages: "X is in a file", "not supported with X in a file".
+    noun: str = "in memory"
     # Most values are 0: products cost O(nnz), some rows of it are sparse again, nothing is shifted.
     is_sparse: bool = False
-    # Handles of its rows, where these are in other processes, which are asked for sums.
-    remote: RemoteMatrix | None = None
     # All values are in memory, where vectors that go with X live: any rows can be taken.
     is_in_memory: bool = False
     # A pass over X takes far longer than arithmetic with it: it is read, sent or computed. Columns
@@ -68,22 +66,8 @@ class Matrix(ABC):
     keeps_columns: bool = False
     # X computes with threads of its own.
     has_own_threads: bool = False
-    # The kernel and its centres, where columns are k(·, c_i) and the penalty is that of functions.
-    centers: KernelMatrix | None = None
-    # How many vectors `product` is given at a time.
-    vectors_at_a_time: int = sys.maxsize
-    # NumPy can read its values as they lie.
-    is_in_host_memory: bool = True
-    # The array itself, where kernels of a device may read it.
-    device_array: Any = None
     # Memory for columns of chosen features in bytes; None: a share of the size of X.
     column_bytes: int | None = None
-    # How the memory it may use is shared out; None: as much as there is.
-    memory: Room | None = None
-    # How many columns X keeps that would cost a pass.
-    n_kept: int = 0
-    # How often X was read or sent as a whole, where that is what takes time.
-    passes: int = 0
 
     @property
     @abstractmethod
@@ -107,6 +91,46 @@ class Matrix(ABC):
     def __sizeof__(self) -> int:
         """What schedulers of clusters count for it."""
         return self.nbytes
+
+    @property
+    def remote(self) -> RemoteMatrix | None:
+        """Handles of its rows, if these are in other processes, which are asked for sums."""
+        return None
+
+    @property
+    def centers(self) -> KernelMatrix | None:
+        """The kernel and its centres, if columns are k(·, c_i) and the penalty is of functions."""
+        return None
+
+    @property
+    def device_array(self) -> Any:
+        """The array itself, if kernels of a device may read it."""
+        return None
+
+    @property
+    def is_in_host_memory(self) -> bool:
+        """Whether NumPy can read its values as they lie."""
+        return True
+
+    @property
+    def memory(self) -> Room | None:
+        """How the memory it may use is shared out; None if it is not limited."""
+        return None
+
+    @property
+    def vectors_at_a_time(self) -> int:
+        """How many vectors `product` is given at a time."""
+        return sys.maxsize
+
+    @property
+    def n_kept(self) -> int:
+        """How many columns X keeps that would cost a pass."""
+        return 0
+
+    @property
+    def passes(self) -> int:
+        """How often X was read or sent as a whole, if that is what takes time."""
+        return 0
 
     @property
     def on_device(self) -> bool:
@@ -230,14 +254,14 @@ class Matrix(ABC):
     def tiles_by_set(
         self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
     ) -> Iterator[tuple[int, Any, Matrix]]:
-        """Number, rows and values less the shift of the rows of each set, tile by tile: one pass.
+        """Number, rows and values minus the shift of the rows of each set, tile by tile: one pass.
 
         Sets are sorted row numbers, None for all rows; the caller may overwrite the values. What
         is the same in the next pass may be kept in `cache`.
         """
         n = self.shape[1]
         is_shifted = bool(shift.any())
-        height = max(32, SET_ELEMENTS // n)
+        height = max(LEAST_TILE_ROWS, SET_ELEMENTS // n)
         # Memory that is used again and again needs to be made only once.
         buffer: NDArray[Any] = np.empty((0, n), dtype=self.dtype)
         for inside, chunk in self.chunks():
@@ -275,21 +299,21 @@ class Matrix(ABC):
         """Those of some columns that would cost a pass."""
         return []
 
-    def take_along(self, indices: Iterable[int]) -> None:  # noqa: B027
+    def take_along(self, indices: Iterable[int]) -> None:  # noqa: B027 (most kinds need none)
         """Have the next pass, whatever it is made for, bring some columns."""
 
-    def prefetch(self, indices: Iterable[int]) -> None:  # noqa: B027
+    def prefetch(self, indices: Iterable[int]) -> None:  # noqa: B027 (most kinds need none)
         """Columns that the next pass may bring as well; earlier ones are forgotten."""
 
-    def fetch(self, indices: Iterable[int]) -> None:  # noqa: B027
+    def fetch(self, indices: Iterable[int]) -> None:  # noqa: B027 (most kinds need none)
         """Have some columns at hand, by a pass if one of them is missing."""
 
-    def pin(self, index: int) -> None:  # noqa: B027
+    def pin(self, index: int) -> None:  # noqa: B027 (most kinds need none)
         """Keep the column of a chosen feature, where X keeps columns itself."""
 
     # Memory and threads
 
-    def reserve(  # noqa: B027
+    def reserve(  # noqa: B027 (most kinds need none)
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
     ) -> None:
         """Share out the memory X may use for a search; an error if it is too little."""
@@ -307,6 +331,7 @@ class Matrix(ABC):
 
 
 def _dense(values: NDArray[Any]) -> Matrix:
+    # A kind of this class, whose module imports this one.
     from ._dense import DenseMatrix
 
     return DenseMatrix(values)

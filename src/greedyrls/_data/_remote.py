@@ -54,7 +54,7 @@ class RemoteMatrix(Matrix):
         self.feature_names = feature_names
 
     @property
-    def remote(self) -> RemoteMatrix:  # type: ignore[override]
+    def remote(self) -> RemoteMatrix:
         """The handles of its rows."""
         return self
 

@@ -64,7 +64,7 @@ class SparseMatrix(Matrix):
         return int(held.data.nbytes + held.indices.nbytes + held.indptr.nbytes)
 
     @property
-    def vectors_at_a_time(self) -> int:  # type: ignore[override]
+    def vectors_at_a_time(self) -> int:
         """How many dense vectors it is multiplied with at a time."""
         return max(1, _VECTOR_ELEMENTS // max(1, self.shape[0]))
 

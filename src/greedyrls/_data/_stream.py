@@ -124,7 +124,7 @@ class StreamedMatrix(DeviceMatrix):
         return indices
 
     @property
-    def passes(self) -> int:  # type: ignore[override]
+    def passes(self) -> int:
         """How often as many rows as there are were sent."""
         return -(-self._rows_sent // self.shape[0])
 
@@ -142,7 +142,7 @@ class StreamedMatrix(DeviceMatrix):
         return StreamedMatrix(self.values[rows], self.place, self._free)
 
     @property
-    def n_kept(self) -> int:  # type: ignore[override]
+    def n_kept(self) -> int:
         """How many columns are kept."""
         return self.kept.count
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float
-from .._data import Matrix
 from .._problem import GroupLayout, Loss, Part, inverse_roots
 from .._rows import Candidates, FoldBlock, FoldRows, SetSums, SplitSums, tiles
 from ._fold_space import FoldSpace
@@ -29,23 +28,19 @@ class PairSums(NamedTuple):
 
 
 def pair_sums(block: FoldBlock, layout: GroupLayout) -> PairSums:
-    """The pairs of all groups, X less its shift: one pass."""
+    """The pairs of all groups, X minus its shift: one pass."""
     values = np.zeros((len(block.sets), layout.n_pairs))
     parts = [part for part in layout.parts(np.arange(len(layout))) if part.width > 1]
     sums = [np.zeros((len(block.sets), *part.columns.shape, part.width)) for part in parts]
 
-    def add(place: int, rows: NDArray[np.intp], x: Matrix) -> None:
+    for number, rows, x in block.visit() if parts else ():
         for part, total in zip(parts, sums, strict=True):
             count = max(1, _PAIR_ELEMENTS // (part.width * max(1, len(rows))))
             for first in range(0, len(part.groups), count):
                 some = slice(first, first + count)
                 columns = part.columns[some]
                 own = x.columns(columns.ravel()).reshape(*columns.shape, len(rows))
-                total[place, some] += (own * block.weights[rows]) @ own.swapaxes(1, 2)
-
-    if parts:
-        for place, rows, x in block.visit():
-            add(place, rows, x)
+                total[number, some] += (own * block.weights[rows]) @ own.swapaxes(1, 2)
     for part, total in zip(parts, sums, strict=True):
         layout.put_pairs(part, total, values)
     return PairSums(values)

@@ -118,7 +118,7 @@ class Options:
         if not isinstance(self.alpha_rule, str) or self.alpha_rule not in get_args(AlphaRule):
             names = ", ".join(map(repr, get_args(AlphaRule)))
             raise ValueError(f"alpha_rule must be one of {names}, got {self.alpha_rule!r}.")
-        if self.random_state != 0:
+        if self.random_state != 0:  # the default needs no check; others are checked even if unused
             make_shuffle(self.random_state)
         _ = self.tolerance
         self._check_with_direction()

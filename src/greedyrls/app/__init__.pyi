@@ -1,5 +1,4 @@
 from ._analysis import Choice as Choice
-from ._analysis import Question as Question
 from ._analysis import assess as assess
 from ._analysis import choose as choose
 from ._analysis import choose_model as choose_model
@@ -7,7 +6,6 @@ from ._analysis import class_weight as class_weight
 from ._analysis import model_curve as model_curve
 from ._analysis import own_rates as own_rates
 from ._analysis import permute as permute
-from ._analysis import plan_folds as plan_folds
 from ._analysis import provisional as provisional
 from ._analysis import rare_notes as rare_notes
 from ._analysis import resample as resample
@@ -16,6 +14,7 @@ from ._data_summary import DataSummary as DataSummary
 from ._data_summary import Feature as Feature
 from ._data_summary import Origin as Origin
 from ._fold_notes import fold_notes as fold_notes
+from ._fold_plan import plan_folds as plan_folds
 from ._leaks import find_leaks as find_leaks
 from ._linear_model import InputColumn as InputColumn
 from ._linear_model import Label as Label
@@ -26,6 +25,7 @@ from ._own_fit import own_predictions as own_predictions
 from ._preparation import Prepared as Prepared
 from ._preparation import Roles as Roles
 from ._preparation import prepare as prepare
+from ._question import Question as Question
 from ._result_words import how_it_was_chosen as how_it_was_chosen
 from ._result_words import on_command_line as on_command_line
 from ._selection_result import SelectionResult as SelectionResult

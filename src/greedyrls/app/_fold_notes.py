@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .._base import counted
-from ._analysis import GROUP_FOLDS, PENALTY_FOLDS, FoldPlan, Question, fold_units, plan_folds
+from ._fold_plan import GROUP_FOLDS, PENALTY_FOLDS, FoldPlan, fold_units, plan_folds
 from ._preparation import Prepared
+from ._question import Question
 from ._table import InputError
 
 

@@ -17,8 +17,9 @@ from ..assess import (
     united,
 )
 from ..path import SelectionPath
-from ._analysis import Question, make_selected_plan, make_selected_problem
+from ._analysis import make_selected_plan, make_selected_problem
 from ._preparation import Prepared
+from ._question import Question
 
 
 def own_predictions(
