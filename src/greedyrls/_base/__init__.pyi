@@ -28,8 +28,8 @@ from ._json_values import read_part as read_part
 from ._json_values import write_document as write_document
 from ._namespaces import HOST as HOST
 from ._namespaces import Array as Array
+from ._namespaces import ArrayLocation as ArrayLocation
 from ._namespaces import Float as Float
-from ._namespaces import Place as Place
 from ._namespaces import address_of as address_of
 from ._namespaces import as_float as as_float
 from ._namespaces import at as at
@@ -42,12 +42,12 @@ from ._namespaces import floor_at as floor_at
 from ._namespaces import host_numbers as host_numbers
 from ._namespaces import inner as inner
 from ._namespaces import larger_number as larger_number
+from ._namespaces import location_of as location_of
 from ._namespaces import namespace_of as namespace_of
 from ._namespaces import note_transfer as note_transfer
 from ._namespaces import numbers_on as numbers_on
 from ._namespaces import numpy_of as numpy_of
 from ._namespaces import other_namespace as other_namespace
-from ._namespaces import place_of as place_of
 from ._namespaces import places_of as places_of
 from ._namespaces import put as put
 from ._namespaces import put_at as put_at

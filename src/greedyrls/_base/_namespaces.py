@@ -22,8 +22,8 @@ Array = Any
 Option = TypeVar("Option")
 
 
-class Place(NamedTuple):
-    """Where arrays live."""
+class ArrayLocation(NamedTuple):
+    """The array namespace and the device that arrays belong to."""
 
     xp: Any
     device: Any
@@ -66,7 +66,7 @@ class Place(NamedTuple):
         return {} if self.xp is np else {"device": self.device}
 
 
-HOST = Place(np, None)
+HOST = ArrayLocation(np, None)
 _NAMESPACES: dict[type, Any] = {np.ndarray: np, np.float64: np}
 
 
@@ -79,10 +79,10 @@ def namespace_of(values: Array) -> Any:
     return _NAMESPACES[kind]
 
 
-def place_of(values: Array) -> Place:
-    """Where an array lives."""
+def location_of(values: Array) -> ArrayLocation:
+    """Return the namespace and the device of an array."""
     xp = namespace_of(values)
-    return HOST if xp is np else Place(xp, array_api_compat.device(values))
+    return HOST if xp is np else ArrayLocation(xp, array_api_compat.device(values))
 
 
 def other_namespace(values: Any) -> Any | None:
@@ -140,14 +140,14 @@ def numpy_of(values: Any) -> Any:
     return to_host(values)[0]
 
 
-def sent_beside(place: Place, values: Any) -> Float | None:
+def sent_beside(location: ArrayLocation, values: Any) -> Float | None:
     """An array of the namespace of a place as float64 there; None for all others.
 
     There is no way from one namespace to another but through the host.
     """
-    if other_namespace(values) is not place.xp or not place.on_device:
+    if other_namespace(values) is not location.xp or not location.on_device:
         return None
-    return as_float(send(place, values))
+    return as_float(send(location, values))
 
 
 def host_numbers(values: Any) -> Any:
@@ -158,12 +158,12 @@ def host_numbers(values: Any) -> Any:
     return numpy_of(values) if is_whole else to_host(as_float(values))[0].astype(np.intp)
 
 
-def to_device(place: Place, *values: Float) -> list[Array]:
+def to_device(location: ArrayLocation, *values: Float) -> list[Array]:
     """NumPy arrays of float64 where the place says, in one transfer."""
-    if not place.on_device:
+    if not location.on_device:
         return list(values)
     packed = flattened(*values)
-    return split(_send(place, packed), [np.shape(value) for value in values])
+    return split(_send(location, packed), [np.shape(value) for value in values])
 
 
 def flattened(*values: Array) -> Array:
@@ -218,21 +218,23 @@ def _fetch(values: Array) -> Float:
     return fetched
 
 
-def _send(place: Place, values: NDArray[Any]) -> Array:
+def _send(location: ArrayLocation, values: NDArray[Any]) -> Array:
     """From the host to a device."""
-    if array_api_compat.is_torch_namespace(place.xp):
+    if array_api_compat.is_torch_namespace(location.xp):
         # Does not wait for what the device is doing; the numbers are taken before it returns.
-        return place.xp.from_numpy(values).to(place.device, non_blocking=True)
-    return place.xp.asarray(values, device=place.device)
+        return location.xp.from_numpy(values).to(location.device, non_blocking=True)
+    return location.xp.asarray(values, device=location.device)
 
 
-def send(place: Place, values: Any) -> Array:
+def send(location: ArrayLocation, values: Any) -> Array:
     """An array of any type where the place says; one that is there already stays as it is."""
-    if not place.on_device or other_namespace(values) is place.xp:
+    if not location.on_device or other_namespace(values) is location.xp:
         if array_api_compat.is_torch_array(values):
-            return values.detach().to(place.device)
-        return values if not place.on_device else array_api_compat.to_device(values, place.device)
-    return _send(place, np.array(values, copy=True, order="C"))
+            return values.detach().to(location.device)
+        if not location.on_device:
+            return values
+        return array_api_compat.to_device(values, location.device)
+    return _send(location, np.array(values, copy=True, order="C"))
 
 
 def as_float(values: Array) -> Float:
@@ -272,11 +274,11 @@ def whole_numbers(values: Array) -> Array:
     return xp.astype(values, xp.int64)
 
 
-def numbers_on(place: Place, indices: Array) -> Array:
+def numbers_on(location: ArrayLocation, indices: Array) -> Array:
     """Indices where the place says; those of the host travel."""
-    if not place.on_device or not isinstance(indices, np.ndarray):
+    if not location.on_device or not isinstance(indices, np.ndarray):
         return indices
-    return _send(place, indices.astype(np.int64))
+    return _send(location, indices.astype(np.int64))
 
 
 def take(values: Array, indices: Array) -> Array:
@@ -303,11 +305,11 @@ def put(values: Array, indices: NDArray[np.intp], numbers: Float | float) -> Non
     if xp is np:
         values[..., indices] = numbers
     elif array_api_compat.is_torch_namespace(xp) or array_api_compat.is_cupy_namespace(xp):
-        place = place_of(values)
+        location = location_of(values)
         if isinstance(numbers, np.ndarray):
-            where, numbers = to_device(place, indices.astype(np.float64), numbers)
+            where, numbers = to_device(location, indices.astype(np.float64), numbers)
         else:
-            (where,) = to_device(place, indices.astype(np.float64))
+            (where,) = to_device(location, indices.astype(np.float64))
         values[..., whole_numbers(where)] = numbers
     else:
         for number, index in enumerate(indices.tolist()):

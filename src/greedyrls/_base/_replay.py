@@ -12,7 +12,7 @@ from typing import Any
 
 import array_api_compat
 
-from ._namespaces import Array, Float, Place, note_transfer
+from ._namespaces import Array, ArrayLocation, Float, note_transfer
 
 Work = Callable[..., Sequence[Array]]
 
@@ -115,8 +115,8 @@ def _is_recorded(*_: Array) -> Sequence[Array]:
     raise AssertionError
 
 
-def recorder_of(place: Place) -> type[Any] | None:
+def recorder_of(location: ArrayLocation) -> type[Any] | None:
     """What records work at a place, if anything does."""
-    if array_api_compat.is_torch_namespace(place.xp) and place.device.type == "cuda":
+    if array_api_compat.is_torch_namespace(location.xp) and location.device.type == "cuda":
         return Replay
     return None

@@ -78,7 +78,7 @@ def lower_bounds(state: SelectionState) -> Float:
     ‖g − c₁r − c₂a‖·‖z_i‖, where a is the anchor (if there is one).
     """
     features = state.features
-    xp = features.place.xp
+    xp = features.location.xp
     c1, c2, distance = approximation(state)
     # `_fused_features` has the same as a kernel.
     rho = features.tau / features.delta

@@ -14,14 +14,14 @@ from .._base import (
     DEVICE_ELEMENTS,
     DEVICE_TILE_ELEMENTS,
     Array,
+    ArrayLocation,
     Float,
-    Place,
     as_float,
     checked_device_array,
     contiguous,
+    location_of,
     namespace_of,
     numbers_on,
-    place_of,
     places_of,
     stacked,
     take,
@@ -50,7 +50,7 @@ class DeviceMatrix(Matrix):
 
     def __init__(self, values: Array) -> None:
         self.values = values
-        self.place: Place = place_of(values)
+        self.location: ArrayLocation = location_of(values)
         self._shape = (int(values.shape[0]), int(values.shape[1]))
 
     @property
@@ -91,7 +91,7 @@ class DeviceMatrix(Matrix):
 
     def column_numbers(self, indices: NDArray[np.intp]) -> Any:
         """Indices where the device has them."""
-        return numbers_on(self.place, indices)
+        return numbers_on(self.location, indices)
 
     def tiles_by_set(
         self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
@@ -100,7 +100,7 @@ class DeviceMatrix(Matrix):
 
         Sets are row numbers on the device, or slices.
         """
-        (away,) = to_device(self.place, shift)
+        (away,) = to_device(self.location, shift)
         for number, rows in enumerate(sets):
             is_slice = isinstance(rows, slice)
             taken = self.values[rows, ...] if is_slice else take_rows(self.values, rows)
@@ -129,30 +129,30 @@ class DeviceMatrix(Matrix):
         m, n = self.shape
         if self._is_fused:
             return self._fused_sums(V, weights, with_squares)
-        is_ready = self.dtype == self.place.xp.float64 and not with_squares
+        is_ready = self.dtype == self.location.xp.float64 and not with_squares
         height = m if is_ready else max(1, DEVICE_TILE_ELEMENTS // n)
-        products = self.place.zeros((V.shape[0], n))
-        squares = self.place.zeros((1, n))
+        products = self.location.zeros((V.shape[0], n))
+        squares = self.location.zeros((1, n))
         for top in range(0, m, height):
             rows = slice(top, min(m, top + height))
             tile = as_float(self.values[rows, :])
             products += _split_product(V[:, rows], tile)
             if with_squares:
-                ones = self.place.ones(tile.shape[0]) if weights is None else weights[rows]
+                ones = self.location.ones(tile.shape[0]) if weights is None else weights[rows]
                 squares += _split_product(ones[None, :], tile * tile)
         return products, squares[0, :]
 
     @property
     def _is_fused(self) -> bool:
         """Whether a kernel reads X without converting it first."""
-        return _fused.runs_at(self.place) and self.values.dtype.itemsize == _FUSED_BYTES
+        return _fused.runs_at(self.location) and self.values.dtype.itemsize == _FUSED_BYTES
 
     def _fused_sums(
         self, V: Float, weights: Float | None, with_squares: bool
     ) -> tuple[Float, Float]:
         """The same by that kernel, which takes some vectors at a time."""
         if with_squares and weights is None:
-            weights = self.place.ones(self.shape[0])
+            weights = self.location.ones(self.shape[0])
         results = []
         for first in range(0, V.shape[0], _fused.MOST_VECTORS):
             some = V[first : min(first + _fused.MOST_VECTORS, V.shape[0]), :]
@@ -175,7 +175,7 @@ class DeviceMatrix(Matrix):
 
         Rows are a slice, or numbers on the device.
         """
-        indices = numbers_on(self.place, indices)
+        indices = numbers_on(self.location, indices)
         if isinstance(rows, slice):
             return contiguous(as_float(take_rows(self.values[rows, :].T, indices)))
         whole = contiguous(as_float(take_rows(self.values.T, indices)))
@@ -187,7 +187,7 @@ class DeviceMatrix(Matrix):
 
     def first_non_finite(self) -> tuple[int, int] | None:
         """Row and column of a value that is NaN or infinite."""
-        xp = self.place.xp
+        xp = self.location.xp
         if not xp.isdtype(self.dtype, "real floating"):
             return None
         height = max(1, DEVICE_TILE_ELEMENTS // self.shape[1])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import HOST, LEAST_TILE_ROWS, Float, Place
+from .._base import HOST, LEAST_TILE_ROWS, ArrayLocation, Float
 
 if TYPE_CHECKING:
     from ._file_memory import Needs, Room
@@ -52,7 +52,7 @@ class Matrix(ABC):
 
     # Traits: what a kind of X declares, here and in the properties below
     # Where vectors that go with X live: namespace and device.
-    place: Place = HOST
+    location: ArrayLocation = HOST
     # Where it is, in messages: "X is in a file", "not supported with X in a file".
     noun: str = "in memory"
     # Most values are 0: products cost O(nnz), some rows of it are sparse again, nothing is shifted.
@@ -135,7 +135,7 @@ class Matrix(ABC):
     @property
     def on_device(self) -> bool:
         """Whether vectors that go with X live on a device."""
-        return self.place.on_device
+        return self.location.on_device
 
     # Verbs
 
@@ -152,15 +152,15 @@ class Matrix(ABC):
 
     def product(self, V: Float) -> Float:
         """V (c × m) times X, (c × n), accumulated in float64, X read once."""
-        result = self.place.zeros((V.shape[0], self.shape[1]))
+        result = self.location.zeros((V.shape[0], self.shape[1]))
         for rows, chunk in self.chunks():
             result += chunk.product(V[:, rows])
         return result
 
     def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
         """V X and the weighted sums of squares of the columns, in one pass."""
-        products = self.place.zeros((V.shape[0], self.shape[1]))
-        squares = self.place.zeros(self.shape[1])
+        products = self.location.zeros((V.shape[0], self.shape[1]))
+        squares = self.location.zeros(self.shape[1])
         for rows, chunk in self.chunks():
             own = None if weights is None else weights[rows]
             some, square = chunk.start_sums(V[:, rows], own)

@@ -16,7 +16,7 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Array, Place, send
+from .._base import Array, ArrayLocation, send
 
 _BUFFERS = 2
 
@@ -35,23 +35,23 @@ class Transport(Protocol):
 class PlainTransport:
     """Copies, one after the other, to arrays of any namespace."""
 
-    def __init__(self, values: NDArray[Any], place: Place) -> None:
+    def __init__(self, values: NDArray[Any], location: ArrayLocation) -> None:
         self._values = values
-        self._place = place
+        self._location = location
 
     def chunks(self, pieces: Iterable[slice]) -> Iterator[tuple[slice, Array]]:
         """Some rows after the other."""
         for rows in pieces:
-            yield rows, send(self._place, self._values[rows])
+            yield rows, send(self._location, self._values[rows])
 
 
 class PinnedTransport:
     """Through pinned memory to a CUDA device of PyTorch; X that is pinned itself goes directly."""
 
-    def __init__(self, values: NDArray[Any], place: Place, height: int) -> None:
+    def __init__(self, values: NDArray[Any], location: ArrayLocation, height: int) -> None:
         import torch
 
-        self._device = place.device
+        self._device = location.device
         self._current = torch.cuda.current_stream
         self._on = torch.cuda.stream
         self._host = _as_tensor(values)
@@ -99,11 +99,11 @@ class PinnedTransport:
         return front.view(m, n) if self._by_rows else front.view(n, m).T
 
 
-def transport_to(place: Place, values: NDArray[Any], height: int) -> Transport:
+def transport_to(location: ArrayLocation, values: NDArray[Any], height: int) -> Transport:
     """The fastest way for chunks of at most so many rows."""
-    if array_api_compat.is_torch_namespace(place.xp) and place.device.type == "cuda":
-        return PinnedTransport(values, place, height)
-    return PlainTransport(values, place)
+    if array_api_compat.is_torch_namespace(location.xp) and location.device.type == "cuda":
+        return PinnedTransport(values, location, height)
+    return PlainTransport(values, location)
 
 
 def _as_tensor(values: NDArray[Any]) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 import array_api_compat
 
-from .._base import Array, Place
+from .._base import Array, ArrayLocation
 
 # Launch parameters that kernels share, also those of other packages. First of sums over rows, V X,
 # by tensor cores: vectors at a time (more would not fit beside their tile of X, fewer are not
@@ -48,10 +48,12 @@ def is_there() -> bool:
     return importlib.util.find_spec("triton") is not None
 
 
-def runs_at(place: Place) -> bool:
+def runs_at(location: ArrayLocation) -> bool:
     """Whether kernels can be launched at a place: a GPU of PyTorch's, with Triton."""
     return (
-        array_api_compat.is_torch_namespace(place.xp) and place.device.type == "cuda" and is_there()
+        array_api_compat.is_torch_namespace(location.xp)
+        and location.device.type == "cuda"
+        and is_there()
     )
 
 

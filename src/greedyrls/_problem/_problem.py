@@ -383,10 +383,10 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Float | No
 
 def _targets_beside(X: Matrix, y: Any) -> tuple[Float, bool]:
     """The targets where X is; those that come from there are checked there."""
-    there = sent_beside(X.place, y)
+    there = sent_beside(X.location, y)
     if there is None:
         Y, single = _check_targets(numpy_of(y), X.shape[0])
-        return send(X.place, Y), single
+        return send(X.location, Y), single
     Y = there
     is_good = Y.ndim in (1, 2) and Y.shape[0] == X.shape[0] and 0 not in Y.shape
     if not (is_good and _is_all_finite(Y)):
@@ -396,15 +396,15 @@ def _targets_beside(X: Matrix, y: Any) -> tuple[Float, bool]:
 
 def _weights_beside(X: Matrix, sample_weight: Any) -> Float:
     """The weights where X is, in the same way."""
-    weights = sent_beside(X.place, sample_weight)
+    weights = sent_beside(X.location, sample_weight)
     if weights is not None:
-        xp = X.place.xp
+        xp = X.location.xp
         if weights.shape == (X.shape[0],) and _is_all_finite(weights):
             total, least = to_host(xp.sum(weights), xp.min(weights))
             if 0.0 < total < np.inf and least >= 0.0:
                 return weights
         sample_weight = to_host(weights)[0]
-    moved: Float = send(X.place, check_weights(numpy_of(sample_weight), X.shape[0]))
+    moved: Float = send(X.location, check_weights(numpy_of(sample_weight), X.shape[0]))
     return moved
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Array, Place, send
+from .._base import Array, ArrayLocation, send
 
 Rows = NDArray[np.intp]
 
@@ -33,11 +33,11 @@ class RowOrder:
         """Sorted row numbers of each fold."""
         return self._cut(np.argsort(self.fold_of, kind="stable"))
 
-    def there(self, place: Place) -> list[Array]:
+    def there(self, location: ArrayLocation) -> list[Array]:
         """The same on a device."""
         narrow = self.fold_of.dtype == np.uint8
-        fold_of = send(place, self.fold_of if narrow else self.fold_of.astype(np.int64))
-        return self._cut(place.xp.argsort(fold_of, stable=True))
+        fold_of = send(location, self.fold_of if narrow else self.fold_of.astype(np.int64))
+        return self._cut(location.xp.argsort(fold_of, stable=True))
 
     def _cut(self, order: Any) -> list[Any]:
         ends = np.cumsum(self.counts).tolist()
@@ -69,7 +69,7 @@ def rows_of(rows: Rows | FoldMembers) -> Rows:
 
 
 def numbers_on_device(
-    place: Place, sets: Sequence[Rows | FoldMembers | None], n_samples: int
+    location: ArrayLocation, sets: Sequence[Rows | FoldMembers | None], n_samples: int
 ) -> list[Any]:
     """Sets of rows as numbers on a device, or as slices where rows follow each other.
 
@@ -83,12 +83,12 @@ def numbers_on_device(
         elif isinstance(rows, FoldMembers):
             key = id(rows.order)
             if key not in sorted_there:
-                sorted_there[key] = rows.order.there(place)
+                sorted_there[key] = rows.order.there(location)
             found.append(sorted_there[key][rows.number])
         elif len(rows) and rows[-1] - rows[0] + 1 == len(rows):  # they are sorted
             found.append(slice(int(rows[0]), int(rows[-1]) + 1))
         else:
-            found.append(send(place, rows.astype(np.int64)))
+            found.append(send(location, rows.astype(np.int64)))
     return found
 
 

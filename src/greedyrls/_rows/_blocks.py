@@ -79,7 +79,7 @@ class RowBlock:
     def from_rows(cls, X: Matrix, Y: Float, weights: Float | None) -> RowBlock:
         """A block before the start: r is still the raw targets, nothing is centred."""
         root = None if weights is None else namespace_of(weights).sqrt(weights)
-        y, d = contiguous(Y.T), X.place.ones(X.shape[0])
+        y, d = contiguous(Y.T), X.location.ones(X.shape[0])
         return cls(X, y, y, d, weights, root, None, ColumnStore(X, root, None, 0))
 
     def separate(self, count: int) -> RowBlock:
@@ -102,9 +102,9 @@ class RowBlock:
 
     def start_sums(self, target_means: Float) -> RawSums:
         """Sums for the start of feature space: one pass."""
-        place = self.X.place
-        weights = place.ones(self.n_rows) if self.weights is None else self.weights
-        (means,) = to_device(place, target_means)
+        location = self.X.location
+        weights = location.ones(self.n_rows) if self.weights is None else self.weights
+        (means,) = to_device(location, target_means)
         vectors = stacked([(self.r - means[:, None]) * weights, weights[None, :]])
         return RawSums(*self.X.start_sums(vectors, self.weights))
 
@@ -120,12 +120,12 @@ class RowBlock:
 
         Spare bytes are those of a row.
         """
-        place = self.X.place
-        (centre,) = to_device(place, target_means)
+        location = self.X.location
+        (centre,) = to_device(location, target_means)
         r = self.r - centre[:, None]
-        d = place.ones(self.n_rows)
+        d = location.ones(self.n_rows)
         if means is not None and isinstance(means, np.ndarray):
-            (means,) = to_device(place, means)
+            (means,) = to_device(location, means)
         if total_weight is not None:
             d -= (1.0 if self.weights is None else self.weights) / total_weight
         if self.weights is not None:
@@ -283,7 +283,7 @@ class RowBlock:
 
     def chosen_products(self, z: Float) -> FeatureSums:
         """X_S'z."""
-        values = self.X.place.zeros(len(self.chosen))
+        values = self.X.location.zeros(len(self.chosen))
         for rows in self._row_tiles():
             for places, columns in self.columns.chosen(self.chosen, rows):
                 values[places] += inner(columns, z[None, rows])[:, 0]

@@ -76,7 +76,7 @@ class FoldBlock:
         trains: tuple[Rows, ...],
     ) -> FoldBlock:
         """Before anything is shifted."""
-        weights = X.place.ones(Y.shape[0]) if weights is None else weights
+        weights = X.location.ones(Y.shape[0]) if weights is None else weights
         return cls(X, Y, weights, sets, trains, Y, np.zeros(X.shape[1]))
 
     def rough_sums(self) -> RoughSums:
@@ -102,7 +102,7 @@ class FoldBlock:
 
     def begin(self, shift: Float, target_shift: Float) -> FoldBlock:
         """The block whose X and Y are less their shifts in all sums."""
-        (own,) = to_device(self.X.place, target_shift)
+        (own,) = to_device(self.X.location, target_shift)
         return replace(self, shift=shift, Y=self.raw - own)
 
     def with_sets(self, sets: Sequence[int]) -> FoldBlock:
@@ -122,7 +122,7 @@ class FoldBlock:
         if can_fuse(self.X):
             return set_sums(self.X, self._row_sets(), self.Y, self.weights, self.shift)
         sets, n, t = len(self.sets), self.X.shape[1], self.Y.shape[1]
-        zeros, xp = self.X.place.zeros, namespace_of(self.Y)
+        zeros, xp = self.X.location.zeros, namespace_of(self.Y)
         sums = SetSums(
             zeros(sets),
             zeros((sets, n)),
@@ -150,7 +150,7 @@ class FoldBlock:
         if can_fuse(self.X):
             known = (self._row_sets(), order, self.weights, self.shift)
             return SetProducts(set_products(self.X, *known))
-        values = self.X.place.zeros((len(order), len(self.sets), self.X.shape[1]))
+        values = self.X.location.zeros((len(order), len(self.sets), self.X.shape[1]))
         self.X.take_along(order.tolist())
         for place, rows, x in self.visit():
             own = x.columns(order) * _rows_of(self.weights, rows)
@@ -166,7 +166,7 @@ class FoldBlock:
         """The rows of all sets, as numbers there or slices."""
         count = len(self.sets)
         if count not in self.numbers:
-            self.numbers[count] = numbers_on_device(self.X.place, self.sets, self.X.shape[0])
+            self.numbers[count] = numbers_on_device(self.X.location, self.sets, self.X.shape[0])
         return self.numbers[count]
 
     def _row_sets(self) -> RowSets:
@@ -186,18 +186,20 @@ class FoldBlock:
 
         Columns of at most `limit` chosen features are kept.
         """
-        place = self.X.place
+        location = self.X.location
         tests = [rows for rows in self.sets[: len(target_means)] if rows is not None]
         known = (self.weights, self.raw, self.Y)
         splits: tuple[HeldOutRows, ...]
         if self.X.on_device:
             sets = self._on_device()[: len(tests)]
-            rows, has_row = padded(place, sets, [len(test) for test in tests])
-            splits = (HeldOutRows.at_the_start(place, rows, has_row, *known, target_means, limit),)
+            rows, has_row = padded(location, sets, [len(test) for test in tests])
+            splits = (
+                HeldOutRows.at_the_start(location, rows, has_row, *known, target_means, limit),
+            )
         else:
             splits = tuple(
                 HeldOutRows.at_the_start(
-                    place, rows_of(test)[None], None, *known, means[None], limit
+                    location, rows_of(test)[None], None, *known, means[None], limit
                 )
                 for test, means in zip(tests, target_means, strict=True)
             )
@@ -216,7 +218,7 @@ class FoldBlock:
         """The held-out rows, and their part of arrays for all splits (K × …), where they are."""
         first = 0
         is_there = not isinstance(values[0], np.ndarray)
-        own = list(values) if is_there else to_device(self.X.place, *values)
+        own = list(values) if is_there else to_device(self.X.location, *values)
         for split in self.splits:
             last = first + split.rows.shape[0]
             yield split, [array[first:last, ...] for array in own]
@@ -266,9 +268,9 @@ class FoldBlock:
 
         beta (|S|) are its coefficients on these, w (|S| × t) those of the model.
         """
-        place = self.X.place
-        rows = numbers_on(place, self.train_rows(split))
-        means, target_means, beta, w = to_device(place, means, target_means, beta, w)
+        location = self.X.location
+        rows = numbers_on(location, self.train_rows(split))
+        means, target_means, beta, w = to_device(location, means, target_means, beta, w)
         parts = []
         for places, x in self.tiles_of(rows, columns):
             x = x - means
@@ -366,7 +368,7 @@ class FoldBlock:
     def tiles_of(self, rows: Rows, columns: NDArray[np.intp]) -> Iterator[tuple[slice, Float]]:
         """Some rows and columns of X less the shift, in tiles, with their places among `rows`."""
         if self.X.on_device:  # all at once
-            (own,) = to_device(self.X.place, self.shift[columns])
+            (own,) = to_device(self.X.location, self.shift[columns])
             yield slice(None), take(self.X.columns(columns), rows).T - own
             return
         everything = np.array_equal(columns, np.arange(self.X.shape[1]))

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base import Array, Float, Replay, place_of, recorder_of, split
+from .._base import Array, Float, Replay, location_of, recorder_of, split
 from .._data import fused as _fused
 from ._fused_round import FusedTerms
 
@@ -376,7 +376,7 @@ class FusedFeatures:
     def follow(self, column: Array, added: Added) -> None:
         """Move all vectors along a feature that was chosen; nobody waits for that."""
         if self._follower is None:
-            recorder = recorder_of(place_of(self.vectors.L))
+            recorder = recorder_of(location_of(self.vectors.L))
             assert recorder is not None
             self._follower = recorder(self.launch_follow, (self.new_added(),), False)
         self._follower.wait()

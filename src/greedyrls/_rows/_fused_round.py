@@ -339,8 +339,8 @@ def can_fuse(block: RowBlock, c: int) -> bool:
     """Whether the kernels take such rounds: one target on a GPU of PyTorch's, with Triton."""
     return (
         block.X.device_array is not None
-        and _fused.runs_at(block.X.place)
-        and block.X.dtype in (block.X.place.xp.float32, block.X.place.xp.float64)
+        and _fused.runs_at(block.X.location)
+        and block.X.dtype in (block.X.location.xp.float32, block.X.location.xp.float64)
         and block.r.shape[0] == 1
         and c <= _MOST
     )

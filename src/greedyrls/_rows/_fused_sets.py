@@ -46,9 +46,9 @@ class RowSets(NamedTuple):
     @classmethod
     def of(cls, X: Matrix, sets: Sequence[Any]) -> RowSets:
         """From numbers on the device, or slices."""
-        xp = X.place.xp
+        xp = X.location.xp
         rows = [
-            xp.arange(own.start, own.stop, dtype=xp.int64, device=X.place.device)
+            xp.arange(own.start, own.stop, dtype=xp.int64, device=X.location.device)
             if isinstance(own, slice)
             else own
             for own in sets
@@ -165,8 +165,8 @@ def set_sums(
     X: Matrix, sets: RowSets, Y: Float, weights: Float, shift: NDArray[np.float64]
 ) -> SetSums:
     """Sums over each set of rows, X less its shift: one pass."""
-    xp = X.place.xp
-    (away,) = to_device(X.place, shift)
+    xp = X.location.xp
+    (away,) = to_device(X.location, shift)
     found = []
     for _, some in sets.groups(2 + 2 * Y.shape[1]):
         w, y = _rows_of(weights, some), _rows_of(Y, some).T
@@ -208,10 +208,10 @@ def set_products(
     shift: NDArray[np.float64],
 ) -> Float:
     """Σ w x_b x_i over each set of rows, X less its shift, (B × sets × n): one pass."""
-    xp = X.place.xp
-    away, own = to_device(X.place, shift, shift[indices])
-    picked = take(X.device_array, numbers_on(X.place, indices))  # (m × B) in its own type
-    values = X.place.empty((len(indices), len(sets.ends), X.shape[1]))
+    xp = X.location.xp
+    away, own = to_device(X.location, shift, shift[indices])
+    picked = take(X.device_array, numbers_on(X.location, indices))  # (m × B) in its own type
+    values = X.location.empty((len(indices), len(sets.ends), X.shape[1]))
     for places, some in sets.groups(min(len(indices), _fused.MOST_VECTORS)):
         w = _rows_of(weights, some)
         for first in range(0, len(indices), _fused.MOST_VECTORS):
@@ -232,8 +232,8 @@ def can_fuse(X: Matrix) -> bool:
     """Whether the kernel takes such data: float32 on a GPU of PyTorch's, with Triton."""
     return (
         X.device_array is not None
-        and array_api_compat.is_torch_namespace(X.place.xp)
+        and array_api_compat.is_torch_namespace(X.location.xp)
         and X.device_array.is_cuda
-        and X.dtype == X.place.xp.float32
+        and X.dtype == X.location.xp.float32
         and _fused.is_there()
     )

@@ -17,7 +17,7 @@ from typing import Any
 
 import array_api_compat
 
-from .._base import Array, Float, namespace_of, place_of
+from .._base import Array, Float, location_of, namespace_of
 from .._data import Matrix
 from .._data import fused as _fused
 from ._held_out import HeldOutRows
@@ -97,7 +97,7 @@ class FusedStep:
         self._tiles = -(-tiles * count // _fused.ROW_PROGRAMS)
         self._parts = -(-tiles // self._tiles)
         # Memory is taken before recording: from then on it would come from a pool of its own.
-        self._pieces = place_of(split.r).empty((3, count, self._parts))
+        self._pieces = location_of(split.r).empty((3, count, self._parts))
 
     def launch(
         self, sent: Float, means: Float, delta: Float, tau: Float, beta: Float
@@ -121,9 +121,9 @@ def can_fuse(X: Matrix, n_targets: int) -> bool:
     """Whether the kernel takes such steps: one target on a GPU of PyTorch's, with Triton."""
     return (
         X.device_array is not None
-        and array_api_compat.is_torch_namespace(X.place.xp)
+        and array_api_compat.is_torch_namespace(X.location.xp)
         and X.device_array.is_cuda
-        and X.dtype in (X.place.xp.float32, X.place.xp.float64)
+        and X.dtype in (X.location.xp.float32, X.location.xp.float64)
         and n_targets == 1
         and _fused.is_there()
     )

@@ -117,7 +117,7 @@ def find_plainly(
     executor: Executor, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool
 ) -> _Found:
     """The same, an operation at a time."""
-    xp = blocks[0].X.place.xp
+    xp = blocks[0].X.location.xp
     indices = whole_numbers(terms.numbers)
     columns = executor.each(ask(RowBlock.gathered, indices), blocks)
     Z = executor.each(ask(RowBlock.without_chosen, terms.beta), blocks, columns)
@@ -188,7 +188,7 @@ class Rounds:
         )
         recorded = self._recording(blocks, terms, with_spread)
         if recorded is None:
-            moved = to_device(blocks[0].X.place, *terms)
+            moved = to_device(blocks[0].X.location, *terms)
             found = find(executor, blocks, _Terms(*moved), with_spread)
         else:
             blocks, found = recorded.run(blocks[0], terms)
@@ -203,7 +203,7 @@ class Rounds:
         if self._step is not None:
             return None  # whole steps are recorded: it is a second round, seldom enough
         block = blocks[0]
-        recorder = recorder_of(block.X.place) if len(blocks) == 1 else None
+        recorder = recorder_of(block.X.location) if len(blocks) == 1 else None
         room = None if recorder is None else block.columns.room
         if recorder is None or room is None or not block.columns.begins_with(block.chosen):
             return None
@@ -300,7 +300,7 @@ class _Recorded:
     ) -> None:
         t, c = terms.shrinkage.shape
         shapes = [(c,), (room.shape[0], c), (c,), (t, c), (1,)]
-        sent = block.X.place.zeros(sum(int(np.prod(shape)) for shape in shapes))
+        sent = block.X.location.zeros(sum(int(np.prod(shape)) for shape in shapes))
         self._memory = _Memory(block)
         # Memory is taken before recording: from then on it would come from a pool of its own.
         fused = None
@@ -369,10 +369,10 @@ class RecordedStep:
     ) -> tuple[list[RowBlock], _Found, Reported]:
         """The round for a block."""
         if self._replay is None:
-            place = block.X.place
-            recorder = recorder_of(place)
+            location = block.X.location
+            recorder = recorder_of(location)
             assert recorder is not None
-            inputs = place.zeros(self._features.sent_size), self.memory.own
+            inputs = location.zeros(self._features.sent_size), self.memory.own
             # Most steps are taken by the device itself: this may be the only other one.
             self._replay = recorder(self.launch, inputs, False)
         self._features.fill(self._replay.given, terms, chosen)

@@ -15,10 +15,10 @@ from .._base import (
     as_float,
     checked_device_array,
     frame_numbers,
+    location_of,
     numbers_on,
     numpy_of,
     other_namespace,
-    place_of,
     places_of,
     send,
     take,
@@ -76,7 +76,7 @@ def map_rows(
     if other_namespace(values) is None:
         return function(values)
     results = function(numpy_of(values))
-    return send(place_of(values), results) if results.dtype.kind in "biuf" else results
+    return send(location_of(values), results) if results.dtype.kind in "biuf" else results
 
 
 def _checked(X: Any) -> Any:
@@ -89,11 +89,13 @@ def _checked(X: Any) -> Any:
 
 
 def _on_device(X: Any, features: NDArray[np.intp], coef: Float, intercept: Float) -> Any:
-    place = place_of(X)
-    weights, offset = to_device(place, np.ascontiguousarray(coef.T), np.asarray(intercept, float))
-    values = as_float(take(X, numbers_on(place, features))) @ weights + offset
-    is_finite = place.xp.all(place.xp.isfinite(values), axis=1)
-    if not bool(place.xp.all(is_finite)):
+    location = location_of(X)
+    weights, offset = to_device(
+        location, np.ascontiguousarray(coef.T), np.asarray(intercept, float)
+    )
+    values = as_float(take(X, numbers_on(location, features))) @ weights + offset
+    is_finite = location.xp.all(location.xp.isfinite(values), axis=1)
+    if not bool(location.xp.all(is_finite)):
         row = int(places_of(~is_finite)[0])
         raise ValueError(f"Input X contains NaN or infinity: a selected column, row {row}.")
     return values
