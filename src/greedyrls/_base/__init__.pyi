@@ -48,7 +48,6 @@ from ._namespaces import note_transfer as note_transfer
 from ._namespaces import numbers_on as numbers_on
 from ._namespaces import numpy_of as numpy_of
 from ._namespaces import other_namespace as other_namespace
-from ._namespaces import places_of as places_of
 from ._namespaces import put as put
 from ._namespaces import put_at as put_at
 from ._namespaces import put_row as put_row
@@ -56,13 +55,14 @@ from ._namespaces import raise_to as raise_to
 from ._namespaces import row_dots as row_dots
 from ._namespaces import send as send
 from ._namespaces import sent_beside as sent_beside
-from ._namespaces import smallest_places as smallest_places
+from ._namespaces import smallest_indices as smallest_indices
 from ._namespaces import split as split
 from ._namespaces import stacked as stacked
 from ._namespaces import take as take
 from ._namespaces import take_rows as take_rows
 from ._namespaces import to_device as to_device
 from ._namespaces import to_host as to_host
+from ._namespaces import true_indices as true_indices
 from ._namespaces import whole_numbers as whole_numbers
 from ._namespaces import with_last as with_last
 from ._progress import Progress as Progress

@@ -116,7 +116,7 @@ class FoldSteps:
         if self._replay is None:
             room = location.zeros(2), location.zeros(tuple(column.shape))
             self._replay = self._recorder(self._move, room)
-        self._replay.given[:] = index, size
+        self._replay.host_input[:] = index, size
         self._replay.inputs[1][...] = column
         self.found = self._told(self._replay.run())
         return self.found

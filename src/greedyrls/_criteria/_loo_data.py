@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import SMALLEST_D, Executor, Float, ThreadExecutor, namespace_of, places_of
+from .._base import SMALLEST_D, Executor, Float, ThreadExecutor, namespace_of, true_indices
 from .._features import GramColumns
 from .._problem import Problem, layout_of, report_non_finite
 from .._rows import RowBlock, SampleStatistics, pair_products
@@ -77,7 +77,7 @@ class LooData:
         self.is_rare: NDArray[np.bool_] | None = None
         if problem.X.is_sparse:
             self.is_rare = self.samples.entry_counts() <= _RARE_SHARE * problem.n_samples
-        self.constant = places_of(self.start.diagonal == 0.0)
+        self.constant = true_indices(self.start.diagonal == 0.0)
         # Features that are chosen together, or that cost something.
         self.layout = layout_of(problem) if problem.is_grouped else None
         self.pairs = np.zeros(0)

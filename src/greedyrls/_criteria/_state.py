@@ -16,10 +16,10 @@ from .._base import (
     Float,
     address_of,
     numbers_on,
-    places_of,
     put,
     take,
     to_host,
+    true_indices,
 )
 from .._features import FeatureSpace, GroupSpace, KernelSpace, Pivot, Ranking
 from .._rows import BoundTerms
@@ -137,7 +137,7 @@ class SelectionState(SetMoves):
     @property
     def candidates(self) -> NDArray[np.intp]:
         """Features that may be added."""
-        return places_of(self.barred < 0.0)
+        return true_indices(self.barred < 0.0)
 
     @property
     def loss(self) -> float:

@@ -22,12 +22,12 @@ from .._base import (
     location_of,
     namespace_of,
     numbers_on,
-    places_of,
     stacked,
     take,
     take_rows,
     to_device,
     to_host,
+    true_indices,
 )
 from . import fused as _fused
 from ._matrix import PRODUCT_ROWS, Matrix, not_on_device
@@ -193,9 +193,9 @@ class DeviceMatrix(Matrix):
         height = max(1, DEVICE_TILE_ELEMENTS // self.shape[1])
         for top in range(0, self.shape[0], height):
             bad = ~xp.isfinite(self.values[top : min(top + height, self.shape[0]), :])
-            rows = places_of(xp.any(bad, axis=1))
+            rows = true_indices(xp.any(bad, axis=1))
             if len(rows):
-                return top + int(rows[0]), int(places_of(bad[int(rows[0]), :])[0])
+                return top + int(rows[0]), int(true_indices(bad[int(rows[0]), :])[0])
         return None
 
     def value(self, row: int, column: int) -> float:

@@ -87,7 +87,7 @@ class FoldSpace:
         self.location = location
         if location.on_device:
             self._send()
-        room = location.room
+        room = location.buffer
         self._L = room((splits, capacity, n))
         self._V = room((splits, capacity, n))
         self._inverse = location.zeros((splits, capacity, capacity))  # of the chosen columns of L

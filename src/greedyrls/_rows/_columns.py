@@ -191,7 +191,7 @@ class ColumnStore:
 
     def _make_room(self, count: int) -> Float:
         """Room for as many columns."""
-        return self._X.location.room((count, self._X.shape[0]))
+        return self._X.location.buffer((count, self._X.shape[0]))
 
     def _single(self, index: int) -> Float:
         """One column, (m)."""

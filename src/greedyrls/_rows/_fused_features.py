@@ -380,7 +380,7 @@ class FusedFeatures:
             assert recorder is not None
             self._follower = recorder(self.launch_follow, (self.new_added(),), False)
         self._follower.wait()
-        numbers, slopes, left, chosen = split(self._follower.given, self.added_shapes)
+        numbers, slopes, left, chosen = split(self._follower.host_input, self.added_shapes)
         s = added.size
         numbers[:] = added[:_ADDED]
         slopes[:] = added.slopes

@@ -323,7 +323,7 @@ class _Recorded:
             self._memory.found(*self._replay.outputs[1:])
         else:
             self._memory.found(fused.state, fused.columns, fused.Z)
-        self._given = _Terms(*split(self._replay.given, shapes))
+        self._given = _Terms(*split(self._replay.host_input, shapes))
         # What is recorded goes on using all of this, and must be the only one to do so.
         self._kept = fused, room, block
 
@@ -375,7 +375,7 @@ class RecordedStep:
             inputs = location.zeros(self._features.sent_size), self.memory.own
             # Most steps are taken by the device itself: this may be the only other one.
             self._replay = recorder(self.launch, inputs, False)
-        self._features.fill(self._replay.given, terms, chosen)
+        self._features.fill(self._replay.host_input, terms, chosen)
         self.memory.take(block)
         packed = self._replay.run()
         told = packed[-self.fused.more.shape[0] :]

@@ -19,10 +19,10 @@ from .._base import (
     numbers_on,
     numpy_of,
     other_namespace,
-    places_of,
     send,
     take,
     to_device,
+    true_indices,
 )
 
 
@@ -96,7 +96,7 @@ def _on_device(X: Any, features: NDArray[np.intp], coef: Float, intercept: Float
     values = as_float(take(X, numbers_on(location, features))) @ weights + offset
     is_finite = location.xp.all(location.xp.isfinite(values), axis=1)
     if not bool(location.xp.all(is_finite)):
-        row = int(places_of(~is_finite)[0])
+        row = int(true_indices(~is_finite)[0])
         raise ValueError(f"Input X contains NaN or infinity: a selected column, row {row}.")
     return values
 
