@@ -83,7 +83,7 @@ class Replay:
             self._asked.copy_(self.outputs[0], non_blocking=True)
 
     def start(self) -> None:
-        """Compute `outputs` from the current values of `host_input` and `inputs`, asynchronously."""
+        """Compute `outputs` from the current `host_input` and `inputs`, asynchronously."""
         if self._graph is None and self._is_loaded:
             self._record()
         if self._graph is None:
