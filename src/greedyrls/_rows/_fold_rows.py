@@ -43,7 +43,9 @@ def local_block(problem: Problem, folds: Folds, is_partition: bool) -> FoldBlock
     # complement, and all rows unless these are the sum of the test sets.
     # A device sorts rows itself.
     tests = tuple(split.tested if problem.X.on_device else split.test for split in folds.splits)
-    direct = tuple(split.given for split in folds.splits if split.given is not None)
+    direct = tuple(
+        split.explicit_train for split in folds.splits if split.explicit_train is not None
+    )
     trains = tuple(split.train for split in folds.splits) if direct else ()
     every = () if is_partition else (None,)
     return FoldBlock.from_rows(
