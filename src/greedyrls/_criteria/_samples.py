@@ -339,9 +339,9 @@ class SampleSpace:
 
     def _take_round(self, found: Round, indices: NDArray[np.intp], latest: _Latest | None) -> None:
         """Remember the best of a round, if it is better than the best before."""
-        loss = float(found.scores.losses[:, found.place].sum())
+        loss = float(found.scores.losses[:, found.best].sum())
         if latest is None or loss < latest.loss:
-            feature = int(indices[found.place])
+            feature = int(indices[found.best])
             latest = _Latest(
                 feature, loss, found.pieces, found.moved, found.column, found.statistics
             )

@@ -304,7 +304,7 @@ class Speculation:
             assert recorder is not None
             kind = (*self.step.kind, "speculation")
             self._replay = recorder(
-                self._work, (self._sent, self.step.memory.own), kind in _DONE, False
+                self._work, (self._sent, self.step.memory.state), kind in _DONE, False
             )
             _DONE.add(kind)
         count = min(self._count, most)
