@@ -1,4 +1,4 @@
-"""X as an array of a device: matrix products in float64, a tile at a time where it is converted."""
+"""X as a device array: matrix products in float64, converted a tile at a time."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from .._base import (
 from . import fused as _fused
 from ._matrix import PRODUCT_ROWS, Matrix, not_on_device
 
-# A product is cut along the samples until its result has so many numbers, so that all of a device
-# is busy; but not into pieces of fewer rows than the kernel's.
+# A product is split along the samples until its results have this many numbers, to keep the whole
+# device busy; but not into pieces of fewer rows than the kernel's.
 _BUSY = 1 << 16
-# Of types that the kernel takes: Triton cannot convert narrower ones on the way to a product.
+# Bytes of the types that the kernel supports: Triton cannot convert narrower ones in a product.
 _FUSED_BYTES = 4
 
 Indices = NDArray[np.intp] | Array
@@ -60,12 +60,12 @@ class DeviceMatrix(Matrix):
 
     @property
     def dtype(self) -> Any:
-        """Of the numbers as given."""
+        """The type of the values of X."""
         return self.values.dtype
 
     @property
     def nbytes(self) -> int:
-        """Of all of X."""
+        """The size of all of X in bytes."""
         xp = namespace_of(self.values)
         if xp.isdtype(self.dtype, "bool"):
             bits = 8
@@ -75,28 +75,28 @@ class DeviceMatrix(Matrix):
         return int(math.prod(self.shape) * bits // 8)
 
     def take(self, rows: Any) -> DeviceMatrix:
-        """Some rows next to each other, as a view."""
+        """Return consecutive rows as a view."""
         if not isinstance(rows, slice):
             raise not_on_device("A selection on some of the rows")
         return DeviceMatrix(self.values[rows, :])
 
     def chunks(self) -> Iterator[tuple[slice, DeviceMatrix]]:
-        """All rows at once."""
+        """Yield all rows at once."""
         yield slice(0, self.shape[0]), self
 
     def sample_rows(self, weights: Float, count: int) -> Float:
-        """About as many rows as float64."""
+        """Return a sample of about `count` rows as float64."""
         every = max(1, self.shape[0] // count)
         return as_float(self.values[::every, :])
 
     def column_numbers(self, indices: NDArray[np.intp]) -> Any:
-        """Indices where the device has them."""
+        """Return indices on the device."""
         return numbers_on(self.location, indices)
 
     def tiles_by_set(
         self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
     ) -> Iterator[tuple[int, Any, Matrix]]:
-        """Number, rows and values minus the shift of the rows of each set, all of them at once.
+        """Yield number, rows and values minus the shift of each set, all its rows at once.
 
         Sets are row numbers on the device, or slices.
         """
@@ -109,7 +109,7 @@ class DeviceMatrix(Matrix):
             yield number, rows, DeviceMatrix(taken)
 
     def row_tiles(self, n_vectors: int) -> Iterator[tuple[slice, DeviceMatrix]]:
-        """Tiles of rows, of a size for products with so many vectors: a device has no cache."""
+        """Yield tiles of rows, sized by memory for products with `n_vectors` vectors."""
         m = self.shape[0]
         height = max(PRODUCT_ROWS, DEVICE_ELEMENTS // max(1, n_vectors))
         for top in range(0, m, height):
@@ -117,15 +117,15 @@ class DeviceMatrix(Matrix):
             yield rows, self if height >= m else self.take(rows)
 
     def product(self, V: Float) -> Float:
-        """V (c × m) times X, accumulated in float64, X read once."""
+        """Multiply V (c × m) by X in float64, reading X once."""
         return self._sums(V, None, False)[0]
 
     def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
-        """V X and the weighted sums of squares of the columns, in one pass."""
+        """Return V X and the weighted sums of squares of the columns, in one pass."""
         return self._sums(V, weights, True)
 
     def _sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
-        """V X, and the weighted sums of squares if asked for, in one pass."""
+        """Return V X, and the weighted sums of squares if `with_squares`, in one pass."""
         m, n = self.shape
         if self._is_fused:
             return self._fused_sums(V, weights, with_squares)
@@ -144,34 +144,34 @@ class DeviceMatrix(Matrix):
 
     @property
     def _is_fused(self) -> bool:
-        """Whether a kernel reads X without converting it first."""
+        """Whether the Triton kernel supports X, so that it need not be converted."""
         return _fused.runs_at(self.location) and self.values.dtype.itemsize == _FUSED_BYTES
 
     def _fused_sums(
         self, V: Float, weights: Float | None, with_squares: bool
     ) -> tuple[Float, Float]:
-        """The same by that kernel, which takes some vectors at a time."""
+        """Compute `_sums` by the Triton kernel, with a limited number of vectors at a time."""
         if with_squares and weights is None:
             weights = self.location.ones(self.shape[0])
         results = []
         for first in range(0, V.shape[0], _fused.MOST_VECTORS):
-            some = V[first : min(first + _fused.MOST_VECTORS, V.shape[0]), :]
+            vectors = V[first : min(first + _fused.MOST_VECTORS, V.shape[0]), :]
             wanted = weights if with_squares and first == 0 else None
-            results.append(_fused.fused_sums(some, self.values, wanted))
+            results.append(_fused.fused_sums(vectors, self.values, wanted))
         return stacked([products for products, _ in results]), results[0][1]
 
     @property
     def is_in_host_memory(self) -> bool:
-        """Whether NumPy can read the array as it lies."""
+        """Whether NumPy can read the array without a copy."""
         return is_in_host_memory(self.values)
 
     @property
     def device_array(self) -> Array:
-        """The array itself, which kernels of the device may read."""
+        """The array, for kernels on the device."""
         return self.values
 
     def columns(self, indices: Indices, rows: Any = slice(None)) -> Float:
-        """Some columns as float64, one per row of the result; the caller may overwrite them.
+        """Return columns as float64, one per row of the result; the caller may overwrite them.
 
         Rows are a slice, or numbers on the device.
         """
@@ -182,11 +182,11 @@ class DeviceMatrix(Matrix):
         return contiguous(take(whole, rows))
 
     def single(self, index: int) -> Float:
-        """One column as float64, (m); not to be overwritten. No index has to travel."""
+        """Return a column as float64, (m), without a transfer; it must not be overwritten."""
         return as_float(self.values[:, index])
 
     def first_non_finite(self) -> tuple[int, int] | None:
-        """Row and column of a value that is NaN or infinite."""
+        """Return row and column of a NaN or infinite value, or None."""
         xp = self.location.xp
         if not xp.isdtype(self.dtype, "real floating"):
             return None
@@ -199,25 +199,25 @@ class DeviceMatrix(Matrix):
         return None
 
     def value(self, row: int, column: int) -> float:
-        """A single value."""
+        """Return a single value."""
         (value,) = to_host(as_float(self.values[row : row + 1, column]))
         return float(value[0])
 
 
 def is_in_host_memory(X: Array) -> bool:
-    """Whether NumPy can read a device array as it lies."""
+    """Whether NumPy can read a device array without a copy."""
     if array_api_compat.is_torch_array(X):
         return bool(X.device.type == "cpu")
     return not array_api_compat.is_cupy_array(X)
 
 
 def as_device_matrix(X: Array) -> DeviceMatrix:
-    """A checked device array: two dimensions, real numbers."""
+    """Check that a device array is two-dimensional and real, and return it as a matrix."""
     return DeviceMatrix(checked_device_array(X))
 
 
 def _split_product(V: Float, X: Float) -> Float:
-    """V (c × m) times X (m × n), cut along m into pieces that are multiplied side by side."""
+    """Multiply V (c × m) by X (m × n), split along m into pieces that run in parallel."""
     m, n = X.shape
     pieces = max(1, min(m // _fused.LEAST_PIECE_ROWS, _BUSY // n))
     result: Float

@@ -1,4 +1,4 @@
-"""X on the device that `device=` names: copied there if there is room, else streamed."""
+"""X on the device named by `device=`: copied there if it fits into memory, else streamed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ._device_matrix import DeviceMatrix, as_device_matrix, is_in_host_memory
 from ._stream import StreamedMatrix
 from ._transport import transport_to
 
-# Of the free memory of a device: the rest is for columns in float64 (up to a quarter of X) and for
-# vectors over samples.
+# Share of the free memory of a device for X: the rest is for columns in float64 (up to a quarter of
+# X) and for vectors over samples.
 RESIDENT_SHARE = 0.6
 _COPIED_BYTES = 1 << 27
 
 
 def location_named(device: Any) -> ArrayLocation:
-    """From "cuda", "cuda:1", "cpu", "cupy", "cupy:1", or a device of PyTorch or CuPy."""
+    """Return the location of "cuda:1", "cpu", "cupy", or of a device of PyTorch or CuPy."""
     if isinstance(device, ArrayLocation):
         return device
     if isinstance(device, str) and device.partition(":")[0] == "cupy":
@@ -38,32 +38,32 @@ def location_named(device: Any) -> ArrayLocation:
         )
     torch = _imported("torch", device)
     try:
-        found = torch.device(device)
+        torch_device = torch.device(device)
     except RuntimeError as error:
         raise ValueError(
             f"device={device!r} is not a PyTorch device ({str(error).splitlines()[0]}) Use 'cuda', "
             "'cuda:1', 'cupy', or None."
         ) from error
-    if found.type == "cuda":
+    if torch_device.type == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        if (found.index or 0) >= count:
+        if (torch_device.index or 0) >= count:
             raise ValueError(
                 f"device={device!r}, but PyTorch sees {count} CUDA devices on this machine. Use "
                 "device=None to compute where X is."
             )
-        if found.index is None:
-            found = torch.device("cuda", torch.cuda.current_device())
-    return ArrayLocation(array_api_compat.array_namespace(torch.empty(0)), found)
+        if torch_device.index is None:
+            torch_device = torch.device("cuda", torch.cuda.current_device())
+    return ArrayLocation(array_api_compat.array_namespace(torch.empty(0)), torch_device)
 
 
 def _cupy_location(device: str) -> ArrayLocation:
-    """Of "cupy" or "cupy:1"."""
+    """Return the location of "cupy" or "cupy:1"."""
     cupy = _imported("cupy", device)
     _, colon, number = device.partition(":")
     if colon and not number.isdecimal():
         raise ValueError(f"device={device!r} must be 'cupy' or 'cupy:' and a number.")
-    found = cupy.cuda.Device(int(number)) if colon else cupy.cuda.Device()
-    return ArrayLocation(array_api_compat.array_namespace(cupy.empty(0)), found)
+    cupy_device = cupy.cuda.Device(int(number)) if colon else cupy.cuda.Device()
+    return ArrayLocation(array_api_compat.array_namespace(cupy.empty(0)), cupy_device)
 
 
 def _imported(name: str, device: Any) -> Any:
@@ -79,7 +79,7 @@ def _imported(name: str, device: Any) -> Any:
 
 
 def free_bytes(location: ArrayLocation) -> int | None:
-    """Memory that a device has left; None where it is not known, or is that of the host."""
+    """Return the free memory of a device in bytes; None if it is not known, or is the host's."""
     if array_api_compat.is_torch_namespace(location.xp) and location.device.type == "cuda":
         cuda = importlib.import_module("torch").cuda
         unused = cuda.memory_reserved(location.device) - cuda.memory_allocated(location.device)
@@ -92,7 +92,7 @@ def free_bytes(location: ArrayLocation) -> int | None:
 
 
 def on_device(X: Any, device: Any) -> DeviceMatrix:
-    """X, an array that is checked, for a search on a device."""
+    """Return X, a checked array, as a matrix for a search on a device."""
     location = location_named(device)
     if other_namespace(X) is not None:
         checked = as_device_matrix(X)
@@ -112,7 +112,7 @@ def on_device(X: Any, device: Any) -> DeviceMatrix:
 
 
 def _numpy_view(tensor: Any) -> NDArray[Any]:
-    """The memory of a tensor of the host, also if it is pinned."""
+    """Return a NumPy view of a tensor in host memory, pinned or not."""
     try:
         values: NDArray[Any] = tensor.numpy()
     except TypeError as error:
@@ -124,7 +124,7 @@ def _numpy_view(tensor: Any) -> NDArray[Any]:
 
 
 def _check_type(X: NDArray[Any], location: ArrayLocation) -> None:
-    """Whether the device has numbers of this type."""
+    """Raise an error unless the device supports the type of X."""
     try:
         send(location, X[:1, :1])
     except (TypeError, ValueError) as error:
@@ -136,7 +136,7 @@ def _check_type(X: NDArray[Any], location: ArrayLocation) -> None:
 
 
 def _copied(values: NDArray[Any], location: ArrayLocation) -> DeviceMatrix:
-    """X copied to a device that has room for it, some rows at a time."""
+    """Copy X to a device, some rows at a time."""
     m, n = values.shape
     height = max(1, min(m, _COPIED_BYTES // max(1, n * values.dtype.itemsize)))
     dtype = send(location, np.asarray(values[:1, :1])).dtype

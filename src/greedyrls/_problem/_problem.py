@@ -25,9 +25,9 @@ from .._base import (
 from .._data import (
     Matrix,
     RemoteMatrix,
+    device_matrix_of,
     matrix_of,
     matrix_on,
-    matrix_there,
 )
 from ._class_weight import ClassWeights
 from ._column_errors import named_columns, numeric
@@ -196,7 +196,7 @@ def make_problem(
         remote.check_options(memory_limit, device)
         Y, weights = remote.stand_ins()
         single_target, n_effective = remote.single_target, remote.n_weighted
-    elif on_device and (device_matrix := matrix_there(X)) is not None:
+    elif on_device and (device_matrix := device_matrix_of(X)) is not None:
         X = device_matrix
         Y, single_target = _targets_beside(X, y)
         weights = None if sample_weight is None else _weights_beside(X, sample_weight)

@@ -235,5 +235,5 @@ def can_fuse(X: Matrix) -> bool:
         and array_api_compat.is_torch_namespace(X.location.xp)
         and X.device_array.is_cuda
         and X.dtype == X.location.xp.float32
-        and _fused.is_there()
+        and _fused.has_triton()
     )

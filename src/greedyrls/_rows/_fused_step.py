@@ -126,5 +126,5 @@ def can_fuse(X: Matrix, n_targets: int) -> bool:
         and X.device_array.is_cuda
         and X.dtype in (X.location.xp.float32, X.location.xp.float64)
         and n_targets == 1
-        and _fused.is_there()
+        and _fused.has_triton()
     )
