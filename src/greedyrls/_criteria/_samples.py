@@ -14,10 +14,10 @@ from .._base import (
     DEVICE_TILE_ELEMENTS,
     HOST,
     NO_DIGITS,
+    ArrayLocation,
     Executor,
     Float,
     Handle,
-    Place,
     SerialExecutor,
     add_up,
     as_float,
@@ -25,10 +25,10 @@ from .._base import (
     floor_at,
     long_call,
     namespace_of,
-    places_of,
     put,
     to_device,
     to_host,
+    true_indices,
 )
 from .._problem import Loss, stratum_factors
 from .._rows import (
@@ -106,16 +106,18 @@ class SampleSpace:
         blocks: Iterable[Handle],
         shape: tuple[int, int],
         executor: Executor | None = None,
-        place: Place = HOST,
+        location: ArrayLocation = HOST,
     ) -> None:
         self._blocks = list(blocks)
         self._executor: Executor = SerialExecutor() if executor is None else executor
         self._rows, self._n_features = shape
         # Where the rows are, and where vectors of n features are.
-        self.place = place
-        self.feature_place = HOST
-        if place.on_device and (self._n_features >= DEVICE_FEATURES or can_speculate(self._blocks)):
-            self.feature_place = place
+        self.location = location
+        self.feature_location = HOST
+        if location.on_device and (
+            self._n_features >= DEVICE_FEATURES or can_speculate(self._blocks)
+        ):
+            self.feature_location = location
         # What is known of the weights; at the start.
         self.weights = self._weights()
         self._means: Float | None = None
@@ -128,19 +130,19 @@ class SampleSpace:
         self.passes = 0
         self.exact_evaluations = 0
         # How many candidates may be scored at a time, and are in the first round of a step.
-        elements = self.place.pick(_SCORE_ELEMENTS, DEVICE_TILE_ELEMENTS)
+        elements = self.location.pick(_SCORE_ELEMENTS, DEVICE_TILE_ELEMENTS)
         self.group = max(1, elements // max(1, self._rows))
         self.least = 1
-        self.columns_per_score = self.place.pick(_COLUMNS_PER_SCORE, _DEVICE_COLUMNS_PER_SCORE)
+        self.columns_per_score = self.location.pick(_COLUMNS_PER_SCORE, _DEVICE_COLUMNS_PER_SCORE)
         self.first_width = _FIRST_WIDTH
-        if self.place.on_device and self._rows > _SHORT_ROWS:
+        if self.location.on_device and self._rows > _SHORT_ROWS:
             self.first_width = _DEVICE_FIRST_WIDTH
-        self.round_elements = self.place.pick(_ROUND_ELEMENTS, _DEVICE_ROUND_ELEMENTS)
+        self.round_elements = self.location.pick(_ROUND_ELEMENTS, _DEVICE_ROUND_ELEMENTS)
 
     def _weights(self) -> TargetSums:
         """Sums of the weights and targets, on the host."""
         found: TargetSums = self.total(ask(RowBlock.target_sums))
-        if not self.place.on_device:
+        if not self.location.on_device:
             return found
         if isinstance(found.weight, float):
             return found._replace(target_means=to_host(found.target_means)[0])
@@ -163,7 +165,7 @@ class SampleSpace:
         other._speculation = None
         other._kept = []
         other.passes = other.exact_evaluations = 0
-        if self.place.on_device:
+        if self.location.on_device:
             # Recorded work reads all columns of chosen features that there are: those of its own.
             other._blocks = other.each(ask(RowBlock.separate, count))
         return other
@@ -206,7 +208,7 @@ class SampleSpace:
         """‖x_i‖² after centring; columns whose mean dwarfs their spread are summed anew."""
         centred = diagonal - total * means * means
         # Below this share of the raw sum, more than five digits have cancelled.
-        doubtful = places_of(centred < 1e-5 * diagonal)
+        doubtful = true_indices(centred < 1e-5 * diagonal)
         if len(doubtful):
             self.each(ask(RowBlock.fetch, doubtful))
         for first in range(0, len(doubtful), self.group):
@@ -222,12 +224,12 @@ class SampleSpace:
 
     def _pass(self, count: int) -> AbstractContextManager[None]:
         """For products with X: threads of BLAS, unless there are threads for the blocks."""
-        is_serial = not self.place.on_device and isinstance(self._executor, SerialExecutor)
+        is_serial = not self.location.on_device and isinstance(self._executor, SerialExecutor)
         return long_call(float(count) * self._rows * self._n_features if is_serial else 0.0)
 
     def _features(self, *values: Float) -> list[Float]:
         """Vectors of n features, moved to where these are."""
-        return to_host(*values) if not self.feature_place.on_device else list(values)
+        return to_host(*values) if not self.feature_location.on_device else list(values)
 
     def products(self, indices: Sequence[int], new_anchor: bool = False) -> Float:
         """Gram columns of the named features, then X'a of a new anchor: (c [+ t]) × n, one pass.
@@ -267,7 +269,7 @@ class SampleSpace:
         Σ z⁴ are computed if asked for.
         """
         self.exact_evaluations += len(indices)
-        if self.place.on_device:
+        if self.location.on_device:
             return self._score_on_device(indices, beta, penalty, shrinkage, with_spread)
         if Z is None:
             Z = self.each(ask(RowBlock.residuals, indices, beta))
@@ -337,9 +339,9 @@ class SampleSpace:
 
     def _take_round(self, found: Round, indices: NDArray[np.intp], latest: _Latest | None) -> None:
         """Remember the best of a round, if it is better than the best before."""
-        loss = float(found.scores.losses[:, found.place].sum())
+        loss = float(found.scores.losses[:, found.best].sum())
         if latest is None or loss < latest.loss:
-            feature = int(indices[found.place])
+            feature = int(indices[found.best])
             latest = _Latest(
                 feature, loss, found.pieces, found.moved, found.column, found.statistics
             )
@@ -365,10 +367,10 @@ class SampleSpace:
         """A candidate's z, a piece for each block."""
         if self._latest is not None and self._latest.feature == index:
             return self._latest.pieces
-        if not self.place.on_device:
+        if not self.location.on_device:
             Z = self.each(ask(RowBlock.residuals, np.array([index]), beta))
         else:
-            (beta,) = to_device(self.place, beta)
+            (beta,) = to_device(self.location, beta)
             columns = self.each(ask(RowBlock.gathered, np.array([index])))
             Z = self.each(ask(RowBlock.without_chosen, beta), columns)
         return self.each(ask(RowBlock.row, 0), Z)
@@ -400,7 +402,7 @@ class SampleSpace:
         self._latest = latest
         pieces = self._pieces(index, beta)
         self._latest = None
-        (rho, *rest) = to_device(self.place, rho, *([] if along is None else [along]))
+        (rho, *rest) = to_device(self.location, rho, *([] if along is None else [along]))
         along = rest[0] if rest else None
         self._blocks = self.each(ask(RowBlock.advance, index, delta, rho, along), pieces)
 
@@ -492,7 +494,7 @@ class SampleSpace:
         """Sums over all rows of what the bounds and the loss need."""
         if self._statistics is not None:
             return self._statistics
-        if not self.place.on_device:
+        if not self.location.on_device:
             statistics: SampleStatistics = self.total(ask(RowBlock.statistics))
             return statistics
         answers = self._executor.answers(ask(RowBlock.statistics), self._blocks)

@@ -25,8 +25,8 @@ from .._base import (
     TINY,
     Array,
     Float,
+    location_of,
     note_transfer,
-    place_of,
     recorder_of,
     split,
     to_host,
@@ -283,9 +283,9 @@ class Speculation:
         numbers[-1][0] = start.energy
         chosen = np.zeros(self._features.capacity)
         chosen[:s] = start.features
-        (place, added) = place_of(self._sent), split(self._added, self._features.added_shapes)
-        self._sent[:] = _there(place, self._given)
-        added[-1][:] = _there(place, chosen)
+        (location, added) = location_of(self._sent), split(self._added, self._features.added_shapes)
+        self._sent[:] = _there(location, self._given)
+        added[-1][:] = _there(location, chosen)
         self.step.memory.take(block)
         if self._vectors is None or any(
             one is not other
@@ -300,11 +300,11 @@ class Speculation:
     def launch(self, most: int) -> None:
         """Have some more steps taken, and their rows sent."""
         if self._replay is None:
-            recorder = recorder_of(place_of(self._sent))
+            recorder = recorder_of(location_of(self._sent))
             assert recorder is not None
             kind = (*self.step.kind, "speculation")
             self._replay = recorder(
-                self._work, (self._sent, self.step.memory.own), kind in _DONE, False
+                self._work, (self._sent, self.step.memory.state), kind in _DONE, False
             )
             _DONE.add(kind)
         count = min(self._count, most)
@@ -377,9 +377,9 @@ class Speculation:
         return ()
 
 
-def _there(place: Any, values: Float) -> Array:
+def _there(location: Any, values: Float) -> Array:
     """A copy on the device."""
-    return place.xp.from_numpy(values).to(place.device)
+    return location.xp.from_numpy(values).to(location.device)
 
 
 def _coming(rows: Array) -> tuple[Float, Any]:

@@ -16,10 +16,10 @@ from .._base import (
     Float,
     address_of,
     numbers_on,
-    places_of,
     put,
     take,
     to_host,
+    true_indices,
 )
 from .._features import FeatureSpace, GroupSpace, KernelSpace, Pivot, Ranking
 from .._rows import BoundTerms
@@ -82,7 +82,7 @@ class SelectionState(SetMoves):
         self.features.follows_spread = problem.n_samples >= fewest
         self.gram = data.gram
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
-        self.barred = data.samples.feature_place.full(problem.n_features, -np.inf)
+        self.barred = data.samples.feature_location.full(problem.n_features, -np.inf)
         put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
         self.is_spanned = False  # whether nothing is left of any candidate
         self._bar_spanned()
@@ -118,7 +118,7 @@ class SelectionState(SetMoves):
         if self._columns is not None:
             return self._all_moments(list(self._columns))
         selected = self.features.selected
-        chosen = numbers_on(self.features.place, np.array(selected, dtype=np.intp))
+        chosen = numbers_on(self.features.location, np.array(selected, dtype=np.intp))
         correlation, means = to_host(take(start.correlation, chosen), take(start.means, chosen))
         return Moments(
             tuple(selected),
@@ -137,7 +137,7 @@ class SelectionState(SetMoves):
     @property
     def candidates(self) -> NDArray[np.intp]:
         """Features that may be added."""
-        return places_of(self.barred < 0.0)
+        return true_indices(self.barred < 0.0)
 
     @property
     def loss(self) -> float:
@@ -228,7 +228,7 @@ class SelectionState(SetMoves):
     def _gram_addresses(self) -> Float:
         """Where the device finds the Gram column of a feature, (n); 0 if there is none."""
         if self._addresses is None:
-            self._addresses = self.features.place.zeros(self.problem.n_features)
+            self._addresses = self.features.location.zeros(self.problem.n_features)
         if self._version != self.gram.version:
             self._version = self.gram.version
             self._addresses[:] = 0.0

@@ -1,7 +1,8 @@
-"""V X in float64 with X read once in its own type: a kernel of Triton's, which comes with PyTorch.
+"""A Triton kernel for V X in float64 that reads X once in its own type.
 
 Converting X a tile at a time moves five times its bytes through the memory of the device; here
-numbers are converted on their way to the tensor cores. Without Triton nothing but time is lost.
+numbers are converted on their way to the tensor cores. Triton comes with PyTorch; without it, the
+results are the same but slower.
 """
 
 # Annotations of a kernel are Triton's own: they say what is compiled in.
@@ -16,11 +17,11 @@ from typing import Any
 
 import array_api_compat
 
-from .._base import Array, Place
+from .._base import Array, ArrayLocation
 
-# Launch parameters that kernels share, also those of other packages. First of sums over rows, V X,
-# by tensor cores: vectors at a time (more would not fit beside their tile of X, fewer are not
-# multiplied), the tile of X, and how many warps share it, with this many tiles under way.
+# Launch parameters that kernels share, also those of other packages. First, for sums over rows, V X
+# by tensor cores: vectors at a time (more would not fit beside their tile of X, and fewer than the
+# minimum cannot be multiplied), the tile of X, its warps, and the number of tiles in flight.
 MOST_VECTORS = 64
 LEAST_VECTORS = 16
 SUM_ROWS = 16
@@ -29,35 +30,36 @@ SUM_WARPS = 4
 SUM_STAGES = 3
 # Programs that keep a large device busy: eight on each of 132 multiprocessors.
 SUM_PROGRAMS = 1056
-# Rows are cut into pieces for them, but not into shorter ones: every piece has its own sums, which
-# are added up afterwards.
+# The least number of rows of a program: each has its own sums, which are added up afterwards.
 LEAST_PIECE_ROWS = 256
 # Programs of kernels that read vectors over rows: with a million rows twice as many are faster (130
 # instead of 144 µs).
 ROW_PROGRAMS = 2112
-# Chosen columns (or rows of the factor) whose loads are under way at a time: one after the other,
-# each would wait for memory.
+# Chosen columns (or rows of the factor) that are loaded concurrently: one by one, each load would
+# wait for memory.
 AHEAD = 8
 
 tl: Any = None  # Triton's language, once the kernel is made
 
 
 @cache
-def is_there() -> bool:
+def has_triton() -> bool:
     """Whether Triton can be imported."""
     return importlib.util.find_spec("triton") is not None
 
 
-def runs_at(place: Place) -> bool:
-    """Whether kernels can be launched at a place: a GPU of PyTorch's, with Triton."""
+def runs_at(location: ArrayLocation) -> bool:
+    """Whether kernels can be launched at a location: a GPU of PyTorch, with Triton."""
     return (
-        array_api_compat.is_torch_namespace(place.xp) and place.device.type == "cuda" and is_there()
+        array_api_compat.is_torch_namespace(location.xp)
+        and location.device.type == "cuda"
+        and has_triton()
     )
 
 
 @cache
 def _kernel() -> Any:
-    """The kernel; compiled by Triton when it is first used."""
+    """Return the kernel, which Triton compiles on first use."""
     global tl  # names in a kernel are looked up in its module
     triton = importlib.import_module("triton")
     tl = importlib.import_module("triton.language")
@@ -103,9 +105,9 @@ def _kernel() -> Any:
 
 
 def fused_sums(V: Array, X: Array, weights: Array | None) -> tuple[Array, Array]:
-    """V (c × m) times X (m × n), both tensors on one GPU, and Σ w x² (n) if there are weights.
+    """Multiply V (c × m) by X (m × n), both on one GPU; with weights, also return Σ w x² (n).
 
-    Sums over pieces of the rows are added up in a fixed order: the same call gives the same digits.
+    Partial sums are added up in a fixed order, so that results are reproducible.
     """
     import torch
 

@@ -18,9 +18,9 @@ from .._base import (
     Float,
     address_of,
     floor_at,
+    location_of,
     namespace_of,
     numbers_on,
-    place_of,
     put,
     stacked,
     take,
@@ -78,7 +78,7 @@ class FeatureSpace(FeatureSets):
         self, diagonal: Float, correlation: Float, penalty: Float, capacity: int = 16
     ) -> None:
         t, n = correlation.shape
-        self.place = place_of(diagonal)
+        self.location = location_of(diagonal)
         self.diagonal = diagonal
         self.correlation = correlation
         self.penalty = penalty
@@ -86,7 +86,7 @@ class FeatureSpace(FeatureSets):
         self._seen: dict[int, _Seen] = {}  # since the last step
         # On a device: entries of X_S'X_S that were not fetched yet, with their row.
         self._waiting: list[tuple[int, Float]] = []
-        (self._floor,) = to_device(self.place, penalty)
+        (self._floor,) = to_device(self.location, penalty)
         (self._squares,) = to_host(diagonal)
         # δ, ‖z‖², τ, r·z and a·z, one under the other: a step changes them all alike.
         delta = diagonal + self._floor
@@ -97,17 +97,17 @@ class FeatureSpace(FeatureSets):
         # Bounds of how z_i is spread over the rows, known of candidates that were scored, if this
         # is followed at all:
         self.follows_spread = True
-        self.mixed_root = self.place.zeros((t, n))  # at most ‖r∘z_i‖
-        self.fourth_root = self.place.full(n, UNKNOWN)  # at least (Σ z_i⁴)^¼
+        self.mixed_root = self.location.zeros((t, n))  # at most ‖r∘z_i‖
+        self.fourth_root = self.location.full(n, UNKNOWN)  # at least (Σ z_i⁴)^¼
         self._doubtful = TRUSTED_PIVOT * delta
         # +inf for features that are no candidates; the state's, which it gives here for bounds.
         self.barred: Float | None = None
         # Where kernels can be launched: they, once asked for, and X_S'X_S as they leave it.
-        self._can_fuse = t == 1 and self.place.on_device and _fused.runs_at(self.place)
+        self._can_fuse = t == 1 and self.location.on_device and _fused.runs_at(self.location)
         self._kernels: FusedFeatures | None = None
         if self._can_fuse:
-            self._products = self.place.zeros((capacity, capacity))
-        self._L = self.place.empty((capacity, n))
+            self._products = self.location.zeros((capacity, capacity))
+        self._L = self.location.empty((capacity, n))
         self._inverse = np.zeros((capacity, capacity))  # of the chosen rows and columns of L
         self._overlap = np.zeros((capacity, capacity))  # q_u·q_s
         self._gram = np.zeros((capacity, capacity))  # X_S'X_S, for the coefficients
@@ -217,10 +217,10 @@ class FeatureSpace(FeatureSets):
     def factor_of(self, indices: NDArray[np.intp]) -> Float:
         """Columns of L, (|S| × c), on the host."""
         L = self._L[: self.size, :]
-        if not self.place.on_device:
+        if not self.location.on_device:
             return L[:, indices]
         # One of them is likely added next: what that takes comes along.
-        where = numbers_on(self.place, indices)
+        where = numbers_on(self.location, indices)
         vectors = [L, self.delta[None, :]] + ([] if self.anchored is None else [self.anchored])
         factor, *rest = to_host(*(take(vector, where) for vector in vectors if vector.shape[0]))
         if not self.size:
@@ -233,7 +233,7 @@ class FeatureSpace(FeatureSets):
 
     def _look(self, index: int) -> _Seen:
         """One candidate, on the host."""
-        if not self.place.on_device:
+        if not self.location.on_device:
             anchored = self.delta[:1] if self.anchored is None else self.anchored[:, index]
             return _Seen(self._L[: self.size, index], self.delta[index], anchored)
         if index not in self._seen:
@@ -242,19 +242,21 @@ class FeatureSpace(FeatureSets):
 
     def known(self, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
         """Of some candidates, on the host, what vectors of n have."""
-        if not self.place.on_device:
+        if not self.location.on_device:
             return [values.take(indices, axis=-1) for values in vectors]
-        where = numbers_on(self.place, indices)
+        where = numbers_on(self.location, indices)
         return to_host(*(take(values, where) for values in vectors))
 
     def column(self, values: Float | float) -> Any:
         """Numbers of the targets (t) as a column beside vectors of n; one alone stays as it is."""
         if isinstance(values, float):
             return values
-        if not self.place.on_device:
+        if not self.location.on_device:
             return values[:, None]
         # A single number goes with the operation and needs no transfer.
-        return float(values[0]) if len(values) == 1 else to_device(self.place, values[:, None])[0]
+        return (
+            float(values[0]) if len(values) == 1 else to_device(self.location, values[:, None])[0]
+        )
 
     def terms(self, indices: NDArray[np.intp], beta: Float) -> Coefficients:
         """The penalty terms that belong to β (|S| × c)."""
@@ -285,7 +287,7 @@ class FeatureSpace(FeatureSets):
         """Take a·x_i for all i (t × n) and keep a·z_i: the part along the chosen ones removed."""
         s = self.size
         on_pivots = self._of_chosen(products) @ self._inverse[:s, :s].T
-        anchored = products - to_device(self.place, on_pivots)[0] @ self._L[:s, :]
+        anchored = products - to_device(self.location, on_pivots)[0] @ self._L[:s, :]
         if self.anchored is None:
             self._set_rows(stacked([self._rows, anchored]))
         else:
@@ -294,9 +296,9 @@ class FeatureSpace(FeatureSets):
 
     def _of_chosen(self, values: Float) -> Float:
         """The chosen features' part of vectors of n, on the host."""
-        if not self.place.on_device:
+        if not self.location.on_device:
             return values[..., self.selected]
-        chosen = numbers_on(self.place, np.array(self.selected, dtype=np.intp))
+        chosen = numbers_on(self.location, np.array(self.selected, dtype=np.intp))
         return to_host(take(values, chosen))[0]
 
     def anchor_along(self, index: int, norm: float) -> Float | None:
@@ -379,7 +381,7 @@ class FeatureSpace(FeatureSets):
         self, index: int, column: Float, left: Float, slopes: Float, root: float
     ) -> None:
         """A row of L, and what candidates lose, an operation at a time."""
-        left, slopes = to_device(self.place, left, slopes)
+        left, slopes = to_device(self.location, left, slopes)
         products = self._pivot_products(index, left, column, root)
         row = products[0, :]
         row[index] = -root
@@ -407,10 +409,10 @@ class FeatureSpace(FeatureSets):
     def _keep_products(self, column: Float) -> None:
         """Keep X_S'x_b of X'x_b; from a device it comes when somebody asks."""
         s = self.size
-        if not self.place.on_device:
+        if not self.location.on_device:
             self._gram[s, :s] = self._gram[:s, s] = column[self._chosen[:s]]
         elif s:
-            chosen = numbers_on(self.place, self._chosen[:s])
+            chosen = numbers_on(self.location, self._chosen[:s])
             self._waiting.append((s, take(column, chosen)))
 
     def _slopes(
@@ -438,7 +440,7 @@ class FeatureSpace(FeatureSets):
         change[:2, :] *= -products[0, :]
         self._rows += change
         both = self._rows[:2, :]
-        if not self.place.on_device:
+        if not self.location.on_device:
             np.maximum(both, self._floors, out=both)
         else:
             self._rows[:2, :] = floor_at(both, self._floors)
@@ -453,7 +455,7 @@ class FeatureSpace(FeatureSets):
         lost = np.abs(step) * q_fourth
         self.mixed_root -= self.column(lost) * self.fourth_root
         self.mixed_root -= self.column(r_q + lost * q_fourth) * size
-        if not self.place.on_device:
+        if not self.location.on_device:
             floor_at(self.mixed_root, 0.0)
         else:
             self.mixed_root[:, :] = floor_at(self.mixed_root, 0.0)
@@ -466,9 +468,9 @@ class FeatureSpace(FeatureSets):
         room = (0, max(16, old))
         if self._can_fuse:
             self._fetch_products()
-            self._products = self.place.zeros((old + room[1], old + room[1]))
+            self._products = self.location.zeros((old + room[1], old + room[1]))
             self._kernels = None
-        self._L = self.place.xp.concat([self._L, self.place.empty((room[1], n))])
+        self._L = self.location.xp.concat([self._L, self.location.empty((room[1], n))])
         self._inverse = np.pad(self._inverse, room)
         self._overlap = np.pad(self._overlap, room)
         self._gram = np.pad(self._gram, room)
