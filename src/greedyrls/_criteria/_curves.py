@@ -25,7 +25,7 @@ from .._base import (
     to_device,
     to_host,
 )
-from .._features import Chosen, Models, at_ends, less_running_sums, pivots, take_places
+from .._features import Chosen, Models, at_ends, minus_running_sums, pivots, take_positions
 from .._problem import Loss, Problem
 from .._rows import RowBlock
 from ._samples import SampleSpace
@@ -54,11 +54,11 @@ def errors_by_size(
         for number, of_penalty in enumerate(own):
             done = 0
             for chain, (inverse, steps) in zip(chosen.chains, of_penalty, strict=True):
-                q = inverse @ take_places(columns, chain, count)
+                q = inverse @ take_positions(columns, chain, count)
                 models_of = slice(done, done + len(chain.ends))
-                shrunk = at_ends(less_running_sums(block.d[rows], q * q), chain)
+                shrunk = at_ends(minus_running_sums(block.d[rows], q * q), chain)
                 for target in range(errors.shape[0]):
-                    error = less_running_sums(block.r[target, rows], q * steps[target, :, None])
+                    error = minus_running_sums(block.r[target, rows], q * steps[target, :, None])
                     errors[target, models_of, :] = at_ends(error, chain) / shrunk
                 done = models_of.stop
             yield rows, number, errors

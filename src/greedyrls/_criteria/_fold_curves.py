@@ -40,7 +40,7 @@ class FoldCurve:
             inverses, r = self._data.inverses.copy(), self._r.copy()
             ends = {int(end): first + place for place, end in enumerate(chain.ends)}
             first += len(ends)
-            columns = model.inverse @ self._columns[chain.places]
+            columns = model.inverse @ self._columns[chain.positions]
             for count, (q, step) in enumerate(zip(columns, model.steps, strict=True), 1):
                 try:
                     inverses.add(q, 1.0)

@@ -117,7 +117,7 @@ def leverage_growth(state: SelectionState, indices: NDArray[np.intp]) -> Float:
     if not state.features.follows_spread:
         return np.zeros(len(indices))
     features = state.features
-    delta, tau, fourth_root, mixed_root = features.known(
+    delta, tau, fourth_root, mixed_root = features.at_candidates(
         indices, features.delta, features.tau, features.fourth_root, features.mixed_root
     )
     spread = np.abs(tau / delta)
@@ -132,7 +132,9 @@ def leverage_growth(state: SelectionState, indices: NDArray[np.intp]) -> Float:
 def bound_slack(state: SelectionState, indices: NDArray[np.intp]) -> Float:
     """How much higher the bounds of some candidates could be if α_i were known."""
     features = state.features
-    delta, tau, norms = features.known(indices, features.delta, features.tau, features.norms)
+    delta, tau, norms = features.at_candidates(
+        indices, features.delta, features.tau, features.norms
+    )
     _, _, distance = approximation(state)
     size = np.abs(tau) * np.sqrt(norms)
     slack: Float = 2.0 * (np.atleast_1d(distance) @ size) / delta
@@ -316,7 +318,7 @@ class LeaveOneOut:
         left = places_of(is_left)
         if not len(left):
             return scored.choice(n_runners_up, ranking)
-        (open_bounds,) = state.features.known(left, bounds)
+        (open_bounds,) = state.features.at_candidates(left, bounds)
         if state.data.is_rare is not None:
             self._look_at_rare(state, left, open_bounds)
             bounds[left] = open_bounds  # what is fetched ahead goes by these, too
@@ -327,7 +329,7 @@ class LeaveOneOut:
         doubtful = np.count_nonzero(is_open & (reach > limit))
         if (doubtful > many or (doubtful and state.lacks(left))) and not is_tight:
             self._tighten(state, ranking, remaining, scored.best)
-            (tight,) = state.features.known(left, lower_bounds(state))
+            (tight,) = state.features.at_candidates(left, lower_bounds(state))
             open_bounds = np.maximum(open_bounds, tight + growth)
             is_open = open_bounds <= limit
         left, open_bounds = left[is_open], open_bounds[is_open]

@@ -261,7 +261,7 @@ class SelectionState(SetMoves):
         if answer is None:
             return None
         scores, told = answer
-        self.features.saw(told)
+        self.features.remember_reported(told)
         return Speculated(told.indices, scores, told.beyond)
 
     def lacks(self, indices: NDArray[np.intp]) -> bool:
