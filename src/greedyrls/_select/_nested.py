@@ -190,7 +190,7 @@ class _Folds:
         """What a checkpoint knows of a fold."""
         if stage.log is not None and place not in stage.records:
             shape = (len(stage.alphas), self.n_strata)
-            known = stage.log.known(place, *shape, self.task.measure is not None)
+            known = stage.log.stored(place, *shape, self.task.measure is not None)
             if known is not None:
                 stage.records[place] = known
 
