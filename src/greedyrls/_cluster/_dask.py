@@ -292,8 +292,8 @@ def _aligned(client: Any, values: Any, counts: Sequence[int], name: str) -> list
             )
         ends = np.cumsum(counts)[:-1]
         return [client.submit(_same, part, pure=False) for part in np.split(array, ends)]
-    is_known = hasattr(values, "chunks") and not np.isnan(np.sum(values.chunks[0]))
-    if is_known:
+    has_sizes = hasattr(values, "chunks") and not np.isnan(np.sum(values.chunks[0]))
+    if has_sizes:
         if values.shape[0] != total:
             raise ValueError(f"{name} has {values.shape[0]} rows, but X has {total}.")
         if tuple(values.chunks[0]) != tuple(counts):

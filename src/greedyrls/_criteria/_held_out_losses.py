@@ -44,8 +44,8 @@ def held_out_predictions(
 
     columns and Y (rows × t) are those of the rows to predict.
     """
-    errors, is_known = _all_held_out_errors(chosen, penalties, columns, Y)
-    return np.subtract(Y.T[:, None, :], errors, out=errors), is_known
+    errors, has_model = _all_held_out_errors(chosen, penalties, columns, Y)
+    return np.subtract(Y.T[:, None, :], errors, out=errors), has_model
 
 
 def _all_held_out_errors(
@@ -53,7 +53,7 @@ def _all_held_out_errors(
 ) -> tuple[Float, NDArray[np.bool_]]:
     """Return errors (t × k × rows) on the host, and a mask (k) of sizes that have any."""
     result = np.full((Y.shape[1], chosen.n_models, Y.shape[0]), np.nan)
-    is_known = np.zeros(chosen.n_models, dtype=bool)
+    has_model = np.zeros(chosen.n_models, dtype=bool)
     for penalty in np.unique(penalties):
         model = pivots(chosen, float(penalty))
         if model is None:
@@ -61,8 +61,8 @@ def _all_held_out_errors(
         of_it = penalties == penalty
         (errors,) = to_host(held_out_errors(chosen, model, columns, Y))
         result[:, of_it] = errors[:, of_it]
-        is_known |= of_it
-    return result, is_known
+        has_model |= of_it
+    return result, has_model
 
 
 class HeldOutLosses(NamedTuple):
@@ -85,19 +85,19 @@ def held_out_components(
 
     Only columns (rows × p) and Y may be on a device.
     """
-    errors, is_known = _with_guess(chosen, penalties, guess, columns, Y)
+    errors, has_model = _with_guess(chosen, penalties, guess, columns, Y)
     (Y,) = to_host(Y)
     if loss.is_additive:
         losses = _losses_of_errors(loss, Y, errors)
         components = Components(losses, loss.sample_weights(Y, weights), loss.strata(Y))
         return HeldOutLosses(_means(losses, components.strata, weights), components)
-    predictions = np.subtract(Y.T[:, None, :], errors, out=errors)[:, is_known]
-    values = np.full(len(is_known), np.nan)
-    values[is_known] = loss.values(Y, predictions, weights)
+    predictions = np.subtract(Y.T[:, None, :], errors, out=errors)[:, has_model]
+    values = np.full(len(has_model), np.nan)
+    values[has_model] = loss.values(Y, predictions, weights)
     components_of = loss.components(Y, predictions, weights)
-    if components_of is not None and not is_known.all():
+    if components_of is not None and not has_model.all():
         losses = np.full((len(values), len(Y)), np.nan)
-        losses[is_known] = components_of.losses
+        losses[has_model] = components_of.losses
         components_of = components_of._replace(losses=losses)
     return HeldOutLosses(values, components_of)
 
@@ -122,10 +122,10 @@ def _with_guess(
     chosen: Chosen, penalties: Float, guess: Float, columns: Float, Y: Float
 ) -> tuple[Float, NDArray[np.bool_]]:
     """Return errors (t × 1 + k × rows) of a guess and of all models; a mask of those computed."""
-    errors, is_known = _all_held_out_errors(chosen, penalties, columns, Y)
+    errors, has_model = _all_held_out_errors(chosen, penalties, columns, Y)
     (Y,) = to_host(Y)
     errors = np.concatenate([(Y - guess).T[:, None, :], errors], axis=1)
-    return errors, np.concatenate([[True], is_known])
+    return errors, np.concatenate([[True], has_model])
 
 
 def _means(losses: Float, strata: NDArray[np.intp], weights: Float | None) -> Float:

@@ -1,9 +1,9 @@
-"""What is minimised: the exact leave-one-out loss, searched with bounds that need no data.
+"""The exact leave-one-out criterion with squared loss, searched with bounds that read no rows.
 
 `LeaveOneOut.choose` returns the candidate whose addition gives the smallest exact leave-one-out
 loss. Most candidates are ruled out by a lower bound computed in feature space (docs/theory.md,
-"Most candidates need no look at the data"); the rest are scored on the rows. The answer is that of
-scoring every candidate.
+"Most candidates need no look at the data"); the rest are scored on the rows. The result
+is the same as by scoring every candidate.
 """
 
 from __future__ import annotations

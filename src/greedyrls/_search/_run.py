@@ -49,8 +49,8 @@ class Limits:
     @property
     def capacity(self) -> int:
         """The initial capacity of arrays: small if the search will likely stop early."""
-        is_known = self.patience is None and not self.by_budget
-        return self.size if is_known else min(self.size, 64)
+        is_fixed = self.patience is None and not self.by_budget
+        return self.size if is_fixed else min(self.size, 64)
 
     def is_stale(self, losses: Sequence[float], forced: int = 0) -> bool:
         """Return whether no loss improved by `tol` (relative) in the last `patience` steps.
