@@ -1,4 +1,4 @@
-"""The state of a search: the two spaces and the Gram columns between them, moved together."""
+"""The state of a search: the two spaces and the Gram columns between them, updated together."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from ._speculation import Doubts, Speculation, Start, Taken
 # A pivot further than this (relative to A_bb) from its value in the data means that the
 # recurrences have drifted: feature space is then rebuilt from the chosen features.
 DRIFT_BOUND = 1e-10
-# What is known of the spread of z over the rows loses about 6/√m of itself at every step: with
-# fewer rows than this it is of no use.
+# The bounds of the spread of z over the rows lose about 6/√m of their value at every step: with
+# fewer rows than this they are useless.
 _SPREAD_ROWS = 4096
-# On a device following it takes as long as scoring the candidates that it would have ruled out.
+# On a device updating them takes as long as scoring the candidates that they would rule out.
 _DEVICE_SPREAD_ROWS = 1 << 16
-# Columns of the likeliest candidates that a pass over a file brings along.
+# Columns of the likeliest candidates that a pass over a file prefetches.
 _ALONG = 96
-# Steps until a device is trusted with one again at most, after it left many to the host.
-_LONGEST_REST = 15
+# The most steps on the host until speculation is tried again.
+_LONGEST_BACKOFF = 15
 
 
 class Speculated(NamedTuple):
-    """Candidates that were found and scored where the data are."""
+    """Candidates that the device has found and scored."""
 
     indices: NDArray[np.intp]
     scores: Scores
@@ -53,24 +53,24 @@ class Speculated(NamedTuple):
 
 
 def _doubts() -> Doubts:
-    """When a step is not left to a device."""
+    """Return the limits beyond which a step is not left to a device."""
     return Doubts(TIE, TIE_ROUNDING, MARGIN, REFINED_PIVOT, DRIFT_BOUND, SMALLEST_D)
 
 
-def pivot_of(scores: Scores, place: int) -> Pivot:
-    """One of the candidates that were scored."""
+def pivot_of(scores: Scores, position: int) -> Pivot:
+    """Return the pivot of a scored candidate."""
     return Pivot(
-        float(scores.delta[place]),
-        scores.rho[:, place],
-        float(scores.norms[place]),
-        scores.correlations[:, place],
-        scores.mixed[:, place],
-        float(scores.fourth[place]),
+        float(scores.delta[position]),
+        scores.rho[:, position],
+        float(scores.norms[position]),
+        scores.correlations[:, position],
+        scores.mixed[:, position],
+        float(scores.fourth[position]),
     )
 
 
 class SelectionState(SetMoves):
-    """Everything that changes during a search."""
+    """The state of a leave-one-out search with squared loss."""
 
     def __init__(self, data: LooData, alpha: float, capacity: int) -> None:
         self.data = data
@@ -84,7 +84,7 @@ class SelectionState(SetMoves):
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
         self.barred = data.samples.feature_location.full(problem.n_features, -np.inf)
         put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
-        self.is_spanned = False  # whether nothing is left of any candidate
+        self.is_spanned = False  # whether the chosen features span all candidates
         self._bar_spanned()
         self.features.barred = self.barred
         self.rebuilds = 0
@@ -93,27 +93,27 @@ class SelectionState(SetMoves):
         self.statistics = data.statistics
         self.target_energy = data.statistics.r_r
         self._passes_before = data.samples.passes
-        # X'x_b of features that were chosen, where the search may go to any set of them.
+        # X'x_b of features that were chosen, where the search may move to any set of them.
         self._columns: dict[int, Float] | None = None
-        # Steps that a device takes by itself: under way, tried again after some others, and where
-        # it finds Gram columns.
+        # Steps that a device takes by itself, the backoff until they are tried again, and the
+        # addresses of Gram columns.
         self._speculation: Speculation | None = None
-        self._taken = self._pause = self._rest = self._farthest = 0
+        self._taken = self._pause = self._backoff = self._farthest = 0
         self._addresses: Float | None = None
         self._version = -1
 
     @property
     def passes(self) -> int:
-        """Over the data; the pass that all searches start from is the first one's."""
+        """The number of passes over the data; the first search counts the pass all start from."""
         return self.samples.passes + self.data.samples.passes - self._passes_before
 
     @property
     def exact_evaluations(self) -> int:
-        """How often a candidate's loss was computed on the rows."""
+        """The number of times a candidate's loss was computed on the rows."""
         return self.samples.exact_evaluations
 
     def moments(self) -> Moments:
-        """Of the chosen features and the targets."""
+        """Return the moments of the chosen features and the targets."""
         start = self.start
         if self._columns is not None:
             return self._all_moments(list(self._columns))
@@ -131,12 +131,12 @@ class SelectionState(SetMoves):
 
     @property
     def size(self) -> int:
-        """How many features are chosen."""
+        """The number of chosen features."""
         return self.features.size
 
     @property
     def candidates(self) -> NDArray[np.intp]:
-        """Features that may be added."""
+        """The features that may be added."""
         return true_indices(self.barred < 0.0)
 
     @property
@@ -146,29 +146,29 @@ class SelectionState(SetMoves):
 
     @property
     def standard_error(self) -> float:
-        """Of the loss as a weighted mean over samples."""
+        """Standard error of the loss as a weighted mean over samples."""
         return self.data.loss_and_error(self.statistics)[1]
 
     @property
     def fold_losses(self) -> Float | None:
-        """There are no splits."""
+        """None, since leave-one-out has no splits."""
         return None
 
     def measure(self, index: int) -> Pivot:
-        """One candidate in the data."""
+        """Measure one candidate in the data."""
         return pivot_of(self.score(np.array([index])), 0)
 
     def score(self, indices: NDArray[np.intp]) -> Scores:
-        """Candidates scored exactly; what was seen of them sharpens their later bounds."""
+        """Score candidates exactly; the spread of their z sharpens later bounds."""
         parts = []
         X = self.problem.X
         X.fetch(indices.tolist())  # in one pass, rather than one for each group
         for first in range(0, len(indices), self.samples.group):
-            some = indices[first : first + self.samples.group]
+            chunk = indices[first : first + self.samples.group]
             follows = self.features.follows_spread
-            scores = self.samples.score(some, *self.features.coefficients(some), follows)
+            scores = self.samples.score(chunk, *self.features.coefficients(chunk), follows)
             if follows:
-                self.features.remember_spread(some, scores.mixed, scores.fourth)
+                self.features.remember_spread(chunk, scores.mixed, scores.fourth)
             parts.append(scores)
         if len(parts) == 1:
             return parts[0]
@@ -177,13 +177,13 @@ class SelectionState(SetMoves):
     def take_speculative_steps(
         self, terms: Callable[[SelectionState], BoundTerms], c: int, last: int
     ) -> Taken | None:
-        """The next step, if the device takes it by itself, from rounds of c candidates.
+        """Return the next step if the device takes it by itself, from rounds of c candidates.
 
         None if it is left to the host; no step leads beyond `last` features.
         """
         speculation = self._speculation
         if speculation is None:
-            speculation = self._depart(terms, c, last)
+            speculation = self._begin_speculation(terms, c, last)
         if speculation is None:
             return None
         last = min(last, self._farthest)
@@ -195,10 +195,10 @@ class SelectionState(SetMoves):
             self.samples.exact_evaluations += c
         return taken
 
-    def _depart(
+    def _begin_speculation(
         self, terms: Callable[[SelectionState], BoundTerms], c: int, last: int
     ) -> Speculation | None:
-        """Steps from here, if they are likely taken."""
+        """Start speculative steps from the current model; None if they would likely fail."""
         kernels = self.features.fused
         if kernels is None or len(self._constant) or not len(self.gram.waiting):
             return None
@@ -208,7 +208,9 @@ class SelectionState(SetMoves):
         speculation = self.samples.speculation(kernels, c, _doubts())
         if speculation is None or kernels.has_anchor != speculation.has_anchor:
             return None
-        self._farthest = min(self.problem.n_available - c, kernels.capacity, speculation.room)
+        self._farthest = min(
+            self.problem.n_available - c, kernels.capacity, speculation.most_chosen
+        )
         if self.size >= min(last, self._farthest):
             return None
         features = self.features
@@ -226,7 +228,7 @@ class SelectionState(SetMoves):
         return speculation
 
     def _gram_addresses(self) -> Float:
-        """Where the device finds the Gram column of a feature, (n); 0 if there is none."""
+        """Return the device addresses of Gram columns, (n); 0 if a column is not available."""
         if self._addresses is None:
             self._addresses = self.features.location.zeros(self.problem.n_features)
         if self._version != self.gram.version:
@@ -238,53 +240,53 @@ class SelectionState(SetMoves):
         return self._addresses
 
     def _settle_speculation(self, speculation: Speculation) -> None:
-        """The host takes the next step."""
-        block, known, overlap = speculation.finish_speculation(tuple(self.features.selected))
+        """End speculation: the host takes the next step."""
+        block, chosen, overlap = speculation.finish_speculation(tuple(self.features.selected))
         self.samples.finish_speculation(block)
-        self.features.finish_speculation(known, overlap)
+        self.features.finish_speculation(chosen, overlap)
         self._speculation = None
-        # Where steps are in doubt one after the other, trying is in vain.
-        self._rest = 0 if self._taken else min(_LONGEST_REST, 2 * self._rest + 1)
-        self._pause = self._rest
+        # After repeated fallbacks, back off exponentially.
+        self._backoff = 0 if self._taken else min(_LONGEST_BACKOFF, 2 * self._backoff + 1)
+        self._pause = self._backoff
 
     @property
     def can_speculate(self) -> bool:
-        """Whether it is worth trying."""
+        """Whether the device may score or take steps by itself."""
         return self.features.fused is not None
 
     def speculate(self, terms: BoundTerms, c: int) -> Speculated | None:
-        """The c candidates of lowest bound and their scores, in one transfer, where that works."""
+        """Return the c candidates of lowest bound and their scores; None if not possible."""
         kernels = self.features.fused
         if kernels is None or self.problem.n_available - self.size <= c:
             return None
         answer = self.samples.speculate(kernels, terms, self.features.of_chosen, c)
         if answer is None:
             return None
-        scores, told = answer
-        self.features.saw(told)
-        return Speculated(told.indices, scores, told.beyond)
+        scores, reported = answer
+        self.features.remember_reported(reported)
+        return Speculated(reported.indices, scores, reported.beyond)
 
     def lacks(self, indices: NDArray[np.intp]) -> bool:
-        """Whether the columns of some candidates would cost a pass."""
+        """Return whether fetching the columns of candidates would cost a pass."""
         return bool(self.problem.X.missing(indices.tolist()))
 
     def fetch_ahead(self, indices: NDArray[np.intp], ranking: Ranking, remaining: int) -> None:
-        """Where columns cost a pass: those of features that will be added, with their Gram."""
+        """Fetch columns of features that will be added, and Gram columns, if they cost a pass."""
         X = self.problem.X
         if self.lacks(indices):
             columns = self.gram.batch(ranking, remaining, int(indices[0]))
             X.take_along(indices.tolist())
             self.gram.keep(columns, self.samples.products(columns))
 
-    def wish(self, bounds: Float) -> None:
-        """Have the next pass bring the columns of the likeliest candidates for little more."""
+    def prefetch(self, bounds: Float) -> None:
+        """Let the next pass also fetch the columns of the likeliest candidates."""
         X = self.problem.X
         if X.passes_dominate:
             X.prefetch(X.missing(best_first(bounds, X.n_kept + _ALONG))[:_ALONG])
 
     def add(self, index: int, pivot: Pivot | Taken, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
-        column = self._known_column(index)
+        column = self._kept_column(index)
         if column is None:
             column = self.gram.take(index, ranking, remaining)
         if isinstance(pivot, Taken):
@@ -311,21 +313,21 @@ class SelectionState(SetMoves):
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
 
     def _move(self, index: int, beta: Float, pivot: Pivot, along: Float | None) -> None:
-        """The rows after a step; along (t) is what the anchor loses, if there is one."""
+        """Update the rows for a step; along (t) is what an anchor loses."""
         self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
 
     def _bar_spanned(self) -> None:
-        """Features that the chosen ones span are no candidates from now on."""
+        """Exclude features that the chosen ones span from the candidates."""
         spanned = self.features.spanned()
         if spanned is not None:
             self.barred[spanned] = np.inf
             self.is_spanned = not (self.barred < 0.0).any()
 
     def _refined(self, index: int, beta: Float) -> tuple[Float, Pivot]:
-        """β corrected by what X_S'z and Pβ differ by, and the feature measured with it.
+        """Refine β by the difference of X_S'z and Pβ, and measure the feature again.
 
-        A feature that the chosen ones nearly span has a z that is mostly the error of β, and r, h
-        and w would keep that error for good.
+        If the chosen features nearly span a feature, its z is mostly the error of β, and r, h and w
+        would keep that error.
         """
         order = np.array([index])
         for _ in range(2):
@@ -336,18 +338,18 @@ class SelectionState(SetMoves):
         return beta, pivot_of(scores, 0)
 
     def set_anchor(self, columns: list[int]) -> None:
-        """Compute X'g, g = ω∘r, by a pass over X, for this step's bounds and those to come.
+        """Compute X'g, g = ω∘r, by a pass over X, for the bounds of this and later steps.
 
-        The pass also fetches the Gram columns of some features.
+        The pass also fetches the Gram columns of `columns`.
         """
         products = self.samples.products(columns, new_anchor=True)
         self.gram.keep(columns, products[: len(columns), :])
         self.features.set_anchor(products[len(columns) :, :])
-        known = self.statistics
-        self.statistics = known._replace(a_r=known.g_r, a_g=known.g_g, a_a=known.g_g)
+        g_r, g_g = self.statistics.g_r, self.statistics.g_g
+        self.statistics = self.statistics._replace(a_r=g_r, a_g=g_g, a_a=g_g)
 
     def rebuild(self) -> None:
-        """Feature space anew from the chosen set: one pass over the data."""
+        """Rebuild feature space from the chosen set in one pass over the data."""
         self.rebuilds += 1
         try:
             columns = self.samples.products(self.features.selected)
@@ -358,11 +360,11 @@ class SelectionState(SetMoves):
 
 
 def _feature_space(data: LooData, alpha: float, capacity: int) -> FeatureSpace:
-    """At the empty model; the penalty of kernel centres is that of their functions."""
+    """Return feature space at the empty model, for the kind of data and penalty."""
     start, X = data.start, data.problem.X
     if X.centers is not None:
         return KernelSpace(start.diagonal, start.correlation, X.centers, alpha, capacity)
-    known = start.diagonal, start.correlation, np.full(data.problem.n_features, alpha)
+    arguments = start.diagonal, start.correlation, np.full(data.problem.n_features, alpha)
     if data.layout is None:
-        return FeatureSpace(*known, capacity)
-    return GroupSpace(*known, capacity, data.layout, data.pairs)
+        return FeatureSpace(*arguments, capacity)
+    return GroupSpace(*arguments, capacity, data.layout, data.pairs)
