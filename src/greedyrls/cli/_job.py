@@ -15,9 +15,9 @@ from typing import Any
 
 from ..app import (
     DataSummary,
-    Given,
     InputColumn,
     InputError,
+    InputFile,
     InputProblems,
     Origin,
     Prepared,
@@ -27,7 +27,7 @@ from ..app import (
     Table,
     file_name,
     find_leaks,
-    given,
+    open_input,
     order_of,
     plan_folds,
     prepare,
@@ -84,7 +84,7 @@ class Loaded:
 
 def load(job: Job) -> Loaded:
     """Read the file and make features of its columns."""
-    with working(job, f"Reading {job.file}"), given(job.data) as source:
+    with working(job, f"Reading {job.file}"), open_input(job.data) as source:
         table = read_job(job, source)
         roles = roles_of(job, table)
         n_bytes, digest = source.digest()
@@ -107,7 +107,7 @@ def load(job: Job) -> Loaded:
     )
 
 
-def read_job(job: Job, source: Given) -> Table:
+def read_job(job: Job, source: InputFile) -> Table:
     """The columns of the file that are used, and what the others are called."""
     groups = job.cv if isinstance(job.cv, str) and job.cv != "loo" else None
     known = Roles(target=job.target or "", groups=groups, **job.roles)

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from .._base import Float, counted, score
 from ..app import (
     MISSING,
-    Given,
+    InputFile,
     LinearModel,
     Numbers,
     Table,
     Texts,
     Unusable,
-    given,
     make_texts,
+    open_input,
     read_table,
 )
 from ..path import explained, reading_of
@@ -44,7 +44,7 @@ def predict_rows(
     if out is not None:
         check_file(out, is_overwritten)
     model = load_model(model_file)
-    with given(data) as source:
+    with open_input(data) as source:
         table = _read(model, source, wanted.ids, reading)
         for name in wanted.ids:
             table.check_has(name, "--id")
@@ -74,7 +74,7 @@ def predict_rows(
     return FINE
 
 
-def _read(model: LinearModel, source: Given, ids: tuple[str, ...], reading: Reading) -> Table:
+def _read(model: LinearModel, source: InputFile, ids: tuple[str, ...], reading: Reading) -> Table:
     """The columns that the model needs, and those asked for; whatever the others hold."""
     levels = {column.name: column.levels for column in model.columns if column.levels is not None}
     orders = model.date_orders

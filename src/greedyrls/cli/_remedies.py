@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .._base import quoted
-from ..app import Given, InputError, InputProblems, Table, prepare
+from ..app import InputError, InputFile, InputProblems, Table, prepare
 from ._job import Job, read_job, roles_of
 
 # One remedy may bring up another problem, such as gaps where words count as missing.
 _MOST_ROUNDS = 4
 
 
-def working_command(job: Job, source: Given, table: Table, error: InputProblems) -> str | None:
+def working_command(job: Job, source: InputFile, table: Table, error: InputProblems) -> str | None:
     """The user's command with the options that make it work; None where there are none.
 
     The options are tried out, so that what is said to work does.
