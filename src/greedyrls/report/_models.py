@@ -21,7 +21,7 @@ _ROUNDING = 1e-12
 class Row(NamedTuple):
     """A feature of a model, as a row of its table."""
 
-    index: int  # among all features of the path
+    position: int  # among all features of the path
     step: int
     name: Name
     original: list[str]  # for each output, in the units of the data
@@ -140,9 +140,9 @@ def packed(model: Model, is_nested: bool) -> dict[str, object]:
 
     Features are separated by ";". If the path is nested, their indices are implied.
     """
-    rows = sorted(model.rows, key=lambda row: row.index)
+    rows = sorted(model.rows, key=lambda row: row.position)
     return {
-        **({} if is_nested else {"places": [row.index for row in rows]}),
+        **({} if is_nested else {"places": [row.position for row in rows]}),
         "own": ";".join(" ".join(row.original) for row in rows),
         "standard": ";".join(" ".join(row.standard) for row in rows),
         "bars": [row.bar for row in rows],
