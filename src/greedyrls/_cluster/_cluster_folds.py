@@ -21,7 +21,7 @@ from .._data import RemoteMatrix, array_digest
 from .._problem import Loss, Shuffle, as_met, fold_ends, fold_ids, warn_of_rare_classes
 from ._pieces import FoldCounts, LabelSums, Piece, StratumTable
 
-_ALLOWED = (
+CLUSTER_FOLDS = (
     "a number of folds, KFold or StratifiedKFold without shuffling, or a Dask array with the "
     "number of the fold of each row (-1 for rows that are never tested)"
 )
@@ -79,7 +79,6 @@ class ClusterFolds:
 def cluster_folds(
     X: RemoteMatrix,
     cv: Any,
-    groups: Any,
     n_classes: int,
     shuffle: Shuffle | None = None,
     name: str = "cv",
@@ -90,12 +89,7 @@ def cluster_folds(
     `shuffle` applies to a number of folds. Errors use the caller's `name` for `cv`, and propose
     leave-one-out only if `takes_loo`.
     """
-    allowed = f"'loo', {_ALLOWED}" if takes_loo else _ALLOWED
-    if groups is not None:
-        raise ValueError(
-            "groups are not supported with X on a cluster; pass a Dask array of fold ids as "
-            f"{name}, in which all rows of a group have the same number."
-        )
+    allowed = f"'loo', {CLUSTER_FOLDS}" if takes_loo else CLUSTER_FOLDS
     if isinstance(cv, str | LeaveOneOut):
         if isinstance(cv, str) and cv != "loo":
             raise ValueError(
@@ -104,9 +98,7 @@ def cluster_folds(
         return None
     if isinstance(cv, FoldIds):
         return replace(_user_folds(X, cv, n_classes, name), name=name)
-    if type(cv) in (KFold, StratifiedKFold) and not cv.shuffle:
-        if type(cv) is StratifiedKFold and X.classes is None:
-            raise ValueError("StratifiedKFold on a cluster needs GreedyRLSClassifier; use KFold.")
+    if type(cv) in (KFold, StratifiedKFold):
         n_classes = n_classes if type(cv) is StratifiedKFold else 0
         return k_folds(X, cv.n_splits, n_classes, every=True, name=name, takes_loo=takes_loo)
     if not is_whole(cv):
@@ -116,6 +108,14 @@ def cluster_folds(
 
 class FoldIds(tuple[Handle, ...]):
     """Handles of the user's fold ids, one for each piece."""
+
+
+def needs_all_rows(cv: Any) -> bool:
+    """Whether folds are made of all rows together: by most splitters, or as lists of rows."""
+    if type(cv) in (KFold, StratifiedKFold):
+        return bool(cv.shuffle)
+    is_list = hasattr(cv, "split") or hasattr(cv, "__iter__")
+    return is_list and not isinstance(cv, str | LeaveOneOut | FoldIds)
 
 
 def k_folds(

@@ -33,11 +33,6 @@ class FeatureSets(ABC):
     _penalties: Float
     _chosen: NDArray[np.intp]
 
-    @property
-    def size(self) -> int:
-        """The number of chosen features, |S|."""
-        return len(self.selected)
-
     @abstractmethod
     def _of_chosen(self, values: Float) -> Float:
         """Return the chosen features' entries of vectors (n), on the host."""
@@ -52,7 +47,7 @@ class FeatureSets(ABC):
 
     def removals(self, positions: NDArray[np.intp]) -> tuple[Float, Float, Float]:
         """Regress chosen features on the other ones: β (|S| × c), δ (c) and ρ (t × c)."""
-        s = self.size
+        s = len(self.selected)
         inverse = self._inverse[:s, :s]
         columns = inverse.T @ inverse[:, positions]
         v = np.einsum("sc,sc->c", inverse[:, positions], inverse[:, positions])
@@ -63,7 +58,7 @@ class FeatureSets(ABC):
 
         z of a chosen feature lies in the span of X_S, where r·z = w'Pβ and ‖z‖² = δ − β'Pβ.
         """
-        s = self.size
+        s = len(self.selected)
         beta, delta, rho = self.removals(np.arange(s))
         weighted = self._penalties[:s, None] * beta
         inner = self._weights[:s].T @ weighted
@@ -89,7 +84,7 @@ class FeatureSets(ABC):
 
         `inverse` is L⁻¹ of their part of A, where the caller has it more accurately.
         """
-        s = self.size
+        s = len(self.selected)
         xp = self.location.xp
         A = self._of_chosen(columns)
         A = 0.5 * (A + A.T)

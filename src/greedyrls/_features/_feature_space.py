@@ -125,6 +125,11 @@ class FeatureSpace(FeatureSets):
         self.anchored: Float | None = rows[2 + 2 * t :, :] if rows.shape[0] > 2 + 2 * t else None
 
     @property
+    def size(self) -> int:
+        """|S|."""
+        return len(self.selected)
+
+    @property
     def L(self) -> Float:
         """The rows of the factor so far, (|S| × n)."""
         return self._L[: self.size, :]

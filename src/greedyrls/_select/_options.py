@@ -24,6 +24,14 @@ from .._search import Watch, check_jobs
 from ..path import FORWARD, AlphaRule, Direction, SizeRule, check_direction
 from ._alphas import check_alphas
 
+# Options that are whole numbers: their defaults, and the least that they may be.
+_COUNTS = (
+    ("n_runners_up", 0, 0),
+    ("patience", None, 1),
+    ("block_rows", None, 1),
+    ("max_features", None, 1),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -95,17 +103,11 @@ class Options:
             raise TypeError(
                 f"{self.name('callback')} must be callable or None, got {self.callback!r}."
             )
-        if not is_whole(self.n_runners_up) or self.n_runners_up < 0:
-            raise ValueError(
-                f"{self.name('n_runners_up')} must be a whole number, 0 or more; got "
-                f"{self.n_runners_up!r}."
-            )
-        for option in ("patience", "block_rows", "max_features"):
+        for option, default, least in _COUNTS:
             value = getattr(self, option)
-            if value is not None and (not is_whole(value) or value < 1):
-                raise ValueError(
-                    f"{self.name(option)} must be None or a whole number, 1 or more; got {value!r}."
-                )
+            if value is not default and (not is_whole(value) or value < least):
+                allowed = f"{'None or ' * (default is None)}a whole number, {least} or more"
+                raise ValueError(f"{self.name(option)} must be {allowed}; got {value!r}.")
         if self.search not in ("auto", "bounded", "exhaustive"):
             raise ValueError(
                 f"{self.name('search')} must be 'auto', 'bounded' or 'exhaustive', got "

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import Float
 from .._cluster import ClusterFolds
+from .._data import Matrix
 from .._problem import Folds, Loss, Problem, check_n_features, make_loss, make_shuffle
 from .._search import (
     FEATURES,
@@ -20,6 +21,7 @@ from .._search import (
     check_file,
     check_jobs,
     check_refit_folds,
+    check_supported,
     make_plan,
     traits_of,
 )
@@ -99,7 +101,7 @@ def make_request(
     if is_automatic and watches_itself and limits.patience is None:
         search_limits = replace(limits, patience=None if _is_backward(plan) else PATIENCE)
     is_spread = outer is not None and _spreads_folds(problem, plan, options)
-    return Request(
+    request = Request(
         options=options,
         problem=problem,
         plan=replace(plan, n_jobs=1) if is_spread else plan,
@@ -115,6 +117,18 @@ def make_request(
         checkpoint=None if options.checkpoint is None else check_file(options.checkpoint),
         n_jobs=check_jobs(options.n_jobs) if is_spread else 1,
     )
+    _check_data(problem.X, request)
+    return request
+
+
+def _check_data(X: Matrix, request: Request) -> None:
+    """Errors for what is not supported on this kind of X, and not a matter of the plan."""
+    if request.alpha_rule == "all_features" and not isinstance(request.alpha, float):
+        check_supported(X, "all_features", "alpha_rule='all_features'")
+    if request.rival is not None:
+        check_supported(X, "loss", f"loss={request.rival.name!r}")
+    if request.checkpoint is not None:
+        check_supported(X, "checkpoint", "A checkpoint")
 
 
 def plan_of(

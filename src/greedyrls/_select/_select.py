@@ -10,14 +10,12 @@ import numpy as np
 
 from .._base import Float, column, counted, limits_threads, number, plural, to_host
 from .._criteria import FoldData, LooCurve, LooData, ManyFoldData
-from .._data import Matrix
 from .._problem import Problem
 from .._search import (
     Checkpoint,
     Data,
     Limits,
     Plan,
-    check_supported,
     exchange_path,
     rows_for_refit,
     search_path,
@@ -59,7 +57,6 @@ def select(request: Request, data: Data | None = None) -> Selected:
     """Run the whole selection; `data` are those of the problem, if they can be reused."""
     began = time.perf_counter()
     problem, plan = request.problem, request.plan
-    _check_data(problem.X, request)
     plan.prepare(problem, request.limits.size, request.options.verbose)
     before = problem.X.passes
     checkpoint = None
@@ -88,16 +85,6 @@ def select(request: Request, data: Data | None = None) -> Selected:
     if checkpoint is not None:
         checkpoint.finish(path)
     return make_selected(path, request, None if problem.X.passes_dominate else data)
-
-
-def _check_data(X: Matrix, request: Request) -> None:
-    """Raise an error for options that are not supported with this kind of X."""
-    if request.alpha_rule == "all_features" and not isinstance(request.alpha, float):
-        check_supported(X, "all_features", "alpha_rule='all_features'")
-    if request.rival is not None:
-        check_supported(X, "loss", f"loss={request.rival.name!r}")
-    if request.checkpoint is not None:
-        check_supported(X, "checkpoint", "A checkpoint")
 
 
 class _Outcome(NamedTuple):

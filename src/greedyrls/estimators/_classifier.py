@@ -13,13 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import Float, GreedyRLSWarning
 from .._problem import Calibration
+from .._search import check_supported
 from .._select import Selected, calibrate
 from ..path import map_rows
 
-_ON_CLUSTER = (
-    "predict_proba is not available for a model that was fitted to Dask collections; fit to arrays "
-    "or files, or wrap the classifier in sklearn.calibration.CalibratedClassifierCV."
-)
 _INTERRUPTED = "predict_proba is not available because the fit was interrupted; fit again."
 
 
@@ -71,18 +68,23 @@ class ProbabilityMixin(ClassifierMixin):
     def _calibrate(self, selected: Selected, verbose: int) -> None:
         """Fit sigmoids to margins of held-out samples."""
         self.calibration_, self._no_calibration = None, _INTERRUPTED
-        if selected.problem.X.remote is not None:
-            self._no_calibration = _ON_CLUSTER
-        elif not selected.path.interrupted:
-            try:
-                self.calibration_ = calibrate(selected, verbose)
-            except KeyboardInterrupt:
-                warnings.warn(
-                    "Interrupted while probabilities were fitted: the model is complete, but has "
-                    "no predict_proba.",
-                    GreedyRLSWarning,
-                    stacklevel=5,
-                )
+        if selected.path.interrupted:
+            return
+        try:
+            what = "predict_proba of the fitted model"
+            check_supported(selected.problem.X, "probabilities", what)
+        except ValueError as error:
+            self._no_calibration = str(error)  # for those who ask for it
+            return
+        try:
+            self.calibration_ = calibrate(selected, verbose)
+        except KeyboardInterrupt:
+            warnings.warn(
+                "Interrupted while probabilities were fitted: the model is complete, but has no "
+                "predict_proba.",
+                GreedyRLSWarning,
+                stacklevel=5,
+            )
 
     def _labels(self, values: Float) -> NDArray[Any]:
         """Return the labels for values of the decision function."""
