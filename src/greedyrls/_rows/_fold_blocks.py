@@ -209,8 +209,7 @@ class FoldBlock:
 
     def noted(self, selected: tuple[int, ...]) -> FoldBlock:
         """The block after features were added in the memory of its held-out rows."""
-        splits = tuple(replace(split, selected=selected) for split in self.splits)
-        return replace(self, splits=splits)
+        return replace(self, splits=tuple(split.noted(selected) for split in self.splits))
 
     def _shared_out(self, *values: Float) -> Iterator[tuple[HeldOutRows, list[Float]]]:
         """The held-out rows, and their part of arrays for all splits (K × …), where they are."""

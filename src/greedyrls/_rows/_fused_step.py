@@ -106,7 +106,7 @@ class FusedStep:
         import torch
 
         X, split = self._X, self._split
-        (room,) = split.buffers
+        (room,) = split.columns.buffers
         with torch.cuda.device(X.device) if X.is_cuda else nullcontext():
             _kernel()[(self._parts, len(room))](
                 X, X.stride(0), X.stride(1), split.rows, split.weights, split.r, room,
