@@ -54,7 +54,7 @@ class ColumnCache:
         return iter(dict.fromkeys((*self._columns, *self._spilled)))
 
     def __len__(self) -> int:
-        return len(self._columns.keys() | self._spilled)
+        return len(self._columns) + len(self._spilled.difference(self._columns))
 
     def missing(self, indices: Iterable[int]) -> list[int]:
         """Those of the indices whose columns are not kept."""
@@ -199,7 +199,8 @@ class SelectedColumns:
             shape = (*column.shape[:-1], size, column.shape[-1])
             buffers = (*buffers, place_of(column).room(shape))
         buffers[-1][..., position % self.width, :] = column
-        return replace(self, positions={**self.positions, feature: position}, buffers=buffers)
+        positions = {**self.positions, feature: position}
+        return SelectedColumns(self.limit, self.width, positions, buffers)
 
     def with_features(self, features: Iterable[int]) -> SelectedColumns:
         """The same buffers after columns of these features were written into them."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -174,12 +175,12 @@ class KernelMatrix(Matrix):
             self.reserve(Needs())
         lacking = self._recent.missing(self._pinned.missing(indices))
         if lacking and len(lacking) <= self._recent.limit:
-            self._recent.add(lacking, self._compute(np.array(lacking)))
+            self._recent.add(lacking, self._compute(lacking))
 
-    def _compute(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
+    def _compute(self, indices: list[int], rows: Rows = slice(None)) -> Float:
         """Some columns, one per row of the result, made some rows at a time."""
         source = self._source
-        points, centers = source.points[rows], source.pool[indices]
+        points, centers = source.points[rows], source.pool[np.array(indices, dtype=np.intp)]
         count = int(points.shape[0])
         result = np.empty((len(indices), count))
         height = max(1, _CHUNK_ELEMENTS // max(1, len(indices)))
@@ -194,13 +195,11 @@ class KernelMatrix(Matrix):
         if isinstance(rows, slice) and rows == slice(None):
             self.fetch(wanted)
         if not any(index in self._pinned or index in self._recent for index in wanted):
-            return self._compute(indices, rows)
-
-        def computed(missing: list[int]) -> Float:
-            return self._compute(np.array(missing), rows)
+            return self._compute(wanted, rows)
+        compute = partial(self._compute, rows=rows)
 
         def recent(missing: list[int]) -> Float:
-            return np.array(self._recent.gather(missing, computed, rows))
+            return np.array(self._recent.gather(missing, compute, rows))
 
         return np.array(self._pinned.gather(wanted, recent, rows))
 

@@ -9,6 +9,7 @@ made anyway, as from a file (`_files`), and kept on the device.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -182,11 +183,7 @@ class StreamedMatrix(DeviceMatrix):
         if not isinstance(indices, np.ndarray):
             (numbers,) = to_host(as_float(indices))
             indices = numbers.astype(np.intp)
-
-        def gathered(missing: list[int]) -> Array:
-            return self._gathered(missing, rows)
-
-        kept = self.kept.gather(indices.tolist(), gathered, rows)
+        kept = self.kept.gather(indices.tolist(), partial(self._gathered, rows=rows), rows)
         columns: Float = as_float(self.place.xp.stack(kept))
         return columns
 

@@ -101,8 +101,10 @@ class GramColumns:
         """Remember fetched columns, dropping the least likely beyond the limit."""
         self.version += 1
         lowest = len(self.waiting) + len(indices) + _ALL_WIDTH
-        ranks = {**self._ranks, **dict.fromkeys(indices[:1], -1)}  # the first is needed now
-        self.waiting.add(indices, columns, priority=lambda index: -ranks.get(index, lowest))
+        first = indices[:1]  # of a batch: the one that is needed now
+        self.waiting.add(
+            indices, columns, lambda index: 1 if index in first else -self._ranks.get(index, lowest)
+        )
 
     def _adapt(self) -> None:
         """Three times as wide as the last batch was of use: a wrong guess costs arithmetic only."""

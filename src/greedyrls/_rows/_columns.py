@@ -126,7 +126,7 @@ class ColumnStore:
 
     def _gathered(self, indices: list[int]) -> Float:
         """Columns gathered from X, of which copies are kept instead of the oldest."""
-        columns = self.fresh(np.array(indices))
+        columns = self.fresh(np.array(indices, dtype=np.intp))
         for row, index in enumerate(indices):
             self._recent.add([index], columns[row : row + 1].copy())
         return columns
