@@ -235,7 +235,7 @@ class SelectionState(SetMoves):
             self._version = self.gram.version
             self._addresses[:] = 0.0
             columns = self.gram.waiting
-            numbers = np.array([float(address_of(column)) for column in columns.values()])
+            numbers = np.array([float(address_of(columns.get(index))) for index in columns])
             put(self._addresses, np.array(list(columns), dtype=np.intp), numbers)
         return self._addresses
 

@@ -107,7 +107,7 @@ class FusedStep:
         import torch
 
         X, split = self._X, self._split
-        (buffer,) = split.buffers
+        (buffer,) = split.columns.buffers
         with torch.cuda.device(X.device) if X.is_cuda else nullcontext():
             _kernel()[(self._parts, len(buffer))](
                 X, X.stride(0), X.stride(1), split.rows, split.weights, split.r, buffer,
