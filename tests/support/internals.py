@@ -11,6 +11,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from greedyrls._base import kernels as kernels
+from greedyrls._base._codec import ArrayOf, Codec, Document, Key, Number, Whole
 from greedyrls._base._executors import SerialExecutor
 from greedyrls._base._namespaces import Float, Place, Transfers, numpy_of, place_of
 from greedyrls._base._sigmoid import Sigmoid, fit_sigmoid
