@@ -1,7 +1,6 @@
 from . import kernels as kernels
 from . import numbers as numbers
 from ._atomic_files import replace_file as replace_file
-from ._axes import Axis as Axis
 from ._blas import limits_threads as limits_threads
 from ._blas import long_call as long_call
 from ._checks import is_whole as is_whole

@@ -198,7 +198,8 @@ class ListOf(Kind):
     length: str | None = None
 
     def write(self, value: Any) -> list[Any]:
-        return [self.kind.write(one) for one in value]
+        is_plain = type(self.kind).write is Kind.write  # such as the names of all features
+        return list(value) if is_plain else [self.kind.write(one) for one in value]
 
     def read(self, value: Any, name: str, sizes: Sizes) -> tuple[Any, ...]:
         entries, read = as_entries(value, name), self.kind.read

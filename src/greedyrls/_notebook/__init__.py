@@ -1,4 +1,4 @@
-"""Results as HTML for notebooks."""
+"""Results as HTML for notebooks, and the charts that reports draw as well."""
 
 from .._lazy import attach
 

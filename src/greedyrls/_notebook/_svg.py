@@ -1,191 +1,215 @@
-"""Small line pictures as SVG text, for notebooks: no scripts, no identifiers, nothing to load."""
+"""Charts as SVG text, for notebooks and reports: axes, lines, areas, error bars, points.
+
+Whatever was given stays text. A notebook may remove style sheets, so that its charts carry colours
+as attributes; those of a report have classes, and follow light and dark.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._base import Axis, Float
+from .._base import Float, number
+from ._axes import Axis
 
-# A notebook may be white or black and does not say which. Text has the colour of the text around
-# it, and these two stand out from either.
-BLUE = "#2d86c9"
-ORANGE = "#c8702a"
-TEXT = "currentColor"
+Point = tuple[float, float]
+Attributes = dict[str, Any]
 
-_WIDTH, _HEIGHT = 420.0, 160.0
-_TOP, _RIGHT, _BOTTOM = 8.0, 10.0, 32.0
-_FONT = 11.0
-_CHARACTER = 0.56 * _FONT  # the width of a digit, about
-# Where the largest value is more than this many times the smallest, a logarithmic axis shows more.
-_WIDE = 20.0
-# More sizes than this are drawn on a logarithmic axis: most happens among the first.
-_MANY_SIZES = 100
-_TICKS = 4
+# Half of the width of the ends of an error bar, and of an area of a single value.
+_CAP = 3.0
+_LONE = 4.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Line:
-    """Values at the sizes 1, 2, …; not a number where there is none."""
+def tag(name: str, *children: str, **attributes: object) -> str:
+    """An element; `children` are elements or went through `words`, attributes are escaped.
 
-    label: str
-    values: Float  # (k)
-    colour: str = TEXT
-    dashes: str = ""  # as in stroke-dasharray; empty for a solid line
-    band: tuple[Float, Float] | None = None  # lower and upper ends, (k) each
+    Numbers are written to a tenth of a pixel; ``class_`` and ``text_anchor`` are as expected.
 
-
-def line_picture(lines: Sequence[Line], words: str, *, mark: int | None = None) -> str:
-    """Values by number of features as an SVG element; empty if no value is finite.
-
-    `words` says what the picture shows to those who cannot see it; `mark` is a size to point at on
-    the first line.
+    >>> tag("text", words("<b>"), x=1.25, class_="axis")
+    '<text x="1.2" class="axis">&lt;b&gt;</text>'
     """
-    parts = [end for line in lines for end in (line.values, *(line.band or ()))]
-    values = np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return ""
-    size = max(len(line.values) for line in lines)
-    across, up = _axes(float(values.min()), float(values.max()), size)
-    drawn = [_grid(across, up)]
-    drawn += [_band(line, across, up) for line in lines if line.band is not None]
-    drawn += [_curve(line, across, up) for line in reversed(lines)]
-    if mark is not None:
-        drawn.append(_mark(lines[0], mark, across, up))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(words)}" '
-        f'width="{_WIDTH:g}" height="{_HEIGHT:g}" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" '
-        f'font-size="{_FONT:g}" font-family="sans-serif" style="max-width:100%">'
-        f"{''.join(drawn)}</svg>"
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
+        for key, value in attributes.items()
+        if value is not None
     )
+    body = "".join(children)
+    return f"<{name}{written}>{body}</{name}>" if body else f"<{name}{written}/>"
 
 
-def key(line: Line) -> str:
-    """A short piece of a line, to stand before its label."""
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" aria-hidden="true" width="24" height="8">'
-        f'<path d="M0 4H24"{_stroke(line)}/></svg>'
-    )
+def words(text: str) -> str:
+    """Any text, to stand in an element."""
+    return escape(text)
 
 
-def bar(share: float) -> str:
-    """A bar for a share between 0 and 1."""
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" aria-hidden="true" width="100" height="8">'
-        f'<rect width="{100.0 * share:.0f}" height="8" fill="{BLUE}"/></svg>'
-    )
+def label(text: str, x: float, y: float, anchor: str | None = None, **attributes: object) -> str:
+    """Any text at a place; `anchor` is "middle" or "end" of the text, by default its start."""
+    return tag("text", words(text), x=x, y=y, text_anchor=anchor, **attributes)
 
 
-def _axes(low: float, high: float, size: int) -> tuple[Axis, Axis]:
-    """Sizes from left to right, values from the bottom up; labels of the values have room."""
-    is_log = low > 0.0 and high > _WIDE * low
-    if not is_log:
-        margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
-        low, high = low - margin, high + margin
-    up = Axis(low, high, _HEIGHT - _BOTTOM, _TOP, is_log)
-    longest = max((len(_written(tick)) for tick in up.ticks(_TICKS)), default=1)
-    across = Axis(
-        1.0, float(size), 12.0 + longest * _CHARACTER, _WIDTH - _RIGHT, size > _MANY_SIZES
-    )
-    return across, up
+def through(points: Iterable[Point]) -> str:
+    """A line through points, as the ``d`` of a path."""
+    return "M" + "L".join(f"{_value(x)} {_value(y)}" for x, y in points)
 
 
-def _grid(across: Axis, up: Axis) -> str:
-    """Light lines, numbers, and what the numbers below are."""
-    marks = []
-    for tick in up.ticks(_TICKS):
-        y = up.inside(tick)
-        marks.append(
-            f'<path d="M{across.start:.1f} {y:.1f}H{across.end:.1f}" stroke="{TEXT}" '
-            'stroke-opacity="0.15"/>'
-            f'<text x="{across.start - 5.0:.1f}" y="{y + 0.35 * _FONT:.1f}" text-anchor="end" '
-            f'fill="{TEXT}" fill-opacity="0.8">{_written(tick)}</text>'
+def _value(value: object) -> str:
+    if isinstance(value, float):
+        text = f"{value:.1f}".removesuffix(".0")
+        return "0" if text == "-0" else text
+    return escape(str(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Sizes and attributes of what surrounds a chart."""
+
+    font: float
+    character: float  # the width of a digit
+    top: float
+    right: float
+    bottom: float
+    left: float  # besides the numbers
+    below: float  # from the axis down to its numbers
+    tick: float  # length of the marks on the axis
+    grid: Attributes
+    axis: Attributes
+    text: Attributes
+    side: float = 0.0  # how far the chart reaches beyond the first and the last value
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Two axes, and what is drawn on them; values that are not finite are left out."""
+
+    across: Axis
+    up: Axis
+    style: Style
+    height: float
+
+    @classmethod
+    def of(
+        cls,
+        size: Point,
+        style: Style,
+        across: tuple[float, float, bool],
+        up: tuple[float, float, bool],
+        n_ticks: int,
+    ) -> Plot:
+        """A plot of some width and height; axes are low, high and whether they are logarithmic.
+
+        The numbers beside it have room.
+        """
+        width, height = size
+        beside = Axis(up[0], up[1], height - style.bottom, style.top, up[2])
+        longest = max((len(number(tick)) for tick in beside.ticks(n_ticks)), default=1)
+        left = style.left + longest * style.character + style.side
+        below = Axis(across[0], across[1], left, width - style.right - style.side, across[2])
+        return cls(below, beside, style, height)
+
+    @property
+    def left(self) -> float:
+        """The left edge of the area of the plot."""
+        return self.across.start - self.style.side
+
+    @property
+    def right(self) -> float:
+        """The right edge of the area of the plot."""
+        return self.across.end + self.style.side
+
+    def points(self, x: Float, y: Float, shift: float = 0.0) -> list[Point]:
+        """Where pairs of values are drawn, moved to the right by `shift`."""
+        pairs = zip(x.tolist(), y.tolist(), strict=True)
+        return [(self.across.place(one) + shift, self.up.place(two)) for one, two in pairs]
+
+    def line(
+        self,
+        x: Float,
+        y: Float,
+        line: Attributes,
+        dot: Attributes,
+        has_dots: bool = False,
+        shift: float = 0.0,
+    ) -> str:
+        """A line, broken where values are missing, with dots if asked; one value alone has one."""
+        drawn, dots = [], []
+        for piece in _pieces(np.isfinite(y)):
+            points = self.points(x[piece], y[piece], shift)
+            if len(points) > 1:
+                drawn.append(tag("path", d=through(points), **line))
+            if len(points) == 1 or has_dots:
+                dots += [tag("circle", cx=cx, cy=cy, **dot) for cx, cy in points]
+        return "".join(drawn + dots)
+
+    def area(self, x: Float, low: Float, high: Float, **attributes: object) -> str:
+        """The area between two lines, where both are known."""
+        drawn = []
+        for piece in _pieces(np.isfinite(low) & np.isfinite(high)):
+            forth, back = (self.points(x[piece], end[piece]) for end in (high, low))
+            if len(piece) == 1:
+                # An area needs some width to be seen.
+                forth, back = ([(end - _LONE, y), (end + _LONE, y)] for end, y in (*forth, *back))
+            drawn.append(through([*forth, *reversed(back)]) + "Z")
+        return tag("path", d="".join(drawn), **attributes) if drawn else ""
+
+    def errors(
+        self, x: Float, low: Float, high: Float, shift: float = 0.0, **attributes: object
+    ) -> str:
+        """Bars with short ends, where both ends are known, moved to the right by `shift`."""
+        is_known = np.isfinite(low) & np.isfinite(high)
+        tops = self.points(x[is_known], high[is_known], shift)
+        bottoms = self.points(x[is_known], low[is_known], shift)
+        d = "".join(
+            f"M{place:.1f} {bottom:.1f}V{top:.1f}m-{_CAP:g} 0h{2 * _CAP:g}"
+            f"M{place - _CAP:.1f} {bottom:.1f}h{2 * _CAP:g}"
+            for (place, top), (_, bottom) in zip(tops, bottoms, strict=True)
         )
-    below = up.start + 1.3 * _FONT
-    # The first number is always shown; another one too near to it is not.
-    near = across.inside(1.0) + 16.0
-    others = [tick for tick in across.ticks(8) if tick == int(tick) and across.inside(tick) > near]
-    marks += [
-        f'<text x="{across.inside(tick):.1f}" y="{below:.1f}" text-anchor="middle" '
-        f'fill="{TEXT}" fill-opacity="0.8">{_written(tick)}</text>'
-        for tick in (1.0, *others)
-    ]
-    marks.append(
-        f'<text x="{(across.start + across.end) / 2.0:.1f}" y="{_HEIGHT - 4.0:g}" '
-        f'text-anchor="middle" fill="{TEXT}" fill-opacity="0.8">number of features</text>'
-    )
-    return "".join(marks)
+        return tag("path", d=d, **attributes) if d else ""
+
+    def dots(self, x: Float, y: Float, radius: float, **attributes: object) -> str:
+        """A dot for each pair; all of them are one path, which is short."""
+        d = "".join(f"M{cx:.1f} {cy:.1f}h0" for cx, cy in self.points(x, y))
+        return tag("path", d=d, stroke_width=2.0 * radius, **attributes) if d else ""
+
+    def horizontal(self, value: float, **attributes: object) -> str:
+        """A line at a value, from the left to the right."""
+        return tag("path", d=self._level(self.up.place(value)), **attributes)
+
+    def vertical(self, value: float, above: float = 0.0, **attributes: object) -> str:
+        """A line at a value, from the bottom to `above` the top."""
+        x, end = self.across.place(value), self.up.end - above
+        return tag("path", d=f"M{x:.1f} {self.up.start:.1f}V{end:.1f}", **attributes)
+
+    def scale(
+        self, below: Sequence[float], beside: Sequence[float], words_below: str, **more: object
+    ) -> str:
+        """Light lines, numbers on both axes, and what the numbers below are."""
+        style, base = self.style, self.up.start
+        drawn = []
+        for tick in beside:
+            y = self.up.place(tick)
+            drawn.append(tag("path", d=self._level(y), **style.grid))
+            at = (self.left - 6.0, y + 0.35 * style.font)
+            drawn.append(label(number(tick), *at, "end", **style.text))
+        drawn.append(tag("path", d=self._level(base), **style.axis))
+        for tick in below:
+            x = self.across.place(tick)
+            drawn.append(tag("path", d=f"M{x:.1f} {base:.1f}v{style.tick:g}", **style.axis))
+            drawn.append(label(number(tick), x, base + style.below, "middle", **style.text))
+        middle = (self.across.start + self.across.end) / 2.0
+        attributes = style.text | more
+        drawn.append(label(words_below, middle, self.height - 6.0, "middle", **attributes))
+        return "".join(drawn)
+
+    def _level(self, y: float) -> str:
+        return f"M{self.left:.1f} {y:.1f}H{self.right:.1f}"
 
 
-def _curve(line: Line, across: Axis, up: Axis) -> str:
-    """A path through the finite values, broken where there are none; a dot for one alone."""
-    drawn = []
-    for piece in _pieces(np.isfinite(line.values)):
-        points = [(across.inside(place + 1.0), up.inside(line.values[place])) for place in piece]
-        if len(points) == 1:
-            ((x, y),) = points
-            drawn.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{line.colour}"/>')
-        else:
-            drawn.append(f'<path d="{_through(points)}"{_stroke(line)}/>')
-    return "".join(drawn)
-
-
-def _band(line: Line, across: Axis, up: Axis) -> str:
-    """The area between the ends of a band, where both are finite."""
-    if line.band is None:
-        return ""
-    low, high = line.band
-    drawn = []
-    for piece in _pieces(np.isfinite(low) & np.isfinite(high)):
-        if len(piece) == 1:
-            x = across.inside(piece[0] + 1.0)
-            ends = f"M{x:.1f} {up.inside(low[piece[0]]):.1f}V{up.inside(high[piece[0]]):.1f}"
-            drawn.append(f'<path d="{ends}" stroke="{line.colour}" stroke-opacity="0.5"/>')
-            continue
-        forth = [(across.inside(place + 1.0), up.inside(high[place])) for place in piece]
-        back = [(across.inside(place + 1.0), up.inside(low[place])) for place in reversed(piece)]
-        drawn.append(
-            f'<path d="{_through(forth + back)}Z" fill="{line.colour}" fill-opacity="0.2"/>'
-        )
-    return "".join(drawn)
-
-
-def _mark(line: Line, size: int, across: Axis, up: Axis) -> str:
-    """A vertical line at a size, and a ring on the line if it has a value there."""
-    x = across.inside(float(size))
-    drawn = (
-        f'<path d="M{x:.1f} {up.start:.1f}V{up.end:.1f}" stroke="{TEXT}" stroke-opacity="0.5" '
-        'stroke-dasharray="3 3"/>'
-    )
-    if size <= len(line.values) and np.isfinite(line.values[size - 1]):
-        drawn += (
-            f'<circle cx="{x:.1f}" cy="{up.inside(line.values[size - 1]):.1f}" r="4" '
-            f'fill="{line.colour}" stroke="{TEXT}"/>'
-        )
-    return drawn
-
-
-def _stroke(line: Line) -> str:
-    dashes = f' stroke-dasharray="{line.dashes}"' if line.dashes else ""
-    faint = ' stroke-opacity="0.7"' if line.colour == TEXT else ""
-    return f' fill="none" stroke="{line.colour}" stroke-width="1.8"{dashes}{faint}'
-
-
-def _through(points: Sequence[tuple[float, float]]) -> str:
-    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-
-
-def _pieces(is_known: NDArray[np.bool_]) -> list[list[int]]:
+def _pieces(is_known: Any) -> list[list[int]]:
     """Places that are known, in runs without a gap."""
     places = np.flatnonzero(is_known)
     cuts = np.flatnonzero(np.diff(places) > 1) + 1
     return [piece.tolist() for piece in np.split(places, cuts) if len(piece)]
-
-
-def _written(value: float) -> str:
-    return f"{value:.6g}".replace("-", "−")
