@@ -1,4 +1,4 @@
-"""Results as HTML for notebooks, and the charts that reports draw as well."""
+"""Results as HTML for notebooks."""
 
 from .._lazy import attach
 

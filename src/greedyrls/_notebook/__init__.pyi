@@ -1,11 +1,5 @@
-from ._axes import Axis as Axis
 from ._html import assessment_html as assessment_html
 from ._html import estimator_html as estimator_html
 from ._html import null_html as null_html
 from ._html import path_html as path_html
 from ._html import stability_html as stability_html
-from ._svg import Plot as Plot
-from ._svg import Style as Style
-from ._svg import label as label
-from ._svg import tag as tag
-from ._svg import words as words

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base import Float
-from ._svg import Attributes, Plot, Style, tag
+from ..plots import Attributes, Plot, Style, tag
 
 # A notebook may be white or black and does not say which. Text has the colour of the text around
 # it, and these two stand out from either.

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._base import Float
-from .._notebook import Axis, Plot, label, tag
 from ..app import SelectionResult
 from ..assess import ROC_GRID, Predictions
 from ..path import t_quantile
+from ..plots import Axis, Plot, label, tag
 from ._frames import NARROW, chart
 from ._names import Name, Names
 from ._words import count, number, percent, plain_name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .._notebook import Style, tag, words
+from ..plots import Style, tag, words
 
 
 class Frame(NamedTuple):

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._base import Float
-from .._notebook import label, tag
 from ..assess import measure_in_words
 from ..path import AlphaSurface, SelectionPath
+from ..plots import label, tag
 from ._frames import NARROW, WIDE, Frame, chart
 from ._thin import thinned
 from ._words import NONE, count, counted, number, with_error

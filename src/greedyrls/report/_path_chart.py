@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._base import Float
-from .._notebook import Plot, label, tag, words
+from ..plots import Plot, label, tag, words
 from ._frames import Frame, chart
 from ._panels import Curve, Panel
 from ._words import capitalised, counted, number
