@@ -1,6 +1,7 @@
 from ._backward import BackwardState as BackwardState
 from ._choice import Choice as Choice
 from ._choice import Criterion as Criterion
+from ._choice import Entries as Entries
 from ._choice import Model as Model
 from ._choice import NumericalLimit as NumericalLimit
 from ._choice import Spanned as Spanned
@@ -9,14 +10,11 @@ from ._curves import LooCurve as LooCurve
 from ._curves import LossMoments as LossMoments
 from ._curves import best_penalties as best_penalties
 from ._curves import errors_by_size as errors_by_size
+from ._entries import open_candidates as open_candidates
 from ._fold_criterion import FoldLoss as FoldLoss
 from ._fold_curves import FoldCurve as FoldCurve
 from ._fold_state import FoldData as FoldData
 from ._fold_state import FoldState as FoldState
-from ._group_choice import GroupCriterion as GroupCriterion
-from ._group_criterion import GroupLeaveOneOut as GroupLeaveOneOut
-from ._group_fold_criterion import GroupFoldLoss as GroupFoldLoss
-from ._group_loss import GroupLeaveOneOutLoss as GroupLeaveOneOutLoss
 from ._held_out_errors import Design as Design
 from ._held_out_errors import Part as Part
 from ._held_out_errors import Summed as Summed
