@@ -193,3 +193,12 @@ def test_the_engine_of_groups_agrees_with_that_of_features(loss: str, cv: Any) -
     path = greedy_path(X, y, 4, cv=cv, loss=loss, feature_groups=[[12, 13]], search="bounded")
     assert path.indices.tolist() == plain.indices.tolist()
     assert_allclose(path.losses, plain.losses, rtol=1e-10)
+
+
+def test_gram_columns_of_likely_groups_come_together() -> None:
+    """By folds a step needs Gram columns only, and those of several groups cost one pass."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((600, 200))
+    y = X[:, :20] @ rng.standard_normal(20) + rng.standard_normal(600)
+    path = greedy_path(X, y, 8, cv=10, feature_groups=groups_of(200, 5))
+    assert path.counters.passes <= 6

@@ -111,8 +111,10 @@ def add_choice(state: State, choice: Choice, remaining: int) -> tuple[int, ...]:
         pivot = state.measure(choice.feature) if choice.pivot is None else choice.pivot
         state.add(choice.feature, pivot, choice.ranking, remaining)
     else:
-        others = [index for index in choice.ranking(_LIKELY) if index not in features]
-        add_together(state, features, others, max(remaining, len(features)))
+        likely = state.layout.entries(choice.ranking(_LIKELY))
+        others = [first for first in likely if first != choice.feature]
+        later = state.layout.columns(np.array(others, dtype=np.intp)).tolist()
+        add_together(state, features, later, max(remaining, len(features)))
     return features
 
 
