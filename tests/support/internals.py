@@ -54,7 +54,6 @@ from greedyrls._criteria._many_folds import ManyFoldData, ManyFoldState
 from greedyrls._criteria._removals import choose_removal
 from greedyrls._criteria._samples import SampleSpace
 from greedyrls._criteria._shared_gram import TrainingColumns, share_columns
-from greedyrls._criteria._speculation import Taken
 from greedyrls._criteria._state import DRIFT_BOUND, SelectionState
 from greedyrls._data import fused as fused
 from greedyrls._data._dense import DenseMatrix
@@ -96,6 +95,7 @@ from greedyrls._search._searching import forward, replay
 from greedyrls._select._alphas import auto_grid, penalty_scale, refit_grid
 from greedyrls._select._options import Options
 from greedyrls._select._outer_fold import chosen_of
+from greedyrls._steppers._stepper import Stepping, Stop, stepping_for
 from greedyrls.app._analysis import (
     assess,
     choose,

@@ -24,7 +24,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     # Leave-one-out: features.
     "solve for coefficients": ("_features._feature_space.FeatureSpace.coefficients",),
     "add to feature space": ("_features._feature_space.FeatureSpace.add",),
-    "note a step of the device": ("_features._feature_space.FeatureSpace.note",),
+    "note a step of the device": ("_features._device_features.DeviceFeatures.note",),
     "take Gram columns": ("_features._gram.GramColumns.take",),
     # Leave-one-out: the search.
     "choose by leave-one-out": ("_criteria._leave_one_out.LeaveOneOut.choose",),

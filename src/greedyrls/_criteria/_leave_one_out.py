@@ -9,6 +9,7 @@ scoring every candidate.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -177,15 +178,13 @@ class _Scored:
         """Score some more exactly."""
         self._take(indices, self._state.score(indices))
 
-    def speculate(self, count: int) -> float | None:
-        """Score those of lowest bound where the device knows them; a bound of all others."""
-        if not self._state.can_speculate:
+    def score_lowest(self, count: int) -> float | None:
+        """Score those of lowest bound, where that needs no bounds here; a bound of all others."""
+        lowest = self._state.score_lowest(partial(bound_terms, self._state), count)
+        if lowest is None:
             return None
-        speculated = self._state.speculate(bound_terms(self._state), count)
-        if speculated is None:
-            return None
-        self._take(speculated.indices, speculated.scores)
-        return speculated.beyond
+        self._take(lowest.indices, lowest.scores)
+        return lowest.beyond
 
     def _take(self, indices: NDArray[np.intp], scores: Scores) -> None:
         self._scores.append(scores)
@@ -237,6 +236,13 @@ class _Scored:
         raise IndexError(place)
 
 
+def first_width(state: SelectionState, wanted: int) -> int:
+    """How many candidates the first round of a step scores, if so many of the best are wanted."""
+    samples = state.samples
+    first = min(samples.first_width, samples.round_elements // (16 * state.problem.n_samples))
+    return max(wanted, first, samples.least)
+
+
 class LeaveOneOut:
     """The exact leave-one-out criterion with squared loss."""
 
@@ -255,6 +261,15 @@ class LeaveOneOut:
         ):
             return self._exhaustive(state, n_runners_up)
         return self._bounded(state, n_runners_up, remaining)
+
+    def bounded_sizes(self, state: SelectionState) -> int:
+        """Candidates are chosen by their bounds as long as there are fewer features than this."""
+        if self._strategy == "exhaustive":
+            return 0
+        few = first_width(state, 1)
+        if self._strategy == "auto":
+            few = max(few, EXHAUSTIVE_ELEMENTS // state.problem.n_samples)
+        return state.problem.n_available - few
 
     def least(self, state: SelectionState) -> float:
         """The loss with any one candidate added is at least this: no row is looked at."""
@@ -279,22 +294,13 @@ class LeaveOneOut:
         m, n = state.problem.X.shape
         margin = MARGIN * state.loss_sum
         elements = state.samples.round_elements
-        first = min(state.samples.first_width, elements // (16 * m))
-        width = max(wanted, first, state.samples.least)
+        width = first_width(state, wanted)
 
         def ranked(count: int) -> list[int]:
             return best_first(lower_bounds(state), count)
 
-        if wanted == 1 and state.can_speculate:
-            few = width
-            if self._strategy == "auto":
-                few = max(width, EXHAUSTIVE_ELEMENTS // m)  # then all of them are scored
-            last = min(state.size + remaining, state.problem.n_available - few)
-            taken = state.take_speculative_steps(bound_terms, width, last)
-            if taken is not None:
-                return Choice(taken.feature, taken.loss, taken, (), ranked)
         scored = _Scored(state)
-        beyond = scored.speculate(width)
+        beyond = scored.score_lowest(width)
         if beyond is not None and beyond > min(scored.threshold(wanted) + margin, _LARGEST):
             return scored.choice(n_runners_up, ranked)
         bounds = lower_bounds(state)

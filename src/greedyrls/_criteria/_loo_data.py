@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import SMALLEST_D, Executor, Float, ThreadExecutor, namespace_of, places_of
+from .._base import SMALLEST_D, Executor, Float, Handle, ThreadExecutor, namespace_of, places_of
 from .._features import GramColumns
 from .._problem import Problem, layout_of, report_non_finite
 from .._rows import RowBlock, SampleStatistics, pair_products
@@ -51,7 +52,7 @@ class LooData:
             blocks = remote.row_block_handles()
         else:
             blocks = _memory_blocks(problem, block_rows)
-        self.samples = SampleSpace(blocks, problem.X.shape, executor, problem.X.place)
+        self.samples = _rows_of(problem, blocks, executor)
         if remote is not None:
             # z of so many candidates takes about an eighth of a block of X in float64.
             most = max(_SCORED_FAR_AWAY, problem.n_features // 8)
@@ -107,6 +108,16 @@ class LooData:
             + mean * mean * weights.weight_squares
         )
         return mean, math.sqrt(max(squares, 0.0) * n / (n - 1)) / weight
+
+
+def _rows_of(problem: Problem, blocks: Sequence[Handle], executor: Executor | None) -> SampleSpace:
+    """All rows, where they are."""
+    X = problem.X
+    if X.on_device:
+        from ._device_rows import DeviceRows  # which loads all that devices need
+
+        return DeviceRows(blocks, X.shape, executor, X.place)
+    return SampleSpace(blocks, X.shape, executor)
 
 
 def _check_start(problem: Problem, known: SampleStatistics) -> None:

@@ -21,7 +21,6 @@ from ._choice import Choice, check_candidates, choose_among
 from ._curves import LossMoments, model_moments
 from ._loo_data import LooData
 from ._set_moves import Held
-from ._speculation import Taken
 from ._state import SelectionState, pivot_of
 
 # What z of all candidates may take if kept, where X is smaller.
@@ -184,7 +183,7 @@ class LossState(SelectionState):
             for block, z in pairs
         )
 
-    def add(self, index: int, pivot: Pivot | Taken, ranking: Ranking, remaining: int) -> None:
+    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model, and take it out of the z that are kept."""
         super().add(index, pivot, ranking, remaining)
         if self.samples.keeps_leftovers:

@@ -5,21 +5,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
-    DEVICE_TILE_ELEMENTS,
     HOST,
     NO_DIGITS,
     Executor,
     Float,
     Handle,
-    Place,
     SerialExecutor,
-    add_up,
     as_float,
     ask,
     floor_at,
@@ -27,31 +24,23 @@ from .._base import (
     namespace_of,
     places_of,
     put,
-    to_device,
     to_host,
 )
+from .._features import FeatureSpace
 from .._problem import Loss, stratum_factors
 from .._rows import (
     BoundTerms,
     CandidateLosses,
-    Chosen,
     ColumnShapes,
-    FusedFeatures,
     Leftovers,
     Products,
-    Reported,
-    Round,
-    Rounds,
     RowBlock,
     SampleStatistics,
     SupportSums,
     TargetSums,
-    can_speculate,
-    fetched_statistics,
     make_scores,
 )
 from .._rows import Scores as Scores
-from ._speculation import Doubts, Speculation
 
 # A mean is far out if its square is this many times the variance: Gram columns are centred again.
 _FAR = 1e4
@@ -61,20 +50,25 @@ _SCORE_ELEMENTS = 1 << 19
 SPARE_BYTES = 1 << 22
 # Elements scored in a round at least: a smaller round costs the interpreter more than the rows.
 _ROUND_ELEMENTS = 1 << 17
-_DEVICE_ROUND_ELEMENTS = 1 << 25
-# Candidates of the first round at most. On a device each costs less than a second round, but
-# the first is nearly always enough; with few rows they cost nothing.
+# Candidates of the first round of a step at most.
 _FIRST_WIDTH = 16
-_DEVICE_FIRST_WIDTH = 8
-_SHORT_ROWS = 1 << 14
 # Scoring a candidate costs about as much as a pass over this many columns of X: gathering it,
 # the product with the chosen columns, and a dozen operations on vectors of m. And the bounds of
-# later steps profit from the pass too. A device passes over X as fast as over these vectors.
+# later steps profit from the pass too.
 _COLUMNS_PER_SCORE = 100
-_DEVICE_COLUMNS_PER_SCORE = 16
-# With as many features their vectors live on the device; shorter ones are faster on the host,
-# unless whole steps are recorded.
-DEVICE_FEATURES = 1 << 14
+# What is known of the spread of z over the rows loses about 6/√m of itself at every step: with
+# fewer rows than this it is of no use.
+_SPREAD_ROWS = 4096
+
+
+class RoundSizes(NamedTuple):
+    """What is worth its time where the rows are."""
+
+    score_elements: int  # of Z made at a time
+    round_elements: int  # scored in a round at least
+    first_width: int  # candidates of the first round at most
+    columns_per_score: int  # of X that a pass reads in the time of a score
+    spread_rows: int  # from which bounds use how errors spread over rows
 
 
 class StartSums(NamedTuple):
@@ -87,85 +81,74 @@ class StartSums(NamedTuple):
     correlation: Float  # (t × n) x_i · y
 
 
-class _Latest(NamedTuple):
+class Latest(NamedTuple):
     """The best candidate scored since the last step."""
 
     feature: int
     loss: float
     pieces: list[Float]  # its z, a piece for each block
-    moved: list[RowBlock] | None = None  # the blocks with it, if they were moved at once
-    column: Float | None = None  # its column of X, if there is one block
-    statistics: SampleStatistics | None = None  # of the blocks with it
+
+
+class Lowest(NamedTuple):
+    """The candidates of lowest bound, scored."""
+
+    indices: NDArray[np.intp]
+    scores: Scores
+    beyond: float  # no other candidate has a lower bound
 
 
 class SampleSpace:
     """The driver's view of the rows."""
+
+    feature_place = HOST  # where vectors of n features are
 
     def __init__(
         self,
         blocks: Iterable[Handle],
         shape: tuple[int, int],
         executor: Executor | None = None,
-        place: Place = HOST,
     ) -> None:
         self._blocks = list(blocks)
         self._executor: Executor = SerialExecutor() if executor is None else executor
         self._rows, self._n_features = shape
-        # Where the rows are, and where vectors of n features are.
-        self.place = place
-        self.feature_place = HOST
-        if place.on_device and (self._n_features >= DEVICE_FEATURES or can_speculate(self._blocks)):
-            self.feature_place = place
         # What is known of the weights; at the start.
         self.weights = self._weights()
         self._means: Float | None = None
         self._has_far_means = False
-        self._latest: _Latest | None = None
-        self._rounds = Rounds()
-        self._speculation: Speculation | None = None
-        self._statistics: SampleStatistics | None = None  # of the blocks as they are, if known
+        self._latest: Latest | None = None
         self._kept: list[Leftovers] = []
         self.passes = 0
         self.exact_evaluations = 0
         # How many candidates may be scored at a time, and are in the first round of a step.
-        elements = self.place.pick(_SCORE_ELEMENTS, DEVICE_TILE_ELEMENTS)
+        elements, *others = self._sizes()
         self.group = max(1, elements // max(1, self._rows))
+        self.round_elements, self.first_width, self.columns_per_score, self.spread_rows = others
         self.least = 1
-        self.columns_per_score = self.place.pick(_COLUMNS_PER_SCORE, _DEVICE_COLUMNS_PER_SCORE)
-        self.first_width = _FIRST_WIDTH
-        if self.place.on_device and self._rows > _SHORT_ROWS:
-            self.first_width = _DEVICE_FIRST_WIDTH
-        self.round_elements = self.place.pick(_ROUND_ELEMENTS, _DEVICE_ROUND_ELEMENTS)
+
+    def _sizes(self) -> RoundSizes:
+        return RoundSizes(
+            _SCORE_ELEMENTS, _ROUND_ELEMENTS, _FIRST_WIDTH, _COLUMNS_PER_SCORE, _SPREAD_ROWS
+        )
 
     def _weights(self) -> TargetSums:
         """Sums of the weights and targets, on the host."""
-        found: TargetSums = self.total(ask(RowBlock.target_sums))
-        if not self.place.on_device:
-            return found
-        if isinstance(found.weight, float):
-            return found._replace(target_means=to_host(found.target_means)[0])
-        weight, means, *rest = to_host(*found)
-        return TargetSums(float(weight), means, *map(float, rest))
+        sums: TargetSums = self.total(ask(RowBlock.target_sums))
+        return sums
 
     def score_together(self, largest_block: int, least: int, most: int) -> None:
         """Blocks are far away: what counts is how often they are asked, not for how many."""
         self.group = max(least, min(most, _SCORE_ELEMENTS // max(1, largest_block)))
         self.least = least
 
-    def fork(self, count: int = 0) -> SampleSpace:
+    def fork(self, count: int = 0) -> Self:
         """The same rows for another search; blocks are values, and share their columns.
 
         `count` features will be chosen, as far as is known.
         """
         other = copy.copy(self)
-        other._latest = other._statistics = None
-        other._rounds = Rounds()
-        other._speculation = None
+        other._latest = None
         other._kept = []
         other.passes = other.exact_evaluations = 0
-        if self.place.on_device:
-            # Recorded work reads all columns of chosen features that there are: those of its own.
-            other._blocks = other.each(ask(RowBlock.separate, count))
         return other
 
     @property
@@ -222,12 +205,12 @@ class SampleSpace:
 
     def _pass(self, count: int) -> AbstractContextManager[None]:
         """For products with X: threads of BLAS, unless there are threads for the blocks."""
-        is_serial = not self.place.on_device and isinstance(self._executor, SerialExecutor)
+        is_serial = isinstance(self._executor, SerialExecutor)
         return long_call(float(count) * self._rows * self._n_features if is_serial else 0.0)
 
     def _features(self, *values: Float) -> list[Float]:
         """Vectors of n features, moved to where these are."""
-        return to_host(*values) if not self.feature_place.on_device else list(values)
+        return to_host(*values)
 
     def products(self, indices: Sequence[int], new_anchor: bool = False) -> Float:
         """Gram columns of the named features, then X'a of a new anchor: (c [+ t]) × n, one pass.
@@ -239,8 +222,6 @@ class SampleSpace:
         self.passes += 1
         if new_anchor:
             self._blocks = self.each(ask(RowBlock.anchored))
-            if self._latest is not None:  # it was moved with the anchor of before
-                self._latest = self._latest._replace(moved=None)
         with self._pass(len(indices)):
             answer: Products = self.total(ask(RowBlock.products, indices, new_anchor))
         values, sums = self._features(*answer)
@@ -267,8 +248,6 @@ class SampleSpace:
         Σ z⁴ are computed if asked for.
         """
         self.exact_evaluations += len(indices)
-        if self.place.on_device:
-            return self._score_on_device(indices, beta, penalty, shrinkage, with_spread)
         if Z is None:
             Z = self.each(ask(RowBlock.residuals, indices, beta))
         scores = make_scores(self._executor, self._blocks, Z, penalty, shrinkage, with_spread)
@@ -278,72 +257,17 @@ class SampleSpace:
         loss = float(sums[row])
         if self._latest is None or loss < self._latest.loss:
             # Very likely the one that will be added: spares making its z again.
-            self._latest = _Latest(int(indices[row]), loss, self.each(ask(RowBlock.row, row), Z))
+            self._latest = Latest(int(indices[row]), loss, self.each(ask(RowBlock.row, row), Z))
         return scores
 
-    def _score_on_device(
-        self,
-        indices: NDArray[np.intp],
-        beta: Float,
-        penalty: Float,
-        shrinkage: Float,
-        with_spread: bool,
-    ) -> Scores:
-        """`score` in one transfer each way, with the step that will most likely follow."""
-        latest = self._left_by_round()
-        found, self._blocks = self._rounds.score(
-            self._executor, self._blocks, indices, beta, penalty, shrinkage, with_spread
-        )
-        self._take_round(found, indices, latest)
-        return found.scores
+    def score_lowest(
+        self, features: FeatureSpace, terms: Callable[[], BoundTerms], count: int
+    ) -> Lowest | None:
+        """The candidates of lowest bound and their scores, where rows and features find them.
 
-    def speculate(
-        self, features: FusedFeatures, terms: BoundTerms, chosen: Chosen, c: int
-    ) -> tuple[Scores, Reported] | None:
-        """The c candidates of lowest bound and their scores, all in one transfer.
-
-        None where the device cannot find them by itself.
+        None where bounds are computed first.
         """
-        answer = self._rounds.speculate(self._blocks, features, terms, chosen, c)
-        if answer is None:
-            return None
-        found, told, self._blocks = answer
-        self.exact_evaluations += c
-        self._take_round(found, told.indices, None)
-        return found.scores, told
-
-    def speculation(self, features: FusedFeatures, c: int, doubts: Doubts) -> Speculation | None:
-        """Steps that the device takes by itself, if it can."""
-        step = self._rounds.step(self._blocks, features, c)
-        if step is None:
-            return None
-        if self._speculation is None or self._speculation.step is not step:
-            self._speculation = Speculation(step, features, doubts)
-        return self._speculation
-
-    def finish_speculation(self, block: RowBlock) -> None:
-        """Take the block after features were added on the device."""
-        for index in block.chosen[len(self._blocks[0].chosen) :]:
-            block.columns.note(index)
-        self._blocks = [block]
-        self._latest = self._statistics = None
-
-    def _left_by_round(self) -> _Latest | None:
-        """The best candidate so far, unless the next round overwrites it."""
-        latest, self._latest = self._latest, None
-        if latest is not None and self._rounds.holds(latest.pieces):
-            return None
-        return latest
-
-    def _take_round(self, found: Round, indices: NDArray[np.intp], latest: _Latest | None) -> None:
-        """Remember the best of a round, if it is better than the best before."""
-        loss = float(found.scores.losses[:, found.place].sum())
-        if latest is None or loss < latest.loss:
-            feature = int(indices[found.place])
-            latest = _Latest(
-                feature, loss, found.pieces, found.moved, found.column, found.statistics
-            )
-        self._latest = latest
+        return None
 
     def support_sums(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
@@ -365,13 +289,11 @@ class SampleSpace:
         """A candidate's z, a piece for each block."""
         if self._latest is not None and self._latest.feature == index:
             return self._latest.pieces
-        if not self.place.on_device:
-            Z = self.each(ask(RowBlock.residuals, np.array([index]), beta))
-        else:
-            (beta,) = to_device(self.place, beta)
-            columns = self.each(ask(RowBlock.gathered, np.array([index])))
-            Z = self.each(ask(RowBlock.without_chosen, beta), columns)
-        return self.each(ask(RowBlock.row, 0), Z)
+        return self.each(ask(RowBlock.row, 0), self._residuals(index, beta))
+
+    def _residuals(self, index: int, beta: Float) -> list[Handle]:
+        """The same made from the data, (1 × rows) for each block."""
+        return self.each(ask(RowBlock.residuals, np.array([index]), beta))
 
     def leftover(self, index: int, beta: Float) -> Float:
         """A candidate's z, (m), with coefficients beta (|S| × 1)."""
@@ -390,18 +312,8 @@ class SampleSpace:
 
         along (t) is (a·z)/‖z‖² if there is an anchor a.
         """
-        latest, self._latest, self._statistics = self._latest, None, None
-        if latest is not None and latest.feature == index and latest.moved is not None:
-            self._blocks = self._executor.each(
-                ask(RowBlock.chose, index, latest.column), latest.moved
-            )
-            self._statistics = latest.statistics
-            return
-        self._latest = latest
         pieces = self._pieces(index, beta)
         self._latest = None
-        (rho, *rest) = to_device(self.place, rho, *([] if along is None else [along]))
-        along = rest[0] if rest else None
         self._blocks = self.each(ask(RowBlock.advance, index, delta, rho, along), pieces)
 
     @property
@@ -412,7 +324,7 @@ class SampleSpace:
     def move_to(self, blocks: Sequence[Handle], question: Callable[..., Any]) -> None:
         """Go to another set: `question` makes its blocks of others."""
         self._blocks = self._executor.each(question, blocks)
-        self._latest = self._statistics = None
+        self._latest = None
         self._kept = []
 
     def predictions(self) -> Float:
@@ -490,10 +402,5 @@ class SampleSpace:
 
     def statistics(self) -> SampleStatistics:
         """Sums over all rows of what the bounds and the loss need."""
-        if self._statistics is not None:
-            return self._statistics
-        if not self.place.on_device:
-            statistics: SampleStatistics = self.total(ask(RowBlock.statistics))
-            return statistics
-        answers = self._executor.answers(ask(RowBlock.statistics), self._blocks)
-        return add_up(fetched_statistics(answer) for answer in answers)
+        statistics: SampleStatistics = self.total(ask(RowBlock.statistics))
+        return statistics

@@ -54,6 +54,6 @@ from ._leftovers import Leftovers as Leftovers
 from ._rounds import RecordedStep as RecordedStep
 from ._rounds import Round as Round
 from ._rounds import Rounds as Rounds
-from ._rounds import can_speculate as can_speculate
+from ._rounds import can_find_lowest as can_find_lowest
 from ._rounds import fetched_statistics as fetched_statistics
 from ._rounds import make_scores as make_scores

@@ -60,6 +60,8 @@ class Chosen(NamedTuple):
     inverse: Float  # (|S| × |S|) of the factor's chosen columns
     penalties: Float  # (|S|)
     weights: Float  # (|S|) w
+    overlap: Float  # (|S| × |S|) q_u·q_s
+    features: Any  # (|S|) which
 
 
 class BoundTerms(NamedTuple):

@@ -42,7 +42,7 @@ from ._fused_round import FusedRound, FusedState, FusedTerms, can_fuse
 # numbers in it than this, reading them takes longer than launching.
 _RECORDED_ELEMENTS = 1 << 27
 # With fewer numbers than this in X a step is a matter for the host.
-_SPECULATED_ELEMENTS = 1 << 15
+_RECORDED_STEP_ELEMENTS = 1 << 15
 # What was done once in this process without recording, so that all kernels are compiled and loaded.
 _DONE: set[tuple[object, ...]] = set()
 
@@ -88,11 +88,11 @@ def find(
     return find_plainly(executor, blocks, terms, with_spread)
 
 
-def can_speculate(blocks: Sequence[RowBlock]) -> bool:
+def can_find_lowest(blocks: Sequence[RowBlock]) -> bool:
     """Whether a device can find the candidates of lowest bound by itself and score them."""
     X = blocks[0].X
     is_there = len(blocks) == 1 and can_fuse(blocks[0], 1)
-    return is_there and X.shape[0] * X.shape[1] >= _SPECULATED_ELEMENTS
+    return is_there and X.shape[0] * X.shape[1] >= _RECORDED_STEP_ELEMENTS
 
 
 def _room_of(blocks: Sequence[RowBlock], c: int) -> Float | None:
@@ -220,24 +220,6 @@ class Rounds:
             self._recorded = _Recorded(recorder, block, room, terms, with_spread)
         return self._recorded
 
-    def speculate(
-        self,
-        blocks: list[RowBlock],
-        features: FusedFeatures,
-        terms: BoundTerms,
-        chosen: Chosen,
-        c: int,
-    ) -> tuple[Round, Reported, list[RowBlock]] | None:
-        """A round of the c candidates of lowest bound, which the device finds by itself.
-
-        None where that is not possible.
-        """
-        step = self.step(blocks, features, c)
-        if step is None:
-            return None
-        blocks, found, told = step.speculate(blocks[0], terms, chosen)
-        return _unpacked(found, 1, 1, c), told, blocks
-
     def step(self, blocks: list[RowBlock], features: FusedFeatures, c: int) -> RecordedStep | None:
         """The recorded step for such blocks, if there can be one."""
         block = blocks[0]
@@ -352,6 +334,11 @@ class RecordedStep:
         self._replay: Replay | None = None
 
     @property
+    def has_anchor(self) -> bool:
+        """Whether the block has one."""
+        return self._block.anchor is not None
+
+    @property
     def beta(self) -> Array:
         """Where coefficients of the candidates are left, (at least |S| × c)."""
         return self._for_terms[2]
@@ -364,10 +351,10 @@ class RecordedStep:
         features.remember(sent, fused.more, fused.found, self.c)
         return (fused.found,)
 
-    def speculate(
+    def score_lowest(
         self, block: RowBlock, terms: BoundTerms, chosen: Chosen
-    ) -> tuple[list[RowBlock], _Found, Reported]:
-        """The round for a block."""
+    ) -> tuple[Round, Reported, list[RowBlock]]:
+        """The round for a block, and the block as it is, which may have been moved in memory."""
         if self._replay is None:
             place = block.X.place
             recorder = recorder_of(place)
@@ -380,7 +367,8 @@ class RecordedStep:
         packed = self._replay.run()
         told = packed[-self.fused.more.shape[0] :]
         known = self._features.unpacked(told, self.c, len(block.chosen))
-        return *self.memory.answer(packed, block.chosen), known
+        blocks, found = self.memory.answer(packed, block.chosen)
+        return _unpacked(found, 1, 1, self.c), known, blocks
 
 
 def _kind_of(block: RowBlock) -> tuple[object, ...]:

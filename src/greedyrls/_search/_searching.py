@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from .._criteria import Choice, Criterion, Model, NumericalLimit, State
+from .._steppers import stepping_for
 from ..path import Action, Step
 
 
@@ -49,9 +50,18 @@ def add_together(
 def forward(
     state: State, criterion: Criterion, n_features: int, n_runners_up: int = 0
 ) -> Iterator[Step]:
-    """Add the best feature until there are n_features."""
+    """Add the best feature until there are n_features, as far as possible by a stepper."""
+    stepping = stepping_for(state, criterion, n_runners_up)
     while state.size < n_features:
-        yield add_best(state, criterion, n_features - state.size, n_runners_up)
+        began = time.perf_counter()
+        feature = None
+        if stepping is not None:
+            with ignore_rounding():
+                feature = stepping.step(n_features)
+        if feature is None:
+            yield add_best(state, criterion, n_features - state.size, n_runners_up)
+        else:
+            yield step_of(state, (feature,), (), False, began)
 
 
 def add_best(state: State, criterion: Criterion, remaining: int, n_runners_up: int) -> Step:

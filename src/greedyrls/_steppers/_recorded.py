@@ -1,6 +1,6 @@
 """Steps of a search that a GPU takes by itself, one after the other; the host hears of them later.
 
-A recorded step is followed by a kernel that decides what `_criterion` and `_state` decide on the
+A recorded step is followed by a kernel that decides what the criterion and the state decide on the
 host: whether no other candidate can be better, nothing ties, the pivot is to be trusted and its
 Gram column is there. If all is plain it takes the feature into everything that has |S| numbers, and
 two more kernels do the same in both spaces. If anything is in doubt nothing is changed, all further
@@ -21,17 +21,33 @@ import numpy as np
 
 from .._base import (
     PARALLEL,
+    REFINED_PIVOT,
+    SMALLEST_D,
     SUM_ROUNDING,
+    TIE,
+    TIE_ROUNDING,
     TINY,
     Array,
     Float,
+    address_of,
     note_transfer,
     place_of,
+    put,
     recorder_of,
     split,
     to_host,
 )
+from .._criteria import (
+    DRIFT_BOUND,
+    MARGIN,
+    DeviceRows,
+    LeaveOneOut,
+    SelectionState,
+    bound_terms,
+    first_width,
+)
 from .._data import fused as _fused
+from .._features import DeviceFeatures
 from .._rows import (
     BoundTerms,
     Chosen,
@@ -42,6 +58,7 @@ from .._rows import (
     device_of,
     power_of_two,
 )
+from ._stepper import Stop
 
 # Steps launched at a time at most; half as many are under way while the host hears of the others.
 _MOST_STEPS = 16
@@ -56,7 +73,7 @@ _DONE: set[tuple[object, ...]] = set()
 
 
 class Doubts(NamedTuple):
-    """What a step must not exceed; `_choice`, `_state` and `_criterion` say why."""
+    """What a step must not exceed; `_choice`, `_state` and `_leave_one_out` say why."""
 
     tie: float
     tie_rounding: float
@@ -70,7 +87,6 @@ class Taken(NamedTuple):
     """A step that was taken."""
 
     feature: int
-    loss: float
     drift: float
     statistics: SampleStatistics  # of the model with it
 
@@ -80,8 +96,6 @@ class Start(NamedTuple):
 
     terms: BoundTerms
     chosen: Chosen
-    overlap: Float  # (|S| × |S|)
-    features: Any  # (|S|) which
     energy: float  # of the target
     diagonal: Array  # (n)
     addresses: Array  # (n) of Gram columns; 0 of those that are not there
@@ -139,11 +153,13 @@ def _kernels() -> tuple[Any, ...]:
         beyond = 1.7976931348623157e308
         is_plain = (rivals == 0) & (tl.load(told + c) > limit + margin * tl.load(sent + 1))
         is_plain = is_plain & (limit < beyond) & (delta >= refined_pivot * scale)
-        is_plain = is_plain & (drift <= drift_bound) & (address > 0.0)
+        is_plain = is_plain & (drift <= drift_bound)
         is_plain = is_plain & (tl.load(sums + 9) >= smallest_d) & (g_r < beyond)
         is_plain = is_plain & (tl.load(sums + 6) < beyond)
         row = history + size * told_numbers
-        tl.store(row, tl.where(is_plain, 1.0, 0.0))
+        has_column = address > 0.0
+        tl.store(row, tl.where(is_plain, tl.where(has_column, 1.0, 2.0), 0.0))
+        is_plain = is_plain & has_column
         tl.store(row + 1, index.to(tl.float64))
         tl.store(row + 2, loss)
         tl.store(row + 3, drift)
@@ -244,7 +260,7 @@ def _kernels() -> tuple[Any, ...]:
     return admit, keep
 
 
-class Speculation:
+class RecordedSteps:
     """The recorded step with what follows it, and the steps that are under way."""
 
     def __init__(self, step: RecordedStep, features: FusedFeatures, doubts: Doubts) -> None:
@@ -265,24 +281,19 @@ class Speculation:
         self._coming: list[tuple[int, Any, Any]] = []
 
     @property
-    def has_anchor(self) -> bool:
-        """Whether the block has one."""
-        return int(self.step.fused.state.shape[0]) > 2
-
-    @property
     def room(self) -> int:
         """Chosen features at most."""
-        return int(self.step.room.shape[0])
+        return min(self._features.capacity, int(self.step.room.shape[0]))
 
     def begin(self, block: RowBlock, start: Start) -> None:
         """Make ready for steps from here."""
-        s = len(start.features)
+        s = len(start.chosen.features)
         numbers = split(self._given, self._shapes)
         self._features.fill(self._given, start.terms, start.chosen)
-        numbers[-2][:s, :s] = start.overlap
+        numbers[-2][:s, :s] = start.chosen.overlap
         numbers[-1][0] = start.energy
         chosen = np.zeros(self._features.capacity)
-        chosen[:s] = start.features
+        chosen[:s] = start.chosen.features
         (place, added) = place_of(self._sent), split(self._added, self._features.added_shapes)
         self._sent[:] = _there(place, self._given)
         added[-1][:] = _there(place, chosen)
@@ -302,7 +313,7 @@ class Speculation:
         if self._replay is None:
             recorder = recorder_of(place_of(self._sent))
             assert recorder is not None
-            kind = (*self.step.kind, "speculation")
+            kind = (*self.step.kind, "steps")
             self._replay = recorder(
                 self._work, (self._sent, self.step.memory.own), kind in _DONE, False
             )
@@ -314,20 +325,20 @@ class Speculation:
         begin, self._end = self._end, self._end + count
         self._coming.append((self._end, *_coming(self._history[begin : self._end])))
 
-    def taken(self, size: int, last: int) -> Taken | None:
-        """The step from a model of `size` features, or None if it is left to the host.
+    def taken(self, size: int, last: int) -> Taken | Stop:
+        """The step from a model of `size` features, or why it is left to the host.
 
         No step that is under way leads beyond `last` features.
         """
         if size >= self._known:
             self._hear(last)
         if size >= self._known:
-            return None
+            return Stop.DONE
         row = self._rows[size].tolist()
         if row[0] != 1.0:
-            return None
+            return Stop.NEEDS_COLUMNS if row[0] == 2.0 else Stop.IN_DOUBT
         sums = self._rows[size, 4:10].reshape(6, 1)
-        return Taken(int(row[1]), row[2], row[3], SampleStatistics(*sums, *row[10:]))
+        return Taken(int(row[1]), row[3], SampleStatistics(*sums, *row[10:]))
 
     def _hear(self, last: int) -> None:
         """Wait for the next rows, with more steps under way meanwhile."""
@@ -341,16 +352,13 @@ class Speculation:
             self._rows[self._known : end] = rows
             self._known = end
 
-    def finish_speculation(self, chosen: tuple[int, ...]) -> tuple[RowBlock, Chosen, Float]:
+    def settled(self, chosen: tuple[int, ...]) -> tuple[RowBlock, Chosen]:
         """The block and what has |S| numbers after these features, which were all taken."""
         s = len(chosen)
         (sent,) = to_host(self._sent)
         _, inverse, penalties, weights, overlap, _ = split(sent, self._shapes)
-        return (
-            self.step.memory.block(chosen),
-            Chosen(inverse[:s, :s], penalties[:s], weights[:s]),
-            overlap[:s, :s],
-        )
+        known = inverse[:s, :s], penalties[:s], weights[:s], overlap[:s, :s]
+        return self.step.memory.block(chosen), Chosen(*known, chosen)
 
     def _work(self, sent: Array, own: Array) -> tuple[()]:
         step, known, c = self.step, self._features.vectors, self.step.c
@@ -394,3 +402,88 @@ def _coming(rows: Array) -> tuple[Float, Any]:
     event = cuda.Event()
     event.record(cuda.current_stream(rows.device))
     return pinned.numpy(), event
+
+
+class RecordedStepper:
+    """The `Stepper` of a search on a GPU: leave-one-out with squared loss, one target."""
+
+    def __init__(self, state: SelectionState, criterion: LeaveOneOut) -> None:
+        self._state = state
+        self._steps: RecordedSteps | None = None
+        # Candidates of a round, and where other steps begin: those that score every candidate.
+        self._c = first_width(state, 1)
+        self._end = min(criterion.bounded_sizes(state), state.problem.n_available - self._c)
+        # Where the device finds the Gram column of a feature, (n); 0 if there is none.
+        self._addresses: Float | None = None
+        self._version = -1
+
+    def begin(self, last: int) -> Stop | None:
+        """Send what steps from here need."""
+        state, rows, features = self._state, self._state.samples, self._state.features
+        if not isinstance(rows, DeviceRows) or not isinstance(features, DeviceFeatures):
+            return Stop.NOT_AVAILABLE
+        kernels = features.fused
+        if kernels is None or len(state.data.constant):
+            return Stop.NOT_AVAILABLE
+        if not state.gram.waiting:
+            return Stop.NEEDS_COLUMNS
+        step = rows.recorded_step(kernels, self._c)
+        if step is None or kernels.has_anchor != step.has_anchor:
+            return Stop.NOT_AVAILABLE
+        if self._steps is None or self._steps.step is not step:
+            self._steps = RecordedSteps(step, kernels, _doubts())
+        if state.size >= self._farthest(last):
+            return Stop.DONE
+        energy = float(state.target_energy[0])
+        self._steps.begin(
+            rows.blocks[0],
+            Start(
+                bound_terms(state),
+                features.of_chosen,
+                energy,
+                features.diagonal,
+                self._gram_addresses(),
+            ),
+        )
+        return None
+
+    def step(self, last: int) -> int | Stop:
+        """The next of the steps that are under way."""
+        state, rows, features = self._state, self._state.samples, self._state.features
+        assert self._steps is not None
+        assert isinstance(rows, DeviceRows)
+        assert isinstance(features, DeviceFeatures)
+        taken = self._steps.taken(state.size, self._farthest(last))
+        if isinstance(taken, Stop):
+            block, chosen = self._steps.settled(tuple(features.selected))
+            rows.take_block(block)
+            features.take_chosen(chosen)
+            return taken
+        rows.exact_evaluations += self._c
+        state.gram.take(taken.feature, lambda _: (), 1)
+        features.note(taken.feature)
+        state.largest_drift = max(state.largest_drift, taken.drift)
+        state.statistics = taken.statistics
+        return taken.feature
+
+    def _farthest(self, last: int) -> int:
+        """Chosen features at most."""
+        assert self._steps is not None
+        return min(last, self._end, self._steps.room)
+
+    def _gram_addresses(self) -> Float:
+        gram = self._state.gram
+        if self._addresses is None:
+            self._addresses = self._state.features.place.zeros(self._state.problem.n_features)
+        if self._version != gram.version:
+            self._version = gram.version
+            self._addresses[:] = 0.0
+            columns = gram.waiting
+            numbers = np.array([float(address_of(column)) for column in columns.values()])
+            put(self._addresses, np.array(list(columns), dtype=np.intp), numbers)
+        return self._addresses
+
+
+def _doubts() -> Doubts:
+    """When a step is not left to a device."""
+    return Doubts(TIE, TIE_ROUNDING, MARGIN, REFINED_PIVOT, DRIFT_BOUND, SMALLEST_D)

@@ -1,0 +1,190 @@
+"""Sample space on a device: rounds of scores that also take the step that will likely follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import (
+    DEVICE_TILE_ELEMENTS,
+    Executor,
+    Float,
+    Handle,
+    Place,
+    add_up,
+    ask,
+    long_call,
+    to_device,
+    to_host,
+)
+from .._features import DeviceFeatures, FeatureSpace
+from .._rows import (
+    BoundTerms,
+    FusedFeatures,
+    RecordedStep,
+    Round,
+    Rounds,
+    RowBlock,
+    SampleStatistics,
+    TargetSums,
+    can_find_lowest,
+    fetched_statistics,
+)
+from ._samples import Latest, Lowest, RoundSizes, SampleSpace, Scores
+
+# As in `_samples`. Each candidate of the first round costs less than a second round, but the first
+# is nearly always enough; with few rows they cost nothing. A device passes over X as fast as over
+# vectors of m. Following the spread of z takes as long as scoring those that it would rule out.
+_ROUND_ELEMENTS = 1 << 25
+_FIRST_WIDTH = 8
+_SHORT_ROWS = 1 << 14
+_SHORT_WIDTH = 16
+_COLUMNS_PER_SCORE = 16
+_SPREAD_ROWS = 1 << 16
+# With as many features their vectors live on the device; shorter ones are faster on the host,
+# unless whole steps are recorded.
+DEVICE_FEATURES = 1 << 14
+
+
+class DeviceRows(SampleSpace):
+    """The driver's view of rows on a device."""
+
+    def __init__(
+        self,
+        blocks: Iterable[Handle],
+        shape: tuple[int, int],
+        executor: Executor | None,
+        place: Place,
+    ) -> None:
+        self._place = place
+        super().__init__(blocks, shape, executor)
+        if self._n_features >= DEVICE_FEATURES or can_find_lowest(self._blocks):
+            self.feature_place = place
+        self._rounds = Rounds()
+        # The round of the best candidate: blocks that were moved by it at once.
+        self._round: tuple[Latest, Round] | None = None
+        # Of the blocks as they are, if known.
+        self._statistics: tuple[list[Handle], SampleStatistics] | None = None
+
+    def _sizes(self) -> RoundSizes:
+        width = _FIRST_WIDTH if self._rows > _SHORT_ROWS else _SHORT_WIDTH
+        return RoundSizes(
+            DEVICE_TILE_ELEMENTS, _ROUND_ELEMENTS, width, _COLUMNS_PER_SCORE, _SPREAD_ROWS
+        )
+
+    def _weights(self) -> TargetSums:
+        sums = super()._weights()
+        if isinstance(sums.weight, float):
+            return sums._replace(target_means=to_host(sums.target_means)[0])
+        weight, means, *rest = to_host(*sums)
+        return TargetSums(float(weight), means, *map(float, rest))
+
+    def fork(self, count: int = 0) -> Self:
+        """The same rows for another search, of `count` features as far as is known."""
+        other = super().fork(count)
+        other._rounds = Rounds()
+        other._round = other._statistics = None
+        # Recorded work reads all columns of chosen features that there are: those of its own.
+        other._blocks = other.each(ask(RowBlock.separate, count))
+        return other
+
+    def _pass(self, count: int) -> AbstractContextManager[None]:
+        return long_call(0.0)
+
+    def _features(self, *values: Float) -> list[Float]:
+        return list(values) if self.feature_place is self._place else to_host(*values)
+
+    def score(
+        self,
+        indices: NDArray[np.intp],
+        beta: Float,
+        penalty: Float,
+        shrinkage: Float,
+        with_spread: bool,
+        Z: list[Float] | None = None,
+    ) -> Scores:
+        """`SampleSpace.score` in one transfer each way, with the step that will likely follow."""
+        self.exact_evaluations += len(indices)
+        best = self._round if self._latest is not None else None
+        if best is not None and self._rounds.holds(best[1].pieces):
+            best = None  # this round overwrites it
+        self._latest = self._round = None
+        found, self._blocks = self._rounds.score(
+            self._executor, self._blocks, indices, beta, penalty, shrinkage, with_spread
+        )
+        self._take_round(found, indices, best)
+        return found.scores
+
+    def score_lowest(
+        self, features: FeatureSpace, terms: Callable[[], BoundTerms], count: int
+    ) -> Lowest | None:
+        """The candidates of lowest bound and their scores, all in one transfer."""
+        if not isinstance(features, DeviceFeatures) or features.fused is None:
+            return None
+        step = self.recorded_step(features.fused, count)
+        if step is None:
+            return None
+        found, reported, self._blocks = step.score_lowest(
+            self._blocks[0], terms(), features.of_chosen
+        )
+        self.exact_evaluations += count
+        self._take_round(found, reported.indices, None)
+        features.saw(reported)
+        return Lowest(reported.indices, found.scores, reported.beyond)
+
+    def recorded_step(self, features: FusedFeatures, c: int) -> RecordedStep | None:
+        """Rounds of the c candidates of lowest bound, recorded, if there can be any."""
+        return self._rounds.step(self._blocks, features, c)
+
+    def take_block(self, block: RowBlock) -> None:
+        """Take the block after features were added on the device."""
+        for index in block.chosen[len(self._blocks[0].chosen) :]:
+            block.columns.note(index)
+        self._blocks = [block]
+        self._latest = self._round = None
+
+    def _take_round(
+        self, found: Round, indices: NDArray[np.intp], best: tuple[Latest, Round] | None
+    ) -> None:
+        """Remember the best of a round, if it is better than the best before."""
+        loss = float(found.scores.losses[:, found.place].sum())
+        if best is None or loss < best[0].loss:
+            best = Latest(int(indices[found.place]), loss, found.pieces), found
+        self._latest, self._round = best[0], best
+
+    def products(self, indices: Sequence[int], new_anchor: bool = False) -> Float:
+        """Gram columns of some features, then X'a of a new anchor: (c [+ t]) × n, one pass."""
+        if new_anchor and self._round is not None:  # it was moved with the anchor of before
+            self._round = self._round[0], self._round[1]._replace(moved=[])
+        return super().products(indices, new_anchor)
+
+    def _residuals(self, index: int, beta: Float) -> list[Handle]:
+        (beta,) = to_device(self._place, beta)
+        columns = self.each(ask(RowBlock.gathered, np.array([index])))
+        return self.each(ask(RowBlock.without_chosen, beta), columns)
+
+    def advance(
+        self, index: int, beta: Float, delta: float, rho: Float, along: Float | None
+    ) -> None:
+        """Add a feature with coefficients beta (|S| × 1); blocks that were moved are taken."""
+        best, self._round = self._round if self._latest is not None else None, None
+        if best is not None and best[0].feature == index and best[1].moved:
+            self._latest, found = None, best[1]
+            self._blocks = self._executor.each(
+                ask(RowBlock.chose, index, found.column), found.moved
+            )
+            self._statistics = self._blocks, found.statistics
+            return
+        (rho, *rest) = to_device(self._place, rho, *([] if along is None else [along]))
+        super().advance(index, beta, delta, rho, rest[0] if rest else None)
+
+    def statistics(self) -> SampleStatistics:
+        """Sums over all rows of what the bounds and the loss need."""
+        if self._statistics is not None and self._statistics[0] is self._blocks:
+            return self._statistics[1]
+        answers = self._executor.answers(ask(RowBlock.statistics), self._blocks)
+        return add_up(fetched_statistics(answer) for answer in answers)
