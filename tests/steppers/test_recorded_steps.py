@@ -199,7 +199,7 @@ def test_drift_rebuilds(tune: Tune) -> None:
 @pytest.mark.usefixtures("kernels")
 def test_scoring_every_candidate_begins_where_recorded_steps_end(tune: Tune, traps: Traps) -> None:
     X, y = random_problem(90, 30)
-    tune(exhaustive_elements=90 * 24)  # from 6 features on
+    tune(exhaustive_elements=90 * 23)  # from 7 features on
     taken = traps.watch("note a step of the device")
     path = greedy_path(tensor(X), y, 9)
     assert len(taken) >= 3
