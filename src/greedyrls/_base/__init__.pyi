@@ -26,6 +26,7 @@ from ._json_values import read_classes as read_classes
 from ._json_values import read_document as read_document
 from ._json_values import read_part as read_part
 from ._json_values import write_document as write_document
+from ._layout import Layout as Layout
 from ._namespaces import HOST as HOST
 from ._namespaces import Array as Array
 from ._namespaces import Float as Float
