@@ -46,7 +46,7 @@ class Unrecorded:
 
     def __init__(self, work: Callable[..., Sequence[Any]], inputs: Sequence[Any]) -> None:
         self._work, self.inputs = work, inputs
-        self.given = inputs[0].numpy()
+        self.host_input = inputs[0].numpy()
         Unrecorded.made += 1
 
     def run(self) -> Any:

@@ -154,11 +154,11 @@ class Imitation:
         Imitation.made += 1
         self.inputs = inputs
         self.outputs = [values.clone() for values in work(*inputs)]
-        self.given = np.full(inputs[0].shape, np.nan)
+        self.host_input = np.full(inputs[0].shape, np.nan)
         self._work = work
 
     def run(self) -> Array:
-        self.inputs[0].copy_(torch.from_numpy(self.given))
+        self.inputs[0].copy_(torch.from_numpy(self.host_input))
         for own, new in zip(self.outputs, self._work(*self.inputs), strict=True):
             own.copy_(new)
         return np.array(self.outputs[0].numpy())

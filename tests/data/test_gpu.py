@@ -117,7 +117,7 @@ def test_other_types(make: Make, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 @pytest.mark.parametrize("shape", [(5000, 70), (300, 4000), (17, 3)])
 def test_fused_products(dtype: str, shape: tuple[int, int]) -> None:
-    if not fused.is_there():
+    if not fused.has_triton():
         pytest.skip("Triton is not installed")
     generator = torch.Generator("cuda").manual_seed(0)
     X = (4 * torch.rand(shape, device="cuda", generator=generator)).to(getattr(torch, dtype))

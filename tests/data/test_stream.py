@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from device_paths import assert_same_path, random_problem
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, extend_path, greedy_path
-from internals import Place, Transfers
+from internals import ArrayLocation, Transfers
 from tuning import Tune
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
 
 Array = NDArray[Any]
-_STRICT = Place(
+_STRICT = ArrayLocation(
     array_api_compat.array_namespace(strict.asarray([0.0])), strict.Device("CPU_DEVICE")
 )
 DEVICES = [

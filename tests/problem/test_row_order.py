@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from internals import Folds, RowOrder, make_folds, numbers_on_device, place_of
+from internals import Folds, RowOrder, location_of, make_folds, numbers_on_device
 
 
 def folds_of(cv: Any, m: int, weights: NDArray[Any] | None = None) -> Folds:
@@ -76,7 +76,7 @@ def test_rows_on_a_device(n_folds: int) -> None:
     fold_of = np.random.default_rng(1).integers(0, n_folds, 900)
     members = RowOrder(fold_of, n_folds).members()
     sets = [*members, None, np.arange(5, 9), np.array([1, 4])]
-    *found, everything, together, others = numbers_on_device(place_of(torch.zeros(1)), sets, 900)
+    *found, everything, together, others = numbers_on_device(location_of(torch.zeros(1)), sets, 900)
     for fold, rows in enumerate(found):
         np.testing.assert_array_equal(rows, np.flatnonzero(fold_of == fold))
         np.testing.assert_array_equal(rows, members[fold].rows)

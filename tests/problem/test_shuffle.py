@@ -43,17 +43,17 @@ def test_the_folds_of_a_seed_never_change() -> None:
     expected = {0: [0, 0, 2, 0, 1, 2, 1, 0, 1, 2], 1: [2, 1, 0, 0, 2, 1, 0, 1, 0, 2]}
     for seed, ids in expected.items():
         assert ids_of(10, 3, seed).tolist() == ids
-    far = Shuffle(7).places(np.array([0, 1, 10**12 - 1]), 10**12, 0)
+    far = Shuffle(7).positions(np.array([0, 1, 10**12 - 1]), 10**12, 0)
     assert far.tolist() == [place_of(number, 10**12, 7) for number in (0, 1, 10**12 - 1)]
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 5, 16, 17, 442, 20_000])
 def test_places_are_a_permutation(m: int) -> None:
     for seed in (0, 1, 2**70):
-        places = Shuffle(seed).places(np.arange(m), m, 3)
+        places = Shuffle(seed).positions(np.arange(m), m, 3)
         assert_array_equal(np.sort(places), np.arange(m))
         some = np.random.default_rng(0).permutation(m)[:50]
-        assert_array_equal(Shuffle(seed).places(some, m, 3), places[some])
+        assert_array_equal(Shuffle(seed).positions(some, m, 3), places[some])
         assert places[: min(m, 9)].tolist() == [place_of(i, m, seed, 3) for i in range(min(m, 9))]
 
 

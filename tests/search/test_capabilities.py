@@ -19,10 +19,10 @@ from greedyrls import files
 from internals import (
     FEATURES,
     KINDS,
+    ArrayLocation,
     DenseMatrix,
     FoldData,
     ManyFoldData,
-    Place,
     Watch,
     _take_steps_together,
     check_supported,
@@ -89,7 +89,7 @@ def file(folder: Path) -> Kind:
 def streamed(folder: Path) -> Kind:
     strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
     xp = array_api_compat.array_namespace(strict.asarray([0.0]))
-    device = Place(xp, strict.Device("device1"))
+    device = ArrayLocation(xp, strict.Device("device1"))
     little = {"device_free_bytes": 20_000, "device_resident_share": 0.0}
     return Kind("streamed", lambda X: X, options={"device": device}, tuning=little)
 

@@ -46,14 +46,14 @@ class Done:
         self, work: Any, inputs: Sequence[Any], is_loaded: bool = True, is_sent: bool = True
     ) -> None:
         self._work, self.inputs, self._is_sent = work, inputs, is_sent
-        self.given = np.zeros(inputs[0].shape)
+        self.host_input = np.zeros(inputs[0].shape)
 
     def wait(self) -> None:
         """Nothing is under way."""
 
     def start(self) -> None:
         if self._is_sent:
-            self.inputs[0].copy_(torch.from_numpy(self.given))
+            self.inputs[0].copy_(torch.from_numpy(self.host_input))
         self.outputs = self._work(*self.inputs)
 
     def run(self) -> Float:

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from greedyrls._base import kernels as kernels
 from greedyrls._base._executors import SerialExecutor
-from greedyrls._base._namespaces import Float, Place, Transfers, numpy_of, place_of
+from greedyrls._base._namespaces import ArrayLocation, Float, Transfers, location_of, numpy_of
 from greedyrls._base._sigmoid import Sigmoid, fit_sigmoid
 from greedyrls._base._warnings import GreedyRLSWarning, NumericalWarning
 from greedyrls._base.numbers import (

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all: written under another name, then given their own."""
+"""Atomic writes: a file is written under a temporary name, then renamed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 
 def replace_file(path: Path, data: bytes, is_durable: bool = False) -> None:
-    """Write a file, or replace one; a durable one is on the disk before it has its name."""
-    # Beside the file, since only within one file system a file is replaced in one go.
+    """Write or replace a file; with `is_durable` it is on the disk before it is renamed."""
+    # In the same folder, because a rename is atomic only within one file system.
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         with open(draft, "xb") as file:

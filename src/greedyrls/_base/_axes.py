@@ -1,4 +1,4 @@
-"""Axes of charts: where a value is drawn, and which round numbers stand beside it."""
+"""Axes of charts: the pixel of a value, and round numbers for the ticks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A range of values and the pixels that it is drawn on."""
+    """A range of values and the range of pixels that it is drawn on."""
 
     low: float
     high: float
@@ -17,7 +17,7 @@ class Axis:
     is_log: bool = False
 
     def place(self, value: float) -> float:
-        """The pixel of a value; on a logarithmic axis what is not positive is at its low end."""
+        """Return the pixel of a value; a logarithmic axis clips values far below its low end."""
         low, high, where = self.low, self.high, value
         if self.is_log:
             low, high, where = math.log(low), math.log(high), math.log(max(value, low / 1e3))
@@ -25,19 +25,19 @@ class Axis:
         return self.start + share * (self.end - self.start)
 
     def inside(self, value: float) -> float:
-        """The same, at the nearer end for a value out of the range."""
+        """Return the pixel of a value, clipped to the ends of the axis."""
         first, last = sorted((self.start, self.end))
         return min(max(self.place(value), first), last)
 
     def ticks(self, most: int) -> list[float]:
-        """Round numbers within the range, at most so many."""
-        found = _round_powers(self.low, self.high) if self.is_log else []
-        if len(found) < 2:
-            found = _round_steps(self.low, self.high, most)
-        return found[:: math.ceil(len(found) / most)] if found else []
+        """Return at most `most` round numbers within the range."""
+        ticks = _round_powers(self.low, self.high) if self.is_log else []
+        if len(ticks) < 2:
+            ticks = _round_steps(self.low, self.high, most)
+        return ticks[:: math.ceil(len(ticks) / most)] if ticks else []
 
     def whole_ticks(self, most: int) -> list[int]:
-        """The low end and round whole numbers that are not too near to it."""
+        """Return the low end and round whole numbers that are not too close to it."""
         gap = abs(self.end - self.start) / (1.6 * most)
         first = int(self.low)
         others = [int(tick) for tick in self.ticks(most) if tick == int(tick) and tick > first]
@@ -45,7 +45,7 @@ class Axis:
 
 
 def _round_steps(low: float, high: float, most: int) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten."""
+    """Return multiples of 1, 2 or 5 times a power of ten."""
     if not high > low:
         return [low]
     power = 10.0 ** math.floor(math.log10((high - low) / most))
@@ -55,12 +55,12 @@ def _round_steps(low: float, high: float, most: int) -> list[float]:
         if last - first + 1 <= most:
             break
     # Rounded, because 3 · 0.1 is not 0.3.
-    return [float(f"{place * step:.12g}") for place in range(first, last + 1)]
+    return [float(f"{multiple * step:.12g}") for multiple in range(first, last + 1)]
 
 
 def _round_powers(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times powers of ten, or the powers alone where they are enough."""
+    """Return 1, 2 and 5 times powers of ten, or the powers alone if these suffice."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     factors = (1.0,) if high > 300.0 * low else (1.0, 2.0, 5.0)
-    found = [float(f"{factor}e{power}") for power in decades for factor in factors]
-    return [tick for tick in found if low <= tick <= high]
+    ticks = [float(f"{factor}e{power}") for power in decades for factor in factors]
+    return [tick for tick in ticks if low <= tick <= high]

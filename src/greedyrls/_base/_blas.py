@@ -1,12 +1,12 @@
-"""Threads of BLAS: one while calls are short, as many as the user allows for long ones.
+"""BLAS threads: one for short calls, as many as the user allows for long ones.
 
-A step of a search is some hundred calls of a few microseconds each. Several threads of BLAS wait
-for each other by spinning: on an idle machine that gains nothing, and beside any other process it
+A step of a search is some hundred calls of a few microseconds each. Several BLAS threads wait
+for each other by spinning: on an idle machine this gains nothing, and beside any other process it
 loses whole time slices (200,000 × 30 took 18 times as long with two threads as with one). A pass
-over large data is one long call and does gain.
+over large data is one long call, which is faster with several threads.
 
-The limit is that of the whole process, so it is set once for each public call (`limits_threads`),
-however many of them run at the same time, and lifted around long calls (`long_call`).
+The limit applies to the whole process, so it is set once for each public call (`limits_threads`),
+however many of them run concurrently, and lifted around long calls (`long_call`).
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from threadpoolctl import ThreadpoolController
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-# Multiplications of a call from which on it gains by threads: some 50 ms with one.
+# Calls of at least this many multiplications gain from threads: about 50 ms with a single one.
 _LONG = 1 << 28
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    """The BLAS libraries of NumPy and SciPy, which are loaded by now."""
+    """Return a controller of the BLAS libraries that NumPy and SciPy have loaded."""
     import scipy.linalg  # noqa: F401
 
     return ThreadpoolController()
 
 
 class _Limit:
-    """The limit of one thread, held by any number of calls at the same time."""
+    """A limit of one BLAS thread that several concurrent calls can hold."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -44,25 +44,25 @@ class _Limit:
         self._limiter: Any = None
 
     def hold(self) -> None:
-        """One more call that wants a single thread."""
+        """Register a call that wants a single thread."""
         with self._lock:
             self._holders += 1
             self._set()
 
     def release(self) -> None:
-        """One call less."""
+        """Unregister a call that wanted a single thread."""
         with self._lock:
             self._holders -= 1
             self._set()
 
     def lift(self, change: int) -> None:
-        """A long call begins (1) or ends (−1)."""
+        """Register the beginning (1) or the end (−1) of a long call."""
         with self._lock:
             self._long_calls += change
             self._set()
 
     def _set(self) -> None:
-        # With several public calls at a time the cores are busy: long calls get one thread, too.
+        # Concurrent public calls keep the cores busy: then long calls get one thread, too.
         is_wanted = self._holders > 1 or (self._holders == 1 and not self._long_calls)
         if is_wanted and self._limiter is None:
             self._limiter = _controller().limit(limits=1, user_api="blas")
@@ -77,7 +77,7 @@ _IN_PUBLIC_CALL = threading.local()
 
 @contextmanager
 def short_calls() -> Iterator[None]:
-    """One thread of BLAS, unless a call around this one has seen to it already."""
+    """Limit BLAS to one thread, unless an enclosing call has done so already."""
     if getattr(_IN_PUBLIC_CALL, "yes", False):
         yield
         return
@@ -91,7 +91,7 @@ def short_calls() -> Iterator[None]:
 
 
 def limits_threads(call: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """A public function or method whose calls of BLAS are short, but for those marked as long."""
+    """Decorate a public function or method: limit BLAS to one thread except in `long_call`."""
 
     @wraps(call)
     def limited(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
@@ -103,7 +103,7 @@ def limits_threads(call: Callable[Parameters, Result]) -> Callable[Parameters, R
 
 @contextmanager
 def long_call(multiplications: float) -> Iterator[None]:
-    """As many threads as the user allows, if so many multiplications are worth it."""
+    """Allow all BLAS threads if the call has enough multiplications to gain from them."""
     if multiplications < _LONG:
         yield
         return

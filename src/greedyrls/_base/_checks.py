@@ -8,5 +8,5 @@ import numpy as np
 
 
 def is_whole(value: Any) -> TypeGuard[int]:
-    """Whether it is a whole number, Python's or NumPy's; True and False are none."""
+    """Whether the value is an integer of Python or NumPy; True and False do not count."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)

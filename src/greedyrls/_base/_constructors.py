@@ -1,4 +1,4 @@
-"""Errors of a constructor that name the class that was called, not the one it comes from."""
+"""Constructor errors that name the class that was called, not the one that it inherits from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class OwnInit:
-    """A base whose subclasses have `__init__` under their own names.
+    """Base class that gives each subclass a copy of `__init__` with a name of its own.
 
     Python names the function in "__init__() got an unexpected keyword argument", and a user has
     never heard of the class that the parameters are written in.
@@ -17,15 +17,15 @@ class OwnInit:
         super().__init_subclass__(**options)
         inherited: Any = cls.__init__
         if "__init__" not in vars(cls) and isinstance(inherited, FunctionType):
-            own = FunctionType(
+            copied = FunctionType(
                 inherited.__code__,
                 inherited.__globals__,
                 inherited.__name__,
                 inherited.__defaults__,
                 inherited.__closure__,
             )
-            own.__kwdefaults__ = inherited.__kwdefaults__
-            own.__annotations__ = inherited.__annotations__
-            own.__doc__, own.__module__ = inherited.__doc__, inherited.__module__
-            own.__qualname__ = f"{cls.__qualname__}.__init__"
-            cls.__init__ = own  # type: ignore[method-assign]  # to replace it is the purpose
+            copied.__kwdefaults__ = inherited.__kwdefaults__
+            copied.__annotations__ = inherited.__annotations__
+            copied.__doc__, copied.__module__ = inherited.__doc__, inherited.__module__
+            copied.__qualname__ = f"{cls.__qualname__}.__init__"
+            cls.__init__ = copied  # type: ignore[method-assign]  # replaced on purpose

@@ -1,7 +1,7 @@
-"""Who asks the row blocks: this thread, several, or whoever holds them.
+"""Executors, which call row blocks: in this thread, in several, or in other processes.
 
 A question goes to every block, and the answers are added up in the order of the blocks, so that the
-sum does not depend on who was ready first.
+sum does not depend on which block answered first.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from ._tolerances import TINY
 
 Answer = TypeVar("Answer")
 
-# A block, or something of a block (z of some candidates), or where it is kept.
+# A block, or data of a block (such as z of some candidates), or a reference to either.
 Handle = Any
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A method of a block with its arguments; things of the block itself come before these."""
+    """A method of a block with its arguments; data of the block are passed before these."""
 
     method: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
 
-    def __call__(self, block: Any, *own: Any) -> Any:
-        return self.method(block, *own, *self.arguments)
+    def __call__(self, block: Any, *parts: Any) -> Any:
+        return self.method(block, *parts, *self.arguments)
 
 
 def ask(method: Callable[..., Any], *arguments: Any) -> Question:
-    """A question to a block: `ask(RowBlock.residuals, indices, beta)`."""
+    """Return a question to a block: `ask(RowBlock.residuals, indices, beta)`."""
     return Question(method, arguments)
 
 
 def in_threads(jobs: Sequence[Callable[[], Answer]], count: int) -> Iterator[Answer]:
-    """What some jobs answer, in their order, `count` of them at a time with one BLAS thread each.
+    """Yield the results of jobs in order, running `count` at a time with one BLAS thread each.
 
-    One at a time runs in this thread. After an interrupt no further job begins.
+    With `count=1` the jobs run in this thread. After an interrupt no further job is started.
     """
     if count == 1:
         yield from (job() for job in jobs)
@@ -59,7 +59,7 @@ def in_threads(jobs: Sequence[Callable[[], Answer]], count: int) -> Iterator[Ans
 Sums = TypeVar("Sums", bound=tuple[Any, ...])
 
 
-# What is not a sum.
+# Fields of answers that are combined by a maximum or minimum instead of a sum.
 _EXTREMES: dict[str, Callable[[float, float], float]] = {
     "largest_d": max,
     "smallest_d": min,
@@ -67,12 +67,12 @@ _EXTREMES: dict[str, Callable[[float, float], float]] = {
 }
 
 
-# Weighted means; the answer's `weight` is what each counts.
+# Fields that are weighted means; the weights are in the field `weight` of the answers.
 _MEANS = {"target_means"}
 
 
 def _plus(one: Sums, other: Sums) -> Sums:
-    """Two answers as one."""
+    """Combine two answers into one."""
     names: tuple[str, ...] = getattr(one, "_fields", ())
     parts: list[Any] = []
     for name, a, b in zip(names, one, other, strict=True):
@@ -80,7 +80,7 @@ def _plus(one: Sums, other: Sums) -> Sums:
             parts.append(_EXTREMES[name](a, b))
         elif name in _MEANS:
             first, second = (answer[names.index("weight")] for answer in (one, other))
-            # Equal means stay what they are, to the last bit.
+            # In this form, the mean of two equal means is equal to the last bit.
             parts.append(a + (b - a) * (second / (first + second + TINY)))
         else:
             parts.append(a + b)
@@ -88,7 +88,7 @@ def _plus(one: Sums, other: Sums) -> Sums:
 
 
 def add_up(answers: Iterable[Sums]) -> Sums:
-    """The answers of all blocks, added up as they come."""
+    """Add up the answers of all blocks as they arrive."""
     total: Sums | None = None
     for answer in answers:
         total = answer if total is None else _plus(total, answer)
@@ -98,48 +98,48 @@ def add_up(answers: Iterable[Sums]) -> Sums:
 
 
 class Executor(Protocol):
-    """Puts questions to all blocks; each of `own` has something of every block."""
+    """Puts questions to all blocks; each of `parts` has an item for every block."""
 
-    def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
-        """What each block answers, left where the block is."""
+    def each(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> list[Handle]:
+        """Return references to the answers, which stay where the blocks are."""
 
-    def answers(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Iterable[Any]:
-        """What each block answers, in the order of the blocks."""
+    def answers(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Iterable[Any]:
+        """Return the answers in the order of the blocks."""
 
-    def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
-        """The answers of all blocks, added up in an order that is always the same."""
+    def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
+        """Return the sum of all answers, always added up in the same order."""
 
 
 class SerialExecutor:
-    """One block after the other, in this thread."""
+    """Calls one block after the other in this thread."""
 
-    def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
-        """What each block answers."""
-        return [question(*things) for things in zip(*own, strict=True)]
+    def each(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> list[Handle]:
+        """Return the answers in the order of the blocks."""
+        return [question(*items) for items in zip(*parts, strict=True)]
 
-    def answers(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Iterable[Any]:
-        """The same as they come: one answer in memory at a time."""
-        return (question(*things) for things in zip(*own, strict=True))
+    def answers(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Iterable[Any]:
+        """Yield the answers in the order of the blocks, with one in memory at a time."""
+        return (question(*items) for items in zip(*parts, strict=True))
 
-    def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
-        """The answers, added up."""
-        return add_up(self.answers(question, *own))
+    def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
+        """Return the sum of all answers."""
+        return add_up(self.answers(question, *parts))
 
 
 class ThreadExecutor:
-    """Blocks asked by several threads: NumPy lets go of the interpreter while it computes."""
+    """Calls blocks in several threads, since NumPy releases the interpreter lock."""
 
     def __init__(self, count: int) -> None:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="greedyrls")
 
-    def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
-        """What each block answers."""
-        return list(self._pool.map(question, *own))
+    def each(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> list[Handle]:
+        """Return the answers in the order of the blocks."""
+        return list(self._pool.map(question, *parts))
 
-    def answers(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Iterable[Any]:
-        """The same."""
-        return self._pool.map(question, *own)
+    def answers(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Iterable[Any]:
+        """Return the answers in the order of the blocks."""
+        return self._pool.map(question, *parts)
 
-    def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
-        """The answers, added up in the order of the blocks."""
-        return add_up(self.answers(question, *own))
+    def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
+        """Return the sum of all answers, added up in the order of the blocks."""
+        return add_up(self.answers(question, *parts))

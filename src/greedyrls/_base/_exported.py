@@ -1,4 +1,4 @@
-"""Classes under the names by which users know them."""
+"""Public classes name the module that users import them from."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ Class = TypeVar("Class", bound=type)
 
 
 def exported(module: str) -> Callable[[Class], Class]:
-    """Give a class the module that exports it, not the file that defines it.
+    """Set `__module__` of a class to the module that exports it.
 
-    Pickles name the module of a class: they are read as long as the name is exported, wherever the
-    file is.
+    Pickles refer to this module, so they survive moves of the file that defines the class.
     """
 
     def named(cls: Class) -> Class:

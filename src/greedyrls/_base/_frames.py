@@ -1,4 +1,4 @@
-"""The numbers of data frames."""
+"""Conversion of data frames to arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def frame_numbers(frame: Any) -> NDArray[Any]:
-    """The numbers of a data frame, NaN for what is missing."""
+    """Return the values of a data frame as numbers, with NaN for missing values."""
     kinds = list(frame.dtypes)
     for index, kind in enumerate(kinds):
         if kind.kind not in "biuf":

@@ -1,4 +1,4 @@
-"""JSON documents: reading them so that what is damaged or too new is said, never run."""
+"""JSON documents: damaged or newer ones are rejected with a message; reading never runs code."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from .kernels import Float
 Answer = TypeVar("Answer")
 
 LARGEST_WHOLE = 1 << 62
-# What a version did not have yet, by the object that has it now, and what is meant there.
+# Keys that a version lacks, by the object that has them in later ones, with their defaults.
 Added = dict[str, dict[str, Any]]
 Versions = dict[int, Added]
 
 
 def write_document(document: dict[str, Any], indent: int | None = None) -> str:
-    """Text of a document; floats are written so that they are read back exactly."""
+    """Return a document as text; floats are written so that they are read back exactly."""
     return json.dumps(document, indent=indent, allow_nan=False)
 
 
 def or_null(value: Any) -> Any:
-    """A number, or lists of numbers; null where there is none."""
+    """Replace NaN and infinities by None, also in nested lists."""
     if isinstance(value, list):
         return [or_null(one) for one in value]
     return value if math.isfinite(value) else None
@@ -38,7 +38,7 @@ def read_document(
     read: Callable[[JsonObject], Answer],
     added: Versions | None = None,
 ) -> Answer:
-    """What `read` makes of a document, or a ValueError that says what is wrong with it."""
+    """Parse a document and pass it to `read`; a ValueError says what is wrong with it."""
     if not isinstance(text, str | bytes):
         raise TypeError(
             f"from_json takes the text of a {form} document, got {type(text).__name__}; read a "
@@ -61,10 +61,10 @@ def read_part(
     read: Callable[[JsonObject], Answer],
     added: Versions | None = None,
 ) -> Answer:
-    """The same for a document inside another, which is parsed already."""
+    """Read a document that is part of another one and has been parsed already."""
     if not isinstance(document, dict) or document.get("format") != form:
-        found = document.get("format") if isinstance(document, dict) else type(document).__name__
-        raise ValueError(f"This is not a {form} document: its format is {found!r:.60}.")
+        kind = document.get("format") if isinstance(document, dict) else type(document).__name__
+        raise ValueError(f"This is not a {form} document: its format is {kind!r:.60}.")
     version = document.get("version")
     if type(version) is not int or version not in versions:
         raise ValueError(
@@ -79,7 +79,7 @@ def read_part(
 
 
 def _missing_in(version: int, added: Versions) -> Added:
-    """What a version does not have: what was added after it, and after those that followed."""
+    """Return all keys that were added after a version, with their defaults."""
     missing: Added = {}
     for number in sorted(added):
         if number >= version:
@@ -89,7 +89,7 @@ def _missing_in(version: int, added: Versions) -> Added:
 
 
 class JsonObject:
-    """A JSON object whose values are asked for by key, and checked."""
+    """A JSON object with checked access to its values by key."""
 
     def __init__(self, values: Any, name: str, version: int = 1, added: Added | None = None):
         if not isinstance(values, dict):
@@ -101,95 +101,95 @@ class JsonObject:
 
     @property
     def values(self) -> dict[str, Any]:
-        """All of them, unchecked."""
+        """All values by key, unchecked."""
         return self._values
 
     def value(self, key: str) -> Any:
-        """Whatever is there."""
+        """Return a value of any type."""
         if key not in self._values:
             raise ValueError(f"{key!r} is missing in {self._name}")
         return self._values[key]
 
     def part(self, key: str) -> JsonObject:
-        """An object."""
+        """Return a value that must be an object."""
         return JsonObject(self.value(key), key, self.version, self._added)
 
     def parts(self, key: str, each: str) -> list[JsonObject]:
-        """A list of objects."""
+        """Return a value that must be a list of objects."""
         return [JsonObject(entry, each, self.version, self._added) for entry in self.entries(key)]
 
     def has(self, key: str) -> bool:
-        """Whether there is something other than null."""
+        """Whether the value is not null."""
         return self.value(key) is not None
 
     def has_optional(self, key: str) -> bool:
-        """The same for a key that older files of this version do not have."""
+        """Whether the key, which older files of this version lack, has a value other than null."""
         return self._values.get(key) is not None
 
     def entries(self, key: str, length: int | None = None) -> list[Any]:
-        """A list."""
+        """Return a value that must be a list."""
         return as_entries(self.value(key), key, length)
 
     def array(self, key: str, length: int | None) -> Float:
-        """A vector."""
+        """Return a value that must be a list of numbers, as an array."""
         return np.array([as_number(value, key) for value in self.entries(key, length)])
 
     def number(self, key: str) -> float:
-        """A finite number."""
+        """Return a value that must be a finite number."""
         return as_number(self.value(key), key)
 
     def positive(self, key: str, zero_too: bool = True) -> float:
-        """A number of at least, or above, 0."""
+        """Return a number that must be positive, or 0 with `zero_too`."""
         value = self.number(key)
         if value < 0.0 or (value == 0.0 and not zero_too):
             raise ValueError(f"{key} is {value}")
         return value
 
     def positives(self, key: str, length: int | None = None) -> list[float]:
-        """A list of numbers above 0."""
+        """Return a value that must be a list of positive numbers."""
         numbers = [as_number(value, key) for value in self.entries(key, length)]
         if not all(number > 0.0 for number in numbers):
             raise ValueError(f"{key} has a number that is not above 0")
         return numbers
 
     def cells(self, key: str, shape: tuple[int, ...], is_signed: bool = False) -> Float:
-        """An array of losses or their errors; not a number where there is null."""
+        """Return an array of losses or their errors, with NaN for null."""
         values = np.array(as_cells(self.value(key), key, shape), dtype=np.float64)
         if not is_signed and (values < 0.0).any():
             raise ValueError(f"{key} has a number below 0")
         return values
 
     def text(self, key: str) -> str:
-        """A string."""
+        """Return a value that must be a string."""
         value = self.value(key)
         if not isinstance(value, str):
             raise ValueError(f"{key} is {value!r:.40}, not a string")
         return value
 
     def texts(self, key: str, length: int | None = None) -> list[str]:
-        """A list of strings."""
+        """Return a value that must be a list of strings."""
         values = self.entries(key, length)
         if not all(isinstance(value, str) for value in values):
             raise ValueError(f"{key} has an entry that is not a string")
         return values
 
     def wholes(self, key: str, least: int = 0, end: int = LARGEST_WHOLE) -> list[int]:
-        """A list of whole numbers from `least` to below `end`."""
+        """Return a value that must be a list of integers from `least` to below `end`."""
         return [as_whole(value, key, least, end) for value in self.entries(key)]
 
-    def one_of(self, key: str, known: tuple[str, ...]) -> str:
-        """One of some strings."""
+    def one_of(self, key: str, allowed: tuple[str, ...]) -> str:
+        """Return a value that must be one of the allowed strings."""
         value = self.value(key)
-        if not isinstance(value, str) or value not in known:
+        if not isinstance(value, str) or value not in allowed:
             raise ValueError(f"unknown {key} {value!r:.40}")
         return value
 
     def whole(self, key: str, least: int = 0, end: int = LARGEST_WHOLE) -> int:
-        """A whole number from `least` to below `end`."""
+        """Return a value that must be an integer from `least` to below `end`."""
         return as_whole(self.value(key), key, least, end)
 
     def flag(self, key: str) -> bool:
-        """True or false."""
+        """Return a value that must be true or false."""
         value = self.value(key)
         if not isinstance(value, bool):
             raise ValueError(f"{key} is {value!r:.40}, not true or false")
@@ -231,7 +231,7 @@ def as_cells(value: Any, name: str, shape: tuple[int, ...]) -> Any:
 
 
 def read_classes(document: JsonObject) -> tuple[str | int | float | bool, ...]:
-    """Labels of a classification, all of one kind."""
+    """Return the labels of a classification, which must all be of one type."""
     classes = tuple(document.entries("classes"))
     if len(classes) < 2 or len({type(label) for label in classes}) > 1:
         raise ValueError("classes must be two labels or more, of one kind")

@@ -1,8 +1,8 @@
-"""Array namespaces: NumPy, or that of the device arrays that came in.
+"""Array namespaces: NumPy, or the namespace of the user's device arrays.
 
-The mathematics is written once, with operators and the functions that all namespaces share. Here
-is what they do not share, and every transfer between host and device: `to_host` and `to_device`
-move any number of arrays in one go, because a transfer costs more than what is moved.
+The mathematics is written once, with operators and the functions that all namespaces share. This
+module has the operations in which they differ, and every transfer between host and device:
+`to_host` and `to_device` move several arrays together, because each transfer has a high latency.
 """
 
 from __future__ import annotations
@@ -15,49 +15,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 Float = NDArray[np.float64]
-# Of any namespace.
+# An array of any namespace.
 Array = Any
 
 
 Option = TypeVar("Option")
 
 
-class Place(NamedTuple):
-    """Where arrays live."""
+class ArrayLocation(NamedTuple):
+    """The array namespace and the device that arrays belong to."""
 
     xp: Any
     device: Any
 
     @property
     def on_device(self) -> bool:
-        """Whether they are another library's than NumPy's."""
+        """Whether the namespace is not NumPy's."""
         return self.xp is not np
 
     def pick(self, of_host: Option, of_device: Option) -> Option:
-        """One of two settings, by where the arrays are."""
+        """Return the setting for the host or the one for devices."""
         return of_device if self.on_device else of_host
 
     def ones(self, count: int) -> Float:
-        """A vector of ones."""
+        """Return a vector of ones."""
         values: Float = self.xp.ones(count, dtype=self.xp.float64, **self._where)
         return values
 
     def zeros(self, shape: int | tuple[int, ...]) -> Float:
-        """Zeros."""
+        """Return an array of zeros."""
         values: Float = self.xp.zeros(shape, dtype=self.xp.float64, **self._where)
         return values
 
     def empty(self, shape: tuple[int, ...]) -> Float:
-        """Room for numbers."""
+        """Return an uninitialised array."""
         values: Float = self.xp.empty(shape, dtype=self.xp.float64, **self._where)
         return values
 
-    def room(self, shape: tuple[int, ...]) -> Float:
-        """Memory to be filled: zeros on a device, where recorded work reads all of it."""
+    def buffer(self, shape: tuple[int, ...]) -> Float:
+        """Return an array to be filled: zeros on a device, where recorded work reads all of it."""
         return self.empty(shape) if self.xp is np else self.zeros(shape)
 
     def full(self, count: int, value: float) -> Float:
-        """A vector of one number."""
+        """Return a vector that is filled with one number."""
         values: Float = self.xp.full(count, value, dtype=self.xp.float64, **self._where)
         return values
 
@@ -66,12 +66,12 @@ class Place(NamedTuple):
         return {} if self.xp is np else {"device": self.device}
 
 
-HOST = Place(np, None)
+HOST = ArrayLocation(np, None)
 _NAMESPACES: dict[type, Any] = {np.ndarray: np, np.float64: np}
 
 
 def namespace_of(values: Array) -> Any:
-    """The functions that go with an array."""
+    """Return the array namespace of an array."""
     kind = type(values)
     if kind not in _NAMESPACES:
         is_numpy = isinstance(values, np.ndarray)
@@ -79,17 +79,17 @@ def namespace_of(values: Array) -> Any:
     return _NAMESPACES[kind]
 
 
-def place_of(values: Array) -> Place:
-    """Where an array lives."""
+def location_of(values: Array) -> ArrayLocation:
+    """Return the namespace and the device of an array."""
     xp = namespace_of(values)
-    return HOST if xp is np else Place(xp, array_api_compat.device(values))
+    return HOST if xp is np else ArrayLocation(xp, array_api_compat.device(values))
 
 
 def other_namespace(values: Any) -> Any | None:
-    """The namespace of an array that is not NumPy's, such as PyTorch; None for all other values.
+    """Return the namespace of an array of another library, such as PyTorch; None for other values.
 
-    Nothing is imported to find out. JAX arrays cannot be changed and Dask's have no values yet:
-    both become NumPy arrays, as ever.
+    Nothing is imported for this. JAX arrays are immutable and Dask arrays have no values yet: both
+    are converted to NumPy arrays.
     """
     is_other = (
         not isinstance(values, np.ndarray | np.generic)
@@ -102,7 +102,7 @@ def other_namespace(values: Any) -> Any | None:
 
 
 def checked_device_array(X: Array) -> Array:
-    """X with two dimensions and real numbers, or an error."""
+    """Return X, detached, after checking that it is dense, real and two-dimensional."""
     xp = namespace_of(X)
     if X.ndim != 2:
         raise ValueError(
@@ -124,7 +124,7 @@ def checked_device_array(X: Array) -> Array:
 
 
 def to_host(*values: Array) -> list[Float]:
-    """Arrays of float64 as NumPy arrays, in one transfer."""
+    """Return float64 arrays as NumPy arrays, in one transfer."""
     if all(isinstance(value, np.ndarray | float) for value in values):
         return list(values)
     shapes = [tuple(value.shape) for value in values]
@@ -132,7 +132,7 @@ def to_host(*values: Array) -> list[Float]:
 
 
 def numpy_of(values: Any) -> Any:
-    """A device array of any type as a NumPy array; anything else as it is."""
+    """Convert a device array of any type to NumPy; return anything else unchanged."""
     if other_namespace(values) is None:
         return values
     if array_api_compat.is_torch_array(values):
@@ -140,41 +140,41 @@ def numpy_of(values: Any) -> Any:
     return to_host(values)[0]
 
 
-def sent_beside(place: Place, values: Any) -> Float | None:
-    """An array of the namespace of a place as float64 there; None for all others.
+def sent_beside(location: ArrayLocation, values: Any) -> Float | None:
+    """Return an array of the location's namespace as float64 at the location; None for others.
 
-    There is no way from one namespace to another but through the host.
+    Arrays of another namespace can only be moved through the host.
     """
-    if other_namespace(values) is not place.xp or not place.on_device:
+    if other_namespace(values) is not location.xp or not location.on_device:
         return None
-    return as_float(send(place, values))
+    return as_float(send(location, values))
 
 
 def host_numbers(values: Any) -> Any:
-    """Whole numbers of a device array, such as fold ids, as a NumPy array; others as they are."""
+    """Convert integers on a device, such as fold ids, to NumPy; return others unchanged."""
     if other_namespace(values) is None:
         return values
     is_whole = namespace_of(values).isdtype(values.dtype, "integral")
     return numpy_of(values) if is_whole else to_host(as_float(values))[0].astype(np.intp)
 
 
-def to_device(place: Place, *values: Float) -> list[Array]:
-    """NumPy arrays of float64 where the place says, in one transfer."""
-    if not place.on_device:
+def to_device(location: ArrayLocation, *values: Float) -> list[Array]:
+    """Move NumPy arrays of float64 to a location in one transfer."""
+    if not location.on_device:
         return list(values)
     packed = flattened(*values)
-    return split(_send(place, packed), [np.shape(value) for value in values])
+    return split(_send(location, packed), [np.shape(value) for value in values])
 
 
 def flattened(*values: Array) -> Array:
-    """All numbers of some arrays in a vector."""
+    """Concatenate the values of several arrays into a vector."""
     xp = namespace_of(values[0])
     flat = [xp.reshape(value, (-1,)) for value in values]
     return flat[0] if len(flat) == 1 else xp.concat(flat)
 
 
 def split(vector: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
-    """Arrays of some shapes from a vector that has them one after the other."""
+    """Cut a vector into arrays of the given shapes; undoes `flattened`."""
     xp = namespace_of(vector)
     result = []
     begin = 0
@@ -196,18 +196,18 @@ def _size(shape: tuple[int, ...]) -> int:
 
 
 class Transfers:
-    """How often something came from a device so far: what a step waits for."""
+    """Counts transfers from a device to the host, each of which blocks the search."""
 
     count = 0
 
 
 def note_transfer() -> None:
-    """Something is about to come from a device."""
+    """Count one more transfer from a device to the host."""
     Transfers.count += 1
 
 
 def _fetch(values: Array) -> Float:
-    """From a device to the host: always a copy. Recorded work has its own way (`_replay`)."""
+    """Copy an array from a device to the host. Recorded work does this itself (`_replay`)."""
     note_transfer()
     if array_api_compat.is_torch_array(values):
         fetched: Float = (values.cpu() if values.device.type != "cpu" else values.clone()).numpy()
@@ -218,32 +218,34 @@ def _fetch(values: Array) -> Float:
     return fetched
 
 
-def _send(place: Place, values: NDArray[Any]) -> Array:
-    """From the host to a device."""
-    if array_api_compat.is_torch_namespace(place.xp):
-        # Does not wait for what the device is doing; the numbers are taken before it returns.
-        return place.xp.from_numpy(values).to(place.device, non_blocking=True)
-    return place.xp.asarray(values, device=place.device)
+def _send(location: ArrayLocation, values: NDArray[Any]) -> Array:
+    """Copy an array from the host to a device."""
+    if array_api_compat.is_torch_namespace(location.xp):
+        # Does not wait for the device; the values have been read when the call returns.
+        return location.xp.from_numpy(values).to(location.device, non_blocking=True)
+    return location.xp.asarray(values, device=location.device)
 
 
-def send(place: Place, values: Any) -> Array:
-    """An array of any type where the place says; one that is there already stays as it is."""
-    if not place.on_device or other_namespace(values) is place.xp:
+def send(location: ArrayLocation, values: Any) -> Array:
+    """Move an array of any type to a location, without a copy if it is there already."""
+    if not location.on_device or other_namespace(values) is location.xp:
         if array_api_compat.is_torch_array(values):
-            return values.detach().to(place.device)
-        return values if not place.on_device else array_api_compat.to_device(values, place.device)
-    return _send(place, np.array(values, copy=True, order="C"))
+            return values.detach().to(location.device)
+        if not location.on_device:
+            return values
+        return array_api_compat.to_device(values, location.device)
+    return _send(location, np.array(values, copy=True, order="C"))
 
 
 def as_float(values: Array) -> Float:
-    """The same numbers in float64; a copy only where that is another type."""
+    """Convert an array to float64; it is copied only if its type differs."""
     xp = namespace_of(values)
     converted: Float = xp.astype(values, xp.float64, copy=False)
     return converted
 
 
 def contiguous(values: Array) -> Float:
-    """A copy whose rows lie together, where a namespace knows of such things."""
+    """Return the array in C order, if its namespace supports memory orders."""
     result: Any = values
     if array_api_compat.is_torch_array(values):
         result = values.contiguous()
@@ -254,43 +256,43 @@ def contiguous(values: Array) -> Float:
 
 
 def copy(values: Array) -> Float:
-    """A copy."""
+    """Return a copy of an array."""
     copied: Float = namespace_of(values).asarray(values, copy=True)
     return copied
 
 
 def address_of(values: Array) -> int:
-    """Where the numbers of a vector of PyTorch's begin, for a kernel; they lie together."""
+    """Return the memory address of a contiguous PyTorch tensor, for a kernel."""
     assert values.is_contiguous()
     address: int = values.data_ptr()
     return address
 
 
 def whole_numbers(values: Array) -> Array:
-    """Float64 numbers as indices."""
+    """Convert float64 numbers to int64."""
     xp = namespace_of(values)
     return xp.astype(values, xp.int64)
 
 
-def numbers_on(place: Place, indices: Array) -> Array:
-    """Indices where the place says; those of the host travel."""
-    if not place.on_device or not isinstance(indices, np.ndarray):
+def numbers_on(location: ArrayLocation, indices: Array) -> Array:
+    """Move NumPy indices to a location; others are there already."""
+    if not location.on_device or not isinstance(indices, np.ndarray):
         return indices
-    return _send(place, indices.astype(np.int64))
+    return _send(location, indices.astype(np.int64))
 
 
 def take(values: Array, indices: Array) -> Array:
-    """Some of the last axis."""
+    """Take elements along the last axis."""
     if isinstance(values, np.ndarray):
         return values.take(indices, axis=-1)
     xp = namespace_of(values)
-    if array_api_compat.is_torch_namespace(xp):  # the compatible one looks for negative indices
+    if array_api_compat.is_torch_namespace(xp):  # the wrapped function checks for negative indices
         return xp.index_select(values, values.ndim - 1, indices)
     return xp.take(values, indices, axis=values.ndim - 1)
 
 
 def take_rows(values: Array, indices: Array) -> Array:
-    """Some of the first axis."""
+    """Take elements along the first axis."""
     xp = namespace_of(values)
     if array_api_compat.is_torch_namespace(xp):
         return xp.index_select(values, 0, indices)
@@ -298,16 +300,16 @@ def take_rows(values: Array, indices: Array) -> Array:
 
 
 def put(values: Array, indices: NDArray[np.intp], numbers: Float | float) -> None:
-    """Set some of the last axis, for indices from the host."""
+    """Set elements along the last axis in place; the indices are on the host."""
     xp = namespace_of(values)
     if xp is np:
         values[..., indices] = numbers
     elif array_api_compat.is_torch_namespace(xp) or array_api_compat.is_cupy_namespace(xp):
-        place = place_of(values)
+        location = location_of(values)
         if isinstance(numbers, np.ndarray):
-            where, numbers = to_device(place, indices.astype(np.float64), numbers)
+            where, numbers = to_device(location, indices.astype(np.float64), numbers)
         else:
-            (where,) = to_device(place, indices.astype(np.float64))
+            (where,) = to_device(location, indices.astype(np.float64))
         values[..., whole_numbers(where)] = numbers
     else:
         for number, index in enumerate(indices.tolist()):
@@ -316,7 +318,7 @@ def put(values: Array, indices: NDArray[np.intp], numbers: Float | float) -> Non
 
 
 def floor_at(values: Array, floor: Any) -> Array:
-    """The larger of both, in the place of the first where that is possible."""
+    """Return the elementwise maximum, written to the first argument if it is a NumPy array."""
     if isinstance(values, np.ndarray):
         return np.maximum(values, floor, out=values)
     xp = namespace_of(values)
@@ -326,49 +328,49 @@ def floor_at(values: Array, floor: Any) -> Array:
 
 
 def larger_number(values: Array, others: Array) -> Array:
-    """The larger of both, and the other one where one is not a number."""
+    """Return the elementwise maximum, ignoring NaN like `np.fmax`."""
     if isinstance(values, np.ndarray):
         return np.fmax(values, others, out=values)
     xp = namespace_of(values)
     return xp.where(xp.isnan(values), others, xp.maximum(values, others))
 
 
-def places_of(mask: Array) -> NDArray[np.intp]:
-    """Where a vector is true, for the host."""
+def true_indices(mask: Array) -> NDArray[np.intp]:
+    """Return the indices at which a vector is true, on the host."""
     if isinstance(mask, np.ndarray):
         (where,) = mask.nonzero()
         return where
     xp = namespace_of(mask)
-    (found,) = xp.nonzero(mask)
-    (numbers,) = to_host(xp.astype(found, xp.float64))
+    (indices,) = xp.nonzero(mask)
+    (numbers,) = to_host(xp.astype(indices, xp.float64))
     return numbers.astype(np.intp)
 
 
-def smallest_places(values: Array, count: int) -> tuple[NDArray[np.intp], Float]:
-    """Places of the `count` smallest values, in no order, and these values, for the host."""
+def smallest_indices(values: Array, count: int) -> tuple[NDArray[np.intp], Float]:
+    """Return indices and values of the `count` smallest values, unordered, on the host."""
     count = min(count, values.shape[0])
     xp = namespace_of(values)
     if xp is np:
-        places = np.argpartition(values, count - 1)[:count] if count < len(values) else None
-        places = np.arange(len(values)) if places is None else places
-        return places, values[places]
+        indices = np.argpartition(values, count - 1)[:count] if count < len(values) else None
+        indices = np.arange(len(values)) if indices is None else indices
+        return indices, values[indices]
     if array_api_compat.is_torch_namespace(xp):
-        found, order = xp.topk(values, count, largest=False, sorted=False)
+        smallest, order = xp.topk(values, count, largest=False, sorted=False)
     else:
         order = xp.argsort(values)[:count]
-        found = xp.take(values, order, axis=0)
-    numbers, least = to_host(xp.astype(order, xp.float64), found)
+        smallest = xp.take(values, order, axis=0)
+    numbers, least = to_host(xp.astype(order, xp.float64), smallest)
     return numbers.astype(np.intp), least
 
 
 def inner(first: Array, second: Array) -> Float:
-    """First (p × m) times the transpose of second (q × m): sums over samples, (p × q)."""
+    """Multiply first (p × m) by the transpose of second (q × m): sums over samples, (p × q)."""
     product: Float = first @ second.T
     return product
 
 
 def row_dots(first: Array, second: Array) -> Float:
-    """Inner products of the rows of two matrices, (rows)."""
+    """Return the inner products of the rows of two matrices, (rows)."""
     values: Float
     if isinstance(first, np.ndarray):
         values = np.vecdot(first, second)
@@ -378,7 +380,7 @@ def row_dots(first: Array, second: Array) -> Float:
 
 
 def extremes(values: Array) -> tuple[Array, Array]:
-    """The largest and the smallest."""
+    """Return the largest and the smallest value."""
     if isinstance(values, np.ndarray):
         return values.max(), values.min()
     xp = namespace_of(values)
@@ -386,18 +388,18 @@ def extremes(values: Array) -> tuple[Array, Array]:
 
 
 def stacked(rows: Sequence[Array]) -> Float:
-    """Matrices with the same number of columns, one under the other."""
+    """Concatenate matrices along the first axis."""
     values: Float = rows[0] if len(rows) == 1 else namespace_of(rows[0]).concat(rows)
     return values
 
 
 def at(values: Array, index: Array | int) -> Array:
-    """One of the last axis, by its number or by a device vector that has it."""
+    """Take one element along the last axis; the index is an int or a device vector of length 1."""
     return values[..., index] if isinstance(index, int) else take(values, index)[..., 0]
 
 
 def put_at(values: Array, index: Array | int, numbers: Array) -> None:
-    """Set one of the last axis, in the same way; vectors that have numbers are PyTorch's."""
+    """Set one element along the last axis; the index is an int or a PyTorch vector of length 1."""
     if isinstance(index, int):
         values[..., index] = numbers
     else:
@@ -405,7 +407,7 @@ def put_at(values: Array, index: Array | int, numbers: Array) -> None:
 
 
 def put_row(values: Array, index: Array | int, numbers: Array) -> None:
-    """Set one of the last axis but one, or its beginning where there are fewer numbers."""
+    """Set one element along the last axis but one, or its beginning if `numbers` is shorter."""
     if isinstance(index, int):
         values[..., index, : numbers.shape[-1]] = numbers
     else:
@@ -413,14 +415,14 @@ def put_row(values: Array, index: Array | int, numbers: Array) -> None:
 
 
 def with_last(values: Array, size: Array | int, last: Array) -> Array:
-    """Rows (K × s) with one number more; those of a fixed length have room for it at s."""
+    """Append a column to (K × s) values; arrays of fixed length have memory for it at s."""
     if isinstance(size, int):
         return namespace_of(values).concat((values, last[:, None]), axis=1)
     return values.index_copy(1, size, last[:, None])
 
 
 def raise_to(values: Array, floor: Any) -> None:
-    """The larger of both, in the place of the first."""
+    """Replace the values by their elementwise maximum with a floor, in place."""
     if isinstance(values, np.ndarray):
         np.maximum(values, floor, out=values)
     elif array_api_compat.is_torch_array(values):

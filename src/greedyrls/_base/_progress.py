@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Protocol
 
-# Shorter runs show nothing.
+# Runs shorter than this show no bar.
 _DELAY_SECONDS = 0.5
 _WORDS = {
     "reading": {"desc": "reading", "unit": "row"},
@@ -18,16 +18,16 @@ _WORDS = {
 
 
 class Progress(Protocol):
-    """What a search tells while it runs."""
+    """Receives reports of a running search."""
 
     def update(self, loss: float | None) -> None:
-        """One more feature (or search); the loss is now this."""
+        """Report that a feature was added (or a search completed), with the current loss."""
 
     def advance(self, count: int) -> None:
-        """So many more of what is counted."""
+        """Advance the count."""
 
     def close(self) -> None:
-        """The search ended."""
+        """Report the end of the search."""
 
 
 class _Silent:
@@ -52,7 +52,7 @@ class _Bar:
         words = dict(_WORDS[what])
         if label:
             words["desc"] += f", {label}"
-        # Of many bars in a row, those that are done make place for the next.
+        # Of several consecutive bars, each finished one is cleared before the next.
         self._bar = tqdm(
             total=total,
             initial=done,
@@ -82,5 +82,5 @@ class _Bar:
 def progress_bar(
     verbose: int, total: int | None, done: int = 0, what: str = "search", label: str = ""
 ) -> Progress:
-    """A bar for a search, or for nested searches, or nothing, as `verbose` asks."""
+    """Return a bar for a search or for nested searches, or one without output, by `verbose`."""
     return _Bar(total, done, what, label) if verbose else _Silent()

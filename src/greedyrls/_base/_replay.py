@@ -1,6 +1,6 @@
-"""Device work recorded once and replayed: one launch instead of a hundred.
+"""Device work that is recorded once and replayed: one launch instead of a hundred.
 
-With few rows, a step on a GPU takes as long as it takes to launch its operations one by one. A CUDA
+With few rows, the time of a step on a GPU is that of launching its operations one by one. A CUDA
 graph launches them together, with the transfers before and after; it works on fixed memory.
 """
 
@@ -12,18 +12,18 @@ from typing import Any
 
 import array_api_compat
 
-from ._namespaces import Array, Float, Place, note_transfer
+from ._namespaces import Array, ArrayLocation, Float, note_transfer
 
 Work = Callable[..., Sequence[Array]]
 
 
 class Replay:
-    """A function of device arrays, recorded; its results are overwritten by the next run.
+    """A recorded function of device arrays; the next run overwrites its results.
 
-    The first input is a vector that comes from the host, the first result, if any, one that goes
-    there, unless it is said that nothing comes. What is not loaded yet, because its kernels were
-    never launched, or not worth recording before it is done again, is not recorded at once: the
-    first run launches it an operation at a time.
+    The first input is a vector that is copied from the host, and the first result, if any, is one
+    that is copied to the host; with `is_sent=False` nothing is copied from the host. With
+    `is_loaded=False`, for work whose kernels are not loaded yet or that may never be repeated, the
+    first run launches the operations one by one, and the second records them.
     """
 
     def __init__(
@@ -39,8 +39,8 @@ class Replay:
         self._stream = cuda.current_stream
         self._done = cuda.Event()
         self._is_under_way = False
-        self._given = torch.empty_like(inputs[0], device="cpu", pin_memory=True)
-        self.given: Float = self._given.numpy()  # written to before a run
+        self._host_input = torch.empty_like(inputs[0], device="cpu", pin_memory=True)
+        self.host_input: Float = self._host_input.numpy()  # written to before a run
         self._is_sent = is_sent
         self._asked: Any = None
         self._graph: Any = None
@@ -55,7 +55,7 @@ class Replay:
         graph = cuda.CUDAGraph()
         stream = cuda.Stream(self._device)
         stream.wait_stream(self._stream(self._device))
-        # Graphs of earlier searches must not be thrown away meanwhile.
+        # Graphs of earlier searches must not be freed during the recording.
         is_collecting = gc.isenabled()
         gc.disable()
         try:
@@ -69,21 +69,21 @@ class Replay:
             if is_collecting:
                 gc.enable()
         self._graph = graph
-        # The work may know who has this: nothing is to wait for the garbage collector.
+        # The work may refer to this object: without a cycle, memory is freed at once.
         self._work = _is_recorded
 
     def _launch(self) -> None:
         import torch
 
         if self._is_sent:
-            self.inputs[0].copy_(self._given, non_blocking=True)
+            self.inputs[0].copy_(self._host_input, non_blocking=True)
         self.outputs = self._work(*self.inputs)
         if self.outputs:
             self._asked = torch.empty_like(self.outputs[0], device="cpu", pin_memory=True)
             self._asked.copy_(self.outputs[0], non_blocking=True)
 
     def start(self) -> None:
-        """From what `given` and `inputs` hold now to `outputs`; nobody waits for that."""
+        """Compute `outputs` from the current `host_input` and `inputs`, asynchronously."""
         if self._graph is None and self._is_loaded:
             self._record()
         if self._graph is None:
@@ -96,13 +96,13 @@ class Replay:
             self._is_under_way = True
 
     def wait(self) -> None:
-        """Until `given` may be written to again."""
+        """Wait until `host_input` may be written to again."""
         if self._is_under_way:
             self._done.synchronize()
             self._is_under_way = False
 
     def run(self) -> Float:
-        """The same, and the first of `outputs` on the host."""
+        """Compute `outputs`, wait, and return the first of them on the host."""
         self.start()
         note_transfer()
         self.wait()
@@ -111,12 +111,12 @@ class Replay:
 
 
 def _is_recorded(*_: Array) -> Sequence[Array]:
-    """In the place of work that is not done an operation at a time again."""
+    """Placeholder for recorded work, whose operations are never launched one by one again."""
     raise AssertionError
 
 
-def recorder_of(place: Place) -> type[Any] | None:
-    """What records work at a place, if anything does."""
-    if array_api_compat.is_torch_namespace(place.xp) and place.device.type == "cuda":
+def recorder_of(location: ArrayLocation) -> type[Any] | None:
+    """Return the class that records work at a location, or None."""
+    if array_api_compat.is_torch_namespace(location.xp) and location.device.type == "cuda":
         return Replay
     return None

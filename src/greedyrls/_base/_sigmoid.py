@@ -16,9 +16,9 @@ from ._exported import exported
 from .kernels import Float
 
 _MOST_STEPS = 100
-# Newton's method ends where a step lowers the mean loss by less than this.
+# Newton's method ends when a step lowers the mean loss by less than this.
 _DONE = 1e-20
-# The least share of a step that is tried.
+# Steps are halved down to this share.
 _SHORTEST = 1e-10
 # Margins that differ by less, relative to their size, differ by rounding only.
 _MARGIN_ROUNDING = 1e-12
@@ -33,7 +33,7 @@ class Sigmoid(NamedTuple):
 
 
 def constant_sigmoid(share: float) -> Sigmoid:
-    """The same probability for every margin."""
+    """Return the sigmoid with the same probability for every margin."""
     tiny = float(np.finfo(np.float64).eps)
     inside = min(max(share, tiny), 1.0 - tiny)
     return Sigmoid(0.0, float(np.log(inside) - np.log1p(-inside)))
@@ -42,16 +42,16 @@ def constant_sigmoid(share: float) -> Sigmoid:
 def fit_sigmoid(
     margins: Float, is_positive: NDArray[np.bool_], weights: Float, share: float
 ) -> Sigmoid:
-    """The sigmoid of largest likelihood for margins (m) of samples that count `weights` (m).
+    """Return the maximum-likelihood sigmoid for margins (m) of samples with weights (m).
 
-    The constant `share` where the margins do not order the classes, or have one class only: a
-    falling sigmoid would turn the order of the model around.
+    It is the constant `share` if the margins do not order the classes, or if there is a single
+    class: a decreasing sigmoid would reverse the order of the model.
     """
     positive = float(weights[is_positive].sum())
     negative = float(weights.sum()) - positive
     if not (is_positive.any() and not is_positive.all() and positive > 0.0 and negative > 0.0):
         return constant_sigmoid(share)
-    # In units of their own spread, so that the two unknowns are of about the same size.
+    # Margins are standardised, so that both unknowns are of about the same size.
     total = positive + negative
     centre = float(weights @ margins) / total
     spread = float(np.sqrt(weights @ (margins - centre) ** 2 / total))
@@ -68,7 +68,7 @@ def fit_sigmoid(
 
 
 def _newton(z: Float, targets: Float, weights: Float) -> tuple[float, float]:
-    """Slope and intercept of smallest mean loss Σ w (log(1 + eᵘ) − t u) with u = a z + b."""
+    """Return slope and intercept that minimise Σ w (log(1 + eᵘ) − t u) with u = a z + b."""
     mean = float(weights @ targets)
     a, b = 0.0, float(np.log(mean) - np.log1p(-mean))
     loss = _loss(a, b, z, targets, weights)
@@ -86,14 +86,14 @@ def _newton(z: Float, targets: Float, weights: Float) -> tuple[float, float]:
         share = 1.0
         while share > _SHORTEST:
             tried = a + share * step_a, b + share * step_b
-            found = _loss(*tried, z, targets, weights)
-            # The last steps change the loss by less than its rounding.
-            if found <= loss - 1e-4 * share * promised + 1e-15 * abs(loss):
+            new_loss = _loss(*tried, z, targets, weights)
+            # The last steps change the loss by less than its rounding error.
+            if new_loss <= loss - 1e-4 * share * promised + 1e-15 * abs(loss):
                 break
             share /= 2.0
         else:
             break
-        (a, b), loss = tried, found
+        (a, b), loss = tried, new_loss
         if promised <= _DONE:
             break
     return a, b
@@ -105,7 +105,7 @@ def _loss(a: float, b: float, z: Float, targets: Float, weights: Float) -> float
 
 
 def logistic(u: Float) -> Float:
-    """1 / (1 + e⁻ᵘ) without overflow."""
+    """Return 1 / (1 + e⁻ᵘ) without overflow."""
     small = np.exp(-np.abs(u))
     values: Float = np.where(u >= 0.0, 1.0, small) / (1.0 + small)
     return values

@@ -1,10 +1,10 @@
-"""Untrusted text, such as names in files, where it is shown."""
+"""Safe display of untrusted text, such as names in files."""
 
 from __future__ import annotations
 
 
 def printable(text: str) -> str:
-    """Text without control characters, which could break a line or steer a terminal."""
+    """Replace control characters, which could break a line or control a terminal."""
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()
         for letter in text
@@ -12,7 +12,7 @@ def printable(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A word for a shell; what a terminal should not see is escaped, as bash and zsh read it."""
+    """Quote a word for a shell; control characters are escaped in the syntax of bash and zsh."""
     import shlex
 
     if text.isprintable():

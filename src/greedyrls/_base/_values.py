@@ -1,4 +1,4 @@
-"""Results that hold arrays: values, which nobody can change."""
+"""Immutable results that hold arrays."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 
 class ArrayValue:
-    """For frozen dataclasses: their arrays are read-only, also in copies and pickles.
+    """Base of frozen dataclasses whose arrays are read-only, also in copies and pickles.
 
-    Arrays in tuples are copied first, since they may well be a caller's own.
+    Arrays in tuples are copied first, since they may belong to the caller.
     """
 
-    __dataclass_fields__: ClassVar[dict[str, Any]]  # what this is mixed into is a dataclass
+    __dataclass_fields__: ClassVar[dict[str, Any]]  # subclasses are dataclasses
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -28,5 +28,5 @@ class ArrayValue:
 
     # Arrays lose their read-only flag when copied or pickled: go through the constructor.
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
-        own = fields(self)
-        return type(self), tuple(getattr(self, field.name) for field in own if field.init)
+        attributes = fields(self)
+        return type(self), tuple(getattr(self, field.name) for field in attributes if field.init)

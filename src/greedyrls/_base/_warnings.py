@@ -1,4 +1,4 @@
-"""The categories of our own warnings, by which the command line knows what to show."""
+"""Warning categories of this package, by which the command line decides what to show."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from contextlib import contextmanager
 
 
 class GreedyRLSWarning(UserWarning):
-    """Something about the data or the request that the user should know."""
+    """A warning about the data or the request."""
 
 
 class NumericalWarning(GreedyRLSWarning, RuntimeWarning):
-    """Rounding has ended the search."""
+    """A warning that rounding errors ended the search."""
 
 
 class _Silence:
-    """Filters of warnings are those of the process: changed once for all threads that ask."""
+    """Silences warnings while any thread asks for it, since filters belong to the process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,7 +25,7 @@ class _Silence:
         self._before = warnings.catch_warnings()
 
     def change(self, holders: int) -> None:
-        """One more thread asks for silence, or one less."""
+        """Register (1) or unregister (−1) a thread that asks for silence."""
         with self._lock:
             was_silent = self._holders > 0
             self._holders += holders
@@ -42,7 +42,7 @@ _SILENCE = _Silence()
 
 @contextmanager
 def without_runtime_warnings() -> Iterator[None]:
-    """Where searches in outer folds end early, their losses say so."""
+    """Suppress warnings of searches in outer folds, whose losses show that they ended early."""
     _SILENCE.change(1)
     try:
         yield

@@ -27,7 +27,7 @@ _BYTE = 255
 
 
 def weighted_means(values: Float, weights: Float | None) -> Float:
-    """Means of the rows of `values` (t × m) with weights (m).
+    """Return the weighted means of the rows of `values` (t × m), with weights (m).
 
     Deviations from one of the values are averaged, so that equal numbers have exactly that number
     as their mean: the residual of a target that does not vary must be 0, not rounding.
@@ -46,9 +46,9 @@ def weighted_means(values: Float, weights: Float | None) -> Float:
 
 
 def without_rounding(Y: Float, weights: Float | None) -> Float:
-    """Y (m × t), in which targets that vary by no more than rounding do not vary at all.
+    """Return Y (m × t) with targets that vary by no more than rounding made constant.
 
-    What is left of such a target after centring would be rounding, and so would be the selection.
+    After centring, such a target would be noise, and features would be selected for the noise.
     """
     xp = namespace_of(Y)
     lowest, highest = xp.min(Y, axis=0), xp.max(Y, axis=0)
@@ -69,7 +69,7 @@ def without_rounding(Y: Float, weights: Float | None) -> Float:
 def tiles(X: NDArray[np.generic], elements: int) -> Iterator[tuple[slice, slice]]:
     """Cut X into (rows, columns) tiles that follow its memory order."""
     m, n = X.shape
-    if abs(X.strides[0]) >= abs(X.strides[1]):  # rows lie together
+    if abs(X.strides[0]) >= abs(X.strides[1]):  # C order
         width = min(n, elements)
         height = max(1, elements // max(1, width))
     else:
@@ -81,7 +81,7 @@ def tiles(X: NDArray[np.generic], elements: int) -> Iterator[tuple[slice, slice]
 
 
 def _is_blas_ready(X: NDArray[np.generic]) -> bool:
-    """Whether matrix products take X as it lies; otherwise NumPy would copy it whole."""
+    """Whether BLAS can multiply X as it is; otherwise NumPy would copy all of it."""
     if X.dtype != np.float64 or not X.dtype.isnative:
         return False
     item = X.dtype.itemsize
@@ -91,7 +91,7 @@ def _is_blas_ready(X: NDArray[np.generic]) -> bool:
 
 
 def product(V: Float, X: NDArray[np.generic]) -> Float:
-    """V (c × m) times X (m × n), accumulated in float64, X read once."""
+    """Multiply V (c × m) by X (m × n) in float64, reading X once."""
     if _is_blas_ready(X):
         result: Float = np.matmul(V, X)
         return result
@@ -102,7 +102,7 @@ def product(V: Float, X: NDArray[np.generic]) -> Float:
 
 
 def start_sums(V: Float, X: NDArray[np.generic], weights: Float | None) -> tuple[Float, Float]:
-    """V X and the weighted sums of squares of the columns of X, in one pass."""
+    """Return V X and the weighted sums of squares of the columns of X, in one pass."""
     products = np.zeros((V.shape[0], X.shape[1]))
     squares = np.zeros(X.shape[1])
     # At least a few rows (or columns) at a time, or a long row would be a tile of its own.
@@ -118,13 +118,13 @@ def start_sums(V: Float, X: NDArray[np.generic], weights: Float | None) -> tuple
 
 
 def gather(X: NDArray[np.generic], indices: NDArray[np.intp]) -> Float:
-    """The columns of X named by indices, one per row of the result, as float64."""
-    # Advanced indexing lays its result out column by column: transposed, each column is a row.
+    """Return columns of X as float64, one per row of the result."""
+    # The result of advanced indexing is in Fortran order: transposed, each column is a row.
     return np.ascontiguousarray(X[:, indices].T, dtype=np.float64)
 
 
 def first_non_finite(X: NDArray[np.generic]) -> tuple[int, int] | None:
-    """Row and column of a value that is NaN or infinite, the first in memory order."""
+    """Return row and column of the first NaN or infinite value in memory order, or None."""
     for rows, columns in tiles(X, TILE_ELEMENTS):
         bad = ~np.isfinite(X[rows, columns].astype(np.float64))
         if bad.any():
@@ -134,9 +134,9 @@ def first_non_finite(X: NDArray[np.generic]) -> tuple[int, int] | None:
 
 
 def count_flags(flags: NDArray[np.bool_]) -> Float:
-    """How many flags of each column (rows × c) are set, (c)."""
+    """Count the flags that are set in each column (rows × c), (c)."""
     counts = np.zeros(flags.shape[1])
-    octets = flags.view(np.uint8)  # a flag is a byte, and bytes are added up fast
+    octets = flags.view(np.uint8)  # sums of bytes are fast
     for top in range(0, len(octets), _BYTE):
         counts += np.add.reduce(octets[top : top + _BYTE], axis=0, dtype=np.uint8)
     return counts
@@ -145,7 +145,7 @@ def count_flags(flags: NDArray[np.bool_]) -> Float:
 def loo_losses(
     Z: Float, r: Float, d: Float, delta: Float, rho: Float, with_spread: bool = True
 ) -> tuple[Float, Float, Float]:
-    """Sums of squared leave-one-out errors if each candidate were added, and two moments of z.
+    """Return sums of squared leave-one-out errors with each candidate, and two moments of z.
 
     Parameters: Z (c × m) what is left of the candidates, r (t × m) residuals, d (m) = 1 − h,
     delta (c), rho (t × c). Result: Σ_j ((r_tj − z_j ρ_t) / (1 − h_j − z_j²/δ))² (t × c),
@@ -153,7 +153,7 @@ def loo_losses(
     """
     inverse = (1.0 / delta)[:, None]
     c, m = Z.shape
-    # In the cache, or on a device what fits beside X.
+    # A tile stays in the cache; on a device it fits beside X.
     elements = TILE_ELEMENTS // 4 if isinstance(Z, np.ndarray) else DEVICE_ELEMENTS
     height = max(1024, elements // max(1, c))
     total: tuple[Float, Float, Float] | None = None
@@ -174,14 +174,14 @@ def _added(
 def _tile_losses(
     Z: Float, r: Float, d: Float, inverse: Float, rho: Float, with_spread: bool
 ) -> tuple[Float, Float, Float]:
-    """`loo_losses` of some rows; inverse (c × 1) is 1/δ."""
+    """Compute `loo_losses` for a tile of rows; inverse (c × 1) is 1/δ."""
     xp = namespace_of(Z)
     shrunk = Z * Z
     if with_spread:
         fourth, mixed = row_dots(shrunk, shrunk), inner(r * r, shrunk)
     else:
         fourth, mixed = 0.0 * inverse[:, 0], 0.0 * rho
-    # Numerator and denominator both with the other sign: in place, and the quotient is the same.
+    # Both numerator and denominator are negated, so that they can be computed in place.
     shrunk *= inverse
     shrunk -= d
     losses = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-# Where there is no number.
+# Shown in place of a missing number.
 NONE = "–"
 _THOUSANDS = 1e4
 _SMALL, _LARGE = 1e-4, 1e7
@@ -22,7 +22,7 @@ _ALIKE = 1e4
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """To some significant digits, without zeros at the end; a dash where there is none.
+    """Format to a number of significant digits without trailing zeros; a dash if it is missing.
 
     >>> [number(value) for value in (2967.586, -0.00012345, 1234567, 2e-7, float("nan"))]
     ['2968', '−0.0001234', '1,235,000', '2×10⁻⁷', '–']
@@ -31,7 +31,7 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def padded(value: float | None, digits: int = 4) -> str:
-    """As `number`, with zeros at the end.
+    """Format like `number`, with trailing zeros.
 
     >>> [padded(value) for value in (-20.99964, 0.5, 1234567.0)]
     ['−21.00', '0.5000', '1,235,000']
@@ -40,7 +40,7 @@ def padded(value: float | None, digits: int = 4) -> str:
 
 
 def with_error(value: float | None, error: float | None) -> str:
-    """A value and its standard error; the value alone where the error is unknown or rounding.
+    """Format a value and its standard error, or the value alone if the error is not known.
 
     >>> with_error(2967.586, 186.23), with_error(0.0224719, 0.00568), with_error(1.897e9, 243121075)
     ('2970 ± 190', '0.0225 ± 0.0057', '1.90 ± 0.24 ×10⁹')
@@ -53,16 +53,16 @@ def with_error(value: float | None, error: float | None) -> str:
 def column(
     values: Iterable[float | None], errors: Iterable[float | None] | None = None, digits: int = 4
 ) -> list[str]:
-    """Values of one quantity to the same power and decimals, with their errors if they have any.
+    """Format values of one quantity with the same power and decimals, with errors if given.
 
-    Without errors, the largest has some significant digits; what is rounding beside it is 0.
+    Without errors, `digits` is for the largest; values that are rounding noise beside it are 0.
 
     >>> column([2034.2, 675.3, 3.4e-14]), column([0.9712, 0.5], [0.0123, 0.04])
     (['2034', '675', '0'], ['0.971 ± 0.012', '0.500 ± 0.040'])
     """
-    given = [_known(value) for value in values]
-    spreads = [None] * len(given) if errors is None else [_known(error) for error in errors]
-    sizes = [abs(value) for value in given if value is not None and math.isfinite(value)]
+    numbers = [_known(value) for value in values]
+    spreads = [None] * len(numbers) if errors is None else [_known(error) for error in errors]
+    sizes = [abs(value) for value in numbers if value is not None and math.isfinite(value)]
     largest = max(sizes, default=0.0)
     spreads = [
         error if error is not None and _SHOWN_ROUNDING * largest < error < math.inf else None
@@ -70,21 +70,21 @@ def column(
     ]
     sure = [error for error in spreads if error is not None]
     if not sure:
-        return _alone(given, largest, digits)
+        return _alone(numbers, largest, digits)
     seen = [size for size in sizes if size > _SHOWN_ROUNDING * largest]
-    if len(given) > 1 and largest > _ALIKE * min(seen, default=largest):
-        return [with_error(value, error) for value, error in zip(given, spreads, strict=True)]
+    if len(numbers) > 1 and largest > _ALIKE * min(seen, default=largest):
+        return [with_error(value, error) for value, error in zip(numbers, spreads, strict=True)]
     power = _power(max(largest, *sure), 2)
     decimals = _decimals(sure, _ten(power))
     scaled = max(largest, *sure) / _ten(power)
     return [
         _pair(value, error, decimals, power, scaled)
-        for value, error in zip(given, spreads, strict=True)
+        for value, error in zip(numbers, spreads, strict=True)
     ]
 
 
 def to_digits(value: float, digits: int = 6) -> float:
-    """The nearest number of some significant digits, for files that programs read.
+    """Round to a number of significant digits, for files that programs read.
 
     >>> to_digits(152.13348416289594), to_digits(1.0 / 3.0, 3)
     (152.133, 0.333)
@@ -93,7 +93,7 @@ def to_digits(value: float, digits: int = 6) -> float:
 
 
 def interval(low: float, high: float) -> str:
-    """The two ends of an interval, to two digits of its width.
+    """Format the two ends of an interval, to two digits of its width.
 
     >>> interval(51.2931, 57.8412), interval(41203.4, 48119.0), interval(0.0, 0.0)
     ('51.3 to 57.8', '41,200 to 48,100', '0 to 0')
@@ -110,7 +110,7 @@ def interval(low: float, high: float) -> str:
 
 
 def score(value: float | None, decimals: int = 3) -> str:
-    """A score of which 1 is the best, such as AUC or R²: 1 only where it is 1.
+    """Format a score whose best value is 1, such as AUC or R²; it is never rounded up to 1.
 
     >>> score(0.5), score(0.99972), score(1.0), score(0.719, 2), score(-0.012, 2)
     ('0.500', '0.99972', '1.000', '0.72', '−0.01')
@@ -124,19 +124,19 @@ def score(value: float | None, decimals: int = 3) -> str:
 
 
 def scores(values: Iterable[float | None], decimals: int = 3) -> list[str]:
-    """Scores of one table, all to the same decimals.
+    """Format the scores of a table, all to the same number of decimals.
 
     >>> scores([0.5, 0.9972, float("nan")], 2)
     ['0.5000', '0.9972', '–']
     """
-    given = list(values)
-    known = [text for text in (score(value, decimals) for value in given) if "." in text]
-    most = max((len(text.split(".")[1]) for text in known), default=decimals)
-    return [score(value, most) for value in given]
+    listed = list(values)
+    texts = [text for text in (score(value, decimals) for value in listed) if "." in text]
+    most = max((len(text.split(".")[1]) for text in texts), default=decimals)
+    return [score(value, most) for value in listed]
 
 
 def percent(share: float) -> str:
-    """A share of one; nearly all of it is not all, and next to nothing is not nothing.
+    """Format a share as a percentage that is never rounded to 0% or 100%.
 
     >>> [percent(share) for share in (0.0, 0.003, 0.5, 0.997, 0.99962, 0.9999999, 1.0)]
     ['0%', '0.3%', '50%', '99.7%', '99.96%', '>99.99%', '100%']
@@ -153,7 +153,7 @@ def percent(share: float) -> str:
 
 
 def count(value: int) -> str:
-    """A whole number, all of it.
+    """Format an integer with all its digits.
 
     >>> count(2010), count(442000)
     ('2010', '442,000')
@@ -162,7 +162,7 @@ def count(value: int) -> str:
 
 
 def counted(value: int, word: str) -> str:
-    """A whole number of things.
+    """Format an integer with its noun in singular or plural.
 
     >>> counted(1, "feature"), counted(20000, "feature"), counted(3, "class")
     ('1 feature', '20,000 features', '3 classes')
@@ -171,7 +171,7 @@ def counted(value: int, word: str) -> str:
 
 
 def plural(word: str) -> str:
-    """More than one of them.
+    """Return the plural of a noun.
 
     >>> plural("row"), plural("class"), plural("category"), plural("day")
     ('rows', 'classes', 'categories', 'days')
@@ -182,7 +182,7 @@ def plural(word: str) -> str:
 
 
 def agree(value: int, one: str, more: str) -> str:
-    """The form of a word that goes with a number.
+    """Return the form of a word that agrees with a number.
 
     >>> agree(1, "was", "were"), agree(0, "was", "were")
     ('was', 'were')
@@ -191,7 +191,7 @@ def agree(value: int, one: str, more: str) -> str:
 
 
 def seconds_in_words(seconds: float) -> str:
-    """A time span.
+    """Format a time span.
 
     >>> seconds_in_words(3.21), seconds_in_words(3725.0)
     ('3.2 seconds', '1 h 2 min')
@@ -205,7 +205,7 @@ def seconds_in_words(seconds: float) -> str:
     return f"{count(minutes // 60)} h {minutes % 60} min"
 
 
-# How it is done ----------------------------------------------------------------------------------
+# Helpers -----------------------------------------------------------------------------------------
 
 
 def _known(value: float | None) -> float | None:
@@ -213,12 +213,12 @@ def _known(value: float | None) -> float | None:
 
 
 def _exponent(value: float, digits: int) -> int:
-    """The power of ten of a number once it is rounded to some digits."""
+    """Return the exponent of ten of a number after rounding to a number of digits."""
     return int(f"{value:.{digits - 1}e}".split("e")[1])
 
 
 def _power(largest: float, digits: int) -> int:
-    """The power of ten that is written apart: none, unless numbers are very large or small."""
+    """Return the exponent that is factored out: 0 unless numbers are very large or small."""
     if largest == 0.0 or not math.isfinite(largest):
         return 0
     rounded = float(f"{largest:.{digits - 1}e}")
@@ -226,21 +226,21 @@ def _power(largest: float, digits: int) -> int:
 
 
 def _ten(power: int) -> float:
-    """A power of ten, above 0 also where float64 has none."""
+    """Return a power of ten that never underflows to 0."""
     return 10.0 ** max(power, -307)
 
 
 def _decimals(errors: Sequence[float], scale: float) -> int:
-    """As many as give the middle error two digits, and the smallest one."""
+    """Return the decimals that give the median error two digits and the smallest one digit."""
     scaled = sorted(error / scale for error in errors)
     decimals = 1 - _exponent(scaled[len(scaled) // 2], 2)
     return max(decimals, min(-_exponent(scaled[0], 1), decimals + 2))
 
 
 def _fixed(value: float, decimals: int, largest: float = 0.0) -> str:
-    """Rounded to decimals, of which there may be fewer than none: 43,600.
+    """Format with a number of decimals, which may be negative: 43,600.
 
-    Beside a number that has its thousands apart, 2,100 has them, too.
+    Thousands are separated if they are in the largest number that is shown beside this one.
     """
     rounded = round(value, decimals)
     separator = "," if max(abs(rounded), largest) >= _THOUSANDS else ""
@@ -267,7 +267,7 @@ def _pair(
 
 
 def _alone(values: Sequence[float | None], largest: float, digits: int) -> list[str]:
-    """Values without errors."""
+    """Format values without errors."""
     if len(values) == 1:
         return [number(values[0], digits)]
     if largest == 0.0:
@@ -288,7 +288,7 @@ def _rounded(value: float | None, digits: int, is_padded: bool) -> str:
     exponent = _exponent(value, digits)
     power = _power(abs(value), digits)
     decimals = digits - 1 - (exponent - power)
-    # By its digits: the smallest numbers are below every power of ten that can be divided by.
+    # From its digits: the smallest numbers are below every power of ten in float64.
     mantissa, ten = f"{value:.{digits - 1}e}".split("e")
     text = _fixed(float(mantissa) * 10.0 ** (int(ten) - power), decimals)
     if not is_padded and "." in text:

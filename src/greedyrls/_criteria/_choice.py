@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import TIE, TIE_ROUNDING, Float, smallest_places
+from .._base import TIE, TIE_ROUNDING, Float, smallest_indices
 from .._features import Ranking
 
 
@@ -156,12 +156,12 @@ def choose_among(
 
 def smallest(values: Float, count: int) -> NDArray[np.intp]:
     """Places of the smallest values below +inf, at most `count`, in no order."""
-    places, least = smallest_places(values, count)
+    places, least = smallest_indices(values, count)
     return places[least < np.inf]
 
 
 def best_first(values: Float, count: int) -> list[int]:
     """Places of the smallest values below +inf, best first, lowest place first among equals."""
-    places, least = smallest_places(values, count)
+    places, least = smallest_indices(values, count)
     ordered: list[int] = places[np.lexsort((places, least))].tolist()
     return ordered[: np.count_nonzero(least < np.inf)]

@@ -19,7 +19,7 @@ from .._base import (
     TIE,
     Float,
     as_float,
-    place_of,
+    location_of,
     row_dots,
     stacked,
     to_device,
@@ -39,18 +39,18 @@ def errors_by_size(
     Some rows of the block at a time, with the number of the penalty. The block is at the empty
     model. What is yielded may be overwritten, and is when the next is asked for.
     """
-    place = place_of(block.d)
-    elements = place.pick(QUARTER_TILE_ELEMENTS, DEVICE_TILE_ELEMENTS)
+    location = location_of(block.d)
+    elements = location.pick(QUARTER_TILE_ELEMENTS, DEVICE_TILE_ELEMENTS)
     count = len(chosen.indices)
     height = max(LEAST_SET_ROWS, elements // max(1, count, chosen.n_models))
     own = [
-        [to_device(place, model.inverse, model.steps.T.copy()) for model in of_penalty]
+        [to_device(location, model.inverse, model.steps.T.copy()) for model in of_penalty]
         for of_penalty in models
     ]
     for first in range(0, block.n_rows, height):
         rows = slice(first, min(block.n_rows, first + height))
         columns = stacked([part for _, part in block.columns.chosen(chosen.indices, rows)])
-        errors = place.empty((block.r.shape[0], chosen.n_models, columns.shape[1]))
+        errors = location.empty((block.r.shape[0], chosen.n_models, columns.shape[1]))
         for number, of_penalty in enumerate(own):
             done = 0
             for chain, (inverse, steps) in zip(chosen.chains, of_penalty, strict=True):
@@ -165,19 +165,19 @@ def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Models]) -> 
 def _squared_moments(block: RowBlock, chosen: Chosen, model: Models) -> LossMoments:
     """Of squared loss: a single stratum."""
     total = no_moments(1, chosen.n_models)
-    place = place_of(block.d)
+    location = location_of(block.d)
     for rows, _, errors in errors_by_size(block, chosen, [model]):
         errors *= errors
-        weighted = place.xp.mean(errors, axis=0)  # w ℓ
+        weighted = location.xp.mean(errors, axis=0)  # w ℓ
         count = rows.stop - rows.start
-        own = place.ones(count) if block.weights is None else block.weights[rows]
+        own = location.ones(count) if block.weights is None else block.weights[rows]
         squares, firsts, zeroth, sums, weights, used = to_host(
             weighted @ weighted.T,
             weighted @ own,
             (own @ own)[None],
-            place.xp.sum(weighted, axis=1),
-            place.xp.sum(own)[None],
-            place.xp.sum(as_float(own > 0.0))[None],
+            location.xp.sum(weighted, axis=1),
+            location.xp.sum(own)[None],
+            location.xp.sum(as_float(own > 0.0))[None],
         )
         found = (squares[None], firsts[None], zeroth, sums[None], weights, used)
         for known, more in zip(total, found, strict=True):

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from .._base import (
     DEVICE_TILE_ELEMENTS,
+    ArrayLocation,
     Executor,
     Float,
     Handle,
-    Place,
     add_up,
     ask,
     long_call,
@@ -58,12 +58,12 @@ class DeviceRows(SampleSpace):
         blocks: Iterable[Handle],
         shape: tuple[int, int],
         executor: Executor | None,
-        place: Place,
+        location: ArrayLocation,
     ) -> None:
-        self._place = place
+        self._location = location
         super().__init__(blocks, shape, executor)
         if self._n_features >= DEVICE_FEATURES or can_find_lowest(self._blocks):
-            self.feature_place = place
+            self.feature_location = location
         self._rounds = Rounds()
         # The round of the best candidate: blocks that were moved by it at once.
         self._round: tuple[Latest, Round] | None = None
@@ -96,7 +96,7 @@ class DeviceRows(SampleSpace):
         return long_call(0.0)
 
     def _features(self, *values: Float) -> list[Float]:
-        return list(values) if self.feature_place is self._place else to_host(*values)
+        return list(values) if self.feature_location is self._location else to_host(*values)
 
     def score(
         self,
@@ -151,9 +151,9 @@ class DeviceRows(SampleSpace):
         self, found: Round, indices: NDArray[np.intp], best: tuple[Latest, Round] | None
     ) -> None:
         """Remember the best of a round, if it is better than the best before."""
-        loss = float(found.scores.losses[:, found.place].sum())
+        loss = float(found.scores.losses[:, found.best].sum())
         if best is None or loss < best[0].loss:
-            best = Latest(int(indices[found.place]), loss, found.pieces), found
+            best = Latest(int(indices[found.best]), loss, found.pieces), found
         self._latest, self._round = best[0], best
 
     def products(self, indices: Sequence[int], new_anchor: bool = False) -> Float:
@@ -163,7 +163,7 @@ class DeviceRows(SampleSpace):
         return super().products(indices, new_anchor)
 
     def _residuals(self, index: int, beta: Float) -> list[Handle]:
-        (beta,) = to_device(self._place, beta)
+        (beta,) = to_device(self._location, beta)
         columns = self.each(ask(RowBlock.gathered, np.array([index])))
         return self.each(ask(RowBlock.without_chosen, beta), columns)
 
@@ -179,7 +179,7 @@ class DeviceRows(SampleSpace):
             )
             self._statistics = self._blocks, found.statistics
             return
-        (rho, *rest) = to_device(self._place, rho, *([] if along is None else [along]))
+        (rho, *rest) = to_device(self._location, rho, *([] if along is None else [along]))
         super().advance(index, beta, delta, rho, rest[0] if rest else None)
 
     def statistics(self) -> SampleStatistics:

@@ -46,7 +46,7 @@ from .._rows import (
 )
 from ..path import Moments
 from ._choice import NumericalLimit
-from ._fold_steps import FoldSteps, can_be_there, place_of_steps
+from ._fold_steps import FoldSteps, can_be_there, location_of_steps
 
 # Held-out columns of chosen features may take these bytes however small X is.
 _KEPT_BYTES = 1 << 24
@@ -119,18 +119,20 @@ class FoldState:
         limit = int(max(_KEPT_BYTES, CHOSEN_SHARE * problem.X.nbytes) // column_bytes)
         if problem.X.keeps_columns:
             limit = 0
-        place = place_of_steps(problem.X, data.rows.n_splits, data.folds.n_tested, capacity, limit)
-        if place is None:
+        location = location_of_steps(
+            problem.X, data.rows.n_splits, data.folds.n_tested, capacity, limit
+        )
+        if location is None:
             _check_memory(data.rows.n_splits, capacity, problem.n_features)
             self.space = _fold_space(data, alpha, min(capacity, 64))
         else:
             known = (data.train, data.test, alpha, problem.fit_intercept)
-            self.space = FoldSpace(*known, capacity, place)
+            self.space = FoldSpace(*known, capacity, location)
         self.target_energy: Float = self.space.start_energy.sum(axis=0)  # (t)
         self.rows = data.rows.fork()
         self.rows.become(ask(FoldBlock.opened, self.space.target_means, limit))
         self._steps: FoldSteps | None = None
-        if place is not None:
+        if location is not None:
             by_sets = data.rows.by_split(np.eye(data.rows.n_sets))
             self._steps = FoldSteps(self.space, by_sets)
             self._take_place()

@@ -14,8 +14,8 @@ import numpy as np
 
 from .._base import (
     Array,
+    ArrayLocation,
     Float,
-    Place,
     Replay,
     at,
     flattened,
@@ -47,12 +47,12 @@ class Found(NamedTuple):
 
 def can_be_there(X: Matrix) -> bool:
     """Whether recurrences may live beside X: PyTorch sets entries by numbers on the device."""
-    return array_api_compat.is_torch_namespace(X.place.xp)
+    return array_api_compat.is_torch_namespace(X.location.xp)
 
 
-def place_of_steps(
+def location_of_steps(
     X: Matrix, n_splits: int, n_tested: int, capacity: int, limit: int
-) -> Place | None:
+) -> ArrayLocation | None:
     """Where the recurrences should be, if there is such a place beside X.
 
     `limit` is how many columns of the held-out rows may be kept.
@@ -60,10 +60,10 @@ def place_of_steps(
     if not can_be_there(X):
         return None
     needed = 8.0 * capacity * (2 * n_splits * X.shape[1] + n_tested)
-    free = free_bytes(X.place)
+    free = free_bytes(X.location)
     if capacity > limit or (free is not None and needed > _SHARE * free):
         return None
-    return X.place
+    return X.location
 
 
 class FoldSteps:
@@ -73,23 +73,23 @@ class FoldSteps:
         """`by_sets` says how sums over training, test and all rows are made of those over sets."""
         self._space = space
         (self._by_sets,) = to_device(
-            space.place, np.concatenate([np.atleast_2d(x) for x in by_sets])
+            space.location, np.concatenate([np.atleast_2d(x) for x in by_sets])
         )
         self._scale = space.diagonal + space.penalty
-        self._recorder = recorder_of(space.place)
-        self.found = self._told(self._answer(space.place.zeros(space.capacity)))
+        self._recorder = recorder_of(space.location)
+        self.found = self._told(self._answer(space.location.zeros(space.capacity)))
 
     def take_place(self, block: FoldBlock) -> None:
         """Held-out rows with room for as many features as the recurrences have."""
         self._X, (self._split,) = block.X, block.splits
-        place = self._space.place
-        (self._shift,) = to_device(place, block.shift)
+        location = self._space.location
+        (self._shift,) = to_device(location, block.shift)
         self._fused = None
         if can_fuse(block.X, self._split.r.shape[1]):
             self._fused = FusedStep(block.X.device_array, self._split, self._shift)
         chosen = np.zeros(self._space.capacity)
         chosen[: self._space.size] = self._space.selected
-        self._chosen = whole_numbers(to_device(place, chosen)[0])
+        self._chosen = whole_numbers(to_device(location, chosen)[0])
         self._replay: Replay | None = None
 
     @property
@@ -104,19 +104,19 @@ class FoldSteps:
         """
         size = self._space.size
         self._space.selected.append(index)
-        place = self._space.place
+        location = self._space.location
         if beta is not None or self._recorder is None or size == 0:
             # The first step is not recorded, so that all kernels are compiled and loaded.
             values = [np.array([float(index), float(size)])]
             if beta is not None:
                 values.append(np.pad(beta, ((0, 0), (0, self._space.capacity - size))))
-            sent, *better = to_device(place, *values)
+            sent, *better = to_device(location, *values)
             self.found = self._told(self._move(sent, column, *better)[0])
             return self.found
         if self._replay is None:
-            room = place.zeros(2), place.zeros(tuple(column.shape))
+            room = location.zeros(2), location.zeros(tuple(column.shape))
             self._replay = self._recorder(self._move, room)
-        self._replay.given[:] = index, size
+        self._replay.host_input[:] = index, size
         self._replay.inputs[1][...] = column
         self.found = self._told(self._replay.run())
         return self.found
@@ -154,7 +154,7 @@ class FoldSteps:
 
     def _answer(self, gram: Array) -> Array:
         """`Found` in a row, on the device."""
-        space, xp = self._space, self._space.place.xp
+        space, xp = self._space, self._space.location.xp
         pivots = xp.min(space.delta / self._scale, axis=0)
         return flattened(space.energy, pivots, xp.sum(space.losses(), axis=0), gram)
 

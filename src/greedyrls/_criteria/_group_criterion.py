@@ -96,7 +96,7 @@ def openness(state: SelectionState, groups: NDArray[np.intp]) -> Openness:
         rho = _coefficients(roots, space.tau[:, part.columns])
         square = np.einsum("tgb,gbc,tgc->tg", rho, space.norm_matrices(part), rho)
         sizes = np.sqrt(np.maximum(square, 0.0))
-        slack[part.places] = 2.0 * (np.atleast_1d(distance) @ sizes)
+        slack[part.positions] = 2.0 * (np.atleast_1d(distance) @ sizes)
         if space.follows_spread:
             delta, fourth = space.delta[part.columns], space.fourth_root[part.columns]
             D = space.layout.matrices(part, space.delta, space.pair_delta)
@@ -106,7 +106,7 @@ def openness(state: SelectionState, groups: NDArray[np.intp]) -> Openness:
             spread = space.mixed_root[:, part.columns] - lost[:, :, None] * fourth
             spread = np.fmax(spread, 0.0)
             total = (spread * spread / delta).sum(axis=(0, 2))
-            growth[part.places] = total * 2.0 / (state.statistics.largest_d**3 * norm)
+            growth[part.positions] = total * 2.0 / (state.statistics.largest_d**3 * norm)
     return Openness(growth, slack)
 
 
@@ -134,7 +134,7 @@ def score_groups(state: SelectionState, groups: NDArray[np.intp]) -> Float:
             with_spread=space.follows_spread,
         )
         found: GroupLosses = samples.total(question, Z)
-        losses[:, part.places] = found.losses
+        losses[:, part.positions] = found.losses
         if space.follows_spread:
             space.remember_spread(flat, found.mixed.reshape(len(tau), -1), found.fourth.ravel())
     return losses

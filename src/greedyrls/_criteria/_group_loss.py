@@ -33,7 +33,7 @@ def _directions(
         roots, _ = space.roots(part)
         found.append(directions(part, roots, space.tau))
         betas.append(space.coefficients(part.columns.ravel()).beta)
-        places.append(part.places)
+        places.append(part.positions)
     return found, betas, np.concatenate(places)
 
 

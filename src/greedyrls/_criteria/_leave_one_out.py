@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import PARALLEL, SUM_ROUNDING, TINY, Float, larger_number, places_of, put
+from .._base import PARALLEL, SUM_ROUNDING, TINY, Float, larger_number, put, true_indices
 from .._features import Pivot, Ranking
 from .._rows import BoundTerms
 from ._choice import (
@@ -79,7 +79,7 @@ def lower_bounds(state: SelectionState) -> Float:
     ‖g − c₁r − c₂a‖·‖z_i‖, where a is the anchor (if there is one).
     """
     features = state.features
-    xp = features.place.xp
+    xp = features.location.xp
     c1, c2, distance = approximation(state)
     # `_fused_features` has the same as a kernel.
     rho = features.tau / features.delta
@@ -319,7 +319,7 @@ class LeaveOneOut:
         # From here on only those that are left count: few, and on the host.
         is_left = bounds <= limit
         put(is_left, scored.indices, False)
-        left = places_of(is_left)
+        left = true_indices(is_left)
         if not len(left):
             return scored.choice(n_runners_up, ranking)
         (open_bounds,) = state.features.known(left, bounds)

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import SMALLEST_D, Executor, Float, Handle, ThreadExecutor, namespace_of, places_of
+from .._base import SMALLEST_D, Executor, Float, Handle, ThreadExecutor, namespace_of, true_indices
 from .._features import GramColumns
 from .._problem import Problem, layout_of, report_non_finite
 from .._rows import RowBlock, SampleStatistics, pair_products
@@ -61,7 +61,7 @@ class LooData:
             self.samples.columns_per_score = _KERNEL_COLUMNS_PER_SCORE
         with np.errstate(over="ignore", invalid="ignore"):
             self.start = self.samples.start(problem.fit_intercept, is_shared)
-            xp = self.samples.feature_place.xp
+            xp = self.samples.feature_location.xp
             if not bool(xp.all(xp.isfinite(self.start.diagonal))):
                 report_non_finite(problem)
         # A column has n numbers: a quarter of m of them are a quarter of X, and no more may wait.
@@ -78,7 +78,7 @@ class LooData:
         self.is_rare: NDArray[np.bool_] | None = None
         if problem.X.is_sparse:
             self.is_rare = self.samples.entry_counts() <= _RARE_SHARE * problem.n_samples
-        self.constant = places_of(self.start.diagonal == 0.0)
+        self.constant = true_indices(self.start.diagonal == 0.0)
         # Features that are chosen together, or that cost something.
         self.layout = layout_of(problem) if problem.is_grouped else None
         self.pairs = np.zeros(0)
@@ -116,7 +116,7 @@ def _rows_of(problem: Problem, blocks: Sequence[Handle], executor: Executor | No
     if X.on_device:
         from ._device_rows import DeviceRows  # which loads all that devices need
 
-        return DeviceRows(blocks, X.shape, executor, X.place)
+        return DeviceRows(blocks, X.shape, executor, X.location)
     return SampleSpace(blocks, X.shape, executor)
 
 

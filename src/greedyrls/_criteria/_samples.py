@@ -22,9 +22,9 @@ from .._base import (
     floor_at,
     long_call,
     namespace_of,
-    places_of,
     put,
     to_host,
+    true_indices,
 )
 from .._features import FeatureSpace
 from .._problem import Loss, stratum_factors
@@ -100,7 +100,7 @@ class Lowest(NamedTuple):
 class SampleSpace:
     """The driver's view of the rows."""
 
-    feature_place = HOST  # where vectors of n features are
+    feature_location = HOST  # where vectors of n features are
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class SampleSpace:
         """‖x_i‖² after centring; columns whose mean dwarfs their spread are summed anew."""
         centred = diagonal - total * means * means
         # Below this share of the raw sum, more than five digits have cancelled.
-        doubtful = places_of(centred < 1e-5 * diagonal)
+        doubtful = true_indices(centred < 1e-5 * diagonal)
         if len(doubtful):
             self.each(ask(RowBlock.fetch, doubtful))
         for first in range(0, len(doubtful), self.group):

@@ -13,10 +13,10 @@ from .._base import (
     SMALLEST_D,
     Float,
     numbers_on,
-    places_of,
     put,
     take,
     to_host,
+    true_indices,
 )
 from .._features import FeatureSpace, GroupSpace, KernelSpace, Pivot, Ranking
 from .._rows import BoundTerms
@@ -55,7 +55,7 @@ class SelectionState(SetMoves):
         self.start = data.start
         self.gram = data.gram
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
-        self.barred = data.samples.feature_place.full(problem.n_features, -np.inf)
+        self.barred = data.samples.feature_location.full(problem.n_features, -np.inf)
         put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
         self.features = _feature_space(data, alpha, capacity, self.barred)
         self.features.follows_spread = problem.n_samples >= data.samples.spread_rows
@@ -86,7 +86,7 @@ class SelectionState(SetMoves):
         if self._columns is not None:
             return self._all_moments(list(self._columns))
         selected = self.features.selected
-        chosen = numbers_on(self.features.place, np.array(selected, dtype=np.intp))
+        chosen = numbers_on(self.features.location, np.array(selected, dtype=np.intp))
         correlation, means = to_host(take(start.correlation, chosen), take(start.means, chosen))
         return Moments(
             tuple(selected),
@@ -105,7 +105,7 @@ class SelectionState(SetMoves):
     @property
     def candidates(self) -> NDArray[np.intp]:
         """Features that may be added."""
-        return places_of(self.barred < 0.0)
+        return true_indices(self.barred < 0.0)
 
     @property
     def loss(self) -> float:
@@ -242,7 +242,7 @@ def _feature_space(data: LooData, alpha: float, capacity: int, barred: Float) ->
     if X.centers is not None:
         return KernelSpace(start.diagonal, start.correlation, X.centers, alpha, capacity)
     known = start.diagonal, start.correlation, np.full(data.problem.n_features, alpha)
-    if data.samples.feature_place is not HOST:
+    if data.samples.feature_location is not HOST:
         from .._features import DeviceFeatures  # which loads all that devices need
 
         return DeviceFeatures(*known, capacity, barred)

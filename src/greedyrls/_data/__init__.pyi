@@ -20,9 +20,9 @@ from ._matrix import Matrix as Matrix
 from ._matrix import NotOnDevice as NotOnDevice
 from ._parquet import ParquetSource as ParquetSource
 from ._parquet import parquet_files as parquet_files
+from ._recognise import device_matrix_of as device_matrix_of
 from ._recognise import matrix_of as matrix_of
 from ._recognise import matrix_on as matrix_on
-from ._recognise import matrix_there as matrix_there
 from ._recognise import origin_of as origin_of
 from ._recognise import register_remote as register_remote
 from ._recognise import remote_matrix as remote_matrix

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._base import CACHE_LINE_BYTES, HALF_TILE_ELEMENTS, Float, kernels
 from ._matrix import Matrix, Rows
 
-# Numbers in a line of the cache.
+# Numbers in a cache line.
 _LINE = CACHE_LINE_BYTES // 8
 
 
@@ -31,7 +31,7 @@ class DenseMatrix(Matrix):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the numbers as given."""
+        """The type of the values of X."""
         return self.values.dtype
 
     @property
@@ -40,23 +40,23 @@ class DenseMatrix(Matrix):
         return self.values.nbytes
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
-        """Some columns as float64, one per row of the result, all rows or some."""
+        """Return columns as float64, one per row of the result, for all rows or some."""
         return kernels.gather(self.values[rows], indices)
 
     def chunks(self) -> Iterator[tuple[slice, Matrix]]:
-        """All rows at once."""
+        """Yield all rows at once."""
         yield slice(0, len(self.values)), self
 
     def product(self, V: Float) -> Float:
-        """V (c × m) times X, accumulated in float64, X read once."""
+        """Multiply V (c × m) by X in float64, reading X once."""
         return kernels.product(V, self.values)
 
     def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
-        """V X and the weighted sums of squares of the columns, in one pass."""
+        """Return V X and the weighted sums of squares of the columns, in one pass."""
         return kernels.start_sums(V, self.values, weights)
 
     def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> NDArray[Any]:
-        """Some rows of some columns (or of all), (rows × c), in its own type."""
+        """Return rows of some columns (or all), (rows × c), in the type of X."""
         if indices is None:
             return self.values[rows]
         if isinstance(rows, slice):
@@ -66,7 +66,7 @@ class DenseMatrix(Matrix):
     def ordered_part(
         self, rows: NDArray[np.intp], indices: NDArray[np.intp] | None
     ) -> tuple[NDArray[Any], bool]:
-        """`part` in the memory order of X, and whether rows lie together there."""
+        """Return `part` in the memory order of X, and whether this is C order."""
         X = self.values
         by_rows = abs(X.strides[0]) >= abs(X.strides[1])
         if indices is None:
@@ -75,31 +75,31 @@ class DenseMatrix(Matrix):
             taken = X.T[np.ix_(indices, rows)].T
         elif _LINE * len(indices) < X.shape[1]:
             taken = X[np.ix_(rows, indices)]
-        else:  # whole rows, rather than jump to nearly every cache line of them
+        else:  # whole rows, since nearly every cache line would be read anyway
             taken = np.take(X[rows], indices, axis=1)
         return taken, by_rows
 
     def sample_rows(self, weights: Float, count: int) -> NDArray[Any]:
-        """About as many rows of those that have a weight, in its own type."""
+        """Return a sample of about `count` rows of positive weight, in the type of X."""
         (rows,) = weights.nonzero()
         return self.values[rows[:: max(1, len(rows) // count)]]
 
     def take(self, rows: Rows) -> DenseMatrix:
-        """Some rows, as a view where they are a slice."""
+        """Return rows as a matrix, which is a view if they are a slice."""
         return DenseMatrix(self.values[rows])
 
     def first_non_finite(self) -> tuple[int, int] | None:
-        """Row and column of a value that is NaN or infinite, the first in memory order."""
+        """Return row and column of the first NaN or infinite value in memory order, or None."""
         return kernels.first_non_finite(self.values)
 
     def value(self, row: int, column: int) -> float:
-        """A single value."""
+        """Return a single value."""
         return float(self.values[row, column])
 
     def entries(
         self, indices: NDArray[np.intp]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], Float]:
-        """Rows, columns and values of all that is not 0 in some columns."""
+        """Return rows, columns and values of the nonzero values of some columns."""
         X = self.values
         support = [np.flatnonzero(X[:, column]) for column in indices]
         where = np.concatenate([np.empty(0, dtype=np.intp), *support])
@@ -109,7 +109,7 @@ class DenseMatrix(Matrix):
     def distances(
         self, means: Float | None, is_used: NDArray[np.bool_] | None
     ) -> tuple[Float, Float]:
-        """The largest |x_i − mean_i| in the rows that are used, and how many x_i are not 0, (n)."""
+        """Return the largest |x_i − mean_i| of the used rows and the number of nonzero x_i, (n)."""
         X = self.values
         largest, count = np.zeros(X.shape[1]), np.zeros(X.shape[1])
         for rows, columns in kernels.tiles(X, HALF_TILE_ELEMENTS):

@@ -1,4 +1,4 @@
-"""X as an array of a device: matrix products in float64, a tile at a time where it is converted."""
+"""X as a device array: matrix products in float64, converted a tile at a time."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from .._base import (
     DEVICE_ELEMENTS,
     DEVICE_TILE_ELEMENTS,
     Array,
+    ArrayLocation,
     Float,
-    Place,
     as_float,
     checked_device_array,
     contiguous,
+    location_of,
     namespace_of,
     numbers_on,
-    place_of,
-    places_of,
     stacked,
     take,
     take_rows,
     to_device,
     to_host,
+    true_indices,
 )
 from . import fused as _fused
 from ._matrix import PRODUCT_ROWS, Matrix, not_on_device
 
-# A product is cut along the samples until its result has so many numbers, so that all of a device
-# is busy; but not into pieces of fewer rows than the kernel's.
+# A product is split along the samples until its results have this many numbers, to keep the whole
+# device busy; but not into pieces of fewer rows than the kernel's.
 _BUSY = 1 << 16
-# Of types that the kernel takes: Triton cannot convert narrower ones on the way to a product.
+# Bytes of the types that the kernel supports: Triton cannot convert narrower ones in a product.
 _FUSED_BYTES = 4
 
 Indices = NDArray[np.intp] | Array
@@ -50,7 +50,7 @@ class DeviceMatrix(Matrix):
 
     def __init__(self, values: Array) -> None:
         self.values = values
-        self.place: Place = place_of(values)
+        self.location: ArrayLocation = location_of(values)
         self._shape = (int(values.shape[0]), int(values.shape[1]))
 
     @property
@@ -60,12 +60,12 @@ class DeviceMatrix(Matrix):
 
     @property
     def dtype(self) -> Any:
-        """Of the numbers as given."""
+        """The type of the values of X."""
         return self.values.dtype
 
     @property
     def nbytes(self) -> int:
-        """Of all of X."""
+        """The size of all of X in bytes."""
         xp = namespace_of(self.values)
         if xp.isdtype(self.dtype, "bool"):
             bits = 8
@@ -75,32 +75,32 @@ class DeviceMatrix(Matrix):
         return int(math.prod(self.shape) * bits // 8)
 
     def take(self, rows: Any) -> DeviceMatrix:
-        """Some rows next to each other, as a view."""
+        """Return consecutive rows as a view."""
         if not isinstance(rows, slice):
             raise not_on_device("A selection on some of the rows")
         return DeviceMatrix(self.values[rows, :])
 
     def chunks(self) -> Iterator[tuple[slice, DeviceMatrix]]:
-        """All rows at once."""
+        """Yield all rows at once."""
         yield slice(0, self.shape[0]), self
 
     def sample_rows(self, weights: Float, count: int) -> Float:
-        """About as many rows as float64."""
+        """Return a sample of about `count` rows as float64."""
         every = max(1, self.shape[0] // count)
         return as_float(self.values[::every, :])
 
     def column_numbers(self, indices: NDArray[np.intp]) -> Any:
-        """Indices where the device has them."""
-        return numbers_on(self.place, indices)
+        """Return indices on the device."""
+        return numbers_on(self.location, indices)
 
     def tiles_by_set(
         self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
     ) -> Iterator[tuple[int, Any, Matrix]]:
-        """Number, rows and values minus the shift of the rows of each set, all of them at once.
+        """Yield number, rows and values minus the shift of each set, all its rows at once.
 
         Sets are row numbers on the device, or slices.
         """
-        (away,) = to_device(self.place, shift)
+        (away,) = to_device(self.location, shift)
         for number, rows in enumerate(sets):
             is_slice = isinstance(rows, slice)
             taken = self.values[rows, ...] if is_slice else take_rows(self.values, rows)
@@ -109,7 +109,7 @@ class DeviceMatrix(Matrix):
             yield number, rows, DeviceMatrix(taken)
 
     def row_tiles(self, n_vectors: int) -> Iterator[tuple[slice, DeviceMatrix]]:
-        """Tiles of rows, of a size for products with so many vectors: a device has no cache."""
+        """Yield tiles of rows, sized by memory for products with `n_vectors` vectors."""
         m = self.shape[0]
         height = max(PRODUCT_ROWS, DEVICE_ELEMENTS // max(1, n_vectors))
         for top in range(0, m, height):
@@ -117,107 +117,107 @@ class DeviceMatrix(Matrix):
             yield rows, self if height >= m else self.take(rows)
 
     def product(self, V: Float) -> Float:
-        """V (c × m) times X, accumulated in float64, X read once."""
+        """Multiply V (c × m) by X in float64, reading X once."""
         return self._sums(V, None, False)[0]
 
     def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
-        """V X and the weighted sums of squares of the columns, in one pass."""
+        """Return V X and the weighted sums of squares of the columns, in one pass."""
         return self._sums(V, weights, True)
 
     def _sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
-        """V X, and the weighted sums of squares if asked for, in one pass."""
+        """Return V X, and the weighted sums of squares if `with_squares`, in one pass."""
         m, n = self.shape
         if self._is_fused:
             return self._fused_sums(V, weights, with_squares)
-        is_ready = self.dtype == self.place.xp.float64 and not with_squares
+        is_ready = self.dtype == self.location.xp.float64 and not with_squares
         height = m if is_ready else max(1, DEVICE_TILE_ELEMENTS // n)
-        products = self.place.zeros((V.shape[0], n))
-        squares = self.place.zeros((1, n))
+        products = self.location.zeros((V.shape[0], n))
+        squares = self.location.zeros((1, n))
         for top in range(0, m, height):
             rows = slice(top, min(m, top + height))
             tile = as_float(self.values[rows, :])
             products += _split_product(V[:, rows], tile)
             if with_squares:
-                ones = self.place.ones(tile.shape[0]) if weights is None else weights[rows]
+                ones = self.location.ones(tile.shape[0]) if weights is None else weights[rows]
                 squares += _split_product(ones[None, :], tile * tile)
         return products, squares[0, :]
 
     @property
     def _is_fused(self) -> bool:
-        """Whether a kernel reads X without converting it first."""
-        return _fused.runs_at(self.place) and self.values.dtype.itemsize == _FUSED_BYTES
+        """Whether the Triton kernel supports X, so that it need not be converted."""
+        return _fused.runs_at(self.location) and self.values.dtype.itemsize == _FUSED_BYTES
 
     def _fused_sums(
         self, V: Float, weights: Float | None, with_squares: bool
     ) -> tuple[Float, Float]:
-        """The same by that kernel, which takes some vectors at a time."""
+        """Compute `_sums` by the Triton kernel, with a limited number of vectors at a time."""
         if with_squares and weights is None:
-            weights = self.place.ones(self.shape[0])
+            weights = self.location.ones(self.shape[0])
         results = []
         for first in range(0, V.shape[0], _fused.MOST_VECTORS):
-            some = V[first : min(first + _fused.MOST_VECTORS, V.shape[0]), :]
+            vectors = V[first : min(first + _fused.MOST_VECTORS, V.shape[0]), :]
             wanted = weights if with_squares and first == 0 else None
-            results.append(_fused.fused_sums(some, self.values, wanted))
+            results.append(_fused.fused_sums(vectors, self.values, wanted))
         return stacked([products for products, _ in results]), results[0][1]
 
     @property
     def is_in_host_memory(self) -> bool:
-        """Whether NumPy can read the array as it lies."""
+        """Whether NumPy can read the array without a copy."""
         return is_in_host_memory(self.values)
 
     @property
     def device_array(self) -> Array:
-        """The array itself, which kernels of the device may read."""
+        """The array, for kernels on the device."""
         return self.values
 
     def columns(self, indices: Indices, rows: Any = slice(None)) -> Float:
-        """Some columns as float64, one per row of the result; the caller may overwrite them.
+        """Return columns as float64, one per row of the result; the caller may overwrite them.
 
         Rows are a slice, or numbers on the device.
         """
-        indices = numbers_on(self.place, indices)
+        indices = numbers_on(self.location, indices)
         if isinstance(rows, slice):
             return contiguous(as_float(take_rows(self.values[rows, :].T, indices)))
         whole = contiguous(as_float(take_rows(self.values.T, indices)))
         return contiguous(take(whole, rows))
 
     def single(self, index: int) -> Float:
-        """One column as float64, (m); not to be overwritten. No index has to travel."""
+        """Return a column as float64, (m), without a transfer; it must not be overwritten."""
         return as_float(self.values[:, index])
 
     def first_non_finite(self) -> tuple[int, int] | None:
-        """Row and column of a value that is NaN or infinite."""
-        xp = self.place.xp
+        """Return row and column of a NaN or infinite value, or None."""
+        xp = self.location.xp
         if not xp.isdtype(self.dtype, "real floating"):
             return None
         height = max(1, DEVICE_TILE_ELEMENTS // self.shape[1])
         for top in range(0, self.shape[0], height):
             bad = ~xp.isfinite(self.values[top : min(top + height, self.shape[0]), :])
-            rows = places_of(xp.any(bad, axis=1))
+            rows = true_indices(xp.any(bad, axis=1))
             if len(rows):
-                return top + int(rows[0]), int(places_of(bad[int(rows[0]), :])[0])
+                return top + int(rows[0]), int(true_indices(bad[int(rows[0]), :])[0])
         return None
 
     def value(self, row: int, column: int) -> float:
-        """A single value."""
+        """Return a single value."""
         (value,) = to_host(as_float(self.values[row : row + 1, column]))
         return float(value[0])
 
 
 def is_in_host_memory(X: Array) -> bool:
-    """Whether NumPy can read a device array as it lies."""
+    """Whether NumPy can read a device array without a copy."""
     if array_api_compat.is_torch_array(X):
         return bool(X.device.type == "cpu")
     return not array_api_compat.is_cupy_array(X)
 
 
 def as_device_matrix(X: Array) -> DeviceMatrix:
-    """A checked device array: two dimensions, real numbers."""
+    """Check that a device array is two-dimensional and real, and return it as a matrix."""
     return DeviceMatrix(checked_device_array(X))
 
 
 def _split_product(V: Float, X: Float) -> Float:
-    """V (c × m) times X (m × n), cut along m into pieces that are multiplied side by side."""
+    """Multiply V (c × m) by X (m × n), split along m into pieces that run in parallel."""
     m, n = X.shape
     pieces = max(1, min(m // _fused.LEAST_PIECE_ROWS, _BUSY // n))
     result: Float

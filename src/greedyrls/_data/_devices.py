@@ -1,4 +1,4 @@
-"""X on the device that `device=` names: copied there if there is room, else streamed."""
+"""X on the device named by `device=`: copied there if it fits into memory, else streamed."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Place, other_namespace, send
+from .._base import ArrayLocation, other_namespace, send
 from ._device_matrix import DeviceMatrix, as_device_matrix, is_in_host_memory
 from ._stream import StreamedMatrix
 from ._transport import transport_to
 
-# Of the free memory of a device: the rest is for columns in float64 (up to a quarter of X) and for
-# vectors over samples.
+# Share of the free memory of a device for X: the rest is for columns in float64 (up to a quarter of
+# X) and for vectors over samples.
 RESIDENT_SHARE = 0.6
 _COPIED_BYTES = 1 << 27
 
 
-def place_named(device: Any) -> Place:
-    """From "cuda", "cuda:1", "cpu", "cupy", "cupy:1", or a device of PyTorch or CuPy."""
-    if isinstance(device, Place):
+def location_named(device: Any) -> ArrayLocation:
+    """Return the location of "cuda:1", "cpu", "cupy", or of a device of PyTorch or CuPy."""
+    if isinstance(device, ArrayLocation):
         return device
     if isinstance(device, str) and device.partition(":")[0] == "cupy":
-        return _cupy_place(device)
+        return _cupy_location(device)
     module = type(device).__module__.partition(".")[0]
     if module == "cupy":
-        return Place(array_api_compat.array_namespace(_imported("cupy", device).empty(0)), device)
+        return ArrayLocation(
+            array_api_compat.array_namespace(_imported("cupy", device).empty(0)), device
+        )
     if not isinstance(device, str) and module != "torch":
         raise TypeError(
             "device must be None, text such as 'cuda', 'cuda:1' or 'cupy', or a device of PyTorch "
@@ -36,32 +38,32 @@ def place_named(device: Any) -> Place:
         )
     torch = _imported("torch", device)
     try:
-        found = torch.device(device)
+        torch_device = torch.device(device)
     except RuntimeError as error:
         raise ValueError(
             f"device={device!r} is not a PyTorch device ({str(error).splitlines()[0]}) Use 'cuda', "
             "'cuda:1', 'cupy', or None."
         ) from error
-    if found.type == "cuda":
+    if torch_device.type == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        if (found.index or 0) >= count:
+        if (torch_device.index or 0) >= count:
             raise ValueError(
                 f"device={device!r}, but PyTorch sees {count} CUDA devices on this machine. Use "
                 "device=None to compute where X is."
             )
-        if found.index is None:
-            found = torch.device("cuda", torch.cuda.current_device())
-    return Place(array_api_compat.array_namespace(torch.empty(0)), found)
+        if torch_device.index is None:
+            torch_device = torch.device("cuda", torch.cuda.current_device())
+    return ArrayLocation(array_api_compat.array_namespace(torch.empty(0)), torch_device)
 
 
-def _cupy_place(device: str) -> Place:
-    """Of "cupy" or "cupy:1"."""
+def _cupy_location(device: str) -> ArrayLocation:
+    """Return the location of "cupy" or "cupy:1"."""
     cupy = _imported("cupy", device)
     _, colon, number = device.partition(":")
     if colon and not number.isdecimal():
         raise ValueError(f"device={device!r} must be 'cupy' or 'cupy:' and a number.")
-    found = cupy.cuda.Device(int(number)) if colon else cupy.cuda.Device()
-    return Place(array_api_compat.array_namespace(cupy.empty(0)), found)
+    cupy_device = cupy.cuda.Device(int(number)) if colon else cupy.cuda.Device()
+    return ArrayLocation(array_api_compat.array_namespace(cupy.empty(0)), cupy_device)
 
 
 def _imported(name: str, device: Any) -> Any:
@@ -76,41 +78,41 @@ def _imported(name: str, device: Any) -> Any:
         ) from error
 
 
-def free_bytes(place: Place) -> int | None:
-    """Memory that a device has left; None where it is not known, or is that of the host."""
-    if array_api_compat.is_torch_namespace(place.xp) and place.device.type == "cuda":
+def free_bytes(location: ArrayLocation) -> int | None:
+    """Return the free memory of a device in bytes; None if it is not known, or is the host's."""
+    if array_api_compat.is_torch_namespace(location.xp) and location.device.type == "cuda":
         cuda = importlib.import_module("torch").cuda
-        unused = cuda.memory_reserved(place.device) - cuda.memory_allocated(place.device)
-        return int(cuda.mem_get_info(place.device)[0] + unused)
-    if array_api_compat.is_cupy_namespace(place.xp):
-        with place.device:
+        unused = cuda.memory_reserved(location.device) - cuda.memory_allocated(location.device)
+        return int(cuda.mem_get_info(location.device)[0] + unused)
+    if array_api_compat.is_cupy_namespace(location.xp):
+        with location.device:
             pool = importlib.import_module("cupy").get_default_memory_pool()
-            return int(place.device.mem_info[0] + pool.free_bytes())
+            return int(location.device.mem_info[0] + pool.free_bytes())
     return None
 
 
 def on_device(X: Any, device: Any) -> DeviceMatrix:
-    """X, an array that is checked, for a search on a device."""
-    place = place_named(device)
+    """Return X, a checked array, as a matrix for a search on a device."""
+    location = location_named(device)
     if other_namespace(X) is not None:
         checked = as_device_matrix(X)
-        if checked.place == place:
+        if checked.location == location:
             return checked
         if not (array_api_compat.is_torch_array(X) and is_in_host_memory(X)):
             raise ValueError(
-                f"X is on the device {checked.place.device} already, got device={device!r}: that "
-                "is for X in host memory. Use device=None to compute where X is, or move X."
+                f"X is on the device {checked.location.device} already, got device={device!r}: "
+                "that is for X in host memory. Use device=None to compute where X is, or move X."
             )
         X = _numpy_view(checked.values)
-    _check_type(X, place)
-    free = free_bytes(place)
+    _check_type(X, location)
+    free = free_bytes(location)
     if free is None or X.nbytes <= RESIDENT_SHARE * free:
-        return _copied(X, place)
-    return StreamedMatrix(X, place, free)
+        return _copied(X, location)
+    return StreamedMatrix(X, location, free)
 
 
 def _numpy_view(tensor: Any) -> NDArray[Any]:
-    """The memory of a tensor of the host, also if it is pinned."""
+    """Return a NumPy view of a tensor in host memory, pinned or not."""
     try:
         values: NDArray[Any] = tensor.numpy()
     except TypeError as error:
@@ -121,25 +123,25 @@ def _numpy_view(tensor: Any) -> NDArray[Any]:
     return values
 
 
-def _check_type(X: NDArray[Any], place: Place) -> None:
-    """Whether the device has numbers of this type."""
+def _check_type(X: NDArray[Any], location: ArrayLocation) -> None:
+    """Raise an error unless the device supports the type of X."""
     try:
-        send(place, X[:1, :1])
+        send(location, X[:1, :1])
     except (TypeError, ValueError) as error:
-        name = getattr(place.xp, "__name__", str(place.xp)).rpartition(".")[2]
+        name = getattr(location.xp, "__name__", str(location.xp)).rpartition(".")[2]
         raise TypeError(
             f"X has the type {X.dtype}, which {name} does not support ({error}). Convert it, for "
             "example X.astype('float32'), or use device=None."
         ) from error
 
 
-def _copied(values: NDArray[Any], place: Place) -> DeviceMatrix:
-    """X copied to a device that has room for it, some rows at a time."""
+def _copied(values: NDArray[Any], location: ArrayLocation) -> DeviceMatrix:
+    """Copy X to a device, some rows at a time."""
     m, n = values.shape
     height = max(1, min(m, _COPIED_BYTES // max(1, n * values.dtype.itemsize)))
-    dtype = send(place, np.asarray(values[:1, :1])).dtype
-    copied = place.xp.empty((m, n), dtype=dtype, device=place.device)
+    dtype = send(location, np.asarray(values[:1, :1])).dtype
+    copied = location.xp.empty((m, n), dtype=dtype, device=location.device)
     pieces = (slice(top, min(m, top + height)) for top in range(0, m, height))
-    for rows, chunk in transport_to(place, values, height).chunks(pieces):
+    for rows, chunk in transport_to(location, values, height).chunks(pieces):
         copied[rows, :] = chunk
     return DeviceMatrix(copied)

@@ -1,4 +1,4 @@
-"""Digests of numbers, however they lie in memory or in a file."""
+"""Digests of arrays that do not depend on their memory order or storage."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from numpy.typing import NDArray
 from ._matrix import Matrix, not_on_device
 from ._sparse import SparseMatrix
 
-# Bytes of X that are put into order at a time, and at least so many rows: where columns lie
-# together, rows share the lines of the cache.
+# Bytes of X that are reordered at a time, and the least number of rows: in Fortran order, rows
+# share cache lines.
 _CHUNK_BYTES = 1 << 20
 _CHUNK_ROWS = 8
 
 
 def text_digest(text: str) -> str:
-    """Of any text."""
-    # Names may hold lone surrogates, which have no bytes of their own.
+    """Return the digest of a text."""
+    # Names may hold lone surrogates, which UTF-8 cannot encode.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def array_digest(values: NDArray[Any]) -> str:
-    """Of shape and numbers."""
+    """Return the digest of the shape and values of an array."""
     digest = hashlib.sha256(str(values.shape).encode())
     digest.update(bytes_of(values))
     return digest.hexdigest()
 
 
 def matrix_digest(X: Matrix) -> str:
-    """A digest of the numbers row by row, however they lie in memory or in a file."""
+    """Return the digest of the values row by row, in memory or in a file."""
     if X.on_device:
         raise not_on_device("A digest of X")
     digest = hashlib.sha256()
@@ -39,8 +39,10 @@ def matrix_digest(X: Matrix) -> str:
         for part in X.arrays:
             step = _CHUNK_BYTES // 8
             for first in range(0, len(part), step):
-                some = part[first : first + step]
-                digest.update(bytes_of(some.astype(np.int64) if some.dtype.kind == "i" else some))
+                values = part[first : first + step]
+                digest.update(
+                    bytes_of(values.astype(np.int64) if values.dtype.kind == "i" else values)
+                )
         return digest.hexdigest()
     height = max(_CHUNK_ROWS, _CHUNK_BYTES // max(1, X.dtype.itemsize * X.shape[1]))
     for _, chunk in X.chunks():
@@ -50,7 +52,7 @@ def matrix_digest(X: Matrix) -> str:
 
 
 def bytes_of(values: NDArray[Any]) -> memoryview:
-    """As they lie in C order; no copy where they do."""
-    if values.dtype.itemsize > 8:  # between its numbers a long double has bytes of no meaning
+    """Return the bytes of an array in C order, without a copy if it is."""
+    if values.dtype.itemsize > 8:  # a long double has padding bytes
         values = values.astype(np.float64)
     return np.ascontiguousarray(values).reshape(-1).view(np.uint8).data

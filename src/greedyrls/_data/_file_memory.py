@@ -1,4 +1,4 @@
-"""How the memory allowed for X in a file is shared out, and whether it is enough."""
+"""Division of the memory allowed for X in a file."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Unless something is said, this share of the machine's memory may be used.
+# The default limit, as a share of the machine's memory.
 _DEFAULT_SHARE = 0.25
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {f"{unit}I": 2 ** (10 * power) for power, unit in enumerate("KMGT", start=1)}
-# Chunks: one in use, one that waits, one that is being read.
+# Chunks in memory: one in use, one waiting, one being read.
 _CHUNKS = 3
 _LARGEST_CHUNK = 1 << 26
 _SMALLEST_CHUNK = 1 << 17
-# Vectors of m numbers that a search holds at its busiest, and those for each target.
+# The largest number of vectors of m numbers that a search holds, and of those for each target.
 _VECTORS, _TARGET_VECTORS = 8, 6
-# Arrays of n numbers, likewise, beside those for each chosen feature.
+# Likewise for arrays of n numbers, in addition to one for each chosen feature.
 _FEATURE_ARRAYS, _TARGET_FEATURE_ARRAYS = 16, 8
-# Gram columns that wait, and what a pass that fetches them holds beside: sums, and sums of a piece.
+# Limits of the number of prefetched Gram columns, and copies of these in a pass that fetches them.
 _LEAST_GRAM, _MOST_GRAM, _GRAM_COPIES = 4, 256, 3
-# Left alone: freed memory does not go back to the system at once.
+# Share that is not used: freed memory is not returned to the system at once.
 _SPARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a search will hold, beside X."""
+    """Sizes that determine the memory of a search, in addition to X."""
 
     n_targets: int = 1
     n_chosen: int = 1
     n_splits: int = 0  # 0: leave-one-out
-    n_sets: int = 1  # sets of rows that are summed apart
+    n_sets: int = 1  # sets of rows with separate sums
 
 
 class Room(NamedTuple):
-    """What may be held of X."""
+    """Memory for chunks of X, Gram columns and kept columns."""
 
     chunk_rows: int
     gram_columns: int
@@ -48,7 +48,7 @@ class Room(NamedTuple):
 def share_out(
     shape: tuple[int, int], dtype: np.dtype[Any], overhead: int, limit: int, needs: Needs
 ) -> Room:
-    """Room for chunks, Gram columns and kept columns; an error if there is too little."""
+    """Divide memory among chunks, Gram columns and kept columns; too little is an error."""
     m, n = shape
     t = needs.n_targets
     fixed = 8 * m * (_VECTORS + _TARGET_VECTORS * t) + overhead
@@ -57,7 +57,7 @@ def share_out(
     fixed += 8 * n * needs.n_chosen
     fixed += 8 * n * needs.n_sets * (_FEATURE_ARRAYS + _TARGET_FEATURE_ARRAYS * t)
     width = max(1, n * dtype.itemsize)
-    # Sums by sets convert a chunk sorted by set, the others a small tile of it.
+    # Sums by sets convert a whole chunk sorted by set, other sums a small tile of it.
     times = _CHUNKS + ((dtype.itemsize + 8) / dtype.itemsize if needs.n_splits else 0)
     least_chunk = max(width, min(m * width, _SMALLEST_CHUNK))
     gram = 8 * n * needs.n_sets * _GRAM_COPIES
@@ -80,7 +80,7 @@ def share_out(
 
 
 def check_limit(memory_limit: Any) -> int | None:
-    """Bytes from a number or from text such as "2GB"; None as it is."""
+    """Return a limit in bytes from a number or text such as "2GB"; None is returned unchanged."""
     if memory_limit is None:
         return None
     wrong = (
@@ -102,10 +102,10 @@ def check_limit(memory_limit: Any) -> int | None:
 
 
 def default_limit() -> int:
-    """A share of the memory of the machine, in bytes."""
+    """Return the default limit in bytes, a share of the memory of the machine."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not on every system
+    except (AttributeError, ValueError, OSError):  # not available on every system
         total = 8 << 30
     return int(_DEFAULT_SHARE * total)
 

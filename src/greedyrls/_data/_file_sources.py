@@ -1,4 +1,4 @@
-"""Rows in files, read from the first to the last: arrays of NumPy; Parquet is in `_parquet`."""
+"""Sequential access to rows in files: NumPy arrays here, Parquet in `_parquet`."""
 
 from __future__ import annotations
 
@@ -15,38 +15,39 @@ NUMERIC = "biuf"
 
 
 class Source(Protocol):
-    """Rows that can be read again and again, from the first to the last."""
+    """Rows that can be read repeatedly, from the first to the last."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """m and n."""
+        """The number of samples m and of features n."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the numbers."""
+        """The type of the values."""
 
     @property
     def overhead(self) -> int:
-        """Bytes of memory that reading takes beside the rows themselves."""
+        """Bytes of memory that reading takes in addition to the rows."""
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """The name of the file, for error messages."""
 
     def chunks(self, height: int) -> Iterator[NDArray[Any]]:
-        """All rows in order, `height` of them at a time (the last ones may be fewer).
+        """Yield all rows in order, `height` at a time (the last chunk may be shorter).
 
-        A chunk may be overwritten when the next but one is asked for.
+        A chunk may be overwritten when the next but one is requested.
         """
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Some rows next to each other, as an array of their own."""
+        """Return consecutive rows as a new array."""
 
 
 class ArraySource:
-    """A memory-mapped array or a view of one, read rather than mapped where it lies by rows.
+    """A memory-mapped array or a view of one; if it is in C order, it is read from the file.
 
-    Pages read so belong to the system; pages of a map would count as ours.
+    Pages that are read stay in the system's cache; pages of a map would count as memory of this
+    process.
     """
 
     def __init__(self, array: NDArray[Any]) -> None:
@@ -56,12 +57,12 @@ class ArraySource:
             raise ValueError(f"X must be numeric; the numbers in the file are {array.dtype}.")
         self._array = array
         self._path: str | None = None
-        self._offset = 0  # where in the file the view begins
-        self._end = 0  # where in the file its map ends
+        self._offset = 0  # offset of the view in the file
+        self._end = 0  # offset of the end of the map in the file
         self._map: mmap.mmap | None = None
         root = map_of(array)
         if root is None or root.filename is None or root.mode == "c":
-            return  # what was written to a map of mode "c" is not in the file
+            return  # changes of a map of mode "c" are not in the file
         self._path = str(root.filename)
         self._end = int(root.offset) + root.nbytes
         self._offset = int(root.offset) + array.ctypes.data - root.ctypes.data
@@ -70,29 +71,29 @@ class ArraySource:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """m and n."""
+        """The number of samples m and of features n."""
         m, n = self._array.shape
         return int(m), int(n)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the numbers."""
+        """The type of the values."""
         return self._array.dtype
 
     @property
     def overhead(self) -> int:
-        """Nothing: rows are read into place."""
+        """0: rows are read directly into their buffer."""
         return 0
 
     @property
     def name(self) -> str:
-        """The file."""
+        """The name of the file, for error messages."""
         return self._path or "X"
 
     def chunks(self, height: int) -> Iterator[NDArray[Any]]:
-        """All rows in order."""
+        """Yield all rows in order, `height` at a time."""
         m, n = self.shape
-        # Memory that is used again and again needs to be made only once.
+        # Buffers are allocated once and reused.
         buffers = [np.empty((min(m, height), n), dtype=self.dtype) for _ in range(2)]
         for number, top in enumerate(range(0, m, height)):
             rows = buffers[number % 2][: min(m, top + height) - top]
@@ -100,24 +101,24 @@ class ArraySource:
             yield rows
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Some rows."""
+        """Return consecutive rows as a new array."""
         rows = np.empty((stop - start, self.shape[1]), dtype=self.dtype)
         self.fill(rows, start)
         return rows
 
     def fill(self, rows: NDArray[Any], start: int) -> None:
-        """Read as many rows as there are places, from `start` on."""
+        """Fill an array with rows, from `start` on."""
         stop = start + len(rows)
         if self._path is None:
             rows[:] = self._array[start:stop]
             return
         if os.path.getsize(self._path) < self._end:
-            # Past its end, a map would not raise an error but end the process.
+            # Reading a map beyond the end of the file would kill the process.
             raise OSError(f"{self._path} is shorter than it was when it was opened.")
         if not self._array.flags.c_contiguous:
             rows[:] = self._array[start:stop]
             if self._map is not None and hasattr(self._map, "madvise"):
-                self._map.madvise(mmap.MADV_DONTNEED)  # these pages are not ours any more
+                self._map.madvise(mmap.MADV_DONTNEED)  # release the pages
             return
         with open(self._path, "rb", buffering=0) as file:
             file.seek(self._offset + start * rows.strides[0])
@@ -125,7 +126,7 @@ class ArraySource:
 
 
 def read_into(file: Any, values: NDArray[Any], complaint: str) -> None:
-    """Fill an array from where a file stands."""
+    """Fill an array from the current position of a file."""
     view = bytes_of(values)
     done = 0
     while done < len(view):
@@ -136,15 +137,15 @@ def read_into(file: Any, values: NDArray[Any], complaint: str) -> None:
 
 
 def bytes_of(values: NDArray[Any]) -> memoryview:
-    """The bytes of an array whose numbers lie one after the other."""
+    """Return the bytes of a contiguous array."""
     return values.reshape(-1).view(np.uint8).data
 
 
 def map_of(array: Any) -> np.memmap[Any, Any] | None:
-    """The memory map that an array is, or is a view of."""
-    found = None
+    """Return the memory map that an array is, or is a view of; None if it is neither."""
+    root = None
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap) and isinstance(array.base, mmap.mmap):
-            found = array
+            root = array
         array = array.base
-    return found
+    return root

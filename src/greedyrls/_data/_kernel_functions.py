@@ -1,4 +1,4 @@
-"""Kernels k(x, c) between points, checked: by name as in scikit-learn, or a function of yours."""
+"""Validated kernels k(x, c): by name as in scikit-learn, or a user's function."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sklearn.metrics.pairwise import manhattan_distances
 from .._base import Float, exported
 
 KERNELS = ("rbf", "laplacian", "poly", "polynomial")
-# Their values depend on x − c alone: an origin near the points keeps digits of points far out.
+# Kernels of x − c alone: moving the origin to the points avoids cancellation.
 _OF_DIFFERENCES = ("rbf", "laplacian")
-# Points whose values with each other are computed together for the diagonal of a function.
+# Points whose values are computed together for the diagonal of a user's function.
 _DIAGONAL_BLOCK = 16
 # k(x, c) and k(c, x) of a function may differ by rounding only.
 _SYMMETRIC = 1e-8
@@ -29,7 +29,7 @@ KernelFunction = Callable[[Any, Any], Any]
 @exported("greedyrls._data")
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel with its parameters, as values of many points at a time."""
+    """A kernel with its parameters, evaluated at many points at a time."""
 
     name: str  # one of KERNELS, or "callable"
     gamma: float = 1.0
@@ -39,16 +39,16 @@ class Kernel:
 
     @property
     def is_of_differences(self) -> bool:
-        """Whether points may be moved together without a change."""
+        """Whether the kernel depends on x − c alone."""
         return self.name in _OF_DIFFERENCES
 
     def __call__(self, X: Any, centers: Any) -> Float:
-        """k(x_j, c_i) of all rows of both, an array of its own (rows of X × centres)."""
+        """Return k(x_j, c_i) as a new array (rows of X × centres)."""
         if self.function is not None:
             return self._called(self.function, X, centers)
         if self.name == "laplacian":
             return self._of_absolute_differences(X, centers)
-        # scikit-learn's functions check their arguments for longer than a small kernel takes.
+        # The validation in scikit-learn's functions takes longer than a small kernel.
         values = _inner(X, centers)
         if self.name == "rbf":
             values *= 2.0
@@ -82,8 +82,8 @@ class Kernel:
         return values
 
     def _called(self, function: KernelFunction, X: Any, centers: Any) -> Float:
-        found = function(X, centers)
-        values = np.asarray(found.toarray() if sparse.issparse(found) else found)
+        result = function(X, centers)
+        values = np.asarray(result.toarray() if sparse.issparse(result) else result)
         expected = (X.shape[0], centers.shape[0])
         if values.shape != expected:
             raise ValueError(
@@ -96,26 +96,26 @@ class Kernel:
             raise ValueError(
                 "kernel(X, Y) returned NaN or infinity; a kernel must be finite for all points."
             )
-        # A copy, in case the function hands out the same memory again.
+        # A copy, in case the function returns the same memory again.
         return np.array(values, dtype=np.float64)
 
     def diagonal(self, points: Any) -> Float:
-        """k(c_i, c_i), (n)."""
+        """Return k(c_i, c_i), (n)."""
         n = points.shape[0]
         if self.is_of_differences:
             return np.ones(n)
         blocks = []
         for first in range(0, n, _DIAGONAL_BLOCK):
-            some = points[first : first + _DIAGONAL_BLOCK]
-            values = self(some, some)
+            block = points[first : first + _DIAGONAL_BLOCK]
+            values = self(block, block)
             _check_symmetric(values, first)
             blocks.append(values.diagonal())
         diagonal = np.concatenate(blocks)
         if (diagonal < 0.0).any():
-            place = int(np.argmax(diagonal < 0.0))
+            index = int(np.argmax(diagonal < 0.0))
             raise ValueError(
-                f"The kernel is not positive semidefinite: k(c, c) is {diagonal[place]:.6g} for "
-                f"candidate {place}. {USE_ANOTHER}"
+                f"The kernel is not positive semidefinite: k(c, c) is {diagonal[index]:.6g} for "
+                f"candidate {index}. {USE_ANOTHER}"
             )
         return diagonal
 
@@ -124,11 +124,11 @@ USE_ANOTHER = "Use a positive semidefinite kernel, such as 'rbf'."
 
 
 def _check_symmetric(values: Float, first: int) -> None:
-    """An error if k(c, c') and k(c', c) differ; `first` is the number of the first point."""
+    """Raise an error if k(c, c') and k(c', c) differ; `first` is the index of the first point."""
     scale = np.abs(values).max(initial=0.0)
     wrong = np.abs(values - values.T) > _SYMMETRIC * scale
     if wrong.any():
-        one, other = (int(place) for place in np.argwhere(wrong)[0])
+        one, other = (int(index) for index in np.argwhere(wrong)[0])
         raise ValueError(
             f"The kernel is not symmetric: with candidates c={first + one} and c'={first + other}, "
             f"k(c, c') is {values[one, other]:.6g} and k(c', c) is {values[other, one]:.6g}."
@@ -136,28 +136,28 @@ def _check_symmetric(values: Float, first: int) -> None:
 
 
 def _inner(X: Any, centers: Any) -> Float:
-    """x·c of all pairs of rows; either may be sparse."""
+    """Return x·c of all pairs of rows; either may be sparse."""
     values = X @ centers.T
     dense: Float = values.toarray() if sparse.issparse(values) else values
     return dense
 
 
 def _squares(X: Any) -> Float:
-    """x·x of all rows."""
+    """Return x·x of all rows."""
     if isinstance(X, np.ndarray):
-        own: Float = np.einsum("ij,ij->i", X, X)
-        return own
+        squares: Float = np.einsum("ij,ij->i", X, X)
+        return squares
     return np.asarray(X.multiply(X).sum(axis=1)).ravel()
 
 
 def _is_finite(values: Any) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
-        # The sum is quicker; if it overflows, the values themselves are asked.
+        # The sum is faster; if it overflows, all values are checked.
         return bool(np.isfinite(values.sum())) or bool(np.isfinite(values).all())
 
 
 def make_kernel(kernel: Any, gamma: float, degree: Any, coef0: Any) -> Kernel:
-    """Check a name or a function, and its parameters; gamma is a number by now."""
+    """Check a name or function and its parameters; gamma must be a number."""
     if callable(kernel):
         return Kernel("callable", function=kernel)
     if not isinstance(kernel, str) or kernel not in KERNELS:
@@ -178,7 +178,7 @@ def make_kernel(kernel: Any, gamma: float, degree: Any, coef0: Any) -> Kernel:
 
 
 def check_gamma(gamma: Any, X: Any) -> float:
-    """A number greater than 0; "scale" is 1 / (d · variance of X), "auto" is 1 / d."""
+    """Return gamma as a positive number; "scale" is 1 / (d · variance of X), "auto" is 1 / d."""
     n_columns = int(X.shape[1])
     if isinstance(gamma, str):
         if gamma == "auto":
@@ -189,7 +189,7 @@ def check_gamma(gamma: Any, X: Any) -> float:
             )
         variance = float(X.var() if isinstance(X, np.ndarray) else _sparse_variance(X))
         scaled = n_columns * variance
-        # Of points that are all one, or so near each other that the quotient overflows.
+        # All points are equal, or so close to each other that the quotient overflows.
         return 1.0 / scaled if scaled > 1e-300 else 1.0
     value = _check_number("gamma", gamma)
     if value <= 0.0:
@@ -198,7 +198,7 @@ def check_gamma(gamma: Any, X: Any) -> float:
 
 
 def _sparse_variance(X: Any) -> float:
-    """Of all values of a sparse matrix, zeros included."""
+    """Return the variance of all values of a sparse matrix, zeros included."""
     mean = float(X.mean())
     return max(0.0, float(X.multiply(X).mean()) - mean * mean)
 

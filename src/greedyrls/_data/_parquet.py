@@ -22,24 +22,24 @@ def _pyarrow() -> tuple[Any, Any]:
 
 
 def parquet_files(path: Path) -> list[Path]:
-    """A file, or all of a folder and of those in it, in the order of their names."""
+    """Return a file, or all files of a folder and its subfolders sorted by name."""
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}.")
     if not path.is_dir():
         return [path]
-    found = sorted(
+    files = sorted(
         file
         for pattern in ("*.parquet", "*.pq")
         for file in path.rglob(pattern)
         if not file.name.startswith((".", "_"))
     )
-    if not found:
+    if not files:
         raise FileNotFoundError(f"There is no *.parquet file in {path}.")
-    return found
+    return files
 
 
 class ParquetSource:
-    """Some numeric columns of Parquet files of one kind, one file after the other."""
+    """Numeric columns of Parquet files with the same schema, one file after the other."""
 
     def __init__(
         self, files: Sequence[Path], columns: Sequence[str] | None, leave_out: Sequence[str] = ()
@@ -59,7 +59,7 @@ class ParquetSource:
             if _types(opened.schema_arrow, self.names, file) != types:
                 raise ValueError(f"{file} has columns of other types than {self._files[0]}.")
             self._starts.append(self._starts[-1] + opened.metadata.num_rows)
-            # A row group is decoded a batch at a time, but its pages are held meanwhile.
+            # A row group is decoded a batch at a time, but its pages stay in memory.
             sizes = [
                 opened.metadata.row_group(group).total_byte_size
                 for group in range(opened.metadata.num_row_groups)
@@ -69,31 +69,31 @@ class ParquetSource:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """m and n."""
+        """The number of samples m and of features n."""
         return self._starts[-1], len(self.names)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """That all columns can be converted to."""
+        """The type that all columns can be converted to."""
         return self._dtype
 
     @property
     def overhead(self) -> int:
-        """Of the largest row group."""
+        """Bytes of memory for the largest row group."""
         return self._overhead
 
     @property
     def name(self) -> str:
-        """The file, or the first of them."""
+        """The name of the first file, for error messages."""
         return str(self._files[0])
 
     def chunks(self, height: int) -> Iterator[NDArray[Any]]:
-        """All rows in order; a chunk ends where a file does."""
+        """Yield all rows in order; chunks do not extend over files."""
         for number in range(len(self._files)):
             yield from self._batches(number, height)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Some rows: batches up to the last of them are decoded."""
+        """Return consecutive rows; all batches up to the last of them are decoded."""
         parts = [np.empty((0, len(self.names)), dtype=self._dtype)]
         for number, (first, last) in enumerate(
             zip(self._starts[:-1], self._starts[1:], strict=True)
@@ -110,7 +110,7 @@ class ParquetSource:
         return np.concatenate(parts)
 
     def values(self, names: Sequence[str]) -> list[NDArray[Any]]:
-        """Some columns whole, in memory."""
+        """Return whole columns in memory."""
         result = []
         for name in names:
             parts = []
@@ -135,10 +135,10 @@ class ParquetSource:
         arrow, _ = _pyarrow()
         path = self._files[number]
         opened = self._open(path)
-        known = self._starts[number + 1] - self._starts[number]
-        if opened.metadata.num_rows != known:
+        n_rows = self._starts[number + 1] - self._starts[number]
+        if opened.metadata.num_rows != n_rows:
             raise OSError(
-                f"{path} has {opened.metadata.num_rows} rows; when it was opened it had {known}."
+                f"{path} has {opened.metadata.num_rows} rows; when it was opened it had {n_rows}."
             )
         batches = opened.iter_batches(height, columns=list(self.names), use_threads=False)
         while True:
@@ -151,17 +151,17 @@ class ParquetSource:
             yield self._converted(batch, path)
 
     def _converted(self, batch: Any, path: Path) -> NDArray[Any]:
-        """Column by column, as they lie in a batch."""
+        """Convert a batch to an array, column by column."""
         values = np.empty((len(self.names), batch.num_rows), dtype=self._dtype)
-        for place, name in enumerate(self.names):
+        for index, name in enumerate(self.names):
             column = batch.column(batch.schema.get_field_index(name))
             _refuse_missing(column, name, path)
-            values[place] = column.to_numpy(zero_copy_only=False)
+            values[index] = column.to_numpy(zero_copy_only=False)
         return values.T
 
 
 def _types(schema: Any, names: Sequence[str], path: Path) -> list[np.dtype[Any]]:
-    """NumPy's types of some columns; an error that names one that is not there or no number."""
+    """Return the NumPy types of columns; raise an error if one is missing or not numeric."""
     types = []
     for name in names:
         count = schema.names.count(name)
@@ -171,7 +171,7 @@ def _types(schema: Any, names: Sequence[str], path: Path) -> list[np.dtype[Any]]
         kind = schema.field(name).type
         try:
             dtype = np.dtype(kind.to_pandas_dtype())
-        except (NotImplementedError, TypeError):  # lists, maps and others that NumPy does not have
+        except (NotImplementedError, TypeError):  # lists, maps and other types that NumPy lacks
             dtype = np.dtype(object)
         if dtype.kind not in NUMERIC:
             raise ValueError(

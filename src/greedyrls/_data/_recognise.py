@@ -1,4 +1,4 @@
-"""What a user passed as X: a matrix of the kind that fits it."""
+"""Conversion of a user's X to a matrix of the appropriate kind."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from ._remote import RemoteMatrix
 from ._sparse import SparseMatrix
 from ._sparse_files import SparseFile
 
-# Makes a matrix of a collection whose rows are in other processes, with its y and weights.
+# Converts a collection whose rows are in other processes to a matrix, with its y and weights.
 Gather = Callable[[Any, Any, Any], RemoteMatrix]
-# By the libraries that the collections come from; `_cluster` registers Dask.
+# Such functions by the library of the collection; `_cluster` registers Dask.
 _REMOTE: dict[str, Gather] = {}
 
-# Checks an array, a data frame or a sparse matrix, and returns it as numbers.
+# Checks an array, data frame or sparse matrix, and returns it as numbers.
 Check = Callable[[Any], Any]
 
 
 def register_remote(library: str, gather: Gather) -> None:
-    """Have collections of a library recognised as matrices in other processes."""
+    """Register a function that converts the collections of a library to remote matrices."""
     _REMOTE[library] = gather
 
 
 def remote_matrix(X: Any, y: Any, sample_weight: Any) -> Any:
-    """X with its y and weights where they are, if X is such a collection; else as it is."""
+    """Convert X, y and weights without moving them if X is a registered collection."""
     library = _library_of(X)
     return X if library is None else _REMOTE[library](X, y, sample_weight)
 
 
 def _library_of(X: Any) -> str | None:
-    """The library of a collection whose rows are in other processes; nothing is imported."""
-    library = type(X).__module__.partition(".")[0].partition("_")[0]  # dask, or dask_expr
+    """Return the library of a collection with remote rows, without importing anything."""
+    library = type(X).__module__.partition(".")[0].partition("_")[0]  # dask or dask_expr
     return library if library in _REMOTE and hasattr(X, "__dask_graph__") else None
 
 
 class Origin(NamedTuple):
-    """Where a user's X comes from; all are False for arrays, data frames and sparse matrices."""
+    """The kind of a user's X; all are False for arrays, data frames and sparse matrices."""
 
     is_lazy: bool = False  # a Dask collection: its rows are on a cluster, or not computed yet
     is_file: bool = False
@@ -58,13 +58,13 @@ class Origin(NamedTuple):
 
 
 def origin_of(X: Any) -> Origin:
-    """Where X comes from; nothing of it is read."""
+    """Return the kind of X, without reading any of it."""
     is_lazy = _library_of(X) is not None
     return Origin(is_lazy, isinstance(X, DataFile | SparseFile), other_namespace(X) is not None)
 
 
 def matrix_of(X: Any, memory_limit: int | str | None, check: Check) -> Matrix:
-    """X in memory or in a file, as a matrix of NumPy's numbers; a matrix as it is."""
+    """Convert X in memory or in a file to a matrix; a matrix is returned unchanged."""
     if isinstance(X, Matrix):
         return X
     if _library_of(X) is not None:
@@ -73,7 +73,7 @@ def matrix_of(X: Any, memory_limit: int | str | None, check: Check) -> Matrix:
         )
     if isinstance(X, SparseFile) and memory_limit is None:
         return X.matrix()
-    # An array that owns its memory is no view of a memory map.
+    # An array that owns its memory is not a view of a memory map.
     is_own = type(X) is np.ndarray and X.base is None
     if not is_own or memory_limit is not None:
         file = as_file(X, memory_limit)
@@ -84,7 +84,7 @@ def matrix_of(X: Any, memory_limit: int | str | None, check: Check) -> Matrix:
 
 
 def matrix_on(device: Any, X: Any, memory_limit: int | str | None, check: Check) -> DeviceMatrix:
-    """X in memory, for a search on a device."""
+    """Convert X in memory to a matrix for a search on a device."""
     if memory_limit is not None:
         raise ValueError(
             f"Pass memory_limit={memory_limit!r} or device={device!r}, not both: X is either read "
@@ -98,8 +98,8 @@ def matrix_on(device: Any, X: Any, memory_limit: int | str | None, check: Check)
     return on_device(X if other_namespace(X) is not None else check(X), device)
 
 
-def matrix_there(X: Array) -> Matrix | None:
-    """An array of a device, or a matrix of one, where it is; None for anything else."""
+def device_matrix_of(X: Array) -> Matrix | None:
+    """Return a device array, or a matrix of one, as a matrix on its device; else None."""
     if isinstance(X, Matrix):
         return X if X.on_device else None
     return as_device_matrix(X) if other_namespace(X) is not None else None

@@ -1,7 +1,7 @@
-"""X on a cluster: what the driver knows of data that it never holds.
+"""X on a cluster, as seen by the driver, which never holds the data.
 
-The rows are cut into pieces that stay where they are. The driver has handles of them, to which an
-executor puts questions, and knows how many rows each has.
+The rows are divided into pieces that stay where they are. The driver has references to them, which
+it passes to an executor, and knows the number of rows of each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ._matrix import Matrix
 
 
 class RemoteMatrix(Matrix):
-    """The shape of X, and handles of its pieces (`_cluster.Piece`) with their y and weights."""
+    """The shape of X and references to its pieces (`_cluster.Piece`), with their y and weights."""
 
     noun = "on a cluster"
 
@@ -27,7 +27,7 @@ class RemoteMatrix(Matrix):
         *,
         executor: Executor,
         pieces: tuple[Handle, ...],
-        counts: tuple[int, ...],  # rows of each piece
+        counts: tuple[int, ...],  # number of rows of each piece
         n_features: int,
         dtype: np.dtype[Any],
         nbytes: int,
@@ -35,8 +35,8 @@ class RemoteMatrix(Matrix):
         n_targets: int,
         single_target: bool,  # whether y has one dimension
         is_weighted: bool,
-        n_weighted: int,  # rows that have a weight
-        classes: NDArray[Any] | None,  # of a classification: the pieces know that of each row
+        n_weighted: int,  # number of rows of positive weight
+        classes: NDArray[Any] | None,  # of a classification: the pieces have the class of each row
         feature_names: tuple[str, ...] | None,
     ) -> None:
         self.executor = executor
@@ -55,7 +55,7 @@ class RemoteMatrix(Matrix):
 
     @property
     def remote(self) -> RemoteMatrix:
-        """The handles of its rows."""
+        """This matrix, which has references to its rows."""
         return self
 
     @property
@@ -65,7 +65,7 @@ class RemoteMatrix(Matrix):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the numbers as given."""
+        """The type of the values of X."""
         return self._dtype
 
     @property
@@ -74,40 +74,40 @@ class RemoteMatrix(Matrix):
         return self._nbytes
 
     def reweighted(self, pieces: tuple[Handle, ...], n_weighted: int) -> RemoteMatrix:
-        """The same rows with other weights, which pieces of as many rows have."""
+        """Return the same rows with other weights, in pieces of the same sizes."""
         other = copy.copy(self)
         other.pieces, other.is_weighted, other.n_weighted = pieces, True, n_weighted
         return other
 
     def columns(self, indices: Any, rows: Any = slice(None)) -> NoReturn:
-        """Not here."""
+        """Raise an error: the values are not in this process."""
         raise _not_here("columns")
 
     def chunks(self) -> NoReturn:
-        """Not here."""
+        """Raise an error: the values are not in this process."""
         raise _not_here("chunks")
 
     @abstractmethod
     def row_block_handles(self) -> list[Handle]:
-        """Row blocks of all pieces, where these are."""
+        """Return references to row blocks of all pieces."""
 
     @abstractmethod
     def fold_block_handles(
         self, ids: tuple[Handle, ...], n_splits: int, is_partition: bool
     ) -> list[Handle]:
-        """Row blocks for folds, where the pieces are; `ids` are the folds of their rows."""
+        """Return references to row blocks for folds; `ids` are the folds of their rows."""
 
     @abstractmethod
     def non_finite_value(self) -> tuple[int, int, float] | None:
-        """Row, column and value of one that is not finite."""
+        """Return row, column and value of one that is not finite, or None."""
 
     def stand_ins(self) -> tuple[Any, Any]:
-        """For y and the weights, which are not here."""
+        """Return placeholders for y and the weights, which are not in this process."""
         m, _ = self.shape
         return RemoteArray(m, self.n_targets), RemoteArray(m) if self.is_weighted else None
 
     def check_options(self, memory_limit: Any, device: Any) -> None:
-        """Errors for options of data that are here."""
+        """Raise an error for options that need data in this process."""
         if memory_limit is not None:
             raise ValueError(
                 f"memory_limit is for X in a file, got {memory_limit!r}; X is a Dask collection, "
@@ -121,7 +121,7 @@ class RemoteMatrix(Matrix):
 
 
 class RemoteArray:
-    """Stands for an array whose rows are on a cluster: it has a shape, and nothing else."""
+    """Placeholder for an array whose rows are on a cluster; it has a shape, but no values."""
 
     def __init__(self, *shape: int) -> None:
         self.shape = shape

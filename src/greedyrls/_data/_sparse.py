@@ -1,7 +1,7 @@
-"""A sparse X: never made dense, never centred; a product with it costs O(nnz).
+"""A sparse X, which is never made dense or centred; a product with it costs O(nnz).
 
-Columns are asked for one by one and rows in sets, so it is kept by columns, and by rows as well
-once rows are asked for.
+Columns are accessed one by one and rows in sets, so it is stored by columns, and also by rows once
+rows are accessed.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from scipy import sparse
 from .._base import Float
 from ._matrix import Matrix, Rows
 
-# Values looked at together.
+# Values processed together.
 _VALUES = 1 << 22
-# Elements of dense vectors that are multiplied with it at a time.
+# Elements of dense vectors that are multiplied by it at a time.
 _VECTOR_ELEMENTS = 1 << 22
 
 
 class SparseMatrix(Matrix):
-    """X (m × n) by columns, and by rows once rows are asked for."""
+    """X (m × n) by columns, and also by rows once rows are accessed."""
 
     noun = "sparse"
     is_sparse = True
@@ -35,9 +35,9 @@ class SparseMatrix(Matrix):
 
     @classmethod
     def from_scipy(cls, X: Any) -> SparseMatrix:
-        """A matrix or array of SciPy in any format; it is not changed, and shared if it can be."""
+        """Convert a SciPy matrix or array of any format, without a copy if possible."""
         by_columns = sparse.csc_array(X)
-        # Duplicates are summed and zeros kept out of a copy of ours, never of the user's.
+        # Duplicates are summed and zeros removed in a copy, never in the user's data.
         if not by_columns.has_canonical_format or (by_columns.data == 0).any():
             by_columns = by_columns.copy()
             by_columns.sum_duplicates()
@@ -47,74 +47,74 @@ class SparseMatrix(Matrix):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """m and n."""
+        """The number of samples m and of features n."""
         m, n = self._by_columns.shape
         return int(m), int(n)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the numbers that are there."""
+        """The type of the stored values."""
         dtype: np.dtype[Any] = self._by_columns.dtype
         return dtype
 
     @property
     def nbytes(self) -> int:
-        """Of one of the two forms."""
+        """The size in bytes of one of the two forms."""
         held = self._by_columns
         return int(held.data.nbytes + held.indices.nbytes + held.indptr.nbytes)
 
     @property
     def vectors_at_a_time(self) -> int:
-        """How many dense vectors it is multiplied with at a time."""
+        """The largest number of dense vectors for one call of `product`."""
         return max(1, _VECTOR_ELEMENTS // max(1, self.shape[0]))
 
     @property
     def arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """By columns: where each begins, rows in ascending order, values other than 0."""
+        """The arrays by columns: beginnings of columns, ascending row numbers, nonzero values."""
         held = self._by_columns
         return held.indptr, held.indices, held.data
 
     @property
     def by_rows(self) -> Any:
-        """The same by rows, made when it is first asked for."""
+        """X by rows, converted on first access."""
         if self._by_rows is None:
             self._by_rows = self._by_columns.tocsr()
         return self._by_rows
 
     def take(self, rows: Rows) -> SparseMatrix:
-        """Some rows."""
+        """Return rows as a sparse matrix."""
         return SparseMatrix(self.by_rows[rows].tocsc())
 
     def product(self, V: Float) -> Float:
-        """V (c × m) times X, (c × n)."""
+        """Multiply V (c × m) by X, (c × n)."""
         return np.ascontiguousarray((self._by_columns.T @ np.ascontiguousarray(V.T)).T)
 
     def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
-        """V X and the weighted sums of squares of the columns."""
+        """Return V X and the weighted sums of squares of the columns."""
         return self.product(V), self.squares(weights)
 
     def chunks(self) -> Iterator[tuple[slice, Matrix]]:
-        """All rows at once."""
+        """Yield all rows at once."""
         yield slice(0, self.shape[0]), self
 
     def sample_rows(self, weights: Float, count: int) -> None:
-        """None: nothing is subtracted from a sparse X."""
+        """Return None: a sparse X is never shifted."""
 
     def tiles_by_set(
         self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
     ) -> Iterator[tuple[int, Any, Matrix]]:
-        """Number, rows and values of the rows of each set; the shift is 0."""
-        for number, own in enumerate(sets):
+        """Yield number, rows and values of each set; the shift is 0."""
+        for number, members in enumerate(sets):
             if number not in cache:
-                cache[number] = self if own is None else self.take(own)
-            yield number, np.arange(self.shape[0]) if own is None else own, cache[number]
+                cache[number] = self if members is None else self.take(members)
+            yield number, np.arange(self.shape[0]) if members is None else members, cache[number]
 
     def row_tiles(self, n_vectors: int) -> Iterator[tuple[slice, Matrix]]:
-        """All rows at once: some rows of a sparse X cost a search."""
+        """Yield all rows at once, because slicing rows of a sparse X is slow."""
         yield slice(0, self.shape[0]), self
 
     def squares(self, weights: Float | None) -> Float:
-        """Weighted sums of squares of the columns, (n)."""
+        """Return the weighted sums of squares of the columns, (n)."""
         held = self._by_columns
         result = np.empty(held.shape[1])
         for columns in self._pieces():
@@ -124,14 +124,14 @@ class SparseMatrix(Matrix):
             if weights is not None:
                 data *= weights[held.indices[inside]]
             begins = held.indptr[columns] - inside.start
-            # Sums of nothing are not the next value, as `reduceat` has it.
+            # For empty columns `reduceat` returns the next value instead of 0.
             sums = np.add.reduceat(np.append(data, 0.0), begins)
             ends = held.indptr[columns.start + 1 : columns.stop + 1] - inside.start
             result[columns] = np.where(ends > begins, sums, 0.0)
         return result
 
     def _pieces(self) -> Iterator[slice]:
-        """Columns that have not many values together: X may be in a file."""
+        """Yield slices of columns with a limited number of values, because X may be in a file."""
         indptr, first, n = self._by_columns.indptr, 0, self.shape[1]
         while first < n:
             last = int(np.searchsorted(indptr, indptr[first] + _VALUES, side="right")) - 1
@@ -140,7 +140,7 @@ class SparseMatrix(Matrix):
             first = last
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
-        """Some columns, one per row of the result, all rows or some; dense."""
+        """Return columns as a dense array, one per row of the result, for all rows or some."""
         if not (isinstance(rows, slice) and rows == slice(None)):
             return np.ascontiguousarray(self.part(rows, indices).T)
         held = self._by_columns
@@ -151,30 +151,30 @@ class SparseMatrix(Matrix):
         return values
 
     def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> Float:
-        """Some rows and columns (or all), (rows × c); dense."""
-        some = self.by_rows[rows]
+        """Return rows of some columns (or all) as a dense array, (rows × c)."""
+        taken = self.by_rows[rows]
         if indices is not None:
-            some = some[:, indices]
-        return np.asarray(some.toarray(), dtype=np.float64)
+            taken = taken[:, indices]
+        return np.asarray(taken.toarray(), dtype=np.float64)
 
     def ordered_part(
         self, rows: NDArray[np.intp], indices: NDArray[np.intp] | None
     ) -> tuple[Float, bool]:
-        """`part`, whose rows lie together."""
+        """Return `part`, which is in C order."""
         return self.part(rows, indices), True
 
     def entries(
         self, indices: NDArray[np.intp]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], Float]:
-        """Rows, columns and values of all that is not 0 in some columns."""
-        some = self._by_columns[:, indices]
-        owners = np.repeat(indices, np.diff(some.indptr))
-        return some.indices.astype(np.intp), owners, some.data.astype(np.float64)
+        """Return rows, columns and values of the nonzero values of some columns."""
+        taken = self._by_columns[:, indices]
+        owners = np.repeat(indices, np.diff(taken.indptr))
+        return taken.indices.astype(np.intp), owners, taken.data.astype(np.float64)
 
     def distances(
         self, means: Float | None, is_used: NDArray[np.bool_] | None
     ) -> tuple[Float, Float]:
-        """The largest |x_i − mean_i| in the rows that are used, and how many x_i are not 0, (n)."""
+        """Return the largest |x_i − mean_i| of the used rows and the number of nonzero x_i, (n)."""
         held = self._by_columns
         owners = np.repeat(np.arange(held.shape[1]), np.diff(held.indptr))
         values = held.data.astype(np.float64)
@@ -194,11 +194,11 @@ class SparseMatrix(Matrix):
         return farthest, self.nonzero_counts()
 
     def nonzero_counts(self) -> Float:
-        """How many values of each column are not 0, (n)."""
+        """Count the nonzero values of each column, (n)."""
         return np.asarray(np.diff(self._by_columns.indptr), dtype=np.float64)
 
     def first_non_finite(self) -> tuple[int, int] | None:
-        """Row and column of a value that is NaN or infinite."""
+        """Return row and column of a NaN or infinite value, or None."""
         held = self._by_columns
         bad = np.flatnonzero(~np.isfinite(held.data))
         if len(bad) == 0:

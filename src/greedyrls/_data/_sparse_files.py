@@ -1,4 +1,4 @@
-"""A sparse X whose arrays are memory maps: by columns and by rows, in a folder."""
+"""A sparse X in a folder of memory-mapped arrays, by columns and by rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class SparseFile:
         self._by_columns = sparse.csc_array(self._arrays("columns"), shape=shape)
         self._by_rows = sparse.csr_array(self._arrays("rows"), shape=shape)
         for form in (self._by_columns, self._by_rows):
-            form.has_canonical_format = True  # converted so; to look would read everything
+            form.has_canonical_format = (
+                True  # guaranteed by the conversion; checking would read everything
+            )
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -52,7 +54,7 @@ class SparseFile:
         return f"<{self._folder}: sparse, {m} × {n}, {self._by_columns.nnz} values>"
 
     def _arrays(self, form: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Values, places, and where each column (or row) begins, checked for their lengths."""
+        """Return values, indices and beginnings of the columns (or rows), with checked lengths."""
         indptr, indices, data = (self._array(f"{form}_{part}") for part in PARTS)
         lines = self.shape[1] if form == "columns" else self.shape[0]
         if len(indptr) != lines + 1 or indptr[-1] != len(indices) or len(indices) != len(data):
@@ -73,7 +75,7 @@ class SparseFile:
         return array
 
     def matrix(self) -> SparseMatrix:
-        """The matrix for one search."""
+        """Return the matrix for one search."""
         return SparseMatrix(self._by_columns, self._by_rows)
 
     def to_scipy(self) -> Any:

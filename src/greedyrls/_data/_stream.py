@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from .._base import (
     CACHE_LINE_BYTES,
     Array,
+    ArrayLocation,
     Float,
-    Place,
     as_float,
     numbers_on,
     send,
@@ -82,12 +82,12 @@ class StreamedMatrix(DeviceMatrix):
     is_in_memory = False
     passes_dominate = True
 
-    def __init__(self, values: NDArray[Any], place: Place, free: int) -> None:
+    def __init__(self, values: NDArray[Any], location: ArrayLocation, free: int) -> None:
         self.values = values
-        self.place = place
+        self.location = location
         self._shape = (values.shape[0], values.shape[1])
         self._free = free
-        self._device_type = send(place, values[:1]).dtype
+        self._device_type = send(location, values[:1]).dtype
         m, n = self.shape
         width = max(1, n * values.dtype.itemsize)
         chunk = min(_CHUNK_BYTES, int(_CHUNK_SHARE * free) // 2)
@@ -139,7 +139,7 @@ class StreamedMatrix(DeviceMatrix):
         """Some rows next to each other, as a view."""
         if not isinstance(rows, slice):
             raise not_on_device("A selection on some of the rows")
-        return StreamedMatrix(self.values[rows], self.place, self._free)
+        return StreamedMatrix(self.values[rows], self.location, self._free)
 
     @property
     def n_kept(self) -> int:
@@ -177,7 +177,7 @@ class StreamedMatrix(DeviceMatrix):
         """All rows in order, on the device: one pass. The next chunk travels meanwhile."""
         m, _ = self.shape
         if self._transport is None:
-            self._transport = transport_to(self.place, self.values, self._height)
+            self._transport = transport_to(self.location, self.values, self._height)
         along = [
             index
             for index in dict.fromkeys([*self._wanted, *self._likely])
@@ -187,10 +187,10 @@ class StreamedMatrix(DeviceMatrix):
         self._gathered_since = 0
         arrivals: Array = None
         if along:
-            arrivals = self.place.xp.empty(
-                (len(along), m), dtype=self._device_type, device=self.place.device
+            arrivals = self.location.xp.empty(
+                (len(along), m), dtype=self._device_type, device=self.location.device
             )
-            order = numbers_on(self.place, np.array(along, dtype=np.intp))
+            order = numbers_on(self.location, np.array(along, dtype=np.intp))
         pieces = (slice(top, min(m, top + self._height)) for top in range(0, m, self._height))
         for rows, chunk in self._transport.chunks(pieces):
             if along:
@@ -203,7 +203,7 @@ class StreamedMatrix(DeviceMatrix):
     def _sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
         """V X, and the weighted sums of squares if asked for: one pass."""
         n = self.shape[1]
-        products, squares = self.place.zeros((V.shape[0], n)), self.place.zeros(n)
+        products, squares = self.location.zeros((V.shape[0], n)), self.location.zeros(n)
         for rows, chunk in self.chunks():
             own = None if weights is None else weights[rows]
             some, square = chunk._sums(V[:, rows], own, with_squares)
@@ -224,7 +224,7 @@ class StreamedMatrix(DeviceMatrix):
             gathered = self._gathered(lacking, rows)
             found = {index: gathered[row, :] for row, index in enumerate(lacking)}
         columns: Float = as_float(
-            self.place.xp.stack(
+            self.location.xp.stack(
                 [found[index] if index in found else self.kept.get(index)[rows] for index in wanted]
             )
         )
@@ -237,7 +237,7 @@ class StreamedMatrix(DeviceMatrix):
 
     def _gathered(self, indices: list[int], rows: slice) -> Array:
         """Some columns from the host, in their own type, (c × rows)."""
-        return send(self.place, self.values[rows][:, indices].T)
+        return send(self.location, self.values[rows][:, indices].T)
 
     def first_non_finite(self) -> tuple[int, int] | None:
         """Row and column of a value that is NaN or infinite."""

@@ -1,4 +1,4 @@
-"""From svmlight text to memory-mapped arrays, by columns and by rows, a piece at a time."""
+"""Conversion of svmlight text to memory-mapped arrays, by columns and by rows."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-# Bytes of text parsed at a time, and values put into place.
+# Bytes of text parsed at a time, and values converted at a time.
 _TEXT = 1 << 24
 _VALUES = 1 << 20
-# Rows hold what is there: how many features there could be costs nothing.
+# An upper limit costs nothing, since rows are sparse.
 _MOST_FEATURES = 2**31 - 1
 _ABOUT = "about.json"
 _FORMAT = "greedyrls.svmlight"
 
 
 def convert(path: Path, folder: Path, zero_based: bool) -> None:
-    """Write the arrays; what says that they are whole comes last."""
+    """Write the arrays, and at last the file that marks them as complete."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _ABOUT).unlink(missing_ok=True)
     targets, counts, n = _write_rows(path, folder, zero_based)
@@ -41,7 +41,7 @@ def convert(path: Path, folder: Path, zero_based: bool) -> None:
 
 
 def shape_of(folder: Path) -> tuple[int, int]:
-    """m and n of a converted file."""
+    """Return m and n of a converted file."""
     try:
         about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
         if about["format"] != _FORMAT or about["version"] != 1:
@@ -56,7 +56,7 @@ def shape_of(folder: Path) -> tuple[int, int]:
 
 
 def _pieces(path: Path, zero_based: bool) -> Iterator[tuple[Any, NDArray[Any]]]:
-    """Some rows at a time, with their targets."""
+    """Yield the rows in pieces, with their targets."""
     size = path.stat().st_size
     for offset in range(0, size, _TEXT):
         try:
@@ -81,7 +81,7 @@ def _pieces(path: Path, zero_based: bool) -> Iterator[tuple[Any, NDArray[Any]]]:
 def _write_rows(
     path: Path, folder: Path, zero_based: bool
 ) -> tuple[NDArray[Any], NDArray[Any], int]:
-    """Indices and values as they come; targets, values in each row, and n."""
+    """Write indices and values; return targets, the number of values in each row, and n."""
     targets, counts, n = [np.empty(0)], [np.empty(0, dtype=np.int64)], 1
     with (folder / "rows_indices").open("wb") as indices, (folder / "rows_data").open("wb") as data:
         for X, y in _pieces(path, zero_based):
@@ -95,18 +95,18 @@ def _write_rows(
 
 
 def _with_header(path: Path, dtype: np.dtype[Any], count: int) -> None:
-    """From bare numbers to an array of NumPy."""
+    """Convert a file of raw numbers to an .npy file."""
     array = open_memmap(path.with_suffix(".npy"), "w+", dtype, (count,))
     with path.open("rb") as file:
         for first in range(0, count, _VALUES):
-            some = slice(first, min(count, first + _VALUES))
-            array[some] = np.fromfile(file, dtype, some.stop - some.start)
+            part = slice(first, min(count, first + _VALUES))
+            array[part] = np.fromfile(file, dtype, part.stop - part.start)
     array.flush()
     path.unlink()
 
 
 def _write_columns(folder: Path, indptr: NDArray[Any], n: int) -> None:
-    """The same by columns: counted first, then each value put into its place."""
+    """Write indices and values by columns: count first, then write each value to its position."""
     indices = np.load(folder / "rows_indices.npy", mmap_mode="r")
     data = np.load(folder / "rows_data.npy", mmap_mode="r")
     counts = np.zeros(n, dtype=np.int64)
@@ -118,14 +118,14 @@ def _write_columns(folder: Path, indptr: NDArray[Any], n: int) -> None:
     values = open_memmap(folder / "columns_data.npy", "w+", np.float64, indices.shape)
     free = starts[:-1].copy()
     for first in range(0, len(indices), _VALUES):
-        some = np.asarray(indices[first : first + _VALUES])
-        order = np.argsort(some, kind="stable")
-        places = np.arange(first, first + len(some))[order]
-        columns, begins, sizes = np.unique(some[order], return_index=True, return_counts=True)
-        # Values of a column stay in the order of rows, and follow those of the pieces before.
-        where = np.repeat(free[columns] - begins, sizes) + np.arange(len(some))
-        rows[where] = np.searchsorted(indptr, places, side="right") - 1
-        values[where] = data[places]
+        part = np.asarray(indices[first : first + _VALUES])
+        order = np.argsort(part, kind="stable")
+        positions = np.arange(first, first + len(part))[order]
+        columns, begins, sizes = np.unique(part[order], return_index=True, return_counts=True)
+        # Values of a column are in the order of rows, after those of earlier pieces.
+        where = np.repeat(free[columns] - begins, sizes) + np.arange(len(part))
+        rows[where] = np.searchsorted(indptr, positions, side="right") - 1
+        values[where] = data[positions]
         free[columns] += sizes
     rows.flush()
     values.flush()

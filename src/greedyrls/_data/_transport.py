@@ -1,9 +1,9 @@
-"""Rows on their way from host memory to a device: the next ones travel while it computes.
+"""Transfer of rows from host memory to a device, overlapped with computation.
 
-A copy from ordinary memory waits for the processor; one from pinned memory does not. So with
-PyTorch on CUDA rows go through two pinned buffers to two buffers on the device, by a stream of
-their own: while the device computes with one chunk, the next is on the link, and the processor
-fills the buffer after that.
+A copy from ordinary memory blocks the processor; one from pinned memory does not. So with PyTorch
+on CUDA rows go through two pinned buffers to two buffers on the device, by a separate stream: while
+the device computes with one chunk, the next is being transferred, and the processor fills the
+buffer after that.
 """
 
 from __future__ import annotations
@@ -16,46 +16,47 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Array, Place, send
+from .._base import Array, ArrayLocation, send
 
 _BUFFERS = 2
 
 
 class Transport(Protocol):
-    """Brings rows to a device."""
+    """Transfers rows to a device."""
 
     def chunks(self, pieces: Iterable[slice]) -> Iterator[tuple[slice, Array]]:
-        """Some rows after the other; a chunk is overwritten once the one after the next is asked.
+        """Yield slices of rows on the device, in order.
 
-        Not before what was launched with it is done.
+        A chunk is overwritten when the next but one is requested, once the work that was launched
+        with it is complete.
         """
         ...
 
 
 class PlainTransport:
-    """Copies, one after the other, to arrays of any namespace."""
+    """Copies rows synchronously to arrays of any namespace."""
 
-    def __init__(self, values: NDArray[Any], place: Place) -> None:
+    def __init__(self, values: NDArray[Any], location: ArrayLocation) -> None:
         self._values = values
-        self._place = place
+        self._location = location
 
     def chunks(self, pieces: Iterable[slice]) -> Iterator[tuple[slice, Array]]:
-        """Some rows after the other."""
+        """Yield slices of rows on the device, in order."""
         for rows in pieces:
-            yield rows, send(self._place, self._values[rows])
+            yield rows, send(self._location, self._values[rows])
 
 
 class PinnedTransport:
-    """Through pinned memory to a CUDA device of PyTorch; X that is pinned itself goes directly."""
+    """Copies rows through pinned memory to a CUDA device; a pinned X is copied directly."""
 
-    def __init__(self, values: NDArray[Any], place: Place, height: int) -> None:
+    def __init__(self, values: NDArray[Any], location: ArrayLocation, height: int) -> None:
         import torch
 
-        self._device = place.device
+        self._device = location.device
         self._current = torch.cuda.current_stream
         self._on = torch.cuda.stream
         self._host = _as_tensor(values)
-        # Buffers have the memory order of X: what lies together there is copied together.
+        # Buffers have the memory order of X, so that copies are contiguous.
         self._by_rows = abs(values.strides[0]) >= abs(values.strides[1])
         size, dtype = height * values.shape[1], self._host.dtype
         is_direct = self._by_rows and self._host.is_contiguous() and self._host.is_pinned()
@@ -64,50 +65,52 @@ class PinnedTransport:
             self._pinned = [
                 torch.empty(size, dtype=dtype, pin_memory=True) for _ in range(_BUFFERS)
             ]
-        self._room = [torch.empty(size, dtype=dtype, device=self._device) for _ in range(_BUFFERS)]
+        self._buffers = [
+            torch.empty(size, dtype=dtype, device=self._device) for _ in range(_BUFFERS)
+        ]
         cuda: Any = torch.cuda  # parts of it have no annotations
         self._stream = cuda.Stream(self._device)
-        self._stream.wait_stream(self._current(self._device))  # memory that was in use before
+        self._stream.wait_stream(self._current(self._device))  # the memory may have been in use
         self._copied = [cuda.Event() for _ in range(_BUFFERS)]
         self._used = [cuda.Event() for _ in range(_BUFFERS)]
 
     def chunks(self, pieces: Iterable[slice]) -> Iterator[tuple[slice, Array]]:
-        """Some rows after the other."""
+        """Yield slices of rows on the device, in order."""
         for number, rows in enumerate(pieces):
-            place = number % _BUFFERS
-            given = self._host[rows]
+            slot = number % _BUFFERS
+            source = self._host[rows]
             if self._pinned:
-                self._copied[place].synchronize()  # what is in the buffer has left it
-                staged = self._shaped(self._pinned[place], given.shape)
-                staged.copy_(given)
-                given = staged
-            chunk = self._shaped(self._room[place], given.shape)
-            self._stream.wait_event(self._used[place])
+                self._copied[slot].synchronize()  # the buffer has been copied
+                staged = self._shaped(self._pinned[slot], source.shape)
+                staged.copy_(source)
+                source = staged
+            chunk = self._shaped(self._buffers[slot], source.shape)
+            self._stream.wait_event(self._used[slot])
             with self._on(self._stream):
-                chunk.copy_(given, non_blocking=True)
-                self._copied[place].record(self._stream)
-            self._current(self._device).wait_event(self._copied[place])
+                chunk.copy_(source, non_blocking=True)
+                self._copied[slot].record(self._stream)
+            self._current(self._device).wait_event(self._copied[slot])
             try:
                 yield rows, chunk
             finally:
-                self._used[place].record(self._current(self._device))
+                self._used[slot].record(self._current(self._device))
 
     def _shaped(self, buffer: Any, shape: tuple[int, int]) -> Any:
-        """The front of a buffer as a matrix in the memory order of X."""
+        """Return the front of a buffer as a matrix in the memory order of X."""
         m, n = shape
         front = buffer[: m * n]
         return front.view(m, n) if self._by_rows else front.view(n, m).T
 
 
-def transport_to(place: Place, values: NDArray[Any], height: int) -> Transport:
-    """The fastest way for chunks of at most so many rows."""
-    if array_api_compat.is_torch_namespace(place.xp) and place.device.type == "cuda":
-        return PinnedTransport(values, place, height)
-    return PlainTransport(values, place)
+def transport_to(location: ArrayLocation, values: NDArray[Any], height: int) -> Transport:
+    """Return the fastest transport for chunks of at most `height` rows."""
+    if array_api_compat.is_torch_namespace(location.xp) and location.device.type == "cuda":
+        return PinnedTransport(values, location, height)
+    return PlainTransport(values, location)
 
 
 def _as_tensor(values: NDArray[Any]) -> Any:
-    """A tensor of the same memory."""
+    """Return a tensor that shares the memory of an array."""
     import torch
 
     if min(values.strides) < 0:
@@ -116,6 +119,6 @@ def _as_tensor(values: NDArray[Any]) -> Any:
             "pass numpy.ascontiguousarray(X)."
         )
     with warnings.catch_warnings():
-        # That a memory map must not be written to: nobody does.
+        # A warning about read-only memory maps, which are never written to.
         warnings.filterwarnings("ignore", message=".*not writable.*", category=UserWarning)
         return torch.from_numpy(np.asarray(values))

@@ -15,12 +15,12 @@ from typing import Any
 
 import array_api_compat
 
-from .._base import Array, Place
+from .._base import Array, ArrayLocation
 from ._matrix import Matrix
 
-# Launch parameters that kernels share, also those of other packages. First of sums over rows, V X,
-# by tensor cores: vectors at a time (more would not fit beside their tile of X, fewer are not
-# multiplied), the tile of X, and how many warps share it, with this many tiles under way.
+# Launch parameters that kernels share, also those of other packages. First, for sums over rows, V X
+# by tensor cores: vectors at a time (more would not fit beside their tile of X, and fewer than the
+# minimum cannot be multiplied), the tile of X, its warps, and the number of tiles in flight.
 MOST_VECTORS = 64
 LEAST_VECTORS = 16
 SUM_ROWS = 16
@@ -29,34 +29,37 @@ SUM_WARPS = 4
 SUM_STAGES = 3
 # Programs that keep a large device busy: eight on each of 132 multiprocessors.
 SUM_PROGRAMS = 1056
-# Rows are cut into pieces for them, but not into shorter ones: every piece has its own sums, which
-# are added up afterwards.
+# The least number of rows of a program: each has its own sums, which are added up afterwards.
 LEAST_PIECE_ROWS = 256
 # Programs of kernels that read vectors over rows: with a million rows twice as many are faster (130
 # instead of 144 µs).
 ROW_PROGRAMS = 2112
-# Chosen columns (or rows of the factor) whose loads are under way at a time: one after the other,
-# each would wait for memory.
+# Chosen columns (or rows of the factor) that are loaded concurrently: one by one, each load would
+# wait for memory.
 AHEAD = 8
 
 
 @cache
-def is_there() -> bool:
+def has_triton() -> bool:
     """Whether Triton can be imported."""
     return importlib.util.find_spec("triton") is not None
 
 
-def runs_at(place: Place) -> bool:
-    """Whether kernels can be launched at a place: a GPU of PyTorch's, with Triton."""
+def runs_at(location: ArrayLocation) -> bool:
+    """Whether kernels can be launched at a location: a GPU of PyTorch, with Triton."""
     return (
-        array_api_compat.is_torch_namespace(place.xp) and place.device.type == "cuda" and is_there()
+        array_api_compat.is_torch_namespace(location.xp)
+        and location.device.type == "cuda"
+        and has_triton()
     )
 
 
 def reads(X: Matrix) -> bool:
     """Whether kernels can read X: floating-point numbers on such a GPU."""
-    xp = X.place.xp
-    return X.device_array is not None and runs_at(X.place) and X.dtype in (xp.float32, xp.float64)
+    xp = X.location.xp
+    return (
+        X.device_array is not None and runs_at(X.location) and X.dtype in (xp.float32, xp.float64)
+    )
 
 
 def device_of(values: Array) -> AbstractContextManager[Any]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, namespace_of, numbers_on, place_of, take_rows, to_device
+from .._base import Float, location_of, namespace_of, numbers_on, take_rows, to_device
 
 
 class Chain(NamedTuple):
@@ -98,21 +98,21 @@ def held_out_errors(chosen: Chosen, models: Models, columns: Float, Y: Float) ->
 
     columns (rows × p) are the chosen features there, Y (rows × t) the targets.
     """
-    place = place_of(columns)
-    means, target_means = to_device(place, chosen.means, chosen.target_means)
+    location = location_of(columns)
+    means, target_means = to_device(location, chosen.means, chosen.target_means)
     centred = (columns - means).T
     residuals = (Y - target_means).T
     parts = []
     for chain, model in zip(chosen.chains, models, strict=True):
         own = take_places(centred, chain, len(chosen.indices))
-        inverse, steps = to_device(place, model.inverse, model.steps.T.copy())
+        inverse, steps = to_device(location, model.inverse, model.steps.T.copy())
         q = inverse @ own
         errors = [
             at_ends(less_running_sums(residuals[target, :], q * steps[target, :, None]), chain)
             for target in range(len(model.steps.T))
         ]
-        parts.append(place.xp.stack(errors))
-    stack: Float = parts[0] if len(parts) == 1 else place.xp.concat(parts, axis=1)
+        parts.append(location.xp.stack(errors))
+    stack: Float = parts[0] if len(parts) == 1 else location.xp.concat(parts, axis=1)
     return stack
 
 
@@ -120,7 +120,7 @@ def take_places(columns: Float, chain: Chain, count: int) -> Float:
     """The rows of a chain's features of a matrix (count × rows), in their order."""
     if is_whole(chain, count):
         return columns
-    own: Float = take_rows(columns, numbers_on(place_of(columns), chain.places))
+    own: Float = take_rows(columns, numbers_on(location_of(columns), chain.places))
     return own
 
 
@@ -128,7 +128,7 @@ def at_ends(values: Float, chain: Chain) -> Float:
     """Of running sums (c × rows) those at which a set of the chain ends."""
     if len(chain.ends) == len(chain.places):
         return values
-    ends: Float = take_rows(values, numbers_on(place_of(values), chain.ends - 1))
+    ends: Float = take_rows(values, numbers_on(location_of(values), chain.ends - 1))
     return ends
 
 

@@ -37,9 +37,9 @@ class DeviceFeatures(FeatureSpace):
         self._kernels: FusedFeatures | None = None
         super().__init__(diagonal, correlation, penalty, capacity)
         # Where kernels can be launched: X_S'X_S as they leave it.
-        self._can_fuse = correlation.shape[0] == 1 and _fused.runs_at(self.place)
+        self._can_fuse = correlation.shape[0] == 1 and _fused.runs_at(self.location)
         if self._can_fuse:
-            self._products = self.place.zeros((capacity, capacity))
+            self._products = self.location.zeros((capacity, capacity))
 
     def _set_rows(self, rows: Float) -> None:
         self._kernels = None
@@ -98,11 +98,11 @@ class DeviceFeatures(FeatureSpace):
         """Keep what kernels reported of candidates: one of them is likely added next."""
         self._seen = {
             index: Seen(
-                reported.factor[:, place],
-                float(reported.delta[place]),
-                reported.anchored[:, place],
+                reported.factor[:, position],
+                float(reported.delta[position]),
+                reported.anchored[:, position],
             )
-            for place, index in enumerate(reported.indices.tolist())
+            for position, index in enumerate(reported.indices.tolist())
         }
 
     @property
@@ -118,14 +118,14 @@ class DeviceFeatures(FeatureSpace):
     def factor_of(self, indices: NDArray[np.intp]) -> Float:
         """Columns of L, (|S| × c), on the host."""
         # One of them is likely added next: what that takes comes along.
-        where = numbers_on(self.place, indices)
+        where = numbers_on(self.location, indices)
         vectors = [self.L, self.delta[None, :]] + ([] if self.anchored is None else [self.anchored])
         factor, *rest = to_host(*(take(vector, where) for vector in vectors if vector.shape[0]))
         if not self.size:
             rest, factor = [factor, *rest], np.empty((0, len(indices)))
         self._seen = {
-            index: Seen(factor[:, place], float(rest[0][0, place]), rest[-1][:, place])
-            for place, index in enumerate(indices.tolist())
+            index: Seen(factor[:, position], float(rest[0][0, position]), rest[-1][:, position])
+            for position, index in enumerate(indices.tolist())
         }
         return factor
 
@@ -136,7 +136,7 @@ class DeviceFeatures(FeatureSpace):
 
     def known(self, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
         """Of some candidates, on the host, what vectors of n have."""
-        where = numbers_on(self.place, indices)
+        where = numbers_on(self.location, indices)
         return to_host(*(take(values, where) for values in vectors))
 
     def column(self, values: Float | float) -> Any:
@@ -144,7 +144,9 @@ class DeviceFeatures(FeatureSpace):
         if isinstance(values, float):
             return values
         # A single number goes with the operation and needs no transfer.
-        return float(values[0]) if len(values) == 1 else to_device(self.place, values[:, None])[0]
+        return (
+            float(values[0]) if len(values) == 1 else to_device(self.location, values[:, None])[0]
+        )
 
     def set_anchor(self, products: Float) -> None:
         """Take a·x_i for all i (t × n) and keep a·z_i: the part along the chosen ones removed."""
@@ -157,7 +159,7 @@ class DeviceFeatures(FeatureSpace):
         super().rebuild(columns, inverse)
 
     def _of_chosen(self, values: Float) -> Float:
-        chosen = numbers_on(self.place, np.array(self.selected, dtype=np.intp))
+        chosen = numbers_on(self.location, np.array(self.selected, dtype=np.intp))
         return to_host(take(values, chosen))[0]
 
     def add(self, index: int, column: Float, beta: Float, pivot: Pivot) -> float:
@@ -169,7 +171,7 @@ class DeviceFeatures(FeatureSpace):
     def _follow(self, index: int, column: Float, pivot: Pivot, left: Float, slopes: Float) -> None:
         kernels = self.fused
         if kernels is None:
-            left, slopes = to_device(self.place, left, slopes)
+            left, slopes = to_device(self.location, left, slopes)
             super()._follow(index, column, pivot, left, slopes)
             return
         s, root = self.size, math.sqrt(pivot.delta)
@@ -183,7 +185,7 @@ class DeviceFeatures(FeatureSpace):
     def _keep_products(self, column: Float) -> None:
         """X_S'x_b comes to the host when it is needed."""
         if self.size:
-            chosen = numbers_on(self.place, self._chosen[: self.size])
+            chosen = numbers_on(self.location, self._chosen[: self.size])
             self._waiting.append((self.size, take(column, chosen)))
 
     def _keep_row(self, s: int) -> None:
@@ -195,6 +197,6 @@ class DeviceFeatures(FeatureSpace):
         if self._can_fuse:
             _ = self.gram  # what waits is in memory that is about to be replaced
             size = self._L.shape[0] + max(16, self._L.shape[0])
-            self._products = self.place.zeros((size, size))
+            self._products = self.location.zeros((size, size))
             self._kernels = None
         super()._grow()

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, Place, floor_at, put, stacked, to_device
+from .._base import ArrayLocation, Float, floor_at, put, stacked, to_device
 from .._rows import UNKNOWN
 
 
 class FeatureSets(ABC):
     """What feature space needs to go to any set; its letters are those of `_features`."""
 
-    place: Place
+    location: ArrayLocation
     diagonal: Float  # (n)
     correlation: Float  # (t × n)
     penalty: Float  # (n)
@@ -88,7 +88,7 @@ class FeatureSets(ABC):
         `inverse` is L⁻¹ of their part of A, where it is known better than from these.
         """
         s = self.size
-        xp = self.place.xp
+        xp = self.location.xp
         A = self._of_chosen(columns)
         A = 0.5 * (A + A.T)
         self._gram[:s, :s] = A
@@ -105,7 +105,7 @@ class FeatureSets(ABC):
         # q̃_u·q̃_s is 1 or 0; what is not of the rows is of the penalty.
         overlap = self._overlap[:s, :s] = np.eye(s) - (inverse * penalties) @ inverse.T
         there, on_pivots, back, shrunk, both = to_device(
-            self.place,
+            self.location,
             inverse,
             correlation @ inverse.T,
             inverse.T,

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from .._base import (
     TRUSTED_PIVOT,
     Float,
+    location_of,
     namespace_of,
-    place_of,
     put,
     raise_to,
     stacked,
@@ -65,12 +65,12 @@ class FeatureSpace(FeatureSets):
         self, diagonal: Float, correlation: Float, penalty: Float, capacity: int = 16
     ) -> None:
         t, n = correlation.shape
-        self.place = place_of(diagonal)
+        self.location = location_of(diagonal)
         self.diagonal = diagonal
         self.correlation = correlation
         self.penalty = penalty
         self.selected: list[int] = []
-        (self._floor,) = to_device(self.place, penalty)
+        (self._floor,) = to_device(self.location, penalty)
         (self._squares,) = to_host(diagonal)
         # δ, ‖z‖², τ, r·z and a·z, one under the other: a step changes them all alike.
         delta = diagonal + self._floor
@@ -81,10 +81,10 @@ class FeatureSpace(FeatureSets):
         # Bounds of how z_i is spread over the rows, known of candidates that were scored, if this
         # is followed at all:
         self.follows_spread = True
-        self.mixed_root = self.place.zeros((t, n))  # at most ‖r∘z_i‖
-        self.fourth_root = self.place.full(n, UNKNOWN)  # at least (Σ z_i⁴)^¼
+        self.mixed_root = self.location.zeros((t, n))  # at most ‖r∘z_i‖
+        self.fourth_root = self.location.full(n, UNKNOWN)  # at least (Σ z_i⁴)^¼
         self._doubtful = TRUSTED_PIVOT * delta
-        self._L = self.place.empty((capacity, n))
+        self._L = self.location.empty((capacity, n))
         self._inverse = np.zeros((capacity, capacity))  # of the chosen rows and columns of L
         self._overlap = np.zeros((capacity, capacity))  # q_u·q_s
         self._gram = np.zeros((capacity, capacity))  # X_S'X_S, for the coefficients
@@ -166,7 +166,7 @@ class FeatureSpace(FeatureSets):
         """Take a·x_i for all i (t × n) and keep a·z_i: the part along the chosen ones removed."""
         s = self.size
         on_pivots = self._of_chosen(products) @ self._inverse[:s, :s].T
-        anchored = products - to_device(self.place, on_pivots)[0] @ self._L[:s, :]
+        anchored = products - to_device(self.location, on_pivots)[0] @ self._L[:s, :]
         if self.anchored is None:
             self._set_rows(stacked([self._rows, anchored]))
         else:
@@ -319,7 +319,7 @@ class FeatureSpace(FeatureSets):
         """Room for twice as many chosen features."""
         old, n = self._L.shape
         room = (0, max(16, old))
-        self._L = self.place.xp.concat([self._L, self.place.empty((room[1], n))])
+        self._L = self.location.xp.concat([self._L, self.location.empty((room[1], n))])
         self._inverse = np.pad(self._inverse, room)
         self._overlap = np.pad(self._overlap, room)
         self._gram = np.pad(self._gram, room)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from .._base import (
     HOST,
     Array,
+    ArrayLocation,
     Float,
-    Place,
     at,
     copy,
     namespace_of,
@@ -53,7 +53,7 @@ class FoldSpace:
         penalty: float | Float,
         fit_intercept: bool,
         capacity: int,
-        place: Place = HOST,
+        location: ArrayLocation = HOST,
     ) -> None:
         splits, n = train.x.shape
         t = train.y.shape[1]
@@ -84,22 +84,22 @@ class FoldSpace:
         self.inner = self._test_inner.copy()  # (K × t × n)
         self.start_energy = self.energy.copy()
         self.selected: list[int] = []
-        self.place = place
-        if place.on_device:
+        self.location = location
+        if location.on_device:
             self._send()
-        room = place.room
+        room = location.buffer
         self._L = room((splits, capacity, n))
         self._V = room((splits, capacity, n))
-        self._inverse = place.zeros((splits, capacity, capacity))  # of the chosen columns of L
-        self._overlap = place.zeros((splits, capacity, capacity))  # q_u·q_s on the held-out rows
-        self._weights = place.zeros((splits, capacity, t))
+        self._inverse = location.zeros((splits, capacity, capacity))  # of the chosen columns of L
+        self._overlap = location.zeros((splits, capacity, capacity))  # q_u·q_s on the held-out rows
+        self._weights = location.zeros((splits, capacity, t))
 
     def _send(self) -> None:
         """From the host, where sums are added up, to the place, in one transfer."""
         names = [name for name, value in vars(self).items() if isinstance(value, np.ndarray)]
         for name in ("target_means", "start_energy"):
             names.remove(name)  # for the driver
-        sent = to_device(self.place, *(getattr(self, name) for name in names))
+        sent = to_device(self.location, *(getattr(self, name) for name in names))
         for name, value in zip(names, sent, strict=True):
             setattr(self, name, value)
 
@@ -138,10 +138,10 @@ class FoldSpace:
         s = self.size
         inverse = self._inverse[:, :s, :s].mT
         L: Float
-        if not self.place.on_device:
+        if not self.location.on_device:
             L = self._L[:, :s, indices]
         else:
-            L = take(self._L[:, :s, :], numbers_on(self.place, np.asarray(indices)))
+            L = take(self._L[:, :s, :], numbers_on(self.location, np.asarray(indices)))
         result: Float = inverse @ L
         return result
 
@@ -152,7 +152,7 @@ class FoldSpace:
 
     def candidates(self, indices: NDArray[np.intp]) -> Candidates:
         """Some candidates in the models of all splits."""
-        where = numbers_on(self.place, indices)
+        where = numbers_on(self.location, indices)
         rho = take(self.tau, where) / take(self.delta, where)[:, None, :]
         return Candidates(indices, take(self.means, where), self.coefficients(indices), rho)
 
@@ -176,7 +176,7 @@ class FoldSpace:
         """Take δ and τ of a candidate in a split from its ‖z‖² and r·z (t) on the training rows."""
         (w,) = to_host(self._weights[split, : self.size, :])
         self.delta[split, index] = norm + self.penalty * (1.0 + float(beta @ beta))
-        (tau,) = to_device(self.place, inner + self.penalty * (beta @ w))
+        (tau,) = to_device(self.location, inner + self.penalty * (beta @ w))
         self.tau[split, :, index] = tau
 
     def penalty_matrix(self) -> Float | None:
@@ -326,6 +326,6 @@ class FoldSpace:
     def _enlarged(self, values: Float, more: tuple[int, int]) -> Float:
         """Values with zeros after them."""
         splits, height, width = values.shape
-        wide = self.place.zeros((splits, height + more[0], width + more[1]))
+        wide = self.location.zeros((splits, height + more[0], width + more[1]))
         wide[:, :height, :width] = values
         return wide

@@ -119,7 +119,7 @@ class GroupFoldSpace(FoldSpace):
             own = (W[:, None] @ rho[..., None])[..., 0]
             own -= 2.0 * self.inner[:, :, part.columns]
             own *= rho
-            values[:, :, part.places] = self.energy[:, :, None] + own.sum(axis=-1)
+            values[:, :, part.positions] = self.energy[:, :, None] + own.sum(axis=-1)
         return values
 
     def group_candidates(self, groups: NDArray[np.intp]) -> tuple[Candidates, NDArray[np.intp]]:
@@ -129,7 +129,7 @@ class GroupFoldSpace(FoldSpace):
         starts = np.concatenate(([0], np.cumsum(widths)[:-1]))
         rho = np.empty((*self.energy.shape, len(columns)))
         for part in self.layout.parts(groups):
-            places = starts[part.places][:, None] + np.arange(part.width)
+            places = starts[part.positions][:, None] + np.arange(part.width)
             rho[:, :, places] = self.group_coefficients(part)
         beta = self.coefficients(columns)
         return Candidates(columns, self.means[:, columns], beta, rho), starts

@@ -1,4 +1,4 @@
-"""Probabilities of classes from the margins of a model, and how good they are."""
+"""Class probabilities from the margins of a model, and their quality."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 
 from .._base import ArrayValue, Float, Sigmoid, constant_sigmoid, exported, fit_sigmoid, logistic
 
-# Where margins come from whose sample did not take part in their model.
+# Sources of margins of models that were not fitted to the sample.
 Source = Literal["outer folds", "folds", "leave-one-out"]
 
 
 class Margins(NamedTuple):
-    """Margins of models that did not see their sample; a sample may be tested repeatedly."""
+    """Margins of models that were not fitted to the sample, which may be tested repeatedly."""
 
     values: Float  # (r × t)
     codes: Float  # (r × t) targets, −1 and 1
-    weights: Float  # (r) what each counts, without weights of classes
-    n_samples: int  # how many samples there are of
+    weights: Float  # (r) sample weights, without class weights
+    n_samples: int  # number of different samples
     source: Source
 
 
@@ -58,38 +58,38 @@ class Calibration(ArrayValue):
 
     @property
     def sentence(self) -> str:
-        """What the probabilities were fitted to, in words."""
+        """A sentence on the margins that the probabilities were fitted to."""
         where = {
             "outer folds": "the outer folds, in which the selection is repeated without them",
             "folds": "the folds of cv, fitted without them",
             "leave-one-out": "leave-one-out models, fitted without them",
         }[self.source]
-        told = [f"Probabilities are fitted to margins of {self.n_samples} samples by {where}."]
+        sentences = [f"Probabilities are fitted to margins of {self.n_samples} samples by {where}."]
         if not self.is_held_out:
-            told.append(
+            sentences.append(
                 "The features were selected with these samples, so that probabilities may be too "
                 "close to 0 and 1; with alpha='auto' or a list for alpha (one value is enough) "
                 "they are fitted to margins of outer folds."
             )
         if not (self.slopes > 0.0).all():
             which = "the classes" if not self.slopes.any() else "some classes"
-            told.append(
+            sentences.append(
                 f"These margins do not order {which}: the probability there is the share of the "
                 "class in the training samples."
             )
-        return " ".join(told)
+        return " ".join(sentences)
 
     def probabilities(self, margins: Float) -> Float:
-        """Of all classes, (rows × c), for margins (rows × t)."""
+        """Return the probabilities of all classes, (rows × c), for margins (rows × t)."""
         return probabilities_of(margins, self.slopes, self.intercepts)
 
 
 def probabilities_of(margins: Float, slopes: Float, intercepts: Float) -> Float:
-    """Of all classes, (rows × c), for margins (rows × t) and the sigmoids of t targets."""
+    """Return class probabilities (rows × c) for margins (rows × t) and t sigmoids."""
     u = margins * slopes + intercepts
     if u.shape[1] == 1:
         return np.hstack([logistic(-u), logistic(u)])
-    # Normalised as logarithms: the largest of them never is 0.
+    # Normalised as logarithms: the largest term never underflows to 0.
     logs = -np.logaddexp(0.0, -u)
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     values: Float = shares / shares.sum(axis=1, keepdims=True)
@@ -97,7 +97,7 @@ def probabilities_of(margins: Float, slopes: Float, intercepts: Float) -> Float:
 
 
 def make_calibration(margins: Margins, shares: Float, size: int) -> Calibration:
-    """Fit a sigmoid for each target; shares (t) of the classes are for where none is."""
+    """Fit a sigmoid for each target; class shares (t) are used if a fit is not possible."""
     fitted = [
         fit_sigmoid(margins.values[:, target], codes > 0.0, margins.weights, float(shares[target]))
         for target, codes in enumerate(margins.codes.T)
@@ -106,7 +106,7 @@ def make_calibration(margins: Margins, shares: Float, size: int) -> Calibration:
 
 
 def constant_probabilities(shares: Float, count: int) -> Float:
-    """Probabilities (count × c) of a model without features: shares (t) of the classes."""
+    """Return probabilities (count × c) of a model without features from class shares (t)."""
     slopes, intercepts = _columns([constant_sigmoid(float(share)) for share in shares])
     constant = Calibration(slopes, intercepts, 0, "leave-one-out", 0)
     return constant.probabilities(np.zeros((count, len(shares))))
@@ -118,16 +118,16 @@ def _columns(sigmoids: list[Sigmoid]) -> tuple[Float, Float]:
 
 
 def class_shares(codes: Float, weights: Float) -> Float:
-    """The share of each target's class (t), by codes (m × t) and weights (m)."""
+    """Return the share of each target's class (t) from codes (m × t) and weights (m)."""
     shares: Float = weights @ (codes > 0.0) / weights.sum()
     return shares
 
 
 def brier_and_log_loss(probabilities: Float, codes: Float, weights: Float) -> tuple[float, float]:
-    """Of probabilities (rows × c), as in `sklearn.metrics`.
+    """Return Brier score and log loss of probabilities (rows × c), as in `sklearn.metrics`.
 
     The Brier score of two classes is the mean squared error of the probability of one of them; of
-    more it is the sum over classes. Logarithms are of probabilities not below rounding.
+    more classes it is the sum over classes. Probabilities are clipped before taking logarithms.
     """
     rows = np.arange(len(codes))
     is_binary = codes.shape[1] == 1

@@ -1,4 +1,4 @@
-"""What classes count beside sample weights: given, or so that all classes count the same."""
+"""Class weights: given by the user, or balanced."""
 
 from __future__ import annotations
 
@@ -14,53 +14,55 @@ from numpy.typing import NDArray
 
 from .._base import Float
 
-# As the parameter of an estimator; labels are of any kind that a dict takes.
+# As an estimator's parameter; labels may be of any hashable type.
 ClassWeight = Literal["balanced"] | Mapping[Any, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassWeights:
-    """Weights of classes, to be multiplied with those of the samples."""
+    """Class weights, which are multiplied by the sample weights."""
 
     class_of: NDArray[np.intp]  # (m)
-    n_classes: int  # c; some rows need not have all
-    fixed: Float | None  # (c); None: balanced, from the rows that are selected on
-    given: Float | None = None  # (m) sample weights, without those of classes
+    n_classes: int  # c; a subset of rows may lack some classes
+    fixed: Float | None  # (c); None: balanced on the rows used for selection
+    sample_weights: Float | None = None  # (m) without class weights
 
     def factors(self, rows: NDArray[np.intp] | None = None) -> Float:
-        """The weight of each class, (c), for a selection on these rows, by default on all.
+        """Return the weight of each class, (c), for a selection on these rows (all by default).
 
         Balanced weights are W / (c · W_i), where W_i is the weight of the samples of class i and c
-        the number of classes that have any. A class that has none counts 1.
+        the number of classes with positive weight. Other classes have weight 1.
         """
         if self.fixed is not None:
             return self.fixed
         chosen = slice(None) if rows is None else rows
-        given = None if self.given is None else self.given[chosen]
-        totals = np.bincount(self.class_of[chosen], given, self.n_classes).astype(np.float64)
+        sample_weights = None if self.sample_weights is None else self.sample_weights[chosen]
+        totals = np.bincount(self.class_of[chosen], sample_weights, self.n_classes).astype(
+            np.float64
+        )
         present = totals > 0.0
         balanced = totals.sum() / np.where(present, totals, 1.0) / max(1, int(present.sum()))
         return np.where(present, balanced, 1.0)
 
     def weights(self, factors: Float | None = None) -> Float:
-        """Weights of the samples, (m), with those of their classes."""
+        """Return sample weights times class weights, (m)."""
         of_classes = (self.factors() if factors is None else factors)[self.class_of]
-        return of_classes if self.given is None else of_classes * self.given
+        return of_classes if self.sample_weights is None else of_classes * self.sample_weights
 
     def take(self, rows: NDArray[np.intp]) -> ClassWeights:
-        """Those of some of the samples, or of all in another order."""
-        given = None if self.given is None else self.given[rows]
-        return replace(self, class_of=self.class_of[rows], given=given)
+        """Return the weights of a subset or permutation of the samples."""
+        sample_weights = None if self.sample_weights is None else self.sample_weights[rows]
+        return replace(self, class_of=self.class_of[rows], sample_weights=sample_weights)
 
     def within(self, rows: NDArray[np.intp]) -> ClassWeights:
-        """The same for a selection on these rows: the others have lost their weight."""
-        given = np.zeros(len(self.class_of))
-        given[rows] = 1.0 if self.given is None else self.given[rows]
-        return replace(self, given=given)
+        """Return weights for a selection on these rows: the others get sample weight 0."""
+        sample_weights = np.zeros(len(self.class_of))
+        sample_weights[rows] = 1.0 if self.sample_weights is None else self.sample_weights[rows]
+        return replace(self, sample_weights=sample_weights)
 
     @property
     def rule(self) -> str | list[float]:
-        """What was asked for, as JSON has it."""
+        """The requested class weights as a JSON value."""
         return "balanced" if self.fixed is None else self.fixed.tolist()
 
 

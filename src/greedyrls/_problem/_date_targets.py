@@ -1,4 +1,4 @@
-"""Targets that are dates: refused, since as numbers they would be micro- or nanoseconds."""
+"""Rejects targets that are dates, which would be converted to micro- or nanoseconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DATES = datetime.date | datetime.time | datetime.timedelta | np.datetime64 | np.
 
 
 def refuse_dates(y: Any) -> None:
-    """Fail if y has dates, times or durations, in an array, a data frame or a list."""
+    """Raise an error if y, an array, data frame or list, has dates, times or durations."""
     what = _type_of_dates(y)
     if what is not None:
         raise ValueError(
@@ -21,7 +21,7 @@ def refuse_dates(y: Any) -> None:
 
 
 def _type_of_dates(y: Any) -> str | None:
-    # A series of Dask has columns, too, but a single type.
+    # A Dask series has columns, too, but a single type.
     types = [y.dtype] if hasattr(y, "dtype") else list(getattr(y, "dtypes", [None]))
     for dtype in types:
         is_polars = type(dtype).__module__.startswith("polars")
@@ -32,11 +32,11 @@ def _type_of_dates(y: Any) -> str | None:
     has_objects = isinstance(y, list | tuple) or any(
         getattr(dtype, "kind", "") == "O" for dtype in types
     )
-    if not has_objects or type(y).__module__.startswith("dask"):  # which would have to compute it
+    if not has_objects or type(y).__module__.startswith("dask"):  # Dask would have to compute it
         return None
     try:
         values = np.asarray(y, dtype=object).ravel()
-    except (TypeError, ValueError):  # lists of different lengths, which others refuse
+    except (TypeError, ValueError):  # lists of different lengths are rejected elsewhere
         return None
-    found = next((value for value in values if isinstance(value, DATES)), None)
-    return None if found is None else type(found).__name__
+    first = next((value for value in values if isinstance(value, DATES)), None)
+    return None if first is None else type(first).__name__

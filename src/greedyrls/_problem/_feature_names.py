@@ -1,4 +1,4 @@
-"""Features by number, name or mask."""
+"""Selection of features by number, name or mask."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ FeatureList = Sequence[int] | Sequence[str] | NDArray[Any]
 
 
 def feature_names_of(X: Any) -> tuple[str, ...] | None:
-    """Column names of a data frame whose names are all strings."""
+    """Return the column names of a data frame or file if all are strings, else None."""
     if hasattr(X, "feature_names"):  # a file, or data on a cluster
-        given: tuple[str, ...] | None = X.feature_names
-        return given
+        declared: tuple[str, ...] | None = X.feature_names
+        return declared
     columns = getattr(X, "columns", None)
     if columns is None or callable(columns):
         return None
@@ -30,7 +30,7 @@ def feature_names_of(X: Any) -> tuple[str, ...] | None:
 
 
 def with_names(X: Any) -> Any:
-    """X, such that scikit-learn's `validate_data` finds the names of a frame's columns."""
+    """Wrap a data frame so that scikit-learn's `validate_data` finds its column names."""
     if not _ASKS_BY_PROTOCOL or hasattr(X, "__dataframe__") or not hasattr(X, "columns"):
         return X
     names = feature_names_of(X)
@@ -38,7 +38,7 @@ def with_names(X: Any) -> Any:
 
 
 class _NamedFrame:
-    """A data frame with as much of the interchange protocol as scikit-learn uses."""
+    """A data frame with the part of the interchange protocol that scikit-learn uses."""
 
     def __init__(self, frame: Any, names: tuple[str, ...]) -> None:
         self._frame = frame
@@ -56,14 +56,14 @@ class _NamedFrame:
         return self
 
     def column_names(self) -> tuple[str, ...]:
-        """Names of the columns."""
+        """Return the names of the columns."""
         return self._names
 
 
 def feature_indices(
     features: FeatureList | None, n: int, names: tuple[str, ...] | None, argument: str
 ) -> tuple[int, ...]:
-    """Column numbers from numbers, names or a mask, in the order given."""
+    """Return column numbers for numbers, names or a mask, in the given order."""
     if features is None:
         return ()
     if isinstance(features, str):

@@ -41,29 +41,29 @@ class Folds:
     splits: tuple[Split, ...]
     n_samples: int
     description: str
-    is_plain: bool = False  # made of a number: rows in their order
-    # Makes the splits of some rows (a mask) anew, where a part of those of all rows will not do.
+    is_plain: bool = False  # made from a number of folds, without shuffling
+    # Splits a subset of the rows (a mask) from scratch, if restricting these splits is not enough.
     remake: Callable[[NDArray[np.bool_]], tuple[Split, ...]] | None = None
-    name: str = "cv"  # of the parameter that they come from, for errors
+    name: str = "cv"  # of the user's parameter, for error messages
 
     @property
     def remote(self) -> None:
-        """Folds of rows in other processes: these are not."""
+        """None: the rows are in this process."""
         return None
 
     @property
     def n_splits(self) -> int:
-        """K."""
+        """The number of splits K."""
         return len(self.splits)
 
     @property
     def n_tested(self) -> int:
-        """How many rows are tested, with repetitions."""
+        """The number of test rows, with repetitions."""
         return sum(len(split.tested) for split in self.splits)
 
     @property
     def is_partition(self) -> bool:
-        """Whether every row is tested exactly once, on a model of all rows not tested with it."""
+        """Whether each row is tested exactly once, by a model fitted to all rows of other folds."""
         if self.n_tested != self.n_samples or not all(split.is_complement for split in self.splits):
             return False
         orders = {
@@ -71,7 +71,7 @@ class Folds:
             for split in self.splits
         }
         if len(orders) == 1 and None not in orders:
-            return True  # as many tests as rows, of different folds
+            return True  # all rows are tested, in different folds of one order
         is_tested = np.zeros(self.n_samples, dtype=bool)
         for split in self.splits:
             is_tested[split.where] = True
@@ -79,7 +79,7 @@ class Folds:
 
     @property
     def overlap(self) -> float:
-        """The mean over splits of test rows by training rows: 1/(K − 1) for K folds."""
+        """Mean over splits of the ratio of test rows to training rows: 1/(K − 1) for K folds."""
         return float(np.mean([len(split.test) / len(split.train) for split in self.splits]))
 
 
@@ -153,7 +153,7 @@ def _k_fold_pairs(
     shuffle: Shuffle | None,
     name: str,
 ) -> tuple[list[Any], str]:
-    """Folds of the rows that have a weight; the others, which do not count, go with the first."""
+    """Return folds of the rows with positive weight; the others are added to the first fold."""
     used = np.arange(n_samples) if weights is None else np.flatnonzero(weights)
 
     def some(values: NDArray[Any] | None) -> NDArray[Any] | None:
@@ -170,7 +170,7 @@ def _k_fold_pairs(
         members = RowOrder(ids, n_folds).members()
         return [Split(test, None, n_samples) for test in members], description + shuffle.words
     if isinstance(splitter, KFold):
-        # Rows that follow each other: there is no need to write down all that are trained on.
+        # The training rows are all other rows, so that they need not be stored.
         tests = np.array_split(used, n_folds)
         if len(used) < n_samples:
             tests[0] = np.sort(np.concatenate([tests[0], np.flatnonzero(weights == 0.0)]))
@@ -193,9 +193,9 @@ def shuffled_ids(
     shuffle: Shuffle,
     is_outer: bool = False,
 ) -> NDArray[Any]:
-    """Folds of the rows that have a weight, at random, 0 for the others.
+    """Return random fold ids of the rows with positive weight, and 0 for the others.
 
-    `is_outer`: −1 for a class of a single row, which must be trained on.
+    With `is_outer`, the row of a class of a single row gets −1: it is always trained on.
     """
     used = np.ones(n_samples, dtype=bool) if weights is None else weights > 0.0
     classes, sizes, order = None, np.array([np.count_nonzero(used)]), [0]
@@ -217,7 +217,7 @@ def _check_count(
     name: str,
     takes_loo: bool,
 ) -> None:
-    """Whether the rows that have a weight can be cut into so many folds."""
+    """Raise an error unless the rows with positive weight can be divided into so many folds."""
     is_used = np.ones(n_samples, dtype=bool) if weights is None else weights != 0.0
     n_used, or_loo = int(is_used.sum()), ", or 'loo'" if takes_loo else ""
     if n_folds < 2:
@@ -249,7 +249,7 @@ def _splitter_pairs(
     groups: NDArray[Any] | None,
     name: str,
 ) -> list[Any]:
-    """What a scikit-learn splitter gives for these rows."""
+    """Return the splits that a scikit-learn splitter makes of these rows."""
     if isinstance(splitter, type):
         kind = splitter.__name__
         raise TypeError(f"{name} is the class {kind}; pass an instance of it, such as {kind}().")
@@ -257,10 +257,10 @@ def _splitter_pairs(
         return _k_fold_splits(splitter, n_samples)
     try:
         if groups is None and isinstance(splitter, StratifiedGroupKFold):
-            raise ValueError("groups is None")  # it would take None for a group of its own
+            raise ValueError("groups is None")  # scikit-learn would treat None as a group
         pairs = list(splitter.split(np.zeros((n_samples, 1)), target, groups))
         if type(splitter) in (StratifiedKFold, GroupKFold, StratifiedGroupKFold):
-            # Sorted rows, and all others: there is nothing to check.
+            # These train on all other rows: there is nothing to check.
             return [Split(np.sort(test), None, n_samples) for _, test in pairs]
         return pairs
     except ValueError as error:
@@ -275,7 +275,7 @@ def _splitter_pairs(
 
 
 def _k_fold_splits(splitter: KFold, n_samples: int) -> list[Split]:
-    """What `KFold` gives; it would write down the training rows of each, too."""
+    """Return the folds of `KFold` without storing the training rows."""
     rows = np.arange(n_samples)
     if not splitter.shuffle:
         return [Split(test, None, n_samples) for test in np.array_split(rows, splitter.n_splits)]
@@ -288,14 +288,14 @@ def _k_fold_splits(splitter: KFold, n_samples: int) -> list[Split]:
 
 
 def _in_words(splitter: Any) -> str:
-    """The usual folds as people call them; others by class and settings."""
+    """Describe common folds in words, and others by class and settings."""
     if isinstance(splitter, TimeOrderedSplit):
         return splitter.description
     kind = {KFold: "", StratifiedKFold: ", stratified", GroupKFold: " by groups"}
     if type(splitter) not in kind:
         return _describe(splitter)
     words = f"{splitter.n_splits}-fold{kind[type(splitter)]}"
-    if not getattr(splitter, "shuffle", False):  # GroupKFold cannot in some releases
+    if not getattr(splitter, "shuffle", False):  # GroupKFold has no shuffle in some releases
         return words
     seed = splitter.random_state
     is_told = isinstance(seed, numbers.Integral)
@@ -303,7 +303,7 @@ def _in_words(splitter: Any) -> str:
 
 
 def _describe(splitter: Any) -> str:
-    """Class and settings; unlike repr, without arrays, addresses, and what is None or False."""
+    """Return class and settings; unlike repr, without arrays, addresses, None and False."""
     settings = {**getattr(splitter, "cvargs", {}), **getattr(splitter, "__dict__", {})}
     shown = [
         f"{name}={value}"
@@ -316,13 +316,13 @@ def _describe(splitter: Any) -> str:
 def _given_pairs(
     cv: Any, n_samples: int, name: str, allowed: str, *, has_groups: bool
 ) -> tuple[list[Any], str]:
-    """(train, test) pairs from fold ids or pairs, and their description."""
+    """Return (train, test) pairs from fold ids or pairs, and their description."""
     if hasattr(cv, "__array__"):
         cv = np.asarray(cv)
     unordered = isinstance(cv, Mapping | Set)
     if unordered or not isinstance(cv, Iterable) or (isinstance(cv, np.ndarray) and cv.ndim == 0):
         raise TypeError(f"{name} must be {allowed}; got {reprlib.repr(cv)}.")
-    # A generator can be read only once; an array of numbers is not looked at one by one.
+    # A generator can be read only once; an array is not converted to a list.
     items = [] if _are_numbers(cv) else list(cv)
     are_ids = _are_numbers(cv) or all(_is_single(item) for item in items)
     if has_groups:
@@ -351,7 +351,7 @@ def _is_pair(item: Any) -> bool:
 
 
 def _id_pairs(cv: Any, n_samples: int, name: str) -> list[Split]:
-    """A split for each fold id, in sorted order; rows of the number -1 are never tested."""
+    """Return a split for each fold id, in sorted order; rows with the id -1 are never tested."""
     ids = one_per_row(cv, n_samples, name)
     if ids.dtype.kind == "b":
         raise ValueError(
@@ -378,22 +378,22 @@ def _id_pairs(cv: Any, n_samples: int, name: str) -> list[Split]:
 
 
 def _distinct(ids: NDArray[Any]) -> tuple[NDArray[Any], Rows]:
-    """The different ids in sorted order, and which of them each row has."""
+    """Return the sorted distinct ids, and for each row the index of its id (as `np.unique`)."""
     if ids.dtype.kind in "iu" and len(ids):
         low, high = int(ids.min()), int(ids.max())
         if high - low <= len(ids) and abs(low) < 1 << 62:
-            # Counting them is much faster than sorting.
-            places = ids.astype(np.int64) - low
-            is_there = np.bincount(places) > 0
+            # Counting is much faster than sorting.
+            indices = ids.astype(np.int64) - low
+            is_there = np.bincount(indices) > 0
             if not is_there.all():
-                places = (np.cumsum(is_there) - 1)[places]
-            return np.flatnonzero(is_there) + low, places
+                indices = (np.cumsum(is_there) - 1)[indices]
+            return np.flatnonzero(is_there) + low, indices
     distinct, fold_of = np.unique(ids, return_inverse=True)
     return distinct, fold_of
 
 
 def _make_split(pair: Any, n_samples: int, number: int, name: str) -> Split:
-    """The split of a (train, test) pair, checked."""
+    """Check a (train, test) pair and return it as a split."""
     if not _is_pair(pair):
         raise ValueError(
             f"Item {number} of {name} is not a (train, test) pair of row numbers: "
@@ -414,13 +414,15 @@ def _make_split(pair: Any, n_samples: int, number: int, name: str) -> Split:
 
 
 def _row_numbers(part: Any, n_samples: int, where: str) -> Rows:
-    """Sorted row numbers from row numbers or a mask; `where` begins the error messages."""
+    """Return sorted row numbers from row numbers or a mask; `where` begins error messages."""
     rows = np.asarray(part)
     if rows.dtype.kind == "b" and rows.ndim == 1:
         if len(rows) != n_samples:
             raise ValueError(f"{where} a mask of length {len(rows)}; there are {n_samples} rows.")
         return np.flatnonzero(rows)
-    if rows.ndim != 1 or (rows.dtype.kind not in "iu" and len(rows)):  # [] is of floats
+    if rows.ndim != 1 or (
+        rows.dtype.kind not in "iu" and len(rows)
+    ):  # an empty list becomes floats
         raise ValueError(
             f"{where} {reprlib.repr(part)}; give a 1-D array of row numbers, or a mask of the rows."
         )
@@ -446,16 +448,16 @@ def _check_parts(
     counted: NDArray[np.bool_] | None,
     labels: NDArray[Any] | None,
 ) -> None:
-    """Each split has rows of positive weight to train on, of every class, and to test on.
+    """Raise an error unless each split has test rows, and training rows of every class.
 
-    None: all rows have one.
+    `counted` marks the rows with positive weight; None means all rows.
     """
     if counted is not None and counted.all():
         counted = None
     note = "" if counted is None else " with a positive weight"
     for number, split in enumerate(splits):
         n_test = len(split.tested)
-        n_train = n_samples - n_test if split.given is None else len(split.given)
+        n_train = n_samples - n_test if split.explicit_train is None else len(split.explicit_train)
         if counted is not None:
             n_test = int(np.count_nonzero(counted[split.test]))
             n_train = split.n_trained_on(counted)
@@ -469,13 +471,17 @@ def _check_parts(
     classes, class_of = np.unique(labels, return_inverse=True)
 
     def members(rows: Rows) -> NDArray[np.intp]:
-        """How many of them there are of each class."""
-        own = rows if counted is None else rows[counted[rows]]
-        return np.bincount(class_of[own], minlength=len(classes))
+        """Count the rows of positive weight by class."""
+        counted_rows = rows if counted is None else rows[counted[rows]]
+        return np.bincount(class_of[counted_rows], minlength=len(classes))
 
     every = members(np.arange(n_samples))
     for number, split in enumerate(splits):
-        left = every - members(split.test) if split.given is None else members(split.given)
+        left = (
+            every - members(split.test)
+            if split.explicit_train is None
+            else members(split.explicit_train)
+        )
         lost = (every > 0) & (left == 0)
         if lost.any():
             name = classes.tolist()[int(np.argmax(lost))]

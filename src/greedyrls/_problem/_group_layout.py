@@ -1,7 +1,7 @@
-"""Groups of features as arrays: which columns, which pairs of columns; small systems of all groups.
+"""Groups of features as arrays: their columns, pairs of columns, and small linear systems.
 
-Groups of the same width are worked on together, as stacks of b × b matrices. What is known of pairs
-of columns within a group lies in vectors, one number for each pair i < j.
+Groups of the same width are processed together, as stacks of b × b matrices. Values for pairs of
+columns within a group are stored in vectors, one number for each pair i < j.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from ._problem import Problem
 
 
 class Part(NamedTuple):
-    """Some groups of the same width b."""
+    """Several groups of the same width b."""
 
-    places: NDArray[np.intp]  # (g) among the groups that were asked for
+    positions: NDArray[np.intp]  # (g) among the requested groups
     groups: NDArray[np.intp]  # (g) their numbers
     columns: NDArray[np.intp]  # (g × b)
 
     @property
     def width(self) -> int:
-        """b."""
+        """The number of columns b of each group."""
         return int(self.columns.shape[1])
 
 
 class GroupLayout:
-    """All groups of a problem, and what each costs."""
+    """All groups of a problem and their costs."""
 
     def __init__(self, members: tuple[tuple[int, ...], ...], costs: Float | None = None) -> None:
         self.members = members
@@ -50,7 +50,7 @@ class GroupLayout:
         for part in self.parts(np.arange(len(members))):
             if part.width > 1:
                 rows, columns = np.triu_indices(part.width, 1)
-                where = self._places_of_pairs(part)
+                where = self._pair_indices(part)
                 self.left[where] = part.columns[:, rows]
                 self.right[where] = part.columns[:, columns]
 
@@ -59,51 +59,51 @@ class GroupLayout:
 
     @property
     def n_pairs(self) -> int:
-        """How many pairs of columns are in a group together."""
+        """The number of pairs of columns in the same group."""
         return len(self.left)
 
     def columns(self, groups: NDArray[np.intp]) -> NDArray[np.intp]:
-        """All columns of some groups, one group after the other."""
-        found = [column for group in groups.tolist() for column in self.members[group]]
-        return np.array(found, dtype=np.intp)
+        """Return the columns of the given groups, one group after the other."""
+        listed = [column for group in groups.tolist() for column in self.members[group]]
+        return np.array(listed, dtype=np.intp)
 
     def parts(self, groups: NDArray[np.intp], most: int | None = None) -> Iterator[Part]:
-        """Groups of the same width together; `most` columns at a time, or a single group."""
+        """Yield groups of the same width together, up to `most` columns or one group at a time."""
         widths = self.widths[groups]
         for width in np.unique(widths).tolist():
-            (places,) = (widths == width).nonzero()
-            count = len(places) if most is None else max(1, most // width)
-            for first in range(0, len(places), count):
-                some = places[first : first + count]
-                own = groups[some]
-                members = [self.members[group] for group in own.tolist()]
-                yield Part(some, own, np.array(members, dtype=np.intp).reshape(-1, width))
+            (positions,) = (widths == width).nonzero()
+            count = len(positions) if most is None else max(1, most // width)
+            for first in range(0, len(positions), count):
+                part = positions[first : first + count]
+                chosen = groups[part]
+                members = [self.members[group] for group in chosen.tolist()]
+                yield Part(part, chosen, np.array(members, dtype=np.intp).reshape(-1, width))
 
-    def _places_of_pairs(self, part: Part) -> NDArray[np.intp]:
+    def _pair_indices(self, part: Part) -> NDArray[np.intp]:
         count = part.width * (part.width - 1) // 2
         return self._pairs[part.groups][:, None] + np.arange(count)
 
     def matrices(self, part: Part, diagonal: Float, pairs: Float) -> Float:
-        """Symmetric matrices (… × g × b × b) of columns (… × n) and of their pairs (… × P)."""
+        """Return symmetric matrices (… × g × b × b) from diagonals (… × n) and pairs (… × P)."""
         width = part.width
         values = np.empty((*diagonal.shape[:-1], len(part.groups), width, width))
-        places = np.arange(width)
-        values[..., places, places] = diagonal[..., part.columns]
+        diagonal_indices = np.arange(width)
+        values[..., diagonal_indices, diagonal_indices] = diagonal[..., part.columns]
         if width > 1:
             rows, columns = np.triu_indices(width, 1)
-            own = pairs[..., self._places_of_pairs(part)]
-            values[..., rows, columns] = values[..., columns, rows] = own
+            off_diagonal = pairs[..., self._pair_indices(part)]
+            values[..., rows, columns] = values[..., columns, rows] = off_diagonal
         return values
 
     def put_pairs(self, part: Part, matrices: Float, pairs: Float) -> None:
-        """Take the pairs (… × P) of groups from their matrices (… × g × b × b)."""
+        """Store the off-diagonal values of matrices (… × g × b × b) in `pairs` (… × P)."""
         if part.width > 1:
             rows, columns = np.triu_indices(part.width, 1)
-            pairs[..., self._places_of_pairs(part)] = matrices[..., rows, columns]
+            pairs[..., self._pair_indices(part)] = matrices[..., rows, columns]
 
 
 def layout_of(problem: Problem) -> GroupLayout | None:
-    """The groups of a problem; None where features are chosen one at a time and cost nothing."""
+    """Return the groups of a problem; None if it has neither groups nor costs."""
     if problem.groups is None and problem.costs is None:
         return None
     members = problem.groups
@@ -116,11 +116,11 @@ def layout_of(problem: Problem) -> GroupLayout | None:
 
 
 def inverse_roots(D: Float, least: float) -> tuple[Float, Float]:
-    """R with R'R = D⁻¹ of each of some symmetric matrices (… × b × b), and how regular they are.
+    """Return R with R'R = D⁻¹ for symmetric matrices D (… × b × b), and their regularity.
 
-    The inverse of the Cholesky factor, and its smallest pivot relative to the diagonal (…). No
-    eigenvalue of D is smaller than `least`: where rounding says otherwise, those that are become
-    so, and nothing is regular.
+    R is the inverse of the Cholesky factor, and the regularity (…) is its smallest pivot relative
+    to the diagonal. No eigenvalue of D is smaller than `least` except by rounding: such ones are
+    raised to `least`, and the regularity is 0.
     """
     if D.shape[-1] == 1:
         return 1.0 / np.sqrt(np.maximum(D, least)), np.ones(D.shape[:-2])
@@ -133,7 +133,7 @@ def inverse_roots(D: Float, least: float) -> tuple[Float, Float]:
 
 
 def _clipped_roots(D: Float, least: float) -> tuple[Float, Float]:
-    """The same by eigenvalues, for all of them."""
+    """Compute `inverse_roots` by eigenvalues, which are clipped."""
     is_finite = np.asarray(np.isfinite(D).all(axis=(-1, -2)))
     values, vectors = np.linalg.eigh(np.where(is_finite[..., None, None], D, 0.0))
     roots = vectors.swapaxes(-1, -2) / np.sqrt(np.maximum(values, least))[..., None]

@@ -1,4 +1,4 @@
-"""Features that are chosen together, and what features cost: as given, checked."""
+"""Validation of feature groups, feature costs and the budget."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from numpy.typing import NDArray
 from .._base import Float
 from ._feature_names import feature_indices
 
-# What has a group of columns: ids for all columns, lists of columns, or names with lists.
+# Groups of columns: an id for each column, lists of columns, or a dict of such lists by name.
 FeatureGroups = Sequence[Any] | Mapping[Any, Sequence[Any]] | NDArray[Any]
 # One number for each column, or numbers by the name of a column or group.
 FeatureCosts = Sequence[float] | Mapping[Any, float] | NDArray[Any]
 
-# As many columns of a group without a name are named.
+# The name of an unnamed group lists at most this many columns.
 _NAMED = 3
-# Sums of costs are rounded: this share more than the budget is still within it.
+# Sums of costs are rounded: exceeding the budget by this share is allowed.
 BUDGET_ROUNDING = 1e-9
-# Larger costs, or smaller than one over it, would overflow in sums or quotients.
+# Larger costs, or costs below its inverse, would overflow in sums or quotients.
 _LARGEST_COST = 1e100
 
 
 class Groups(NamedTuple):
-    """All columns in groups, each in ascending order, by their first columns."""
+    """All columns in groups, sorted by their first columns, each in ascending order."""
 
     members: tuple[tuple[int, ...], ...]
     names: tuple[str, ...]
 
 
 class Grouping(NamedTuple):
-    """What is asked for, checked."""
+    """The validated groups, costs and budget."""
 
     groups: tuple[tuple[int, ...], ...] | None = None  # all features, in groups
     names: tuple[str, ...] | None = None  # of the groups
@@ -50,9 +50,9 @@ def grouping_of(
     feature_names: tuple[str, ...] | None,
 ) -> Grouping:
     """Check `feature_groups`, `feature_costs` and `budget`."""
-    found = _checked_groups(feature_groups, n_features, feature_names)
-    groups = _groups(found, n_features, feature_names)
-    costs = _costs(feature_costs, n_features, feature_names, dict(found))
+    named = _checked_groups(feature_groups, n_features, feature_names)
+    groups = _groups(named, n_features, feature_names)
+    costs = _costs(feature_costs, n_features, feature_names, dict(named))
     limit = _budget(budget, costs is not None)
     if groups is None:
         return Grouping(None, None, costs, limit)
@@ -60,14 +60,14 @@ def grouping_of(
 
 
 def _checked_groups(
-    given: FeatureGroups | None, n: int, names: tuple[str, ...] | None
+    feature_groups: FeatureGroups | None, n: int, names: tuple[str, ...] | None
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """The groups that are given, also those of one column, with their names."""
-    if given is None:
+    """Return the user's groups with their names, including groups of one column."""
+    if feature_groups is None:
         return []
-    found = _named_groups(given, n, names)
+    named = _named_groups(feature_groups, n, names)
     owner: dict[int, str] = {}
-    for name, columns in found:
+    for name, columns in named:
         if not columns:
             raise ValueError(f"feature_groups: group {name!r} has no columns; leave it out.")
         for column in columns:
@@ -83,20 +83,20 @@ def _checked_groups(
                 f"{_shown(names.index(name), names)}, which is not in it: the two could not be "
                 "told apart. Rename the group."
             )
-    return found
+    return named
 
 
 def _groups(
-    found: list[tuple[str, tuple[int, ...]]], n: int, names: tuple[str, ...] | None
+    named: list[tuple[str, tuple[int, ...]]], n: int, names: tuple[str, ...] | None
 ) -> Groups | None:
-    """Groups that have all of n columns; columns of none are groups of one.
+    """Return groups that cover all n columns; ungrouped columns become groups of one.
 
-    None if there are only groups of one: then features are chosen one at a time as ever.
+    Return None if all groups have one column: then features are chosen one at a time.
     """
-    if all(len(columns) == 1 for _, columns in found):
+    if all(len(columns) == 1 for _, columns in named):
         return None
-    owned = {column for _, columns in found for column in columns}
-    everything = [(name, tuple(sorted(columns))) for name, columns in found]
+    owned = {column for _, columns in named for column in columns}
+    everything = [(name, tuple(sorted(columns))) for name, columns in named]
     everything += [(_name(column, names), (column,)) for column in range(n) if column not in owned]
     everything.sort(key=lambda group: group[1][0])
     return Groups(
@@ -105,19 +105,19 @@ def _groups(
 
 
 def _named_groups(
-    given: FeatureGroups, n: int, names: tuple[str, ...] | None
+    feature_groups: FeatureGroups, n: int, names: tuple[str, ...] | None
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """The groups that are given, with their names, columns in the order given."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    """Return the user's groups with their names, with columns in the given order."""
+    if isinstance(feature_groups, str) or not isinstance(feature_groups, Iterable):
         raise TypeError(
             "feature_groups must be a list with a group id for each column, a list of lists of "
-            f"columns, or a dict of such lists by name; got {given!r}."
+            f"columns, or a dict of such lists by name; got {feature_groups!r}."
         )
-    if isinstance(given, Mapping):
-        found = [(str(key), _columns(columns, n, names)) for key, columns in given.items()]
-        _check_names([name for name, _ in found], list(given))
-        return found
-    values = _in_order(given, names)
+    if isinstance(feature_groups, Mapping):
+        named = [(str(key), _columns(columns, n, names)) for key, columns in feature_groups.items()]
+        _check_names([name for name, _ in named], list(feature_groups))
+        return named
+    values = _in_order(feature_groups, names)
     if not values:
         return []
     if any(_is_list(value) for value in values):
@@ -147,11 +147,11 @@ def _named_groups(
     return [(str(key), tuple(columns)) for key, columns in members.items()]
 
 
-def _in_order(given: Iterable[Any], names: tuple[str, ...] | None) -> list[Any]:
-    """Ids of columns in their order, which is not that of a Series indexed by their names."""
-    by_name = _by_name(given, names)
+def _in_order(ids: Iterable[Any], names: tuple[str, ...] | None) -> list[Any]:
+    """Return ids in the order of the columns; a Series may be indexed by column names."""
+    by_name = _by_name(ids, names)
     if by_name is None:
-        return list(given)
+        return list(ids)
     lacking = [name for name in names or () if name not in by_name]
     unknown = [name for name in by_name if name not in (names or ())]
     if lacking or unknown:
@@ -163,36 +163,36 @@ def _in_order(given: Iterable[Any], names: tuple[str, ...] | None) -> list[Any]:
     return [by_name[name] for name in names or ()]
 
 
-def _by_name(given: Any, names: tuple[str, ...] | None) -> dict[str, Any] | None:
-    """A pandas Series indexed by text, as a dict, where X has names."""
-    if names is None or type(given).__name__ != "Series" or not hasattr(given, "index"):
+def _by_name(values: Any, names: tuple[str, ...] | None) -> dict[str, Any] | None:
+    """Return a pandas Series indexed by text as a dict if X has column names, else None."""
+    if names is None or type(values).__name__ != "Series" or not hasattr(values, "index"):
         return None
-    keys = list(given.index)
+    keys = list(values.index)
     if not keys or not all(isinstance(key, str) for key in keys) or len(set(keys)) < len(keys):
         return None
-    return dict(zip(keys, list(given), strict=True))
+    return dict(zip(keys, list(values), strict=True))
 
 
 def _without_names(
     lists: list[tuple[int, ...]], names: tuple[str, ...] | None
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Groups named by their columns; with the number of the first where that says too little."""
+    """Name groups by their columns; add the number of the first if the name is ambiguous."""
     joined = [_joined(columns, names) for columns in lists]
-    found = []
+    named = []
     for name, columns in zip(joined, lists, strict=True):
         is_column = len(columns) > 1 and name in (names or ())
         is_taken = is_column or joined.count(name) > 1
-        found.append((f"{name} ({min(columns)})" if is_taken else name, columns))
-    return found
+        named.append((f"{name} ({min(columns)})" if is_taken else name, columns))
+    return named
 
 
 def _check_names(names: list[str], keys: list[Any]) -> None:
-    """Two keys that read alike could not be told apart."""
-    for place, name in enumerate(names):
+    """Raise an error if two keys are the same as text."""
+    for index, name in enumerate(names):
         first = names.index(name)
-        if first != place:
+        if first != index:
             raise ValueError(
-                f"feature_groups has the groups {keys[first]!r} and {keys[place]!r}, which have "
+                f"feature_groups has the groups {keys[first]!r} and {keys[index]!r}, which have "
                 "the same name as text; rename one of them."
             )
 
@@ -204,7 +204,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _is_no_id(value: Any) -> bool:
-    """None, −1, NaN and pandas' NA stand for a column on its own."""
+    """Whether an id (None, −1, NaN or pandas' NA) marks an ungrouped column."""
     if value is None or type(value).__name__ == "NAType":
         return True
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
@@ -229,7 +229,7 @@ def _shown(column: int, names: tuple[str, ...] | None) -> str:
 
 
 def _joined(columns: tuple[int, ...], names: tuple[str, ...] | None) -> str:
-    """A name for a group that has none."""
+    """Return a name for a group that has none."""
     shown = [_name(column, names) for column in sorted(columns)]
     return "+".join(shown if len(shown) <= _NAMED else [shown[0], "…", shown[-1]])
 
@@ -240,50 +240,52 @@ def whole_groups(
     grouping: Grouping,
     names: tuple[str, ...] | None,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Forced and excluded columns with all others of their groups.
+    """Extend forced and excluded columns to whole groups.
 
-    Forced groups come in the order in which they are first named.
+    Forced groups are in the order of their first forced column.
     """
     if grouping.groups is None or grouping.names is None:
         return forced, excluded
     groups = Groups(grouping.groups, grouping.names)
-    owner = {column: place for place, group in enumerate(groups.members) for column in group}
+    owner = {column: number for number, group in enumerate(groups.members) for column in group}
     kept = list(dict.fromkeys(owner[column] for column in forced))
     left_out = {owner[column] for column in excluded}
-    for place in kept:
-        if place in left_out:
-            group = groups.members[place]
+    for number in kept:
+        if number in left_out:
+            group = groups.members[number]
             first = next(column for column in forced if column in group)
             other = next(column for column in excluded if column in group)
             raise ValueError(
-                f"Group {groups.names[place]!r} has column {_shown(first, names)}, which is in "
+                f"Group {groups.names[number]!r} has column {_shown(first, names)}, which is in "
                 f"forced_features, and column {_shown(other, names)}, which is in "
                 "excluded_features. A group is chosen as a whole; take one of the two out."
             )
     return (
-        tuple(column for place in kept for column in groups.members[place]),
-        tuple(sorted(column for place in left_out for column in groups.members[place])),
+        tuple(column for number in kept for column in groups.members[number]),
+        tuple(sorted(column for number in left_out for column in groups.members[number])),
     )
 
 
 def _costs(
-    given: FeatureCosts | None,
+    feature_costs: FeatureCosts | None,
     n: int,
     names: tuple[str, ...] | None,
     groups: dict[str, tuple[int, ...]],
 ) -> Float | None:
-    """What each column costs; what a group costs as a whole stands at its first column."""
-    if given is None:
+    """Return the cost of each column; the first column of a group carries its total cost."""
+    if feature_costs is None:
         return None
-    by_name = given if isinstance(given, Mapping) else _by_name(given, names)
+    by_name = (
+        feature_costs if isinstance(feature_costs, Mapping) else _by_name(feature_costs, names)
+    )
     if by_name is not None:
         return _costs_by_name(by_name, n, names, groups)
-    if isinstance(given, str | set | frozenset) or not isinstance(given, Iterable):
+    if isinstance(feature_costs, str | set | frozenset) or not isinstance(feature_costs, Iterable):
         raise TypeError(
             "feature_costs must be a number for each column, or a dict of numbers by name; "
-            f"got {given!r}."
+            f"got {feature_costs!r}."
         )
-    values = list(given)
+    values = list(feature_costs)
     if len(values) != n:
         raise ValueError(
             f"feature_costs has {len(values)} numbers but X has {n} features. Pass one for each "
@@ -294,25 +296,25 @@ def _costs(
 
 
 def _costs_by_name(
-    given: Mapping[Any, float],
+    by_name: Mapping[Any, float],
     n: int,
     names: tuple[str, ...] | None,
     groups: dict[str, tuple[int, ...]],
 ) -> Float:
-    """Costs of groups by their name, or of columns; what is not named costs 1.
+    """Return costs from a dict by names of groups or columns; others cost 1.
 
-    A number is always that of a column, also where ids of groups are numbers. A group of one column
-    is that column.
+    A number always refers to a column, even if ids of groups are numbers. A group of one column is
+    treated as that column.
     """
     of_groups: dict[str, float] = {}
     of_columns: dict[int, float] = {}
-    for key, value in given.items():
+    for key, value in by_name.items():
         cost = _cost(value, repr(key))
-        own = groups.get(key, ()) if isinstance(key, str) else ()
-        if len(own) > 1:
+        group = groups.get(key, ()) if isinstance(key, str) else ()
+        if len(group) > 1:
             of_groups[key] = cost
             continue
-        (column,) = own or feature_indices([key], n, names, "feature_costs")
+        (column,) = group or feature_indices([key], n, names, "feature_costs")
         if column in of_columns:
             raise ValueError(
                 f"feature_costs has {key!r} and another cost of the same column, "
@@ -352,17 +354,17 @@ def _cost(value: Any, where: str) -> float:
     return cost
 
 
-def _budget(given: Any, has_costs: bool) -> float | None:
-    if given is None:
+def _budget(value: Any, has_costs: bool) -> float | None:
+    if value is None:
         return None
-    if isinstance(given, bool) or not isinstance(given, numbers.Real):
-        raise TypeError(f"budget must be a number greater than 0, got {given!r}.")
-    budget = float(given)
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"budget must be a number greater than 0, got {value!r}.")
+    budget = float(value)
     if not (math.isfinite(budget) and budget > 0.0):
-        raise ValueError(f"budget must be a finite number greater than 0, got {given!r}.")
+        raise ValueError(f"budget must be a finite number greater than 0, got {value!r}.")
     if not has_costs:
         raise ValueError(
-            f"budget={given!r} needs feature_costs. To limit the number of features, leave it out "
+            f"budget={value!r} needs feature_costs. To limit the number of features, leave it out "
             "and pass that number."
         )
     return budget
@@ -371,7 +373,7 @@ def _budget(given: Any, has_costs: bool) -> float | None:
 def check_budget(
     grouping: Grouping, forced: tuple[int, ...], excluded: tuple[int, ...], n: int
 ) -> None:
-    """An error where the budget does not pay for what is forced, or for nothing at all."""
+    """Raise an error if the budget is too small for the forced features, or for any feature."""
     costs, budget = grouping.costs, grouping.budget
     if costs is None or budget is None:
         return
@@ -384,7 +386,9 @@ def check_budget(
         )
     members = grouping.groups or tuple((column,) for column in range(n))
     left_out = set(excluded)
-    prices = [math.fsum(costs[list(own)].tolist()) for own in members if own[0] not in left_out]
+    prices = [
+        math.fsum(costs[list(group)].tolist()) for group in members if group[0] not in left_out
+    ]
     if not forced and prices and min(prices) > limit:
         raise ValueError(
             f"budget={budget:g} is too small for any feature: the cheapest costs {min(prices):g}."

@@ -1,4 +1,4 @@
-"""Classes as numbers: what targets a classification is selected for."""
+"""Coding of classes as numerical targets."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ._per_row import one_per_row
 
 Task = Literal["auto", "regression", "classification"]
 
-# So few different whole numbers may well be classes.
+# At most this many different integers may be meant as classes.
 _FEW = 20
-# Of means of codes −1 and +1 that are more than rounding.
+# Smaller differences between means of −1 and +1 codes are rounding errors.
 _DIGITS = 12
 
 
 class Targets(NamedTuple):
-    """Targets as the engine takes them, and the classes that they stand for."""
+    """Numerical targets and the classes that they represent."""
 
     values: Any  # as given, or codes −1 and +1: (m), or (m × c) for c > 2 classes
     labels: NDArray[Any] | None  # (m) for a classification
@@ -32,7 +32,7 @@ class Targets(NamedTuple):
 
 
 def code_classes(y: NDArray[Any]) -> Targets:
-    """Two classes as −1 and +1, more as a column each, +1 in the column of the class."""
+    """Code two classes as −1 and +1, and more in a column each, +1 in the column of the class."""
     refuse_dates(y)
     check_classification_targets(y)
     binarizer = LabelBinarizer(neg_label=-1, pos_label=1)
@@ -47,21 +47,21 @@ def code_classes(y: NDArray[Any]) -> Targets:
 
 
 def constant_scores(means: Float) -> Float:
-    """Scores (t) of a model without features: the mean codes of classes, without their rounding.
+    """Return scores (t) of a model without features: the mean codes, with ties made exact.
 
-    Which class is predicted where all count the same, as with balanced weights, must not depend on
-    the order in which samples were added up: it is the first.
+    If all classes have the same weight, as with balanced weights, the first is predicted, whatever
+    the order of summation.
     """
     scores: Float = np.round(means, _DIGITS) + 0.0
     return scores
 
 
 def make_targets(y: Any, task: Any) -> Targets:
-    """Targets by task; "auto" takes text, flags and two different whole numbers for classes."""
+    """Return targets by task; "auto" treats text, booleans and two integers as classes."""
     if not isinstance(task, str) or task not in ("auto", "regression", "classification"):
         raise ValueError(f"task must be 'auto', 'regression' or 'classification', got {task!r}.")
     refuse_dates(y)
-    # Through objects, because NumPy would turn missing values among text into text.
+    # As objects, because NumPy would convert missing values among strings to strings.
     values = np.asarray(y, dtype=None if hasattr(y, "__array__") else object)
     column = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if task == "auto":
@@ -105,7 +105,7 @@ def _are_classes(values: NDArray[Any]) -> bool:
 
 
 def check_weighted_classes(y: NDArray[Any], sample_weight: ArrayLike | None) -> None:
-    """Samples of weight 0 are no samples: two classes must have weight."""
+    """Raise an error unless at least two classes have samples of positive weight."""
     if sample_weight is None:
         return
     weights = np.asarray(sample_weight)

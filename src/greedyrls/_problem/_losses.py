@@ -1,4 +1,4 @@
-"""What a criterion measures on held-out predictions: losses of candidates, lower is better.
+"""Losses of held-out predictions, for many candidates at once; lower is better.
 
 Targets Y are (m × t), predictions P (t × c × m): t targets, c candidates, m rows. Weights (m) are
 positive, None for all 1. Predictions must be finite. Equal candidates get equal values to the last
@@ -21,12 +21,12 @@ from ..path import LossName
 LossFunction = Callable[[Float, Float], float]
 Rows = NDArray[np.intp]
 
-# A prediction must be decided by more than rounding to be right.
+# A prediction is right only if its margin exceeds rounding.
 UNDECIDED = 1e-10
-# Predictions this close (relatively, and to labels of size 1) are of equal rank.
+# Predictions this close (relatively, and to labels of size 1) are tied.
 _SAME_RANK = 1e-12
 
-# What these are called elsewhere.
+# Names of these losses in other libraries.
 _MEANT = {
     "accuracy": "zero_one",
     "balanced_accuracy": "balanced_zero_one",
@@ -42,7 +42,7 @@ _MEANT = {
 
 
 class Components(NamedTuple):
-    """A loss as weighted means over samples: what each sample adds to its stratum's mean."""
+    """A loss as weighted means over samples: the contribution of each sample to its stratum."""
 
     losses: Float  # (c × m)
     shares: Float  # (m)
@@ -68,35 +68,35 @@ class Loss(Protocol):
     ) -> None:
         """Raise an error if the loss is not defined; groups are the test rows of each fold.
 
-        `parameter` is what the user gave the loss as.
+        `parameter` is the name of the user's parameter.
         """
 
     def n_strata(self, n_targets: int) -> int:
-        """Additive losses: the loss is the mean over so many strata of the mean in each."""
+        """Return the number of strata of an additive loss, which averages the means of strata."""
 
     def strata(self, Y: Float) -> Rows:
-        """Additive losses: the stratum of each row, (m)."""
+        """Return the stratum of each row, (m), for an additive loss."""
 
     def sample_weights(self, Y: Float, weights: Float | None) -> Float:
-        """Additive losses: e (m), summing to 1; the loss is Σ_j e_j ℓ_j."""
+        """Return e (m), which sums to 1, for an additive loss Σ_j e_j ℓ_j."""
 
     def sample_losses(self, Y: Float, P: Float) -> Float:
-        """Additive losses: ℓ (c × m)."""
+        """Return ℓ (c × m) of an additive loss."""
 
     def values(self, Y: Float, P: Float, weights: Float | None) -> Float:
-        """The loss of each candidate, (c)."""
+        """Return the loss of each candidate, (c)."""
 
     def components(self, Y: Float, P: Float, weights: Float | None) -> Components | None:
-        """What each sample adds to the values as estimates; None where it is not known."""
+        """Return the contributions of the samples to the values; None if these are not known."""
 
     def covariance(self, Y: Float, P: Float, weights: Float | None) -> Float | None:
-        """Covariance of the values as estimates, (c × c); None where it is not known."""
+        """Return the covariance of the values as estimates, (c × c); None if it is not known."""
 
 
 def make_loss(loss: Any, parameter: str = "loss") -> Loss:
-    """The loss of that name, or the one a function of (y_true, y_pred) computes.
+    """Return the loss of a name, or one computed by a function of (y_true, y_pred).
 
-    `parameter` is what the user gave it as; a loss that is made already is returned as it is.
+    `parameter` is the name of the user's parameter. A `Loss` is returned unchanged.
     """
     if isinstance(loss, _AnyLoss):
         return cast("Loss", loss)
@@ -118,7 +118,7 @@ def make_loss(loss: Any, parameter: str = "loss") -> Loss:
 
 
 def breaks_ties(loss: Loss) -> bool:
-    """Whether squared loss decides where no candidate changes the loss at all.
+    """Whether squared loss breaks the tie if no candidate changes the loss.
 
     As long as a rare class is never predicted, its balanced error rate is the same for every
     candidate. Ties of "zero_one" go to the first column, as in the paper.
@@ -127,11 +127,11 @@ def breaks_ties(loss: Loss) -> bool:
 
 
 def guess_without_features(loss: Loss, Y: Float, weights: Float | None, means: Float) -> Float:
-    """What a model without features predicts (t): the means of the targets it was fitted to.
+    """Return the predictions (t) of a model without features: the means of its targets.
 
-    By losses that count wrong classes, the most frequent one is guessed, also without an intercept:
-    a prediction of 0, between the classes, is wrong for each of them. Y (m × t) and the weights are
-    of the rows it was fitted to; where these are on a cluster Y has no rows, and the means tell.
+    For losses that count wrong classes it is the most frequent class, also without an intercept: a
+    prediction of 0, between the classes, is wrong for each of them. Y (m × t) and the weights are
+    those of its training rows; if these are on a cluster, Y has no rows and the means decide.
     """
     if loss.name not in ("zero_one", "balanced_zero_one"):
         return means
@@ -139,7 +139,7 @@ def guess_without_features(loss: Loss, Y: Float, weights: Float | None, means: F
 
 
 def most_frequent(Y: Float, weights: Float | None) -> Float:
-    """The code (t) of the class of largest weight."""
+    """Return the code (t) of the class of largest weight."""
     totals = Y.sum(axis=0) if weights is None else weights @ Y
     if len(totals) == 1:
         return np.array([1.0 if totals[0] > 0.0 else -1.0])
@@ -149,14 +149,14 @@ def most_frequent(Y: Float, weights: Float | None) -> Float:
 
 
 def is_same_loss(one: Loss, other: Loss) -> bool:
-    """Whether two losses are one; functions are told apart by themselves, not by their names."""
+    """Whether two losses are the same; functions are compared by identity, not by name."""
     if isinstance(one, _FunctionLoss) and isinstance(other, _FunctionLoss):
         return one.function == other.function
-    return one.name == other.name  # in another process the objects are others
+    return one.name == other.name  # objects differ between processes
 
 
 class _AnyLoss:
-    """A loss of all samples together, of any targets, unless a subclass says otherwise."""
+    """Base class: a loss of all samples together, for any targets."""
 
     name: str
     is_additive = False
@@ -193,8 +193,8 @@ class _AnyLoss:
         return None
 
     def covariance(self, Y: Float, P: Float, weights: Float | None) -> Float | None:
-        found = self.components(Y, P, weights)
-        return None if found is None else _stratified_covariance(*found)
+        components = self.components(Y, P, weights)
+        return None if components is None else _stratified_covariance(*components)
 
 
 class _MeanLoss(_AnyLoss):
@@ -223,7 +223,7 @@ class _MeanLoss(_AnyLoss):
         return 1
 
     def strata(self, Y: Float) -> Rows:
-        """Here all rows are one stratum."""
+        """Return the stratum of each row, (m): all rows are in one."""
         return np.zeros(len(Y), dtype=np.intp)
 
 
@@ -245,13 +245,13 @@ class _ErrorSize(_MeanLoss):
 
 
 class _ZeroOne(_MeanLoss):
-    """1 where the class is wrong or undecided, 0 where it is right."""
+    """Error rate: a wrong or undecided class counts 1."""
 
     name = "zero_one"
     needs_labels = True
 
     def sample_losses(self, Y: Float, P: Float) -> Float:
-        # The negation also counts a prediction that is not a number as an error.
+        # The negation also counts NaN as an error.
         return (~(_margins(Y, P) > UNDECIDED)).astype(np.float64)
 
 
@@ -298,11 +298,11 @@ class _Auc(_AnyLoss):
         return result
 
     def strata(self, Y: Float) -> Rows:
-        """Here the two classes, although the loss is a mean over pairs."""
+        """Return the stratum of each row, (m): its class, though the loss is a mean over pairs."""
         return _classes(Y)
 
     def components(self, Y: Float, P: Float, weights: Float | None) -> Components:
-        """DeLong's: the share of the other class that each sample is on the wrong side of."""
+        """Return DeLong's components: the share of the other class that is ranked wrongly."""
         sides = _class_weights(Y, weights)
         shares = sides / sides.sum(axis=1, keepdims=True)
         order, (negative_below, positive_below) = _weight_below(P[0], shares)
@@ -314,7 +314,7 @@ class _Auc(_AnyLoss):
 
 
 class _FunctionLoss(_AnyLoss):
-    """What a function of (y_true, y_pred) returns."""
+    """A loss that a function of (y_true, y_pred) returns."""
 
     has_components = False
 
@@ -327,7 +327,7 @@ class _FunctionLoss(_AnyLoss):
         single = Y.shape[1] == 1
         losses = np.empty(P.shape[1])
         for candidate in range(len(losses)):
-            # Copies, because the function may well write into its arguments.
+            # Copies, because the function may write into its arguments.
             y_true, y_pred = Y.copy(), P[:, candidate].T.copy()
             value = self.function(*((y_true[:, 0], y_pred[:, 0]) if single else (y_true, y_pred)))
             losses[candidate] = _one_number(value, f"{self._parameter} {self.name!r}")
@@ -347,7 +347,7 @@ _LOSSES: dict[str, Loss] = {
 
 
 def stratum_factors(totals: Float) -> Float:
-    """From weights of strata (… × strata) to factors: shares e are weights times these."""
+    """Return factors from weights of strata (… × strata): e is the weight times the factor."""
     present = totals > 0.0
     count = np.count_nonzero(present, axis=-1)[..., None]
     return np.where(present, 1.0 / (np.where(present, totals, 1.0) * np.maximum(count, 1)), 0.0)
@@ -358,7 +358,7 @@ def _filled(weights: Float | None, Y: Float) -> Float:
 
 
 def _classes(Y: Float) -> Rows:
-    """The class of each row, (m): 0 and 1 for labels −1 and +1, else the column of the +1."""
+    """Return the class of each row, (m): 0 and 1 for −1 and +1, else the column of the +1."""
     if Y.shape[1] == 1:
         return (Y[:, 0] > 0).astype(np.intp)
     classes: Rows = np.argmax(Y, axis=1)
@@ -366,7 +366,7 @@ def _classes(Y: Float) -> Rows:
 
 
 def _margins(Y: Float, P: Float) -> Float:
-    """By how much each prediction is for the true class, (c × m); positive is right."""
+    """Return the margin of each prediction for the true class, (c × m); positive is right."""
     if len(P) == 1:
         margins: Float = Y[:, 0] * P[0]
         return margins
@@ -380,13 +380,13 @@ def _margins(Y: Float, P: Float) -> Float:
 
 
 def _class_weights(Y: Float, weights: Float | None) -> Float:
-    """Weights of the rows labelled −1 and of those labelled +1, (2 × m), zero elsewhere."""
+    """Return weights of the rows labelled −1 and +1, (2 × m), zero for other rows."""
     weights, is_positive = _filled(weights, Y), _classes(Y) == 1
     return np.stack([np.where(is_positive, 0.0, weights), np.where(is_positive, weights, 0.0)])
 
 
 def _weight_below(P: Float, weights: Float) -> tuple[Rows, Float]:
-    """The order (c × m) that sorts each row of P and, in that order, the weight below each value.
+    """Return the order (c × m) that sorts each row of P, and the weight below each sorted value.
 
     For k sets of weights (k × m) the result is (k × c × m). Equal values count one half.
     """
@@ -395,7 +395,7 @@ def _weight_below(P: Float, weights: Float) -> tuple[Rows, Float]:
     sums = np.zeros((len(weights), *P.shape[:-1], P.shape[-1] + 1))
     np.cumsum(weights[:, order], axis=-1, out=sums[..., 1:])
     below, up_to = sums[..., :-1], sums[..., 1:]
-    # Values that are equal but for rounding must tie, or noise would be ranked.
+    # Values that are equal up to rounding must tie, or noise would be ranked.
     rises = np.diff(ranked) > _SAME_RANK * np.maximum(1.0, np.abs(ranked[:, 1:]))
     if not rises.all():
         # Sums never fall, so a running maximum carries the one at the start of a run of equal
@@ -409,24 +409,24 @@ def _weight_below(P: Float, weights: Float) -> tuple[Rows, Float]:
 
 
 def _stratified_covariance(losses: Float, shares: Float, strata: Rows) -> Float:
-    """Covariance (c × c) of Σ_j e_j ℓ_j for samples independent within strata of given size.
+    """Return the covariance (c × c) of Σ_j e_j ℓ_j for independent samples in fixed strata.
 
     Each stratum adds Σ_j e_j² (ℓ_ja − mean_a)(ℓ_jb − mean_b) · n / (n − 1) over its n samples; one
-    of a single sample adds nothing, as it says nothing on its spread.
+    of a single sample adds nothing, as its spread cannot be estimated.
     """
     result = np.zeros((len(losses), len(losses)))
     for stratum in np.unique(strata):
         rows = np.flatnonzero(strata == stratum)
         if len(rows) < 2:
             continue
-        part, own = losses[:, rows], shares[rows]
-        scaled = (part - (np.vecdot(part, own) / own.sum())[:, None]) * own
+        part, e = losses[:, rows], shares[rows]
+        scaled = (part - (np.vecdot(part, e) / e.sum())[:, None]) * e
         result += scaled @ scaled.T * (len(rows) / (len(rows) - 1))
     return result
 
 
 def _one_number(value: Any, loss: str) -> float:
-    """A finite float, or an error that says what the function returned instead."""
+    """Convert the result of a user's function to a finite float, or raise an error."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     shape = getattr(value, "shape", ())
@@ -448,14 +448,14 @@ def _one_number(value: Any, loss: str) -> float:
 
 
 def _check_labels(loss: str, Y: Float, weights: Float | None, single_target: bool) -> None:
-    """Labels −1 and +1 in one target, or one-against-the-rest codes; at least two classes."""
+    """Raise an error unless Y has −1 and +1 codes of at least two classes."""
     bad = np.argwhere(np.abs(Y) != 1.0)
     if len(bad):
         row, column = bad[0]
-        place = f"row {row}" if single_target else f"row {row}, column {column}"
+        where = f"row {row}" if single_target else f"row {row}, column {column}"
         raise ValueError(
             f"{loss} needs labels -1 and +1, but y has {float(Y[row, column])!r} in "
-            f"{place}. Code two classes as -1 and +1 (more as a column each, +1 for the class), or "
+            f"{where}. Code two classes as -1 and +1 (more as a column each, +1 for the class), or "
             "use GreedyRLSClassifier."
         )
     counts = np.count_nonzero(Y > 0, axis=1)
@@ -474,7 +474,7 @@ def _check_labels(loss: str, Y: Float, weights: Float | None, single_target: boo
 def _check_groups(
     loss: str, Y: Float, weights: Float | None, groups_of_rows: Sequence[Rows]
 ) -> None:
-    """Every class in every group of rows."""
+    """Raise an error unless every group of rows has every class."""
     n_classes = max(2, Y.shape[1])
     classes, weights = _classes(Y), _filled(weights, Y)
     for number, rows in enumerate(groups_of_rows):

@@ -1,12 +1,12 @@
-"""Pairs of samples within queries, as a problem that leaves out one query at a time.
+"""Pairs of samples within queries as a regression problem with leave-query-out folds.
 
-Of the errors e of the samples of a query, with weights v, W = Σ v and weighted mean ē,
+For the errors e of the samples of a query, with weights v, W = Σ v and weighted mean ē,
 
     Σ_{i<j} v_i v_j (e_i − e_j)² = W Σ_i v_i (e_i − ē)²,
 
-so that ridge regression without intercept on X and y less their means in each query, with rows of
-weight W v_i, fits the differences of pairs. Rows are scaled such that the weights of a query sum up
-to that of its pairs: the loss is then the mean squared error of a pair.
+so that ridge regression without intercept on X and y minus their means in each query, with rows of
+weight W v_i, fits the differences of pairs. Rows are scaled such that the weights of a query sum
+to the weight of its pairs: the loss is then the mean squared error of a pair.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from .._base import Float
 from ._folds import Folds
 from ._row_order import Split
 
-# Columns that are centred at a time: no copy of all of X is made for that.
+# Columns that are centred at a time, to avoid another copy of X.
 _COLUMNS = 32
 
 
 class Pairs(NamedTuple):
-    """Samples that are in some pair, query by query."""
+    """Samples that are in at least one pair, query by query."""
 
-    rows: NDArray[np.intp]  # (m) their row numbers in the data as given
+    rows: NDArray[np.intp]  # (m) row numbers in the user's data
     query_of: NDArray[np.intp]  # (m) from 0, ascending
-    X: Float  # (m × n) less the means of each query, scaled
+    X: Float  # (m × n) minus the means of each query, scaled
     y: Float  # (m) likewise
     weights: Float  # (m)
 
     @property
     def n_queries(self) -> int:
-        """How many have pairs."""
+        """The number of queries that have pairs."""
         return int(self.query_of[-1]) + 1
 
     @property
     def folds(self) -> Folds:
-        """One for each query."""
+        """Folds that leave out one query at a time."""
         m = len(self.rows)
         starts = np.flatnonzero(np.diff(self.query_of, prepend=-1))
         tests = np.split(np.arange(m), starts[1:])
@@ -52,9 +52,9 @@ class Pairs(NamedTuple):
 def rows_in_pairs(
     query_of: NDArray[np.intp], weights: Float | None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows that have a weight, in queries with at least two such, and the query of each.
+    """Return rows of positive weight in queries with at least two of these, and their queries.
 
-    Query by query, numbered from 0 anew.
+    Rows are sorted by query, and queries are renumbered from 0.
     """
     counted = np.ones(len(query_of), dtype=bool) if weights is None else weights > 0.0
     sizes = np.bincount(query_of[counted], minlength=int(query_of.max()) + 1)
@@ -66,10 +66,10 @@ def rows_in_pairs(
 def make_pairs(
     X: NDArray[Any], y: Float, query_of: NDArray[np.intp], weights: Float | None
 ) -> Pairs:
-    """The pairs of all queries; there are at least two queries with any."""
+    """Return the pairs of all queries, of which at least two must have pairs."""
     rows, query_of = rows_in_pairs(query_of, weights)
     v = np.ones(len(rows)) if weights is None else weights[rows]
-    # Q × m; a product with it sums over the samples of each query.
+    # (Q × m) multiplying by it sums over the samples of each query.
     of_query = sparse.csr_array((v, (query_of, np.arange(len(rows)))))
     total, squares = np.bincount(query_of, v), np.bincount(query_of, v * v)
     pairs = 0.5 * (total * total - squares)
@@ -77,7 +77,7 @@ def make_pairs(
     centred, target = X[rows].astype(np.float64), y[rows].astype(np.float64)
 
     def move(values: Float) -> None:
-        # Twice: far from the origin a mean is rounded to its own size.
+        # Twice: far from the origin, the rounding error of a mean is large.
         for _ in range(2):
             values -= ((of_query @ values) / total[:, None])[query_of]
         values *= scale[query_of, None]
@@ -89,7 +89,7 @@ def make_pairs(
 
 
 def check_queries_together(pairs: Pairs, outer: Folds) -> None:
-    """Raise an error if an outer fold has a part of a query."""
+    """Raise an error if an outer fold splits a query."""
     sizes = np.bincount(pairs.query_of)
     for number, split in enumerate(outer.splits):
         for kind, rows in (("tests", split.test), ("trains on", split.train)):

@@ -1,4 +1,4 @@
-"""Values that are given one for each row: groups, labels, fold ids."""
+"""Validation of values for each row: groups, labels, fold ids."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 
 def one_per_row(values: Any, n_samples: int, name: str) -> NDArray[Any]:
-    """A one-dimensional array of values that can be compared, one for each row, none missing."""
-    # Through objects, because NumPy would turn None and NaN among strings into strings.
+    """Return a one-dimensional array of comparable values, one for each row, none missing."""
+    # As objects, because NumPy would convert None and NaN among strings to strings.
     items = np.asarray(values, dtype=None if hasattr(values, "__array__") else object)
     if items.ndim != 1:
         raise ValueError(f"{name} must be 1-D, a value for each row; got shape {items.shape}.")
@@ -42,7 +42,7 @@ def one_per_row(values: Any, n_samples: int, name: str) -> NDArray[Any]:
 
 
 def is_missing(item: Any) -> bool:
-    """None, NaN or the like."""
+    """Whether a value is None, NaN or another missing value."""
     try:
         return item is None or bool(item != item)
     except (TypeError, ValueError):  # pandas.NA refuses to be true or false

@@ -1,4 +1,4 @@
-"""The validated problem: what is selected from, and for what. Never changed."""
+"""The validated, immutable problem: data, targets and settings."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from .._base import (
 from .._data import (
     Matrix,
     RemoteMatrix,
+    device_matrix_of,
     matrix_of,
     matrix_on,
-    matrix_there,
 )
 from ._class_weight import ClassWeights
 from ._column_errors import named_columns, numeric
@@ -38,35 +38,35 @@ from ._grouping import Grouping, check_budget, grouping_of, whole_groups
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Data as given (X is neither copied nor converted) and settings, checked."""
+    """Validated data and settings; X is neither copied nor converted."""
 
     X: Matrix  # (m × n) in its own type and memory order
     Y: Float  # (m × t), always two-dimensional; rows on a cluster are not here (`RemoteArray`)
-    weights: Float | None  # (m), those of classes included
+    weights: Float | None  # (m), class weights included
     fit_intercept: bool
     forced: tuple[int, ...]
     excluded: tuple[int, ...]
     feature_names: tuple[str, ...] | None
     single_target: bool
-    groups: tuple[tuple[int, ...], ...] | None = None  # features added together: all, in groups
+    groups: tuple[tuple[int, ...], ...] | None = None  # groups that cover all features
     group_names: tuple[str, ...] | None = None
-    costs: Float | None = None  # (n) of the features; those of a group are added up
-    budget: float | None = None  # for the costs of all chosen ones
-    class_weights: ClassWeights | None = None  # of a classification; always on the host
+    costs: Float | None = None  # (n); those of a group are added up
+    budget: float | None = None  # limits the total cost of the chosen features
+    class_weights: ClassWeights | None = None  # for a classification; always on the host
 
     @property
     def n_samples(self) -> int:
-        """m."""
+        """The number of samples m."""
         return int(self.X.shape[0])
 
     @property
     def n_features(self) -> int:
-        """n."""
+        """The number of features n."""
         return int(self.X.shape[1])
 
     @property
     def here(self) -> Matrix:
-        """X, where it is not on a cluster."""
+        """X, which must not be on a cluster."""
         if self.X.remote is not None:
             raise TypeError(
                 "X is on a cluster, and this operation needs it in memory; load it first "
@@ -76,7 +76,7 @@ class Problem:
 
     @property
     def n_targets(self) -> int:
-        """t."""
+        """The number of targets t."""
         return int(self.Y.shape[1])
 
     @property
@@ -86,7 +86,7 @@ class Problem:
 
     @property
     def n_weighted(self) -> int:
-        """How many samples have a weight."""
+        """The number of samples with positive weight."""
         if self.X.remote is not None:
             return self.X.remote.n_weighted
         if self.weights is None:
@@ -95,7 +95,7 @@ class Problem:
 
     @property
     def has_weight(self) -> NDArray[np.bool_]:
-        """Which samples count, (m), on the host."""
+        """Mask of samples with positive weight, (m), on the host."""
         weights = self.host_weights
         return np.ones(self.n_samples, dtype=bool) if weights is None else weights > 0.0
 
@@ -106,7 +106,7 @@ class Problem:
 
     @property
     def n_available(self) -> int:
-        """How many features (or groups of them) may be chosen, forced ones included."""
+        """The number of features (or groups) that may be chosen, forced ones included."""
         if self.groups is None:
             return self.n_features - len(self.excluded)
         left_out = set(self.excluded)
@@ -114,7 +114,7 @@ class Problem:
 
     @property
     def forced_entries(self) -> tuple[tuple[int, ...], ...]:
-        """Forced features, each with all others of its group, in the order asked for."""
+        """Forced features, each with the others of its group, in the requested order."""
         if self.groups is None:
             return tuple((feature,) for feature in self.forced)
         first = {group[0]: group for group in self.groups}
@@ -122,34 +122,36 @@ class Problem:
 
     @property
     def entry_names(self) -> tuple[str, ...] | None:
-        """Names of all columns, with that of its group for the first column of a group."""
+        """Names of all columns; the first column of a group has the name of the group."""
         if self.groups is None or self.group_names is None:
             return self.feature_names
-        known = self.feature_names or tuple(f"x{column}" for column in range(self.n_features))
-        names = list(known)
+        column_names = self.feature_names or tuple(
+            f"x{column}" for column in range(self.n_features)
+        )
+        names = list(column_names)
         for group, name in zip(self.groups, self.group_names, strict=True):
             names[group[0]] = name
         return tuple(names)
 
     @property
     def is_grouped(self) -> bool:
-        """Whether features are chosen together, or by their costs."""
+        """Whether there are feature groups or costs."""
         return self.groups is not None or self.costs is not None
 
     @property
     def n_forced(self) -> int:
-        """How many features (or groups) are forced."""
+        """The number of forced features (or groups)."""
         return len(self.forced_entries)
 
     @property
     def unit(self) -> str:
-        """What sizes count."""
+        """The unit of sizes: "feature", "group" or "centre"."""
         if self.X.centers is not None:
             return "centre"
         return "feature" if self.groups is None else "group"
 
     def n_columns(self, size: int) -> int:
-        """How many columns that many features (or groups) have at most."""
+        """Return the largest number of columns of so many features (or groups)."""
         if self.groups is None:
             return size
         return sum(sorted((len(group) for group in self.groups), reverse=True)[:size])
@@ -174,11 +176,11 @@ def make_problem(
 ) -> Problem:
     """Check everything that can be checked without a pass over X.
 
-    With `on_device`, device arrays stay where they are; with a device, other data in memory are
-    computed with there. y and the weights follow X.
+    With `on_device`, device arrays stay where they are; with `device`, other data in memory are
+    moved there. y and the weights follow X.
 
     Names are those of X if it is a data frame or a file, else `feature_names`. Whether X is finite
-    is seen on the first pass, which is made anyway (`report_non_finite`).
+    is checked on the first pass, which is made anyway (`report_non_finite`).
     """
     names = feature_names_of(X) or feature_names
     remote: RemoteMatrix | None = getattr(X, "remote", None)
@@ -187,15 +189,15 @@ def make_problem(
     Y: Float
     weights: Float | None
     if class_weights is not None:
-        given = check_weights(numpy_of(sample_weight), len(class_weights.class_of))
-        class_weights = replace(class_weights, given=given)
+        sample_weights = check_weights(numpy_of(sample_weight), len(class_weights.class_of))
+        class_weights = replace(class_weights, sample_weights=sample_weights)
         sample_weight = class_weights.weights()
     if remote is not None:
         remote.check_options(memory_limit, device)
         Y, weights = remote.stand_ins()
         single_target, n_effective = remote.single_target, remote.n_weighted
-    elif on_device and (there := matrix_there(X)) is not None:
-        X = there
+    elif on_device and (device_matrix := device_matrix_of(X)) is not None:
+        X = device_matrix
         Y, single_target = _targets_beside(X, y)
         weights = None if sample_weight is None else _weights_beside(X, sample_weight)
     else:
@@ -243,7 +245,7 @@ def make_problem(
 
 
 def check_flag(value: Any, name: str) -> bool:
-    """True or False."""
+    """Raise an error unless the value is True or False."""
     is_flag = isinstance(value, bool | np.bool_)
     if not is_flag and not (isinstance(value, numbers.Integral) and int(value) in (0, 1)):
         raise TypeError(f"{name} must be True or False, got {value!r}.")
@@ -251,7 +253,7 @@ def check_flag(value: Any, name: str) -> bool:
 
 
 def check_alpha(alpha: Any, name: str = "alpha") -> float:
-    """A finite positive number."""
+    """Return alpha as a finite positive number, or raise an error."""
     if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real):
         raise TypeError(f"{name} must be a number greater than 0, got {alpha!r}.")
     try:
@@ -267,7 +269,7 @@ def check_alpha(alpha: Any, name: str = "alpha") -> float:
 
 
 def check_n_features(n_features: Any, problem: Problem, name: str = "n_features") -> int:
-    """A total size of the set between the forced features and all that are not excluded."""
+    """Check the size of the set: at least the forced features, at most all not excluded."""
     if isinstance(n_features, bool) or not isinstance(n_features, numbers.Integral):
         hint = "; None requires a budget" if n_features is None else ""
         raise TypeError(f"{name} must be a whole number, got {n_features!r}{hint}.")
@@ -276,13 +278,13 @@ def check_n_features(n_features: Any, problem: Problem, name: str = "n_features"
         raise ValueError(f"{name} must be at least 1, got {value}.")
     if value > problem.n_available:
         left_out = f" and {len(problem.excluded)} of them are excluded" if problem.excluded else ""
-        there = f"X has {problem.n_features} features{left_out}"
+        available = f"X has {problem.n_features} features{left_out}"
         if problem.X.centers is not None:
-            there = f"there are {problem.n_available} candidates"
+            available = f"there are {problem.n_available} candidates"
         if problem.groups is not None:
-            there += f", in {problem.n_available} groups to choose from; sizes count groups"
+            available += f", in {problem.n_available} groups to choose from; sizes count groups"
         raise ValueError(
-            f"{name}={value} is too large: {there}. Ask for at most {problem.n_available}."
+            f"{name}={value} is too large: {available}. Ask for at most {problem.n_available}."
         )
     if value < problem.n_forced:
         raise ValueError(
@@ -293,7 +295,7 @@ def check_n_features(n_features: Any, problem: Problem, name: str = "n_features"
 
 
 def _check_array(X: Any) -> Any:
-    """A two-dimensional numeric array, as it is if it is one, or a sparse matrix."""
+    """Return X as a two-dimensional numeric array or sparse matrix, without a copy if it is one."""
     check = partial(
         check_array,
         accept_sparse=True,
@@ -308,7 +310,7 @@ def _check_array(X: Any) -> Any:
 
 
 def _has_numbers(values: Any) -> bool:
-    """Whether it is a NumPy array of real numbers, in which there is no text and no date."""
+    """Whether X is a NumPy array of real numbers, which cannot hold text or dates."""
     return isinstance(values, np.ndarray) and values.dtype.kind in "biuf"
 
 
@@ -346,7 +348,7 @@ def _check_targets(y: Any, n_samples: int) -> tuple[Float, bool]:
 
 
 def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Float | None:
-    """Weights of the samples: finite, not negative, not all 0."""
+    """Check that sample weights are finite, not negative and not all 0."""
     if sample_weight is None:
         return None
     try:
@@ -382,29 +384,29 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Float | No
 
 
 def _targets_beside(X: Matrix, y: Any) -> tuple[Float, bool]:
-    """The targets where X is; those that come from there are checked there."""
-    there = sent_beside(X.place, y)
-    if there is None:
+    """Return the targets at the location of X; those that are there already are checked there."""
+    moved = sent_beside(X.location, y)
+    if moved is None:
         Y, single = _check_targets(numpy_of(y), X.shape[0])
-        return send(X.place, Y), single
-    Y = there
+        return send(X.location, Y), single
+    Y = moved
     is_good = Y.ndim in (1, 2) and Y.shape[0] == X.shape[0] and 0 not in Y.shape
     if not (is_good and _is_all_finite(Y)):
-        _check_targets(to_host(Y)[0], X.shape[0])  # says what is wrong
+        _check_targets(to_host(Y)[0], X.shape[0])  # raises the error
     return (Y[:, None], True) if Y.ndim == 1 else (Y, False)
 
 
 def _weights_beside(X: Matrix, sample_weight: Any) -> Float:
-    """The weights where X is, in the same way."""
-    weights = sent_beside(X.place, sample_weight)
+    """Return the weights at the location of X; those that are there already are checked there."""
+    weights = sent_beside(X.location, sample_weight)
     if weights is not None:
-        xp = X.place.xp
+        xp = X.location.xp
         if weights.shape == (X.shape[0],) and _is_all_finite(weights):
             total, least = to_host(xp.sum(weights), xp.min(weights))
             if 0.0 < total < np.inf and least >= 0.0:
                 return weights
         sample_weight = to_host(weights)[0]
-    moved: Float = send(X.place, check_weights(numpy_of(sample_weight), X.shape[0]))
+    moved: Float = send(X.location, check_weights(numpy_of(sample_weight), X.shape[0]))
     return moved
 
 
@@ -414,33 +416,33 @@ def _is_all_finite(values: Float) -> bool:
 
 
 def _check_finite(values: Float, name: str) -> None:
-    """An error that names the first value that is not finite."""
+    """Raise an error that names the first value that is not finite."""
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
-        place = tuple(bad[0])
-        value = float(values[place])
+        position = tuple(bad[0])
+        value = float(values[position])
         kind = "NaN" if math.isnan(value) else "infinity"
-        column = f", column {place[1]}" if values.ndim == 2 else ""
-        raise ValueError(f"Input {name} contains {kind}: row {place[0]}{column} is {value}.")
+        column = f", column {position[1]}" if values.ndim == 2 else ""
+        raise ValueError(f"Input {name} contains {kind}: row {position[0]}{column} is {value}.")
 
 
 def _non_finite(X: Matrix) -> tuple[int, int, float] | None:
-    """Row, column and value of one that is not finite."""
+    """Return row, column and value of the first value that is not finite, or None."""
     if X.remote is not None:
         return X.remote.non_finite_value()
-    place = X.first_non_finite()
-    return None if place is None else (*place, X.value(*place))
+    position = X.first_non_finite()
+    return None if position is None else (*position, X.value(*position))
 
 
 def report_non_finite(problem: Problem) -> None:
     """Raise an error that names a value of X that is not finite, or too large to square."""
-    found = _non_finite(problem.X)
-    if found is None:
+    non_finite = _non_finite(problem.X)
+    if non_finite is None:
         raise ValueError(
             "X has values so large that their squares overflow float64 (over about 1e154); "
             "rescale its columns."
         )
-    row, column, value = found
+    row, column, value = non_finite
     name = f" ({problem.feature_names[column]!r})" if problem.feature_names else ""
     kind = "NaN" if math.isnan(value) else "infinity"
     raise ValueError(

@@ -12,16 +12,16 @@ class RemoteFolds(Protocol):
 
     @property
     def ids(self) -> tuple[Handle, ...]:
-        """Of each piece of the rows the fold of each row, −1 for none."""
+        """For each piece, the fold of each row, or −1 for none."""
 
     @property
     def n_splits(self) -> int:
-        """K."""
+        """The number of splits K."""
 
     @property
     def n_tested(self) -> int:
-        """How many rows are tested, at most."""
+        """An upper bound of the number of test rows."""
 
     @property
     def is_partition(self) -> bool:
-        """Whether every row that has a weight is tested."""
+        """Whether every row of positive weight is tested."""

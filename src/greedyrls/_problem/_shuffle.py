@@ -1,7 +1,7 @@
-"""Shuffled folds: the fold of a row follows from a seed and the row's number alone.
+"""Shuffled folds: the fold of a row depends only on a seed and the row's number.
 
-A row's place in a random order is computed by itself (a Feistel network, a bijection of 0 … m−1),
-so that rows on a cluster learn their folds where they are, and find those of rows in memory.
+A row's position in a random order is computed independently (by a Feistel network, a bijection of
+0 … m−1), so that workers of a cluster find the folds of their rows, the same as for rows in memory.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .._base import GreedyRLSWarning, is_whole
 
 Numbers = NDArray[np.intp]
 
-# Each changes one half of a place by the other. Four leave no pattern that a test found; the rest
-# is for few rows, of which each half has few values.
+# Each round changes one half of a position by the other. After four rounds tests found no pattern;
+# the rest is for few rows, when each half has few values.
 _ROUNDS = 8
-# Places worked on at a time, so that the dozen arrays of a round stay in the cache.
-_PLACES = 1 << 14
+# Positions computed at a time, so that the dozen arrays of a round stay in the cache.
+_POSITIONS = 1 << 14
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
@@ -37,22 +37,22 @@ class Shuffle:
 
     @property
     def words(self) -> str:
-        """What it adds to the description of folds."""
+        """The words that are added to the description of folds."""
         return f", shuffled{f' with seed {self.seed}' if self.is_given else ''}"
 
-    def places(self, numbers: Numbers, count: int, stream: int) -> Numbers:
-        """Places of some of `count` things in a random order; another order for each stream."""
+    def positions(self, numbers: Numbers, count: int, stream: int) -> Numbers:
+        """Return positions of items of `count` in a random order, which differs by stream."""
         state = SeedSequence([self.seed, stream]).generate_state(_ROUNDS, np.uint64)
         keys = state.astype(np.uint64)
-        found = np.empty(len(numbers), dtype=np.intp)
-        for first in range(0, len(numbers), _PLACES):
-            part = slice(first, first + _PLACES)
-            found[part] = _permuted(numbers[part].astype(np.uint64), count, keys)
-        return found
+        positions = np.empty(len(numbers), dtype=np.intp)
+        for first in range(0, len(numbers), _POSITIONS):
+            part = slice(first, first + _POSITIONS)
+            positions[part] = _permuted(numbers[part].astype(np.uint64), count, keys)
+        return positions
 
 
 def make_shuffle(random_state: Any) -> Shuffle:
-    """From a seed, nothing, or a generator; one that is made already is returned as it is."""
+    """Make a shuffle from a seed, None or a generator; a `Shuffle` is returned unchanged."""
     if isinstance(random_state, Shuffle):
         return random_state
     if is_whole(random_state) and random_state >= 0:
@@ -70,7 +70,7 @@ def make_shuffle(random_state: Any) -> Shuffle:
 
 
 def _permuted(numbers: NDArray[np.uint64], count: int, keys: NDArray[np.uint64]) -> Numbers:
-    """A bijection of 0 … count−1: that of 0 … a·b−1, repeated where it leads out of these."""
+    """Apply a bijection of 0 … count−1: one of 0 … a·b−1, repeated for results ≥ count."""
     a = math.isqrt(count - 1) + 1 if count > 1 else 1
     b = -(-count // a)
     left, right = np.divmod(numbers, np.uint64(b))
@@ -79,17 +79,17 @@ def _permuted(numbers: NDArray[np.uint64], count: int, keys: NDArray[np.uint64])
             right = _added(right, left, key, b)
         else:
             left = _added(left, right, key, a)
-    places = left * np.uint64(b) + right
-    (outside,) = (places >= count).nonzero()
+    positions = left * np.uint64(b) + right
+    (outside,) = (positions >= count).nonzero()
     if len(outside):  # fewer than one in √count
-        places[outside] = _permuted(places[outside], count, keys).astype(np.uint64)
-    return places.astype(np.intp)
+        positions[outside] = _permuted(positions[outside], count, keys).astype(np.uint64)
+    return positions.astype(np.intp)
 
 
 def _added(
     values: NDArray[np.uint64], others: NDArray[np.uint64], key: np.uint64, size: int
 ) -> NDArray[np.uint64]:
-    """Values moved round a circle of `size` by a hash (splitmix64) of the others."""
+    """Add a hash (splitmix64) of the others to the values, modulo `size`."""
     mixed = others + key
     mixed ^= mixed >> np.uint64(30)
     mixed *= _FIRST
@@ -104,12 +104,12 @@ def _added(
 
 
 def fold_ends(sizes: Numbers, n_folds: int, order: Sequence[int]) -> Numbers:
-    """Where folds end among the rows of each class, of which there are `sizes`, (K × classes).
+    """Return the ends of the folds among the rows of each class, (K × classes).
 
-    Of a single class folds follow each other, the first ones a row larger where rows are left over.
-    Of several, rows sorted by class go to the folds in turn: each class, and all of them together,
-    are spread as evenly as can be. `order` is that in which rows meet the classes, as scikit-learn
-    takes them: their names are no matter.
+    `sizes` are the numbers of rows of the classes. For a single class, the first folds are a row
+    larger if the rows do not divide evenly. For several, rows sorted by class are dealt to the
+    folds in turn, so that each class and their total are spread evenly. `order` is the order in
+    which the classes first occur, as in scikit-learn: the result does not depend on their names.
     """
     ends = np.zeros((n_folds, len(sizes)), dtype=np.intp)
     top = 0
@@ -130,9 +130,9 @@ def fold_ids(
     order: Sequence[int],
     shuffle: Shuffle | None,
 ) -> NDArray[Any]:
-    """The fold of each row, from how many used rows of its class come before these.
+    """Return the fold of each row; `before` counts earlier used rows of each class.
 
-    0 for rows that are not used, −1 for those of a class that is not shared out.
+    Unused rows get 0, and rows of classes that are not divided among folds −1.
     """
     ids: NDArray[Any] = np.zeros(len(used), np.int16 if len(ends) < 1 << 15 else np.intp)
     for stream, number in enumerate(order):
@@ -141,22 +141,22 @@ def fold_ids(
         if count == 0:
             ids[rows] = -1
             continue
-        places = before[number] + np.arange(len(rows))
+        positions = before[number] + np.arange(len(rows))
         if shuffle is not None:
-            places = shuffle.places(places, count, stream)
-        ids[rows] = np.searchsorted(ends[:, number], places, side="right")
+            positions = shuffle.positions(positions, count, stream)
+        ids[rows] = np.searchsorted(ends[:, number], positions, side="right")
     return ids
 
 
 def as_met(classes: Numbers) -> list[int]:
-    """Numbers of classes by the first row in which each is met."""
+    """Return class numbers in the order of their first rows."""
     numbers, first = np.unique(classes, return_index=True)
     order: list[int] = numbers[np.argsort(first)].tolist()
     return order
 
 
 def warn_of_rare_classes(sizes: Numbers, n_folds: int) -> None:
-    """As scikit-learn does, for a class that some folds have no row of."""
+    """Warn, as scikit-learn does, if a class has fewer rows than there are folds."""
     fewest = int(sizes[sizes > 0].min())
     if fewest < n_folds:
         warnings.warn(

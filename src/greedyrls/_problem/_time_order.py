@@ -49,15 +49,15 @@ class TimeOrderedSplit:
 
     @property
     def description(self) -> str:
-        """In words, as sentences name folds."""
+        """The folds in words, for sentences."""
         return f"{self.n_splits} folds in {self.words}"
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """K."""
+        """Return the number of splits K."""
         return self.n_splits
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
-        """Training and test rows of each fold."""
+        """Yield training and test rows of each fold."""
         if groups is None:
             raise ValueError("groups is None")
         units = np.asarray(groups)
@@ -72,7 +72,7 @@ class TimeOrderedSplit:
     def remade(
         self, y: NDArray[Any] | None, groups: Any, counted: NDArray[np.bool_]
     ) -> tuple[Split, ...]:
-        """Splits of some rows, as if these were all."""
+        """Split a subset of the rows as if it were all rows."""
         rows = np.flatnonzero(counted)
         try:
             pairs = list(self.split(rows, None if y is None else y[rows], groups[rows]))
@@ -81,11 +81,11 @@ class TimeOrderedSplit:
         return tuple(Split(rows[test], rows[train], len(counted)) for train, test in pairs)
 
     def most(self, y: Any, groups: NDArray[Any]) -> int:
-        """How many splits there could be of some rows."""
+        """Return the largest possible number of splits of the rows."""
         return len(self._begins(self.starts[groups], self.ends[groups], y)[0])
 
     def _begins(self, start: NDArray[Any], end: NDArray[Any], y: Any) -> tuple[NDArray[Any], Rows]:
-        """Times at which a test can begin, and how many rows start before each."""
+        """Return times at which a test can begin, and the number of rows that start before each."""
         times, first = np.unique(np.sort(start), return_index=True)
         can_begin = first > 0
         ended = np.searchsorted(np.sort(end), times)  # rows that ended before each
@@ -96,21 +96,21 @@ class TimeOrderedSplit:
         return times[can_begin], first[can_begin]
 
     def _bounds(self, start: NDArray[Any], end: NDArray[Any], y: Any) -> list[Any]:
-        """The time at which each test begins."""
+        """Return the time at which each test begins."""
         m, count = len(start), self.n_splits
         times, first = self._begins(start, end, y)
         if len(times) < count:
-            known = "is 1 time" if len(times) == 1 else f"are {len(times)} times"
+            n_times = "is 1 time" if len(times) == 1 else f"are {len(times)} times"
             raise ValueError(
-                f"there {known} at which a test can begin, with rows "
+                f"there {n_times} at which a test can begin, with rows "
                 f"{'of every class ' if self.keeps_classes else ''}before it, too few for {count}"
             )
         size = max(1, m // (2 * count))
         chosen: list[int] = []
         for number in range(count):
             lowest = chosen[-1] + 1 if chosen else 0
-            highest = len(times) - (count - number)  # later tests need times, too
+            highest = len(times) - (count - number)  # leave times for later tests
             wanted = m - (count - number) * size
             near = int(np.argmin(np.abs(first[lowest : highest + 1] - wanted)))
             chosen.append(lowest + near)
-        return [times[place] for place in chosen]
+        return [times[index] for index in chosen]

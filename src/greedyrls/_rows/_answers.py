@@ -1,4 +1,4 @@
-"""What a row block answers: sums over its rows, which are added up over blocks."""
+"""Answers of row blocks: sums over their rows, which are added up over blocks."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ from ._zero_one import Support
 
 
 class TargetSums(NamedTuple):
-    """What is known before the first pass."""
+    """Sums of targets and weights, before the first pass."""
 
     weight: float  # Σ w
     target_means: Float  # (t) Σ w y / Σ w
     weight_squares: float  # Σ w²
-    n_weighted: float  # how many w are not 0
+    n_weighted: float  # number of w that are not 0
     largest_weight: float
 
 
 class RawSums(NamedTuple):
-    """The first pass; X is not centred yet."""
+    """Sums of the first pass, in which X is not centred yet."""
 
     products: Float  # (t + 1 × n) Σ w (y − mean) x, then Σ w x
     squares: Float  # (n) Σ w x²
 
 
 class Products(NamedTuple):
-    """v'X for some vectors v, X not centred, and Σ v."""
+    """v'X for several vectors v, X not centred, and Σ v."""
 
     values: Float  # (c × n)
     sums: Float  # (c)
 
 
 class Moments(NamedTuple):
-    """Of what is left of some candidates."""
+    """Moments of z of several candidates."""
 
     norms: Float  # (c) ‖z‖²
     correlations: Float  # (t × c) r·z
 
 
 class Along(NamedTuple):
-    """How far the anchor goes along a candidate."""
+    """Inner products of the anchor with a candidate."""
 
     values: Float  # (t) a·z
 
 
 class FeatureSums(NamedTuple):
-    """One number for each of some features."""
+    """One number for each of several features."""
 
     values: Float
 
 
 class ColumnShapes(NamedTuple):
-    """How far the values of a column are from its mean; answers of blocks are not added up."""
+    """Largest distances of columns from their means; these answers are not added up."""
 
     largest: Float  # (n) max |x_i − mean_i|
     outside: Float  # (n) the same outside the support of rare features
@@ -60,14 +60,14 @@ class ColumnShapes(NamedTuple):
 
 
 class CandidateLosses(NamedTuple):
-    """Weighted sums of any loss with each feature added."""
+    """Weighted sums of a loss with each feature added."""
 
     values: Float  # (n)
-    looked: int  # how many pairs of row and candidate were looked at
+    looked: int  # number of pairs of row and candidate evaluated
 
 
 class Losses(NamedTuple):
-    """Leave-one-out sums of some candidates, and how they are spread over the rows."""
+    """Leave-one-out sums of several candidates, and moments of their spread over the rows."""
 
     losses: Float  # (t × c) Σ of squared LOO errors
     mixed: Float  # (t × c) Σ r² z²
@@ -75,7 +75,7 @@ class Losses(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Exact leave-one-out sums of some candidates, and what was measured on the way."""
+    """Exact leave-one-out sums of several candidates, and the moments they are computed from."""
 
     losses: Float  # (t × c) Σ over rows of the squared LOO error
     delta: Float  # (c)
@@ -87,19 +87,19 @@ class Scores(NamedTuple):
 
 
 class SupportSums(NamedTuple):
-    """Sums over the rows in which each of some candidates is not 0."""
+    """Sums over the rows in which each of several candidates is not 0."""
 
-    exact: Float  # (t × c) squared leave-one-out errors, if it were added
-    before: Float  # (t × c) the same as they are
+    exact: Float  # (t × c) squared leave-one-out errors with the candidate
+    before: Float  # (t × c) squared leave-one-out errors without it
     r_z: Float  # (t × c)
     z_z: Float  # (c)
 
 
 class SampleStatistics(NamedTuple):
-    """What the driver knows of r and h after a step: sums over rows, with g = ω∘r.
+    """Sums over rows of r and h that the driver needs after a step, with g = ω∘r.
 
-    a is the anchor: g at the last pass that computed X'g, without its parts along the features
-    added since. There is none before the first such pass; its sums are then 0.
+    a is the anchor: g at the last pass that computed X'g, minus its components along the features
+    added since. Before the first such pass there is no anchor, and its sums are 0.
     """
 
     r_r: Float  # (t)

@@ -1,9 +1,9 @@
-"""A row block at any set of features, and what removing one of them does to its rows.
+"""A row block at any set of features, and the effect of removing one of them.
 
 With L the Cholesky factor of A_SS, the rows of q = L⁻¹ X_S' are the scaled directions of
 docs/theory.md: residuals and leverages of the model on S are sums over them. Without s the model
-has r + z ρ and d + z²/δ, where z = X_S β is what is left of x_s after the others of S: with the
-signs of δ and ρ turned round, the kernels for candidates that are added serve those that go.
+has r + z ρ and d + z²/δ, where z = X_S β is the residual of x_s after the others of S: with the
+signs of δ and ρ reversed, the kernels for candidates to add also serve features to remove.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ._blocks import RowBlock
 
 
 class Removals(NamedTuple):
-    """Some of the chosen features as the others of S leave them: z = X_S β, δ and ρ."""
+    """Chosen features that may be removed: z = X_S β, δ and ρ given the others of S."""
 
     beta: Float  # (|S| × c) A_SS⁻¹ e_s / (A_SS⁻¹)_ss
     delta: Float  # (c) 1 / (A_SS⁻¹)_ss
@@ -30,26 +30,26 @@ class Removals(NamedTuple):
 
 
 class FactorSums(NamedTuple):
-    """Inner products over rows, added up over blocks."""
+    """Inner products of scaled directions over rows."""
 
     values: Float  # (|S| × |S|) Σ q q'
 
 
 class RemovalSums(NamedTuple):
-    """Leave-one-out sums of squares without each of some features."""
+    """Leave-one-out sums of squares without each of several features."""
 
     values: Float  # (t × c)
 
 
 def _row_tiles(block: RowBlock, count: int) -> Iterator[slice]:
-    """All rows, some at a time, for work with as many numbers for each."""
+    """Yield slices of rows, sized for work with `count` numbers for each row."""
     height = max(LEAST_SET_ROWS, HALF_TILE_ELEMENTS // max(1, count))
     for top in range(0, block.n_rows, height):
         yield slice(top, min(block.n_rows, top + height))
 
 
 def _columns(block: RowBlock, features: tuple[int, ...], rows: slice) -> Float:
-    """The columns of some features, centred and weighted, (|S| × rows)."""
+    """Return the columns of features, centred and weighted, (|S| × rows)."""
     parts = [columns for _, columns in block.columns.chosen(features, rows)]
     if len(parts) == 1:
         return parts[0]
@@ -57,7 +57,7 @@ def _columns(block: RowBlock, features: tuple[int, ...], rows: slice) -> Float:
 
 
 def factor_sums(block: RowBlock, features: tuple[int, ...], inverse: Float) -> FactorSums:
-    """Σ q q' over the rows, q = L⁻¹ x: the unit matrix less its penalty, up to rounding."""
+    """Return Σ q q' over the rows, q = L⁻¹ x: the identity minus its penalty, up to rounding."""
     total = np.zeros((len(features), len(features)))
     for rows in _row_tiles(block, len(features)):
         q = inverse @ _columns(block, features, rows)
@@ -68,10 +68,10 @@ def factor_sums(block: RowBlock, features: tuple[int, ...], inverse: Float) -> F
 def at_set(
     block: RowBlock, features: tuple[int, ...], inverse: Float, steps: Float, kept: Sequence[int]
 ) -> RowBlock:
-    """From the block at the empty model to the one with these features.
+    """Return the block with these features, from the block at the empty model.
 
     inverse (|S| × |S|) is L⁻¹ and steps (|S| × t) are the coefficients on q; columns of `kept` are
-    kept, as far as there is room.
+    kept as far as memory allows.
     """
     for index in kept:
         block.columns.keep(index)
@@ -84,7 +84,7 @@ def at_set(
 
 
 def without(block: RowBlock, features: tuple[int, ...], removals: Removals) -> RowBlock:
-    """The block less one feature, which leaves these: O(m·|S|), where `at_set` is O(m·|S|²)."""
+    """Return the block after a removal that leaves `features`: O(m·|S|); `at_set` is O(m·|S|²)."""
     beta, delta, rho = removals
     r, d = block.r.copy(), block.d.copy()
     for rows in _row_tiles(block, 1):
@@ -95,15 +95,15 @@ def without(block: RowBlock, features: tuple[int, ...], removals: Removals) -> R
 
 
 def _leftovers(block: RowBlock, beta: Float, rows: slice) -> Float:
-    """z = X_S β of some rows, (c × rows)."""
+    """Return z = X_S β of a slice of rows, (c × rows)."""
     Z = np.zeros((beta.shape[1], rows.stop - rows.start))
-    for places, columns in block.columns.chosen(block.chosen, rows):
-        Z += beta[places].T @ columns
+    for positions, columns in block.columns.chosen(block.chosen, rows):
+        Z += beta[positions].T @ columns
     return Z
 
 
 def removal_squares(block: RowBlock, removals: Removals) -> RemovalSums:
-    """This block's share of the leave-one-out sums of squares without each of some features."""
+    """Return this block's part of the leave-one-out sums of squares without each feature."""
     beta, delta, rho = removals
     total = np.zeros(rho.shape)
     for rows in _row_tiles(block, len(delta)):
@@ -113,7 +113,7 @@ def removal_squares(block: RowBlock, removals: Removals) -> RemovalSums:
 
 
 def _removal_errors(block: RowBlock, removals: Removals) -> Iterator[tuple[slice, Float]]:
-    """Leave-one-out errors (t × rows × c) without each of some features, some rows at a time."""
+    """Yield leave-one-out errors (t × rows × c) without each feature, by slices of rows."""
     beta, delta, rho = removals
     for rows in _row_tiles(block, len(rho) * len(delta)):
         Z = _leftovers(block, beta, rows).T
@@ -126,18 +126,18 @@ def _removal_errors(block: RowBlock, removals: Removals) -> Iterator[tuple[slice
 def removal_losses(
     block: RowBlock, loss: Loss, factors: Float | None, removals: Removals
 ) -> CandidateLosses:
-    """Σ_j e_j ℓ_j over the rows without each of some features, as `RowBlock.candidate_losses`."""
+    """Return Σ_j e_j ℓ_j over the rows without each feature, as `RowBlock.candidate_losses`."""
     shares = None if factors is None else block.shares(loss, factors)
     kind = loss.name.removeprefix("balanced_")
     total = np.zeros(len(removals.delta))
     for rows, errors in _removal_errors(block, removals):
-        own = None if shares is None else shares[rows]
-        total += tiles.error_sums(kind, errors, block.y[:, rows], own)
+        row_shares = None if shares is None else shares[rows]
+        total += tiles.error_sums(kind, errors, block.y[:, rows], row_shares)
     return CandidateLosses(total, block.n_rows * len(removals.delta))
 
 
 def removal_predictions(block: RowBlock, removals: Removals) -> Float:
-    """Leave-one-out predictions without each of some features, (t × c × rows)."""
+    """Return leave-one-out predictions without each feature, (t × c × rows)."""
     values = np.empty((*removals.rho.shape, block.n_rows))
     for rows, errors in _removal_errors(block, removals):
         values[:, :, rows] = block.y[:, None, rows] - errors.transpose(0, 2, 1)

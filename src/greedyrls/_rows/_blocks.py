@@ -1,9 +1,9 @@
-"""A row block: some rows of X with their piece of the residuals r and of d = 1 − h.
+"""A row block: a part of the rows of X with its part of the residuals r and of d = 1 − h.
 
 A block answers a few questions; answers of several blocks are added up (`add_up`). Only vectors of
 feature space pass between a block and the driver: z of a candidate stays where the block is, and
-the driver hands it back unseen. A block is a value: `begin`, `anchored`, `moved` and `chose` return
-new ones.
+the driver holds a reference to it. Blocks are immutable: `begin`, `anchored`, `moved` and `chose`
+return new ones.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from ._shapes import column_shapes
 from ._statistics import statistics_of
 from ._zero_one import Support, wrong_sums
 
-# Rows of chosen columns that are read at a time from those kept of a file.
+# Rows of chosen columns that are copied at a time from the columns kept for a file.
 _COPIED_ROWS = 1 << 15
 
 Answer = TypeVar("Answer", bound=tuple[Any, ...])
@@ -62,7 +62,7 @@ Answer = TypeVar("Answer", bound=tuple[Any, ...])
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
-    """Rows of X with their piece of r (t × rows) and d (rows), after `chosen` were added."""
+    """Rows of X with their part of r (t × rows) and d (rows), after `chosen` were added."""
 
     X: Matrix
     y: Float  # (t × rows) the targets as given
@@ -77,22 +77,22 @@ class RowBlock:
 
     @classmethod
     def from_rows(cls, X: Matrix, Y: Float, weights: Float | None) -> RowBlock:
-        """A block before the start: r is still the raw targets, nothing is centred."""
+        """Return a block before the start, in which r is the raw targets and nothing is centred."""
         root = None if weights is None else namespace_of(weights).sqrt(weights)
-        y, d = contiguous(Y.T), X.place.ones(X.shape[0])
+        y, d = contiguous(Y.T), X.location.ones(X.shape[0])
         return cls(X, y, y, d, weights, root, None, ColumnStore(X, root, None, 0))
 
     def separate(self, count: int) -> RowBlock:
-        """The block for a search that keeps the columns of its chosen features to itself."""
+        """Return the block for a search with a store of chosen columns of its own."""
         return replace(self, columns=self.columns.attached(self.X, count))
 
     @property
     def n_rows(self) -> int:
-        """How many."""
+        """The number of rows."""
         return int(self.d.shape[0])
 
     def target_sums(self) -> TargetSums:
-        """Σw, the means of the targets and more of the weights."""
+        """Return Σ w, the means of the targets and other sums of the weights."""
         xp, rows, w = namespace_of(self.r), self.n_rows, self.weights
         means = weighted_means(self.r, w)
         if w is None:
@@ -101,10 +101,10 @@ class RowBlock:
         return TargetSums(xp.sum(w), means, xp.sum(w * w), count, xp.max(w))
 
     def start_sums(self, target_means: Float) -> RawSums:
-        """Sums for the start of feature space: one pass."""
-        place = self.X.place
-        weights = place.ones(self.n_rows) if self.weights is None else self.weights
-        (means,) = to_device(place, target_means)
+        """Return the sums that feature space starts from, in one pass."""
+        location = self.X.location
+        weights = location.ones(self.n_rows) if self.weights is None else self.weights
+        (means,) = to_device(location, target_means)
         vectors = stacked([(self.r - means[:, None]) * weights, weights[None, :]])
         return RawSums(*self.X.start_sums(vectors, self.weights))
 
@@ -116,16 +116,16 @@ class RowBlock:
         spare_bytes: float,
         is_shared: bool = False,
     ) -> RowBlock:
-        """The block at the empty model; a total weight means that there is an intercept.
+        """Return the block at the empty model; a total weight means that there is an intercept.
 
-        Spare bytes are those of a row.
+        `spare_bytes` is the memory for kept columns, in bytes per row.
         """
-        place = self.X.place
-        (centre,) = to_device(place, target_means)
+        location = self.X.location
+        (centre,) = to_device(location, target_means)
         r = self.r - centre[:, None]
-        d = place.ones(self.n_rows)
+        d = location.ones(self.n_rows)
         if means is not None and isinstance(means, np.ndarray):
-            (means,) = to_device(place, means)
+            (means,) = to_device(location, means)
         if total_weight is not None:
             d -= (1.0 if self.weights is None else self.weights) / total_weight
         if self.weights is not None:
@@ -140,14 +140,14 @@ class RowBlock:
         return replace(self, r=r, d=d, means=means, columns=columns)
 
     def anchored(self) -> RowBlock:
-        """The block with g = ω∘r as its new anchor."""
+        """Return the block with g = ω∘r as its new anchor."""
         return replace(self, anchor=self.r / (self.d * self.d))
 
     def products(self, indices: Sequence[int], with_anchor: bool) -> Products:
-        """v'X for v the named columns, then the anchor if asked for: one pass.
+        """Return v'X in one pass, where v are columns of X, then the anchor if `with_anchor`.
 
-        Columns are gathered a few rows at a time, just before those rows are multiplied: they are
-        in the cache then, and B whole columns of X are never copied.
+        Columns are gathered a few rows at a time, just before those rows are multiplied, so that
+        they are in the cache, and B whole columns of X are never copied.
         """
         order = np.array(indices, dtype=np.intp)
         self.X.take_along(indices)  # they are likely scored next
@@ -157,13 +157,13 @@ class RowBlock:
     def _tile_products(
         self, numbers: Any, with_anchor: bool, rows: slice, tile: Matrix
     ) -> Products:
-        """`products` of some rows, which are in memory."""
+        """Compute `products` of a tile of rows in memory."""
         values: list[Float] = []
         sums: list[Float] = []
         count, most = int(numbers.shape[0]), tile.vectors_at_a_time
         for first in range(0, max(count, 1), most):
-            some = numbers[first : min(count, first + most)]
-            vectors = [self.columns.of_tile(tile, some, rows)] if count else []
+            part = numbers[first : min(count, first + most)]
+            vectors = [self.columns.of_tile(tile, part, rows)] if count else []
             if with_anchor and self.anchor is not None and first + most >= count:
                 vectors.append(self.anchor[:, rows])
             V = stacked(vectors)
@@ -176,7 +176,7 @@ class RowBlock:
         return Products(np.concatenate(values), np.concatenate(sums))
 
     def piece(self, rows: slice, X: Matrix) -> RowBlock:
-        """Some of the rows, as a block of its own whose X is in memory."""
+        """Return a slice of the rows as a block whose X is in memory."""
 
         def cut(vector: Float | None) -> Float | None:
             return None if vector is None else vector[rows]
@@ -194,28 +194,28 @@ class RowBlock:
         )
 
     def residuals(self, indices: NDArray[np.intp], beta: Float) -> Float:
-        """z_i = x_i − X_S β_i for the candidates, (c × rows)."""
+        """Return z_i = x_i − X_S β_i of the candidates, (c × rows)."""
         Z = self.columns.get(indices)
         for rows in self._row_tiles():
-            for places, columns in self.columns.chosen(self.chosen, rows):
-                Z[:, rows] -= beta[places].T @ columns
+            for positions, columns in self.columns.chosen(self.chosen, rows):
+                Z[:, rows] -= beta[positions].T @ columns
         return Z
 
     def without_chosen(self, columns: Float, beta: Float) -> Float:
-        """x_i − X_S β_i; beta may have further rows of 0, for all that there is room for."""
-        room = self.columns.room
-        if room is not None and beta.shape[0] == room.shape[0]:
-            return columns - beta.T @ room
-        for places, chosen in self.columns.chosen(self.chosen):
-            columns = columns - beta[places, :].T @ chosen
+        """Return x_i − X_S β_i; beta may be padded with rows of 0 to the capacity."""
+        buffer = self.columns.room
+        if buffer is not None and beta.shape[0] == buffer.shape[0]:
+            return columns - beta.T @ buffer
+        for positions, chosen in self.columns.chosen(self.chosen):
+            columns = columns - beta[positions, :].T @ chosen
         return columns
 
     def over_chunks(self, question: Callable[[RowBlock], Answer]) -> Answer:
-        """The answers of chunks of the rows that are in memory one after the other, added up."""
+        """Add up the answers of chunks of the rows, which are in memory one at a time."""
         return add_up(question(self.piece(rows, chunk)) for rows, chunk in self.X.chunks())
 
     def _row_tiles(self) -> Iterator[slice]:
-        """All rows at once; some at a time where columns of chosen features are copies."""
+        """Yield all rows at once, or slices of rows if columns of chosen features are copies."""
         if not self.X.keeps_columns:
             yield slice(None)
             return
@@ -223,57 +223,57 @@ class RowBlock:
             yield slice(top, min(len(self.d), top + _COPIED_ROWS))
 
     def shapes(self) -> ColumnShapes:
-        """How large |x_i − mean_i| is, and where rare features are not 0: one pass."""
+        """Return the largest |x_i − mean_i|, and where rare features are not 0, in one pass."""
         return column_shapes(self.X, self.means, self.weights, self.root_weights)
 
     def entry_counts(self) -> FeatureSums:
-        """How many values of each column of a sparse X are not 0, (n)."""
+        """Count the nonzero values of each column of a sparse X, (n)."""
         return FeatureSums(self.X.nonzero_counts())
 
     def fetch(self, indices: NDArray[np.intp]) -> None:
-        """Columns that will be asked for: where they cost a pass, one for all."""
+        """Fetch columns that will be needed, in a single pass if they cost one."""
         self.X.fetch(indices.tolist())
 
     def gathered(self, indices: NDArray[np.intp]) -> Float:
-        """x_i of some candidates, centred, (c × rows)."""
+        """Return x_i of the candidates, centred, (c × rows)."""
         return self.columns.fresh(indices)
 
     def fresh_moments(self, indices: NDArray[np.intp]) -> Moments:
-        """‖x‖² and r·x."""
+        """Return ‖x‖² and r·x of the candidates."""
         return self.moments(self.gathered(indices))
 
-    def row(self, Z: Float, place: Any) -> Float:
-        """z of one of several candidates, also for a place that only the device knows, (1)."""
-        z: Float = Z[place, :] if isinstance(place, int) else take_rows(Z, place)[0, :]
+    def row(self, Z: Float, index: Any) -> Float:
+        """Return z of one candidate; the index is an int or a device vector of length 1."""
+        z: Float = Z[index, :] if isinstance(index, int) else take_rows(Z, index)[0, :]
         return z
 
     def moments(self, Z: Float) -> Moments:
-        """‖z‖² and r·z."""
+        """Return ‖z‖² and r·z of the candidates."""
         return Moments(row_dots(Z, Z), inner(self.r, Z))
 
     def losses(self, Z: Float, delta: Float, rho: Float, with_spread: bool) -> Losses:
-        """This block's share of the leave-one-out sums if each candidate were added."""
+        """Return this block's part of the leave-one-out sums with each candidate added."""
         return Losses(*kernels.loo_losses(Z, self.r, self.d, delta, rho, with_spread))
 
     def support_sums(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
     ) -> SupportSums:
-        """Of rare candidates where they are not 0; beta (|S| × c) are their coefficients."""
+        """Return sums over nonzero values of rare candidates with coefficients beta (|S| × c)."""
         rows, owners, z = self.X.entries(indices)
-        places = np.searchsorted(indices, owners)
+        owner = np.searchsorted(indices, owners)
         if self.means is not None:
             z -= self.means[owners]
         if self.root_weights is not None:
             z *= self.root_weights[rows]
-        for some, chosen in self.columns.chosen(self.chosen, rows):
-            z -= np.einsum("sp,sp->p", beta[some][:, places], chosen)
+        for positions, chosen in self.columns.chosen(self.chosen, rows):
+            z -= np.einsum("sp,sp->p", beta[positions][:, owner], chosen)
         d, r, count = self.d[rows], self.r[:, rows], len(indices)
 
         def sums(values: Float) -> Float:
-            return np.array([np.bincount(places, value, count) for value in values])
+            return np.array([np.bincount(owner, value, count) for value in values])
 
-        errors = r - rho[:, places] * z
-        errors /= d - z * z / delta[places]
+        errors = r - rho[:, owner] * z
+        errors /= d - z * z / delta[owner]
         return SupportSums(
             sums(np.square(errors)),
             sums(np.square(r / d)),
@@ -282,37 +282,37 @@ class RowBlock:
         )
 
     def chosen_products(self, z: Float) -> FeatureSums:
-        """X_S'z."""
-        values = self.X.place.zeros(len(self.chosen))
+        """Return X_S'z."""
+        values = self.X.location.zeros(len(self.chosen))
         for rows in self._row_tiles():
-            for places, columns in self.columns.chosen(self.chosen, rows):
-                values[places] += inner(columns, z[None, rows])[:, 0]
+            for positions, columns in self.columns.chosen(self.chosen, rows):
+                values[positions] += inner(columns, z[None, rows])[:, 0]
         return FeatureSums(values)
 
     def advance(
         self, z: Float, index: int, delta: float, rho: Float, along: Float | None
     ) -> RowBlock:
-        """The block with the feature added."""
+        """Return the block with the feature added."""
         return self.moved(z, delta, rho, along).chose(index)
 
     def moved(self, z: Float, delta: float, rho: Float, along: Float | None) -> RowBlock:
-        """r ← r − z ρ, h ← h + z²/δ, a ← a − z (a·z)/‖z‖²; `chose` is to follow."""
+        """Apply r ← r − z ρ, h ← h + z²/δ, a ← a − z (a·z)/‖z‖²; call `chose` next."""
         r, d, anchor = self.r - rho[:, None] * z, self.d - (z * z) / delta, self.anchor
         if anchor is not None and along is not None:
             anchor = anchor - along[:, None] * z
         return replace(self, r=r, d=d, anchor=anchor)
 
     def chose(self, index: int, column: Float | None = None) -> RowBlock:
-        """The block with a feature noted, after it was moved along it; its column, if known."""
+        """Return a moved block with the feature added to `chosen`, and keep its column."""
         self.columns.keep(index, column)
         return replace(self, chosen=(*self.chosen, index))
 
     def along(self, z: Float) -> Along:
-        """a·z."""
+        """Return the inner product a·z of the anchor."""
         return Along(inner(self.anchor, z[None, :])[:, 0])
 
     def predictions(self) -> Float:
-        """Leave-one-out predictions of the current model, (t × rows)."""
+        """Return leave-one-out predictions of the current model, (t × rows)."""
         errors = self.r / self.d
         errors /= self.positive_root()
         return self.y - errors
@@ -320,7 +320,7 @@ class RowBlock:
     def candidate_predictions(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
     ) -> Float:
-        """Leave-one-out predictions if each candidate were added, (t × c × rows)."""
+        """Return leave-one-out predictions with each candidate added, (t × c × rows)."""
         Z = self.residuals(indices, beta)
         errors = tiles.loo_errors(Z.T, self.r, self.d, delta, rho).transpose(0, 2, 1)
         return self.y[:, None, :] - errors / self.positive_root()
@@ -335,7 +335,7 @@ class RowBlock:
         rho: Float,
         reach: Float | None,
     ) -> CandidateLosses:
-        """Σ_j e_j ℓ_j over the rows with each of all features added; without factors e is 1.
+        """Return Σ_j e_j ℓ_j over the rows with each of all features added; e is 1 without factors.
 
         For one target of labels ±1 and loss zero_one: reach (n) bounds how far z_i can move the
         margin of a row outside the support of i.
@@ -356,14 +356,14 @@ class RowBlock:
             errors = tiles.loo_errors(Z, self.r[:, rows], self.d[rows], delta, rho)
             if self.root_weights is not None:
                 errors /= self.positive_root()[rows, None]
-            own = None if shares is None else shares[rows]
-            total += tiles.error_sums(kind, errors, self.y[:, rows], own)
+            row_shares = None if shares is None else shares[rows]
+            total += tiles.error_sums(kind, errors, self.y[:, rows], row_shares)
         return CandidateLosses(total, self.X.shape[0] * self.X.shape[1])
 
     def leftovers(self, candidates: NDArray[np.intp], beta: Float) -> Leftovers:
-        """z of some candidates in the rows that count, to be kept; beta (|S| × c) are theirs.
+        """Return z of candidates with coefficients beta (|S| × c) in the rows of positive weight.
 
-        For one target of labels ±1.
+        This is for one target of labels ±1.
         """
         used, is_positive = self.filled_weights() > 0.0, self.y[0] > 0.0
         (first,), (last,) = (used & is_positive).nonzero(), (used & ~is_positive).nonzero()
@@ -371,14 +371,14 @@ class RowBlock:
         Z = np.empty((len(candidates), len(rows)))
         height = max(LEAST_TILE_ROWS, HALF_TILE_ELEMENTS // max(1, len(candidates)))
         for top in range(0, len(rows), height):
-            some = slice(top, min(len(rows), top + height))
-            Z[:, some] = self.tile(rows[some], candidates, beta).T
+            part = slice(top, min(len(rows), top + height))
+            Z[:, part] = self.tile(rows[part], candidates, beta).T
         return Leftovers(rows, len(first), candidates, Z)
 
     def kept_losses(
         self, kept: Leftovers, loss: Loss, factors: Float | None, delta: Float, rho: Float
     ) -> CandidateLosses:
-        """The weight of the wrong predictions with each candidate added, from kept z."""
+        """Return the weight of wrong predictions with each candidate added, from kept z."""
         shares = None if factors is None else self.shares(loss, factors)
         codes, sizes = self.y[0], None
         if self.root_weights is not None:
@@ -388,27 +388,27 @@ class RowBlock:
         return CandidateLosses(kept.wrong_sums(margins, sizes, shares, delta, rho), 0)
 
     def filled_weights(self) -> Float:
-        """w (rows), 1 where none are given."""
+        """Return w (rows), which is 1 without weights."""
         return np.ones(len(self.d)) if self.weights is None else self.weights
 
     def stratum_weights(self, loss: Loss) -> FeatureSums:
-        """Weights of the rows in each stratum of a loss."""
+        """Return the total weight of the rows in each stratum of a loss."""
         count, weights = loss.n_strata(len(self.y)), self.filled_weights()
         sums: Float = np.bincount(loss.strata(self.y.T), weights, minlength=count).astype(float)
         return FeatureSums(sums)
 
     def shares(self, loss: Loss, factors: Float) -> Float:
-        """e_j = w_j × the factor of its stratum (strata)."""
-        own: Float = factors[loss.strata(self.y.T)]
-        return own if self.weights is None else own * self.weights
+        """Return e_j = w_j × the factor of its stratum (strata)."""
+        row_factors: Float = factors[loss.strata(self.y.T)]
+        return row_factors if self.weights is None else row_factors * self.weights
 
     def positive_root(self) -> Float:
-        """√w, and 1 for rows of weight 0, which no loss counts."""
+        """Return √w, and 1 for rows of weight 0, which no loss counts."""
         root = self.root_weights
         return np.ones(len(self.d)) if root is None else np.where(root > 0.0, root, 1.0)
 
     def tile(self, rows: NDArray[np.intp], columns: NDArray[np.intp] | None, beta: Float) -> Float:
-        """z of some candidates (or all) in some rows, (rows × c), in the memory order of X.
+        """Return z of candidates (or all features) in some rows, (rows × c), in X's memory order.
 
         beta (|S| × c) are the coefficients of these candidates.
         """
@@ -418,8 +418,8 @@ class RowBlock:
             Z -= self.means if columns is None else self.means[columns]
         if self.root_weights is not None:
             Z *= self.root_weights[rows, None]
-        for places, chosen in self.columns.chosen(self.chosen, rows):
-            Z -= chosen.T @ beta[places] if by_rows else (beta[places].T @ chosen).T
+        for positions, chosen in self.columns.chosen(self.chosen, rows):
+            Z -= chosen.T @ beta[positions] if by_rows else (beta[positions].T @ chosen).T
         return Z
 
     def _wrong(
@@ -431,7 +431,7 @@ class RowBlock:
         reach: Float,
         support: Support,
     ) -> CandidateLosses:
-        """The weight of the wrong predictions, looking only at rows that may change sides."""
+        """Return the weight of wrong predictions, evaluating only rows whose class may change."""
         codes, r, d = self.y[0] / self.positive_root(), self.r[0], self.d
 
         def look(rows: NDArray[np.intp], columns: NDArray[np.intp]) -> tiles.Flags:
@@ -440,8 +440,8 @@ class RowBlock:
 
         def look_at_pairs(pairs: NDArray[np.intp], columns: NDArray[np.intp]) -> tiles.Flags:
             rows, z = support.rows[pairs], support.values[pairs]
-            for places, chosen in self.columns.chosen(self.chosen, rows):
-                z -= np.einsum("sp,sp->p", beta[places][:, columns], chosen)
+            for positions, chosen in self.columns.chosen(self.chosen, rows):
+                z -= np.einsum("sp,sp->p", beta[positions][:, columns], chosen)
             return tiles.loo_wrong(
                 z[:, None], codes[rows], r[rows], d[rows], delta[columns], rho[columns], pairs=True
             )[:, 0]
@@ -450,5 +450,5 @@ class RowBlock:
         return CandidateLosses(*wrong_sums(margins, reach, shares, look, support, look_at_pairs))
 
     def statistics(self) -> SampleStatistics:
-        """This block's share of what the driver must know of r and h."""
+        """Return this block's part of the sums of r and h that the driver needs."""
         return statistics_of(self.r, self.d, self.anchor, self.weights)

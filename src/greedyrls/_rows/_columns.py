@@ -92,7 +92,7 @@ class ColumnStore:
     def _scaled(self, columns: Float, numbers: Any, rows: slice | NDArray[np.intp]) -> Float:
         """Columns centred and weighted."""
         if self._means is not None:
-            columns -= take(self._means, numbers_on(self._X.place, numbers))[:, None]
+            columns -= take(self._means, numbers_on(self._X.location, numbers))[:, None]
         if self._root_weights is not None:
             columns *= self._root_weights[rows]
         return columns
@@ -191,7 +191,7 @@ class ColumnStore:
 
     def _make_room(self, count: int) -> Float:
         """Room for as many columns."""
-        return self._X.place.room((count, self._X.shape[0]))
+        return self._X.location.buffer((count, self._X.shape[0]))
 
     def _single(self, index: int) -> Float:
         """One column, (m)."""

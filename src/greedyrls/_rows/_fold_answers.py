@@ -1,4 +1,4 @@
-"""What a row block answers where there are folds, and what it is asked with."""
+"""Answers of row blocks for folds, and the arguments of their questions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._base import Float
 
 
 class RoughSums(NamedTuple):
-    """Of some rows of positive weight, to see which means are far out."""
+    """Sums over a sample of rows of positive weight, to find columns with large means."""
 
     rows: float
     x: Float  # (n) Σ x
@@ -21,7 +21,7 @@ class RoughSums(NamedTuple):
 
 
 class SetSums(NamedTuple):
-    """Weighted sums over each set of rows, of X and Y less their shifts; first axis: the sets."""
+    """Weighted sums of X and Y minus their shifts over each set of rows (the first axis)."""
 
     weight: Float  # (sets)
     x: Float  # (sets × n)
@@ -38,7 +38,7 @@ class SetProducts(NamedTuple):
 
 
 class StepSums(NamedTuple):
-    """A feature on the held-out rows of each split as it is added."""
+    """Sums over the held-out rows of each split when a feature is added."""
 
     norms: Float  # (K) ‖z‖²
     inner: Float  # (K × t) r·z
@@ -46,7 +46,7 @@ class StepSums(NamedTuple):
 
 
 class RefinedSums(NamedTuple):
-    """A feature that the chosen ones nearly span, on the training rows of one split."""
+    """Sums over the training rows of a split for a feature that the chosen ones nearly span."""
 
     products: Float  # (|S|) X_S'z
     norm: float  # ‖z‖²
@@ -60,7 +60,7 @@ class SplitSums(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Some candidates in the models of all splits."""
+    """Several candidates in the models of all splits."""
 
     indices: NDArray[np.intp]
     means: Float  # (K × c) over the training rows

@@ -1,7 +1,7 @@
-"""A fold block at any set of features, and its held-out rows without one of them.
+"""A fold block at any set of features, and the effect of removing one of them.
 
-The twin of `_at_set` for splits: z = X_S β of a chosen feature, with β by the training rows of the
-split, on the rows that it holds out, where the model without the feature has r + z ρ.
+The counterpart of `_at_set` for splits: z = X_S β of a chosen feature, with β from the training
+rows of the split, on its held-out rows, where the model without the feature has r + z ρ.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ._held_out import HeldOutRows
 
 
 class FoldRemovals(NamedTuple):
-    """Some of the chosen features in the models of all splits, as the others leave them."""
+    """Chosen features that may be removed, in the models of all splits."""
 
     beta: Float  # (K × |S| × c)
     rho: Float  # (K × t × c)
@@ -30,18 +30,18 @@ class FoldRemovals(NamedTuple):
 def training_products(
     block: FoldBlock, split: int, features: tuple[int, ...], means: Float, inverse: Float
 ) -> SplitSums:
-    """Σ q q' over the training rows of a split, q = L⁻¹ x, x less its means (|S|)."""
+    """Return Σ q q' over the training rows of a split, q = L⁻¹ (x − means), means (|S|)."""
     rows, total = block.train_rows(split), np.zeros(inverse.shape)
-    for places, x in block.tiles_of(rows, np.array(features, dtype=np.intp)):
+    for positions, x in block.tiles_of(rows, np.array(features, dtype=np.intp)):
         q = (x - means) @ inverse.T
-        total += (q * block.weights[rows[places], None]).T @ q
+        total += (q * block.weights[rows[positions], None]).T @ q
     return SplitSums(total)
 
 
 def fold_at_set(
     block: FoldBlock, features: tuple[int, ...], means: Float, weights: Float
 ) -> FoldBlock:
-    """The block at any set; means are (K × |S|), weights of the models (K × |S| × t)."""
+    """Return the block at a set; means are (K × |S|), weights of the models (K × |S| × t)."""
     splits = tuple(
         split.at_set(block.column, features, own_means[None], own_weights[None])
         for split, own_means, own_weights in zip(block.splits, means, weights, strict=True)
@@ -50,7 +50,7 @@ def fold_at_set(
 
 
 def energy(block: FoldBlock) -> SplitSums:
-    """‖r‖² on the held-out rows, (K × t)."""
+    """Return ‖r‖² on the held-out rows, (K × t)."""
     return SplitSums(
         np.array([(np.square(split.r[0]) @ split.weights[0]) for split in block.splits])
     )
@@ -59,39 +59,39 @@ def energy(block: FoldBlock) -> SplitSums:
 def _removal_errors(
     block: FoldBlock, split: HeldOutRows, beta: Float, rho: Float
 ) -> Iterator[tuple[slice, Float]]:
-    """Errors (t × rows × c) without each of some features on held-out rows, some at a time."""
+    """Yield errors (t × rows × c) on held-out rows without each feature, by slices of rows."""
     count = split.rows.shape[1]
     height = max(LEAST_SET_ROWS, HALF_TILE_ELEMENTS // max(1, rho.size))
     for top in range(0, count, height):
         rows = slice(top, min(count, top + height))
         Z = np.zeros((rows.stop - top, beta.shape[1]))
-        for places, columns in split.chosen(block.column, rows):
-            Z += columns[0].T @ beta[places]
+        for positions, columns in split.chosen(block.column, rows):
+            Z += columns[0].T @ beta[positions]
         yield rows, tiles.fold_errors(Z, split.r[0][:, rows], -rho)
 
 
 def fold_removal_losses(
     block: FoldBlock, loss: Loss, factors: Float, removals: FoldRemovals
 ) -> SplitSums:
-    """Σ e ℓ of each split without each of some features, (K × c), for a mean over rows."""
+    """Return Σ e ℓ of each split without each feature, (K × c), for a mean over rows."""
     name = loss.name.removeprefix("balanced_")
     totals = np.zeros((len(block.splits), removals.beta.shape[2]))
     shared = zip(block.splits, *removals, factors, strict=True)
-    for number, (split, beta, rho, own) in enumerate(shared):
-        shares = split.weights[0] * own[loss.strata(split.y[0].T)]
+    for number, (split, beta, rho, split_factors) in enumerate(shared):
+        shares = split.weights[0] * split_factors[loss.strata(split.y[0].T)]
         for rows, errors in _removal_errors(block, split, beta, rho):
             totals[number] += tiles.error_sums(name, errors, split.y[0][:, rows], shares[rows])
     return SplitSums(totals)
 
 
 def removal_values(block: FoldBlock, loss: Loss, removals: FoldRemovals) -> SplitSums:
-    """The losses of each split without each of some features, (K × c), for any loss."""
+    """Return the loss of each split without each feature, (K × c), for any loss."""
     values = []
     for split, beta, rho in zip(block.splits, *removals, strict=True):
         predictions = np.empty((*rho.shape, split.rows.shape[1]))
         for rows, errors in _removal_errors(block, split, beta, rho):
             predictions[:, :, rows] = split.y[0][:, None, rows] - errors.transpose(0, 2, 1)
         (used,) = split.weights[0].nonzero()
-        own = split.weights[0, used]
-        values.append(loss.values(split.y[0][:, used].T, predictions[:, :, used], own))
+        weights = split.weights[0, used]
+        values.append(loss.values(split.y[0][:, used].T, predictions[:, :, used], weights))
     return SplitSums(np.array(values))

@@ -1,7 +1,7 @@
-"""A row block for folds: sums over sets of its rows, and its part of what each split holds out.
+"""A row block for folds: sums over sets of its rows, and its part of the held-out rows.
 
-As `RowBlock` it answers questions whose answers are added up over blocks, and it is a value:
-`begin`, `opened` and `advanced` return new ones. What is added up has no number for each row.
+Like `RowBlock` it answers questions whose answers are added up over blocks, and it is immutable:
+`begin`, `opened` and `advanced` return new ones. Answers have no axis for rows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from ._fold_answers import (
 from ._fused_sets import RowSets, can_fuse, set_products, set_sums
 from ._held_out import HeldOutRows, padded
 
-# Rows of a block looked at for rough means, and columns at a time.
+# Rows of a block that are sampled for rough means, and columns at a time.
 _SHIFT_ROWS = 128
 _SHIFT_COLUMNS = 1024
 
@@ -57,13 +57,13 @@ class FoldBlock:
     raw: Float  # (rows × t) the targets as given
     weights: Float  # (rows)
     sets: tuple[Rows | FoldMembers | None, ...]  # None: all rows
-    trains: tuple[Rows, ...]  # the training rows of each split; () where all are complements
-    Y: Float  # (rows × t) less their shift
+    trains: tuple[Rows, ...]  # the training rows of each split; () if all are complements
+    Y: Float  # (rows × t) minus their shift
     shift: Float
     splits: tuple[HeldOutRows, ...] = ()
-    # Each set's rows of a sparse X, or their numbers on a device: caches.
+    # Caches: each set's rows of a sparse X, or their numbers on a device.
     parts: dict[int, Any] = field(default_factory=dict)
-    numbers: dict[int, list[Any]] = field(default_factory=dict)  # by how many sets there are
+    numbers: dict[int, list[Any]] = field(default_factory=dict)  # by the number of sets
     row_sets: dict[int, RowSets] = field(default_factory=dict)
 
     @classmethod
@@ -75,42 +75,42 @@ class FoldBlock:
         sets: tuple[Rows | FoldMembers | None, ...],
         trains: tuple[Rows, ...],
     ) -> FoldBlock:
-        """Before anything is shifted."""
-        weights = X.place.ones(Y.shape[0]) if weights is None else weights
+        """Return a block in which nothing is shifted yet."""
+        weights = X.location.ones(Y.shape[0]) if weights is None else weights
         return cls(X, Y, weights, sets, trains, Y, np.zeros(X.shape[1]))
 
     def rough_sums(self) -> RoughSums:
-        """From a few rows what the means roughly are; 0 for a sparse X, which stays as it is."""
+        """Estimate the means from a few rows; 0 for a sparse X, which is never shifted."""
         n = self.X.shape[1]
         xp = namespace_of(self.weights)
         weight, y = float(xp.sum(self.weights)), weighted_means(self.raw.T, self.weights)
-        some = self.X.sample_rows(self.weights, _SHIFT_ROWS)
-        if some is None:
+        sample = self.X.sample_rows(self.weights, _SHIFT_ROWS)
+        if sample is None:
             return RoughSums(0.0, np.zeros(n), np.zeros(n), weight, y)
-        count = int(some.shape[0])
+        count = int(sample.shape[0])
         x, xx = np.zeros(n), np.zeros(n)
         if self.X.on_device:
-            x, xx, y = to_host(xp.sum(some, axis=0), xp.var(some, axis=0) * count, y)
+            x, xx, y = to_host(xp.sum(sample, axis=0), xp.var(sample, axis=0) * count, y)
         elif count:
             with np.errstate(over="ignore", invalid="ignore"):
                 for first in range(0, n, _SHIFT_COLUMNS):
                     columns = slice(first, first + _SHIFT_COLUMNS)
-                    values = some[:, columns].astype(np.float64)
+                    values = sample[:, columns].astype(np.float64)
                     x[columns] = values.sum(axis=0)
                     xx[columns] = values.var(axis=0) * count
         return RoughSums(float(count), x, xx, weight, y)
 
     def begin(self, shift: Float, target_shift: Float) -> FoldBlock:
-        """The block whose X and Y are less their shifts in all sums."""
-        (own,) = to_device(self.X.place, target_shift)
-        return replace(self, shift=shift, Y=self.raw - own)
+        """Return the block that subtracts the shifts from X and Y in all sums."""
+        (moved,) = to_device(self.X.location, target_shift)
+        return replace(self, shift=shift, Y=self.raw - moved)
 
     def with_sets(self, sets: Sequence[int]) -> FoldBlock:
-        """The block that also sums the training rows of some splits for themselves."""
+        """Return the block with the training rows of splits as additional sets."""
         return replace(self, sets=(*self.sets, *(self.train_rows(split) for split in sets)))
 
     def train_rows(self, split: int) -> Rows:
-        """The training rows of a split."""
+        """Return the training rows of a split."""
         if self.trains:
             return self.trains[split]
         is_held_out, tested = np.zeros(self.raw.shape[0], dtype=bool), self.sets[split]
@@ -118,11 +118,11 @@ class FoldBlock:
         return np.flatnonzero(~is_held_out)
 
     def set_sums(self) -> SetSums:
-        """Sums over each set of rows: one pass."""
+        """Return the sums over each set of rows, in one pass."""
         if can_fuse(self.X):
             return set_sums(self.X, self._row_sets(), self.Y, self.weights, self.shift)
         sets, n, t = len(self.sets), self.X.shape[1], self.Y.shape[1]
-        zeros, xp = self.X.place.zeros, namespace_of(self.Y)
+        zeros, xp = self.X.location.zeros, namespace_of(self.Y)
         sums = SetSums(
             zeros(sets),
             zeros((sets, n)),
@@ -133,109 +133,111 @@ class FoldBlock:
         )
 
         with np.errstate(over="ignore", invalid="ignore"):
-            for place, rows, x in self.visit():
+            for number, rows, x in self.visit():
                 w, y = _rows_of(self.weights, rows), _rows_of(self.Y, rows)
                 weighted = y * w[:, None]
-                sums.weight[place] += xp.sum(w)
-                sums.y[place, :] += xp.sum(weighted, axis=0)
-                sums.yy[place, :] += xp.sum(weighted * y, axis=0)
+                sums.weight[number] += xp.sum(w)
+                sums.y[number, :] += xp.sum(weighted, axis=0)
+                sums.yy[number, :] += xp.sum(weighted * y, axis=0)
                 products, squares = x.start_sums(stacked([w[None, :], weighted.T]), w)
-                sums.x[place, :] += products[0, :]
-                sums.xy[place, :, :] += products[1:, :]
-                sums.xx[place, :] += squares
+                sums.x[number, :] += products[0, :]
+                sums.xy[number, :, :] += products[1:, :]
+                sums.xx[number, :] += squares
         return sums
 
     def products(self, order: NDArray[np.intp]) -> SetProducts:
-        """Σ w x_b x_i over each set of rows, X less its shift: one pass."""
+        """Return Σ w x_b x_i over each set of rows, X minus its shift, in one pass."""
         if can_fuse(self.X):
-            known = (self._row_sets(), order, self.weights, self.shift)
-            return SetProducts(set_products(self.X, *known))
-        values = self.X.place.zeros((len(order), len(self.sets), self.X.shape[1]))
+            arguments = (self._row_sets(), order, self.weights, self.shift)
+            return SetProducts(set_products(self.X, *arguments))
+        values = self.X.location.zeros((len(order), len(self.sets), self.X.shape[1]))
         self.X.take_along(order.tolist())
-        for place, rows, x in self.visit():
-            own = x.columns(order) * _rows_of(self.weights, rows)
-            values[:, place, :] += x.product(own)
+        for number, rows, x in self.visit():
+            weighted = x.columns(order) * _rows_of(self.weights, rows)
+            values[:, number, :] += x.product(weighted)
         return SetProducts(values)
 
     def visit(self) -> Iterator[tuple[int, Any, Matrix]]:
-        """One pass: each set's rows of each tile, less the shift, to use as one likes."""
+        """Yield each set's rows of each tile minus the shift, in one pass."""
         sets = self._on_device() if self.X.on_device else list(map(_sorted_rows, self.sets))
         return self.X.tiles_by_set(sets, self.shift, self.parts)
 
     def _on_device(self) -> list[Any]:
-        """The rows of all sets, as numbers there or slices."""
+        """Return the rows of all sets as numbers on the device, or slices."""
         count = len(self.sets)
         if count not in self.numbers:
-            self.numbers[count] = numbers_on_device(self.X.place, self.sets, self.X.shape[0])
+            self.numbers[count] = numbers_on_device(self.X.location, self.sets, self.X.shape[0])
         return self.numbers[count]
 
     def _row_sets(self) -> RowSets:
-        """All sets, one after the other."""
+        """Return all sets, concatenated, for the kernel."""
         count = len(self.sets)
         if count not in self.row_sets:
             self.row_sets[count] = RowSets.of(self.X, self._on_device())
         return self.row_sets[count]
 
     def column(self, index: int, rows: Rows | slice = slice(None)) -> Float:
-        """Some rows of a column less its shift."""
+        """Return rows of a column minus its shift."""
         column: Float = self.X.columns(np.array([index]), rows)[0, :] - float(self.shift[index])
         return column
 
     def opened(self, target_means: Float, limit: int) -> FoldBlock:
-        """The block at the empty models of a search, whose means over training rows are (K × t).
+        """Return the block at the empty models of a search, with target means (K × t).
 
-        Columns of at most `limit` chosen features are kept.
+        Means are over training rows. Columns of at most `limit` chosen features are kept.
         """
-        place = self.X.place
+        location = self.X.location
         tests = [rows for rows in self.sets[: len(target_means)] if rows is not None]
-        known = (self.weights, self.raw, self.Y)
+        data = (self.weights, self.raw, self.Y)
         splits: tuple[HeldOutRows, ...]
         if self.X.on_device:
             sets = self._on_device()[: len(tests)]
-            rows, has_row = padded(place, sets, [len(test) for test in tests])
-            splits = (HeldOutRows.at_the_start(place, rows, has_row, *known, target_means, limit),)
+            rows, has_row = padded(location, sets, [len(test) for test in tests])
+            splits = (
+                HeldOutRows.at_the_start(location, rows, has_row, *data, target_means, limit),
+            )
         else:
             splits = tuple(
                 HeldOutRows.at_the_start(
-                    place, rows_of(test)[None], None, *known, means[None], limit
+                    location, rows_of(test)[None], None, *data, means[None], limit
                 )
                 for test, means in zip(tests, target_means, strict=True)
             )
         return replace(self, splits=splits)
 
     def with_room(self, capacity: int) -> FoldBlock:
-        """The block with room for so many columns of the held-out rows of all splits."""
+        """Return the block with memory for `capacity` columns of all held-out rows."""
         return replace(self, splits=tuple(split.with_room(capacity) for split in self.splits))
 
     def noted(self, selected: tuple[int, ...]) -> FoldBlock:
-        """The block after features were added in the memory of its held-out rows."""
+        """Return the block with `selected` features, which were added in place."""
         splits = tuple(replace(split, selected=selected) for split in self.splits)
         return replace(self, splits=splits)
 
     def _shared_out(self, *values: Float) -> Iterator[tuple[HeldOutRows, list[Float]]]:
-        """The held-out rows, and their part of arrays for all splits (K × …), where they are."""
+        """Yield held-out rows with their part of arrays for all splits (K × …)."""
         first = 0
         is_there = not isinstance(values[0], np.ndarray)
-        own = list(values) if is_there else to_device(self.X.place, *values)
+        moved = list(values) if is_there else to_device(self.X.location, *values)
         for split in self.splits:
             last = first + split.rows.shape[0]
-            yield split, [array[first:last, ...] for array in own]
+            yield split, [array[first:last, ...] for array in moved]
             first = last
 
     def leftovers(self, index: int, means: Float, beta: Float) -> list[tuple[Float, Float]]:
-        """The held-out rows of a feature less its means (K), and z, (G × R) each."""
+        """Return the held-out rows of a feature minus its means (K), and z, (G × R) each."""
         whole = self.column(index)
-        found = []
-        for split, (mean, own) in self._shared_out(means, beta):
+        leftovers = []
+        for split, (mean, split_beta) in self._shared_out(means, beta):
             column = split.of(whole) - mean[:, None]
-            found.append((column, split.leftover(self.column, column, own)))
-        return found
+            leftovers.append((column, split.leftover(self.column, column, split_beta)))
+        return leftovers
 
     def step_sums(self, leftovers: list[tuple[Float, Float]], rho: Float) -> StepSums:
-        """What a feature with these leftovers does on the held-out rows; rho (K × t)."""
+        """Return sums over the held-out rows for a feature with these leftovers and rho (K × t)."""
         parts = [
-            split.sums(z, own)
-            for (split, (own,)), (_, z) in zip(self._shared_out(rho), leftovers, strict=True)
+            split.sums(z, split_rho)
+            for (split, (split_rho,)), (_, z) in zip(self._shared_out(rho), leftovers, strict=True)
         ]
         if len(parts) == 1:
             return StepSums(*parts[0])
@@ -244,11 +246,11 @@ class FoldBlock:
     def advanced(
         self, leftovers: list[tuple[Float, Float]], index: int, means: Float, rho: Float
     ) -> FoldBlock:
-        """The block with the feature added to the models of all splits."""
+        """Return the block with the feature added to the models of all splits."""
         shared = zip(self._shared_out(means, rho), leftovers, strict=True)
         splits = tuple(
-            split.with_feature(index, column, mean, z, own)
-            for (split, (mean, own)), (column, z) in shared
+            split.with_feature(index, column, mean, z, split_rho)
+            for (split, (mean, split_rho)), (column, z) in shared
         )
         self.X.pin(index)
         return replace(self, splits=splits)
@@ -262,25 +264,25 @@ class FoldBlock:
         beta: Float,
         w: Float,
     ) -> RefinedSums:
-        """Of the last of some columns, the others being the chosen ones, on the training rows.
+        """Return training-row sums of the last column, given the others, which are chosen.
 
-        beta (|S|) are its coefficients on these, w (|S| × t) those of the model.
+        beta (|S|) are its coefficients on the chosen ones, w (|S| × t) those of the model.
         """
-        place = self.X.place
-        rows = numbers_on(place, self.train_rows(split))
-        means, target_means, beta, w = to_device(place, means, target_means, beta, w)
+        location = self.X.location
+        rows = numbers_on(location, self.train_rows(split))
+        means, target_means, beta, w = to_device(location, means, target_means, beta, w)
         parts = []
-        for places, x in self.tiles_of(rows, columns):
+        for part, x in self.tiles_of(rows, columns):
             x = x - means
             z = x[:, -1] - x[:, :-1] @ beta
-            weighted = z * take_rows(self.weights, rows[places])
-            residual = take_rows(self.Y, rows[places]) - target_means
+            weighted = z * take_rows(self.weights, rows[part])
+            residual = take_rows(self.Y, rows[part]) - target_means
             inner = weighted[None, :] @ (residual - x[:, :-1] @ w)
             parts.append(RefinedSums(weighted @ x[:, :-1], weighted @ z, inner[0, :]))
         return add_up(parts)
 
     def stratum_weights(self, loss: Loss) -> SplitSums:
-        """Weights of the held-out rows of each split in each stratum of a loss, (K × strata)."""
+        """Return the weight of held-out rows of each split and stratum of a loss, (K × strata)."""
         count = loss.n_strata(self.raw.shape[1])
         sums = [
             np.bincount(loss.strata(split.y[0].T), split.weights[0], minlength=count)
@@ -289,7 +291,7 @@ class FoldBlock:
         return SplitSums(np.array(sums, dtype=np.float64))
 
     def split_losses(self, loss: Loss) -> SplitSums:
-        """Σ w ℓ of the current models on the held-out rows in each stratum, (K × strata)."""
+        """Return Σ w ℓ of the current models on held-out rows of each stratum, (K × strata)."""
         count = loss.n_strata(self.raw.shape[1])
         values = np.zeros((len(self.splits), count))
         for number, split in enumerate(self.splits):
@@ -301,14 +303,14 @@ class FoldBlock:
 
     @staticmethod
     def shares(loss: Loss, split: HeldOutRows, factors: Float) -> Float:
-        """e_j = w_j × the factor of its stratum (strata)."""
+        """Return e_j = w_j × the factor of its stratum (strata)."""
         shares: Float = split.weights[0] * factors[loss.strata(split.y[0].T)]
         return shares
 
     def squared_losses(self, candidates: Candidates) -> SplitSums:
-        """Σ w (r − z ρ)² of each split and target with each of some candidates added, (K × c).
+        """Return Σ w (r − z ρ)² of each split with each candidate added, averaged over targets.
 
-        On a device, where a few are looked at.
+        The result is (K × c). This is for a few candidates on a device.
         """
         indices, *terms = candidates
         columns = [self.column(index) for index in indices.tolist()]
@@ -316,41 +318,42 @@ class FoldBlock:
         for split, (means, beta, rho) in self._shared_out(*terms):
             xp = namespace_of(split.r)
             x = xp.stack([split.of(column) for column in columns], axis=1) - means[:, :, None]
-            for places, chosen in split.chosen(self.column):
-                x = x - xp.permute_dims(beta[:, places, :], (0, 2, 1)) @ chosen
+            for positions, chosen in split.chosen(self.column):
+                x = x - xp.permute_dims(beta[:, positions, :], (0, 2, 1)) @ chosen
             errors = split.r[:, :, None, :] - rho[..., None] * x[:, None, :, :]
             weighted = errors * errors * split.weights[:, None, None, :]
             parts.append(xp.sum(weighted, axis=(1, 3)) / self.raw.shape[1])
         return SplitSums(stacked(parts))
 
     def candidate_losses(self, loss: Loss, factors: Float, candidates: Candidates) -> SplitSums:
-        """Σ e ℓ of each split with each of some candidates added, (K × c), tile by tile."""
+        """Return Σ e ℓ of each split with each candidate added, (K × c), tile by tile."""
         shares = [
-            self.shares(loss, split, own) for split, own in zip(self.splits, factors, strict=True)
+            self.shares(loss, split, split_factors)
+            for split, split_factors in zip(self.splits, factors, strict=True)
         ]
         indices, means, beta, rho = candidates
         totals = np.zeros((len(self.splits), len(indices)))
         name = loss.name.removeprefix("balanced_")
-        for number, places, x in self.tiles_of_splits(indices):
+        for number, part, x in self.tiles_of_splits(indices):
             split = self.splits[number]
             x -= means[number]
-            for some, columns in split.chosen(self.column, places):
-                x -= columns[0].T @ beta[number][some]
-            errors = tiles.fold_errors(x, split.r[0][:, places], rho[number])
+            for positions, columns in split.chosen(self.column, part):
+                x -= columns[0].T @ beta[number][positions]
+            errors = tiles.fold_errors(x, split.r[0][:, part], rho[number])
             totals[number] += tiles.error_sums(
-                name, errors, split.y[0][:, places], shares[number][places]
+                name, errors, split.y[0][:, part], shares[number][part]
             )
         return SplitSums(totals)
 
     def tiles_of_splits(self, columns: NDArray[np.intp]) -> Iterator[tuple[int, slice, Float]]:
-        """`tiles_of` the held-out rows of each split, with the number of the split.
+        """Yield `tiles_of` the held-out rows of each split, with the number of the split.
 
-        A file is read once for all of them, unless the columns are there already.
+        A file is read once for all splits, unless the columns are in memory already.
         """
         if not self.X.missing(columns.tolist()):
             for number, split in enumerate(self.splits):
-                for places, x in self.tiles_of(split.rows[0], columns):
-                    yield number, places, x
+                for part, x in self.tiles_of(split.rows[0], columns):
+                    yield number, part, x
             return
         shift = self.shift[columns]
         height = max(LEAST_TILE_ROWS, TILE_ELEMENTS // len(columns))
@@ -358,30 +361,30 @@ class FoldBlock:
             for number, split in enumerate(self.splits):
                 first, last = np.searchsorted(split.rows[0], (inside.start, inside.stop)).tolist()
                 for top in range(first, last, height):
-                    places = slice(top, min(last, top + height))
-                    rows = split.rows[0][places] - inside.start
+                    part = slice(top, min(last, top + height))
+                    rows = split.rows[0][part] - inside.start
                     taken = chunk.part(rows)[:, columns]
-                    yield number, places, taken.astype(np.float64, order="C") - shift
+                    yield number, part, taken.astype(np.float64, order="C") - shift
 
     def tiles_of(self, rows: Rows, columns: NDArray[np.intp]) -> Iterator[tuple[slice, Float]]:
-        """Some rows and columns of X less the shift, in tiles, with their places among `rows`."""
+        """Yield rows and columns of X minus the shift, in tiles, with their slice of `rows`."""
         if self.X.on_device:  # all at once
-            (own,) = to_device(self.X.place, self.shift[columns])
-            yield slice(None), take(self.X.columns(columns), rows).T - own
+            (moved,) = to_device(self.X.location, self.shift[columns])
+            yield slice(None), take(self.X.columns(columns), rows).T - moved
             return
         everything = np.array_equal(columns, np.arange(self.X.shape[1]))
         shift = self.shift[columns]
         height = max(LEAST_TILE_ROWS, TILE_ELEMENTS // len(columns))
         for top in range(0, len(rows), height):
-            places = slice(top, min(len(rows), top + height))
-            taken = self.X.part(rows[places], None if everything else columns)
+            part = slice(top, min(len(rows), top + height))
+            taken = self.X.part(rows[part], None if everything else columns)
             x = taken.astype(np.float64, order="C", copy=False)
             x -= shift
-            yield places, x
+            yield part, x
 
 
 def _rows_of(values: Any, rows: Any) -> Any:
-    """Some rows of an array, by their numbers or as a slice."""
+    """Return rows of an array, by their numbers or as a slice."""
     return values[rows, ...] if isinstance(rows, slice) else take_rows(values, rows)
 
 

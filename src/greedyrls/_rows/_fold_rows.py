@@ -1,8 +1,8 @@
-"""Sample space for folds: asks all blocks for sums over sets of rows, and adds up the answers.
+"""Sample space for folds: sums over sets of rows, added up over all blocks.
 
-A split trains on some rows and tests on others. What feature space needs of either are sums over
-its rows, which add up: where a split trains on all rows that it does not test, its training sums
-are those of the other test sets, or of all rows less its test rows, and one pass over X serves all.
+A split trains on some rows and tests on others. Feature space needs sums over both, which can be
+combined: if a split trains on all rows that it does not test, its training sums are those of the
+other test sets, or of all rows minus its test rows, and one pass over X serves all splits.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ _HERE = (np.ndarray, np.generic, float, int)
 
 
 def _sums_of_others(parts: Float) -> tuple[Float, Float]:
-    """For each part (K × …) the sum of all others, and the sum of all (…).
+    """Return for each part (K × …) the sum of all others, and the total (…).
 
-    From both sides rather than as a difference: what one part dwarfs is not lost from the others.
+    Cumulative sums from both sides are added instead of subtracting from the total: otherwise a
+    large part would lose the digits of the others.
     """
     others = np.zeros_like(parts)
     np.cumsum(parts[:-1], axis=0, out=others[1:])
@@ -38,12 +39,14 @@ def _sums_of_others(parts: Float) -> tuple[Float, Float]:
 
 
 def local_block(problem: Problem, folds: Folds, is_partition: bool) -> FoldBlock:
-    """All rows of a problem in memory (or in a file) as one block."""
+    """Return all rows of a problem in memory (or in a file) as one block."""
     # Row sets that are summed: the test rows of each split, training rows that are not the
     # complement, and all rows unless these are the sum of the test sets.
-    # A device sorts rows itself.
+    # On a device, rows are sorted there.
     tests = tuple(split.tested if problem.X.on_device else split.test for split in folds.splits)
-    direct = tuple(split.given for split in folds.splits if split.given is not None)
+    direct = tuple(
+        split.explicit_train for split in folds.splits if split.explicit_train is not None
+    )
     trains = tuple(split.train for split in folds.splits) if direct else ()
     every = () if is_partition else (None,)
     return FoldBlock.from_rows(
@@ -52,9 +55,9 @@ def local_block(problem: Problem, folds: Folds, is_partition: bool) -> FoldBlock
 
 
 class FoldRows:
-    """The rows of X, seen through the splits.
+    """The rows of X in blocks, with sums by split.
 
-    `complements` tells of each split whether it trains on all rows that it does not test.
+    `complements` says for each split whether it trains on all rows that it does not test.
     """
 
     def __init__(
@@ -70,7 +73,7 @@ class FoldRows:
         self._blocks = list(blocks)
         self.n_splits = len(complements)
         self.passes = 0
-        # Where sums over training rows that are not the complement stand among those of the sets.
+        # Index of the set of training rows of each split, None if these are the complement.
         self._direct: list[int | None] = []
         self.n_sets = self.n_splits
         for is_complement in complements:
@@ -85,40 +88,39 @@ class FoldRows:
         )
 
     def fork(self) -> FoldRows:
-        """The same rows for another search; blocks are values."""
+        """Return the same rows for another search; blocks are immutable and shared."""
         other = copy.copy(self)
         other.passes = 0
         return other
 
     @property
     def blocks(self) -> tuple[FoldBlock, ...]:
-        """The blocks as they are now, where they are here."""
+        """The current blocks, which must be in this process."""
         return tuple(self._blocks)
 
-    def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
-        """The answers of all blocks, added up, on the host; `own` are things of theirs."""
-        answer = self._executor.total(question, self._blocks, *own)
-        parts: list[Any] = list(answer)
-        there = [place for place, value in enumerate(parts) if not isinstance(value, _HERE)]
-        if there:  # on a device: in one transfer
-            for place, value in zip(
-                there, to_host(*(parts[place] for place in there)), strict=True
-            ):
-                parts[place] = value
-        return type(answer)(*parts)
+    def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
+        """Return the sum of all answers on the host; each of `parts` has an item per block."""
+        answer = self._executor.total(question, self._blocks, *parts)
+        sums: list[Any] = list(answer)
+        remote = [index for index, value in enumerate(sums) if not isinstance(value, _HERE)]
+        if remote:  # on a device: in one transfer
+            fetched = to_host(*(sums[index] for index in remote))
+            for index, value in zip(remote, fetched, strict=True):
+                sums[index] = value
+        return type(answer)(*sums)
 
-    def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
-        """What each block makes of a question."""
-        return self._executor.each(question, self._blocks, *own)
+    def each(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> list[Handle]:
+        """Return references to the answers of all blocks."""
+        return self._executor.each(question, self._blocks, *parts)
 
-    def become(self, question: Callable[..., Any], *own: Sequence[Handle]) -> None:
-        """Every block is followed by what it makes of a question."""
-        self._blocks = self.each(question, *own)
+    def become(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> None:
+        """Replace every block by its answer to a question."""
+        self._blocks = self.each(question, *parts)
 
     def _shifts(self) -> tuple[Float, Float]:
-        """Roughly the means of columns whose mean is far from 0 for their spread, and of y.
+        """Return rough means of y and of columns whose mean is large relative to their spread.
 
-        0 for other columns: any shift near the mean keeps the digits.
+        Other columns get 0. A shift need not be exact to avoid cancellation.
         """
         n, t = self._problem.n_features, self._problem.n_targets
         if not self._problem.fit_intercept:
@@ -130,7 +132,7 @@ class FoldRows:
         return np.where(is_far & np.isfinite(means), means, 0.0), rough.target_means
 
     def start(self) -> tuple[SetSums, SetSums, SetSums]:
-        """Sums over the training rows and the test rows of each split, and over all rows."""
+        """Return sums over the training rows and test rows of each split, and over all rows."""
         train, test, total = self._start()
         if self._is_partition:
             return train, test, total
@@ -138,7 +140,7 @@ class FoldRows:
         lost |= total.weight > DWARFED * train.weight
         again = [split for split in np.flatnonzero(lost).tolist() if self._direct[split] is None]
         if again:
-            # These splits' training rows are summed for themselves, now and in later passes.
+            # The training rows of these splits become sets, now and in later passes.
             for split in again:
                 self._direct[split] = self.n_sets
                 self.n_sets += 1
@@ -157,12 +159,12 @@ class FoldRows:
         return train, test, total
 
     def products(self, indices: Sequence[int]) -> Float:
-        """Σ w x_b x_i over each set of rows, X less its shift: (B × sets × n), one pass."""
+        """Return Σ w x_b x_i over each set of rows, X minus its shift, (B × sets × n): one pass."""
         (values,) = to_host(self.products_there(indices))
         return values
 
     def products_there(self, indices: Sequence[int]) -> Array:
-        """The same, left where X is."""
+        """Compute `products` without moving the result to the host."""
         self.passes += 1
         question = ask(FoldBlock.products, np.array(indices, dtype=np.intp))
         rows, n = self._problem.X.shape
@@ -171,15 +173,15 @@ class FoldRows:
             return self._executor.total(question, self._blocks).values
 
     def by_split(self, values: Float) -> tuple[Float, Float, Float]:
-        """From sums over the sets (sets × …) to the training and test rows of each split (K × …),
-        and all rows (…)."""
+        """Return training and test sums of each split (K × …) and the total (…), from sums over the
+        sets (sets × …)."""
         test = values[: self.n_splits]
         if self._is_partition:
             train, total = _sums_of_others(test)
         else:
             total = values[self._all]
             train = total - test
-        for split, place in enumerate(self._direct):
-            if place is not None:
-                train[split] = values[place]
+        for split, number in enumerate(self._direct):
+            if number is not None:
+                train[split] = values[number]
         return train, test, total

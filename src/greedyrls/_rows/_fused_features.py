@@ -1,9 +1,9 @@
-"""Vectors of n features by kernels of Triton's, so that a whole step can be recorded.
+"""Triton kernels for vectors of n features, so that a whole step can be recorded.
 
-`_features` and `_criterion.lower_bounds` say what is computed, an operation at a time. Here the
-bounds of all candidates, those of lowest bound and their coefficients are made by two kernels, and
-what a chosen feature changes by a third. What has |S| numbers comes from the host at every step.
-For one target.
+`_features` and `_criterion.lower_bounds` have the same computation, an operation at a time. Here
+two kernels compute the bounds of all candidates, find those of lowest bound and compute their
+coefficients, and a third updates the vectors for a chosen feature. Vectors of |S| numbers are sent
+from the host at every step. For one target.
 """
 
 # Annotations of a kernel are Triton's own: they say what is compiled in.
@@ -18,23 +18,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base import Array, Float, Replay, place_of, recorder_of, split
+from .._base import Array, Float, Replay, location_of, recorder_of, split
 from .._data import fused as _fused
 from ._fused_round import FusedTerms
 
-# Features that a program bounds, where there are few and where there are many, and its warps.
+# Features that a program bounds and its warps, for few and for many features.
 _BOUNDED = (1024, 4)
 _MANY_BOUNDED = (4096, 16)
 _MANY = 1 << 16
-# Features that a program moves along a chosen one.
+# Features that a program updates for a chosen one.
 _MOVED = 512
-# Chosen features at most: their coefficients are made in registers, and their inverse travels.
+# The largest number of chosen features: coefficients are in registers, and the inverse is sent.
 MOST_CHOSEN = 256
 # Numbers before the vectors that are sent.
 _NUMBERS = 7
 _ADDED = 7
 
-# A fourth root of a sum of fourth powers that nothing is known of; its square is finite.
+# Stands for an unknown fourth root of a sum of fourth powers; its square is finite.
 UNKNOWN = 1e150
 TINY_FOURTH = 1e-290
 
@@ -42,22 +42,22 @@ tl: Any = None  # Triton's language, once the kernels are made
 
 
 class Vectors(NamedTuple):
-    """What `_features` has of every feature, in memory that stays where it is."""
+    """The vectors of `_features`, in memory of fixed address."""
 
     rows: Array  # (4 or 5 × n) δ, ‖z‖², τ, r·z, and a·z if there is an anchor
-    floors: Array  # (2 × n) of the first two
+    floors: Array  # (2 × n) lower limits of the first two rows
     penalty: Array  # (n)
-    doubtful: Array  # (n) a smaller δ is not trusted
+    doubtful: Array  # (n) smaller values of δ are not trusted
     barred: Array  # (n) +inf where a feature is no candidate
     L: Array  # (capacity × n)
-    products: Array  # (capacity × capacity) of chosen features, below the diagonal
+    products: Array  # (capacity × capacity) products of chosen features, below the diagonal
     spread: tuple[Array, Array] | None  # (1 × n) and (n) roots of Σ r² z² and Σ z⁴
 
 
 class Chosen(NamedTuple):
-    """What has |S| numbers: candidates are expressed by it."""
+    """Vectors of |S| numbers, from which coefficients of candidates are computed."""
 
-    inverse: Float  # (|S| × |S|) of the factor's chosen columns
+    inverse: Float  # (|S| × |S|) inverse of the factor's chosen columns
     penalties: Float  # (|S|)
     weights: Float  # (|S|) w
     overlap: Float  # (|S| × |S|) q_u·q_s
@@ -65,7 +65,7 @@ class Chosen(NamedTuple):
 
 
 class BoundTerms(NamedTuple):
-    """Numbers that make bounds of vectors: `_criterion.lower_bounds`."""
+    """Coefficients of the bounds: `_criterion.lower_bounds`."""
 
     energy: float  # the leave-one-out sum of the current model
     along_r: float  # 2 c₁
@@ -76,7 +76,7 @@ class BoundTerms(NamedTuple):
 
 
 class Added(NamedTuple):
-    """A feature that was chosen, as all vectors see it: `_features.FeatureSpace.add`."""
+    """A chosen feature, with what the update of all vectors needs: `FeatureSpace.add`."""
 
     size: int  # |S| before
     feature: int
@@ -84,14 +84,14 @@ class Added(NamedTuple):
     lost: float  # |t| ‖q‖₄
     rest: float  # ‖r∘q‖ + |t| ‖q‖₄²
     fourth: float  # ‖q‖₄
-    address: float  # of its Gram column, a whole number that float64 holds exactly
+    address: float  # of its Gram column, an integer that float64 holds exactly
     slopes: Float  # (rows × 2)
     left: Float  # (2 × |S|)
     chosen: Any  # (|S|) which features
 
 
 class Reported(NamedTuple):
-    """What the kernels tell of the candidates of lowest bound."""
+    """Results of the kernels for the candidates of lowest bound."""
 
     indices: Any  # (c)
     beyond: float  # no other candidate has a lower bound
@@ -102,7 +102,7 @@ class Reported(NamedTuple):
 
 @cache
 def _kernels() -> tuple[Any, ...]:
-    """The kernels; compiled by Triton when they are first used."""
+    """Return the kernels, which Triton compiles on first use."""
     global tl  # names in a kernel are looked up in its module
     triton = importlib.import_module("triton")
     tl = importlib.import_module("triton.language")
@@ -113,7 +113,7 @@ def _kernels() -> tuple[Any, ...]:
         width: tl.constexpr, most: tl.constexpr, has_anchor: tl.constexpr,
         has_spread: tl.constexpr,
     ):  # fmt: skip
-        """Lower bounds of some features' losses, of which the `kept` smallest are told."""
+        """Compute lower bounds of losses of some features, and report the `kept` smallest."""
         if tl.load(given) < 0.0:
             return  # the search waits for the host: `_speculation`
         part = tl.program_id(0)
@@ -138,7 +138,7 @@ def _kernels() -> tuple[Any, ...]:
             value += spread * spread * (tl.load(given + 6) / delta)
         lost = delta < tl.load(doubtful + i, mask=is_i, other=0.0)
         value = tl.where(lost, float("-inf"), value)
-        # Of what is not a number nothing is known.
+        # NaN gives no bound.
         least = tl.load(barred + i, mask=is_i, other=float("inf"))
         value = tl.where(value > least, value, least)
         k = tl.arange(0, most)
@@ -158,7 +158,7 @@ def _kernels() -> tuple[Any, ...]:
         capacity, candidates: tl.constexpr, padded: tl.constexpr, pieces: tl.constexpr,
         ahead: tl.constexpr, has_anchor: tl.constexpr,
     ):  # fmt: skip
-        """The candidates of lowest bound and their coefficients, from those of all programs."""
+        """Find the candidates of lowest bound among all programs; compute their coefficients."""
         size = tl.load(given).to(tl.int64)
         if size < 0:
             return
@@ -209,7 +209,7 @@ def _kernels() -> tuple[Any, ...]:
         given, told, mixed, mixed_root, fourth_root, c, candidates: tl.constexpr,
         tiny: tl.constexpr, unknown: tl.constexpr,
     ):  # fmt: skip
-        """What was seen of the spread of candidates: `FeatureSpace.remember_spread`."""
+        """Store the spread of scored candidates: `FeatureSpace.remember_spread`."""
         if tl.load(given) < 0.0:
             return
         v = tl.arange(0, candidates)
@@ -229,7 +229,7 @@ def _kernels() -> tuple[Any, ...]:
         width: tl.constexpr, padded: tl.constexpr, height: tl.constexpr, ahead: tl.constexpr,
         has_spread: tl.constexpr,
     ):  # fmt: skip
-        """All vectors after a feature was chosen."""
+        """Update all vectors for a chosen feature."""
         part = tl.program_id(0)
         i = part * width + tl.arange(0, width)
         is_i = i < n
@@ -280,7 +280,7 @@ def _kernels() -> tuple[Any, ...]:
 
 
 class FusedFeatures:
-    """The kernels with the vectors that they work on."""
+    """The kernels and the vectors that they work on."""
 
     def __init__(self, vectors: Vectors) -> None:
         self.vectors = vectors
@@ -295,21 +295,21 @@ class FusedFeatures:
 
     @property
     def sent_size(self) -> int:
-        """Numbers that `fill` fills."""
+        """The length of the vector that `fill` fills."""
         return _NUMBERS + self.capacity * (self.capacity + 2)
 
     @property
     def sent_shapes(self) -> list[tuple[int, ...]]:
-        """Of what `fill` fills: numbers, inverse, penalties and weights."""
+        """Shapes of the parts of `fill`'s vector: numbers, inverse, penalties and weights."""
         capacity = self.capacity
         return [(_NUMBERS,), (capacity, capacity), (capacity,), (capacity,)]
 
-    def told_size(self, c: int) -> int:
-        """Numbers that are told of c candidates."""
+    def report_size(self, c: int) -> int:
+        """Return how many numbers the kernels report for c candidates."""
         return 1 + c * (3 + self.capacity)
 
     def fill(self, sent: Float, terms: BoundTerms, chosen: Chosen) -> None:
-        """What is sent, on the host."""
+        """Fill the vector that is sent to the device."""
         s, capacity = len(chosen.penalties), self.capacity
         sent[0] = s
         sent[1:_NUMBERS] = terms
@@ -318,71 +318,71 @@ class FusedFeatures:
         sent[end : end + s] = chosen.penalties
         sent[end + capacity : end + capacity + s] = chosen.weights
 
-    def unpacked(self, told: Float, c: int, size: int) -> Reported:
-        """What was told, on the host."""
-        factor = told[1 + 3 * c :].reshape(self.capacity, c)[:size]
+    def unpacked(self, report: Float, c: int, size: int) -> Reported:
+        """Return the reported numbers, which are on the host, as a tuple."""
+        factor = report[1 + 3 * c :].reshape(self.capacity, c)[:size]
         return Reported(
-            told[:c].astype(np.intp),
-            float(told[c]),
-            told[c + 1 : 2 * c + 1],
-            told[2 * c + 1 : 3 * c + 1].reshape(1, c),
+            report[:c].astype(np.intp),
+            float(report[c]),
+            report[c + 1 : 2 * c + 1],
+            report[2 * c + 1 : 3 * c + 1].reshape(1, c),
             factor,
         )
 
     def memory(self, c: int) -> list[Array]:
-        """For `launch`: taken before it is recorded."""
+        """Allocate memory for `launch`, before it is recorded."""
         new = self.vectors.L.new_empty
         count = self._programs * (c + 1)
         values = new((count,))
         return [values, values.int(), new((self.capacity, c)), new((c,)), new((1, c))]
 
-    def launch(self, sent: Array, memory: list[Array], told: Array, c: int) -> FusedTerms:
-        """Bounds of all, and what a round needs of the c candidates of lowest bound."""
-        values, places, beta, penalty, shrinkage = memory
-        known, n, capacity = self.vectors, self.n, self.capacity
-        mixed_root, fourth_root = known.spread or (values, values)
+    def launch(self, sent: Array, memory: list[Array], report: Array, c: int) -> FusedTerms:
+        """Compute bounds of all features, and the terms of the c candidates of lowest bound."""
+        values, indices, beta, penalty, shrinkage = memory
+        data, n, capacity = self.vectors, self.n, self.capacity
+        mixed_root, fourth_root = data.spread or (values, values)
         bound, pick, _, _ = _kernels()
         count, most = self._programs * (c + 1), power_of_two(c + 1)
         with device_of(sent):
             bound[(self._programs,)](
-                sent, known.rows, known.doubtful, known.barred, mixed_root, fourth_root, values,
-                places, n, c + 1, self._width, most, self.has_anchor, known.spread is not None,
+                sent, data.rows, data.doubtful, data.barred, mixed_root, fourth_root, values,
+                indices, n, c + 1, self._width, most, self.has_anchor, data.spread is not None,
                 num_warps=self._warps,
             )  # fmt: skip
             pick[(1,)](
-                sent, values, places, count, known.L, known.rows, known.penalty, beta, penalty,
-                shrinkage, told, n, c, capacity, power_of_two(c), self._padded,
+                sent, values, indices, count, data.L, data.rows, data.penalty, beta, penalty,
+                shrinkage, report, n, c, capacity, power_of_two(c), self._padded,
                 power_of_two(count), _fused.AHEAD, self.has_anchor, num_warps=self._warps,
             )  # fmt: skip
-        return FusedTerms(told[:c], beta, penalty, shrinkage, sent[:1])
+        return FusedTerms(report[:c], beta, penalty, shrinkage, sent[:1])
 
-    def remember(self, sent: Array, told: Array, found: Array, c: int) -> None:
-        """Take Σ r² z² and Σ z⁴ of the candidates that were scored."""
+    def remember(self, sent: Array, report: Array, scores: Array, c: int) -> None:
+        """Store Σ r² z² and Σ z⁴ of the scored candidates."""
         if self.vectors.spread is not None:
-            with device_of(told):
+            with device_of(report):
                 _kernels()[2][(1,)](
-                    sent, told, found[1 + 5 * c :], *self.vectors.spread, c, power_of_two(c),
+                    sent, report, scores[1 + 5 * c :], *self.vectors.spread, c, power_of_two(c),
                     TINY_FOURTH, UNKNOWN,
                 )  # fmt: skip
 
     @property
     def added_shapes(self) -> list[tuple[int, ...]]:
-        """What `launch_follow` is sent: numbers, slopes, left, chosen."""
+        """Shapes of the parts of the input of `launch_follow`: numbers, slopes, left, chosen."""
         return [(_ADDED,), (self.height, 2), (2, self.capacity), (self.capacity,)]
 
     def new_added(self) -> Array:
-        """Memory for that."""
+        """Allocate the input of `launch_follow`."""
         count = sum(int(np.prod(shape)) for shape in self.added_shapes)
         return self.vectors.L.new_zeros((count,))
 
     def follow(self, column: Array, added: Added) -> None:
-        """Move all vectors along a feature that was chosen; nobody waits for that."""
+        """Update all vectors for a chosen feature, asynchronously."""
         if self._follower is None:
-            recorder = recorder_of(place_of(self.vectors.L))
+            recorder = recorder_of(location_of(self.vectors.L))
             assert recorder is not None
             self._follower = recorder(self.launch_follow, (self.new_added(),), False)
         self._follower.wait()
-        numbers, slopes, left, chosen = split(self._follower.given, self.added_shapes)
+        numbers, slopes, left, chosen = split(self._follower.host_input, self.added_shapes)
         s = added.size
         numbers[:] = added[:_ADDED]
         slopes[:] = added.slopes
@@ -392,25 +392,25 @@ class FusedFeatures:
         self._follower.start()
 
     def launch_follow(self, sent: Array) -> tuple[()]:
-        """The kernel that does this."""
-        known = self.vectors
-        mixed_root, fourth_root = known.spread or (sent, sent)
+        """Launch the kernel that updates all vectors."""
+        data = self.vectors
+        mixed_root, fourth_root = data.spread or (sent, sent)
         with device_of(sent):
             _kernels()[3][(-(-self.n // _MOVED),)](
-                sent, known.L, known.rows, known.floors, mixed_root, fourth_root, known.products,
+                sent, data.L, data.rows, data.floors, mixed_root, fourth_root, data.products,
                 self.n, self.capacity, _MOVED, self._padded, self.height, _fused.AHEAD,
-                known.spread is not None,
+                data.spread is not None,
             )  # fmt: skip
         return ()
 
 
 def power_of_two(count: int) -> int:
-    """The least that is not smaller, and at least 2."""
+    """Return the smallest power of two that is at least `count` and 2."""
     return 1 << max(1, (count - 1).bit_length())
 
 
 def device_of(values: Array) -> AbstractContextManager[Any]:
-    """Where kernels are launched."""
+    """Return a context that launches kernels on the device of an array."""
     import torch
 
     return torch.cuda.device(values.device) if values.is_cuda else nullcontext()

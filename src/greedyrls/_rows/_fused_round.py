@@ -1,9 +1,9 @@
-"""A round of scores by kernels of Triton's: every vector over samples is read once or twice.
+"""Triton kernels for a round of scores: every vector over samples is read once or twice.
 
-`_rounds.find_plainly` says what is computed, an operation at a time, and moves some twenty vectors
-of m for every candidate. Here z is made, with its moments, in one kernel; losses in a second; the
-step that will most likely follow, with its sums, in a third. Each is followed by a small one that
-adds up the pieces, in a fixed order. For one target.
+`_rounds.find_plainly` has the same computation, an operation at a time, and moves some twenty
+vectors of m for every candidate. Here one kernel computes z with its moments, a second the losses,
+and a third the step that will most likely follow, with its sums. Each is followed by a small kernel
+that adds up partial sums in a fixed order. For one target.
 """
 
 # Annotations of a kernel are Triton's own: they say what is compiled in.
@@ -20,22 +20,22 @@ from .._base import Array, Float
 from .._data import fused as _fused
 from ._blocks import RowBlock
 
-# Numbers of z (candidates × rows) made at a time by a program, and rows at least.
+# Numbers of z (candidates × rows) that a program computes at a time, and its minimum of rows.
 _PROGRAM_ELEMENTS = 1024
 _LEAST_PROGRAM_ROWS = 128
-# Pieces added up at a time.
+# Partial sums added up at a time.
 _PIECES = 128
 _SUMMED = 1024
-# Candidates of a round at most: more would not fit into the registers.
+# The largest number of candidates of a round: more would not fit into the registers.
 _MOST = 16
-_SUMS = 10  # of the statistics
+_SUMS = 10  # number of statistics
 
 tl: Any = None  # Triton's language, once the kernels are made
-three_sums: Any = None  # what two of them have in common
+three_sums: Any = None  # shared by two of them
 
 
 class FusedTerms(NamedTuple):
-    """What the host sends, where the device has it."""
+    """The terms that the host sends, on the device."""
 
     numbers: Float  # (c)
     beta: Float  # (at least |S| × c)
@@ -45,7 +45,7 @@ class FusedTerms(NamedTuple):
 
 
 class FusedState(NamedTuple):
-    """What changes in a block, (m) each."""
+    """The changing state of a block, vectors (m)."""
 
     r: Float
     d: Float
@@ -54,7 +54,7 @@ class FusedState(NamedTuple):
 
 @cache
 def _kernels() -> tuple[Any, ...]:
-    """The kernels; compiled by Triton when they are first used."""
+    """Return the kernels, which Triton compiles on first use."""
     global tl, three_sums  # names in a kernel are looked up in its module
     triton = importlib.import_module("triton")
     tl = importlib.import_module("triton.language")
@@ -65,7 +65,7 @@ def _kernels() -> tuple[Any, ...]:
         pieces, m, tiles, c, candidates: tl.constexpr, rows: tl.constexpr, ahead: tl.constexpr,
         has_means: tl.constexpr, has_roots: tl.constexpr, has_anchor: tl.constexpr,
     ):  # fmt: skip
-        """x and z of all candidates; pieces of ‖z‖², r·z and a·z."""
+        """Compute x and z of all candidates, and partial sums of ‖z‖², r·z and a·z."""
         part = tl.program_id(0)
         v = tl.arange(0, candidates)
         is_v = v < c
@@ -109,7 +109,7 @@ def _kernels() -> tuple[Any, ...]:
 
     @triton.jit
     def three_sums(pieces, parts, candidates: tl.constexpr, some: tl.constexpr):
-        """Three sums for every candidate, of the pieces of all programs, in a fixed order."""
+        """Add up the partial sums of all programs in a fixed order, three for every candidate."""
         v = tl.arange(0, candidates)
         p = tl.arange(0, some)
         one = tl.zeros((some, candidates), tl.float64)
@@ -128,7 +128,7 @@ def _kernels() -> tuple[Any, ...]:
         pieces, parts, penalty, shrinkage, found, along, c,
         candidates: tl.constexpr, some: tl.constexpr,
     ):  # fmt: skip
-        """δ, ρ, ‖z‖², r·z and (a·z)/‖z‖² of all candidates."""
+        """Compute δ, ρ, ‖z‖², r·z and (a·z)/‖z‖² of all candidates."""
         v = tl.arange(0, candidates)
         is_v = v < c
         norm, product, on_anchor = three_sums(pieces, parts, candidates, some)
@@ -147,7 +147,7 @@ def _kernels() -> tuple[Any, ...]:
         Z, r, d, found, size, pieces, m, tiles, c,
         candidates: tl.constexpr, rows: tl.constexpr, with_spread: tl.constexpr,
     ):  # fmt: skip
-        """Pieces of the leave-one-out sums, Σ r² z² and Σ z⁴."""
+        """Compute partial sums of the leave-one-out errors, Σ r² z² and Σ z⁴."""
         if tl.load(size) < 0.0:
             return
         part = tl.program_id(0)
@@ -178,14 +178,14 @@ def _kernels() -> tuple[Any, ...]:
 
     @triton.jit
     def rank(pieces, parts, found, c, candidates: tl.constexpr, some: tl.constexpr):
-        """Losses and spread of all candidates, and the place of the best."""
+        """Compute losses and spread of all candidates, and the index of the best."""
         v = tl.arange(0, candidates)
         is_v = v < c
         loss, mixed, fourth = three_sums(pieces, parts, candidates, some)
         tl.store(found + 1 + v, loss, mask=is_v)
         tl.store(found + 1 + 5 * c + v, mixed, mask=is_v)
         tl.store(found + 1 + 6 * c + v, fourth, mask=is_v)
-        # What is not a number is no candidate; the largest number is beyond any loss.
+        # NaN is no candidate; the largest number exceeds any loss.
         beyond = 1.7976931348623157e308
         best = tl.argmin(tl.where(is_v & (loss < beyond), loss, beyond), axis=0)
         tl.store(found, best.to(tl.float64))
@@ -195,7 +195,7 @@ def _kernels() -> tuple[Any, ...]:
         weights, r, d, anchor, Z, found, size, along, state, pieces, parts, m, tiles, c,
         rows: tl.constexpr, has_weights: tl.constexpr, has_anchor: tl.constexpr,
     ):  # fmt: skip
-        """The block with the best candidate, and pieces of the statistics."""
+        """Update the block for the best candidate, and compute partial sums of the statistics."""
         if tl.load(size) < 0.0:
             return
         part = tl.program_id(0)
@@ -254,7 +254,7 @@ def _kernels() -> tuple[Any, ...]:
 
     @triton.jit
     def add_up(pieces, parts, sums, some: tl.constexpr):
-        """One of the statistics of its pieces: eight sums, a maximum and a minimum."""
+        """Combine the parts of one of the statistics: eight sums, a maximum and a minimum."""
         number = tl.program_id(0)
         p = tl.arange(0, some)
         totals = tl.zeros((some,), tl.float64)
@@ -273,7 +273,7 @@ def _kernels() -> tuple[Any, ...]:
 
 
 class FusedRound:
-    """The memory of a round of c candidates of one block, and its kernels."""
+    """The memory and kernels of a round of c candidates of one block."""
 
     def __init__(
         self, block: RowBlock, room: Array, c: int, with_spread: bool, more: int = 0
@@ -294,7 +294,7 @@ class FusedRound:
         self.Z = new((c, self._m))
         self._pieces = new((self._parts, max(_SUMS, 3 * self._candidates)))
         self._along = new((c,))
-        # With room for more that goes to the host.
+        # Followed by `more` numbers that are sent to the host together with these.
         self.found = new((1 + 7 * c + _SUMS + more,))
         self.more = self.found[1 + 7 * c + _SUMS :]
         self.state = new((3 if has_anchor else 2, self._m))
@@ -336,11 +336,11 @@ class FusedRound:
 
 
 def can_fuse(block: RowBlock, c: int) -> bool:
-    """Whether the kernels take such rounds: one target on a GPU of PyTorch's, with Triton."""
+    """Whether the kernels support such rounds: one target, a GPU of PyTorch, and Triton."""
     return (
         block.X.device_array is not None
-        and _fused.runs_at(block.X.place)
-        and block.X.dtype in (block.X.place.xp.float32, block.X.place.xp.float64)
+        and _fused.runs_at(block.X.location)
+        and block.X.dtype in (block.X.location.xp.float32, block.X.location.xp.float64)
         and block.r.shape[0] == 1
         and c <= _MOST
     )

@@ -25,40 +25,40 @@ from ._fold_answers import SetSums
 
 
 class RowSets(NamedTuple):
-    """Sets of rows, one after the other."""
+    """Sets of rows, concatenated."""
 
-    order: Array  # their numbers, on the device
-    ends: list[int]  # where each set ends among them
-    is_plain: bool  # whether these are all rows of X in their order
+    order: Array  # row numbers, on the device
+    ends: list[int]  # the end of each set in `order`
+    is_plain: bool  # whether `order` is all rows of X in order
 
     @classmethod
     def of(cls, X: Matrix, sets: Sequence[Any]) -> RowSets:
-        """From numbers on the device, or slices."""
-        xp = X.place.xp
+        """Concatenate sets given as row numbers on the device, or slices."""
+        xp = X.location.xp
         rows = [
-            xp.arange(own.start, own.stop, dtype=xp.int64, device=X.place.device)
-            if isinstance(own, slice)
-            else own
-            for own in sets
+            xp.arange(members.start, members.stop, dtype=xp.int64, device=X.location.device)
+            if isinstance(members, slice)
+            else members
+            for members in sets
         ]
-        ends = np.cumsum([own.shape[0] for own in rows]).tolist()
+        ends = np.cumsum([members.shape[0] for members in rows]).tolist()
         begins = [0, *ends[:-1]]
         is_plain = ends[-1] == X.shape[0] and all(
-            isinstance(own, slice) and own.start == begin
-            for own, begin in zip(sets, begins, strict=True)
+            isinstance(members, slice) and members.start == begin
+            for members, begin in zip(sets, begins, strict=True)
         )
         return cls(xp.concat(rows), ends, is_plain)
 
     def groups(self, count: int) -> Iterator[tuple[slice, RowSets]]:
-        """Some sets at a time, with their places, so that `count` vectors of their rows fit."""
+        """Yield slices of the sets for which `count` vectors of their rows fit into memory."""
         first, begin = 0, 0
-        for place, end in enumerate(self.ends, 1):
-            is_last = place == len(self.ends)
-            if is_last or count * (self.ends[place] - begin) > DEVICE_ELEMENTS:
-                ends = [own - begin for own in self.ends[first:place]]
+        for number, end in enumerate(self.ends, 1):
+            is_last = number == len(self.ends)
+            if is_last or count * (self.ends[number] - begin) > DEVICE_ELEMENTS:
+                ends = [set_end - begin for set_end in self.ends[first:number]]
                 is_all = self.is_plain and is_last and first == 0
-                yield slice(first, place), RowSets(self.order[begin:end], ends, is_all)
-                first, begin = place, end
+                yield slice(first, number), RowSets(self.order[begin:end], ends, is_all)
+                first, begin = number, end
 
 
 def _sums_of(
@@ -72,40 +72,40 @@ def _sums_of(
 def set_sums(
     X: Matrix, sets: RowSets, Y: Float, weights: Float, shift: NDArray[np.float64]
 ) -> SetSums:
-    """Sums over each set of rows, X less its shift: one pass."""
-    xp = X.place.xp
-    (away,) = to_device(X.place, shift)
-    found = []
-    for _, some in sets.groups(2 + 2 * Y.shape[1]):
-        w, y = _rows_of(weights, some), _rows_of(Y, some).T
+    """Return the sums over each set of rows, X minus its shift, in one pass."""
+    xp = X.location.xp
+    (away,) = to_device(X.location, shift)
+    sums = []
+    for _, group in sets.groups(2 + 2 * Y.shape[1]):
+        w, y = _rows_of(weights, group), _rows_of(Y, group).T
         weighted = y * w
         V = xp.concat((w[None, :], weighted))
-        alone = xp.concat((V, weighted * y))  # without X
-        begins = [0, *some.ends[:-1]]
-        own = xp.stack(
+        alone = xp.concat((V, weighted * y))  # sums that do not involve X
+        begins = [0, *group.ends[:-1]]
+        plain_sums = xp.stack(
             [
                 xp.sum(alone[:, begin:end], axis=1)
-                for begin, end in zip(begins, some.ends, strict=True)
+                for begin, end in zip(begins, group.ends, strict=True)
             ]
         )
         parts = []
         for first in range(0, V.shape[0], _fused.MOST_VECTORS):
             vectors = V[first : first + _fused.MOST_VECTORS, :]
             squared = w if first == 0 else None
-            parts.append(_sums_of(X, some, vectors, away, squared))
+            parts.append(_sums_of(X, group, vectors, away, squared))
         products = xp.concat([part[0] for part in parts], axis=1)
         t = Y.shape[1]
-        found.append(
+        sums.append(
             (
-                own[:, 0],
+                plain_sums[:, 0],
                 products[:, 0, :],
                 parts[0][1],
                 products[:, 1:, :],
-                own[:, 1 : 1 + t],
-                own[:, 1 + t :],
+                plain_sums[:, 1 : 1 + t],
+                plain_sums[:, 1 + t :],
             )
         )
-    return SetSums(*(xp.concat(values) for values in zip(*found, strict=True)))
+    return SetSums(*(xp.concat(values) for values in zip(*sums, strict=True)))
 
 
 def set_products(
@@ -115,27 +115,27 @@ def set_products(
     weights: Float,
     shift: NDArray[np.float64],
 ) -> Float:
-    """Σ w x_b x_i over each set of rows, X less its shift, (B × sets × n): one pass."""
-    xp = X.place.xp
-    away, own = to_device(X.place, shift, shift[indices])
-    picked = take(X.device_array, numbers_on(X.place, indices))  # (m × B) in its own type
-    values = X.place.empty((len(indices), len(sets.ends), X.shape[1]))
-    for places, some in sets.groups(min(len(indices), _fused.MOST_VECTORS)):
-        w = _rows_of(weights, some)
+    """Return Σ w x_b x_i over each set of rows, X minus its shift, (B × sets × n): one pass."""
+    xp = X.location.xp
+    away, own_shift = to_device(X.location, shift, shift[indices])
+    picked = take(X.device_array, numbers_on(X.location, indices))  # (m × B) in its own type
+    values = X.location.empty((len(indices), len(sets.ends), X.shape[1]))
+    for numbers, group in sets.groups(min(len(indices), _fused.MOST_VECTORS)):
+        w = _rows_of(weights, group)
         for first in range(0, len(indices), _fused.MOST_VECTORS):
             chosen = slice(first, min(len(indices), first + _fused.MOST_VECTORS))
-            V = as_float(contiguous(_rows_of(picked[:, chosen], some).T))
-            V = (V - own[chosen, None] if shift.any() else V) * w
-            products, _ = _sums_of(X, some, V, away, None)
-            values[chosen, places, :] = xp.permute_dims(products, (1, 0, 2))
+            V = as_float(contiguous(_rows_of(picked[:, chosen], group).T))
+            V = (V - own_shift[chosen, None] if shift.any() else V) * w
+            products, _ = _sums_of(X, group, V, away, None)
+            values[chosen, numbers, :] = xp.permute_dims(products, (1, 0, 2))
     return values
 
 
 def _rows_of(values: Array, sets: RowSets) -> Array:
-    """The rows of all sets, one after the other."""
+    """Return the rows of all sets, one set after the other."""
     return values if sets.is_plain else take_rows(values, sets.order)
 
 
 def can_fuse(X: Matrix) -> bool:
     """Whether the kernel is the faster way for such data."""
-    return _fused.reads(X) and bool(X.dtype == X.place.xp.float32)
+    return _fused.reads(X) and bool(X.dtype == X.location.xp.float32)

@@ -1,8 +1,9 @@
-"""A feature on the held-out rows of all splits by a kernel of Triton's: every row is read once.
+"""A Triton kernel that adds a feature on the held-out rows of all splits, reading rows once.
 
-`_fold_steps` says what is computed, an operation at a time, which moves some twenty vectors over
-the rows beside the chosen columns. Here a program makes z of some rows, moves r, keeps the column,
-and adds up ‖z‖², r·z and the new ‖r‖². For one target; pieces are added up in a fixed order.
+`_fold_steps` has the same computation, an operation at a time, which moves some twenty vectors over
+the rows beside the chosen columns. Here a program computes z of some rows, updates r, stores the
+column, and adds up ‖z‖², r·z and the new ‖r‖². For one target; partial sums are added up in a fixed
+order.
 """
 
 # Annotations of a kernel are Triton's own: they say what is compiled in.
@@ -17,12 +18,12 @@ from typing import Any
 
 import array_api_compat
 
-from .._base import Array, Float, namespace_of, place_of
+from .._base import Array, Float, location_of, namespace_of
 from .._data import Matrix
 from .._data import fused as _fused
 from ._held_out import HeldOutRows
 
-# Rows made at a time by a program.
+# Rows that a program computes at a time.
 _ROWS = 256
 
 tl: Any = None  # Triton's language, once the kernel is made
@@ -30,7 +31,7 @@ tl: Any = None  # Triton's language, once the kernel is made
 
 @cache
 def _kernel() -> Any:
-    """The kernel; compiled by Triton when it is first used."""
+    """Return the kernel, which Triton compiles on first use."""
     global tl  # names in a kernel are looked up in its module
     triton = importlib.import_module("triton")
     tl = importlib.import_module("triton.language")
@@ -40,7 +41,7 @@ def _kernel() -> Any:
         X, by_row, by_column, numbers, weights, r, room, capacity, sent, means, shift, delta, tau,
         beta, pieces, splits, height, n, tiles, rows: tl.constexpr, ahead: tl.constexpr,
     ):  # fmt: skip
-        """z, r and the sums of some rows of a split; `sent` has the feature and |S|."""
+        """Compute z, r and sums of some rows of a split; `sent` has the feature and |S|."""
         part = tl.program_id(0)
         split = tl.program_id(1).to(tl.int64)
         index = tl.load(sent).to(tl.int64)
@@ -88,7 +89,7 @@ def _kernel() -> Any:
 
 
 class FusedStep:
-    """The kernel for one search: X, its held-out rows, and where the recurrences have β, ρ, μ."""
+    """The kernel for one search, with X, its held-out rows and the shift."""
 
     def __init__(self, X: Array, split: HeldOutRows, shift: Float) -> None:
         self._X, self._split, self._shift = X, split, shift
@@ -96,34 +97,34 @@ class FusedStep:
         tiles = -(-self._height // _ROWS)
         self._tiles = -(-tiles * count // _fused.ROW_PROGRAMS)
         self._parts = -(-tiles // self._tiles)
-        # Memory is taken before recording: from then on it would come from a pool of its own.
-        self._pieces = place_of(split.r).empty((3, count, self._parts))
+        # Allocated before recording, during which memory would come from a separate pool.
+        self._pieces = location_of(split.r).empty((3, count, self._parts))
 
     def launch(
         self, sent: Float, means: Float, delta: Float, tau: Float, beta: Float
     ) -> tuple[Float, Float, Float]:
-        """Move the rows; ‖z‖² (K), r·z and ‖r‖² after the step (K × 1)."""
+        """Update the rows; return ‖z‖² (K), r·z and ‖r‖² after the step (K × 1)."""
         import torch
 
         X, split = self._X, self._split
-        (room,) = split.buffers
+        (buffer,) = split.buffers
         with torch.cuda.device(X.device) if X.is_cuda else nullcontext():
-            _kernel()[(self._parts, len(room))](
-                X, X.stride(0), X.stride(1), split.rows, split.weights, split.r, room,
-                room.shape[1], sent, means, self._shift, delta, tau, beta, self._pieces,
-                len(room), self._height, means.shape[1], self._tiles, _ROWS, _fused.AHEAD,
+            _kernel()[(self._parts, len(buffer))](
+                X, X.stride(0), X.stride(1), split.rows, split.weights, split.r, buffer,
+                buffer.shape[1], sent, means, self._shift, delta, tau, beta, self._pieces,
+                len(buffer), self._height, means.shape[1], self._tiles, _ROWS, _fused.AHEAD,
             )  # fmt: skip
         norms, inner, energy = namespace_of(sent).sum(self._pieces, axis=2)
         return norms, inner[:, None], energy[:, None]
 
 
 def can_fuse(X: Matrix, n_targets: int) -> bool:
-    """Whether the kernel takes such steps: one target on a GPU of PyTorch's, with Triton."""
+    """Whether the kernel supports such steps: one target, a GPU of PyTorch, and Triton."""
     return (
         X.device_array is not None
-        and array_api_compat.is_torch_namespace(X.place.xp)
+        and array_api_compat.is_torch_namespace(X.location.xp)
         and X.device_array.is_cuda
-        and X.dtype in (X.place.xp.float32, X.place.xp.float64)
+        and X.dtype in (X.location.xp.float32, X.location.xp.float64)
         and n_targets == 1
-        and _fused.is_there()
+        and _fused.has_triton()
     )

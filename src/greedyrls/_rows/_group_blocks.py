@@ -1,6 +1,6 @@
 """Questions about groups of features to a row block: their products, losses and predictions.
 
-A group of b columns has Z (b × rows), what the chosen features leave of them. With D the pivot
+A group of b columns has Z (b × rows), their residuals after the chosen features. With D the pivot
 matrix of the group and R'R = D⁻¹, Q = R Z are the directions that adding the group adds:
 r ← r − Σ_k t_k q_k and h ← h + Σ_k q_k², as for a single feature.
 """
@@ -22,14 +22,14 @@ from ._blocks import RowBlock
 
 
 class GroupMoments(NamedTuple):
-    """Of what is left of some groups of the same width."""
+    """Moments of Z of several groups of the same width."""
 
     products: Float  # (g × b × b) Z Z'
     correlations: Float  # (t × g × b) r·z
 
 
 class GroupLosses(NamedTuple):
-    """Leave-one-out sums of some groups of the same width, and how z is spread over the rows."""
+    """Leave-one-out sums of groups of the same width, and moments of the spread of z."""
 
     losses: Float  # (t × g) Σ of squared LOO errors
     mixed: Float  # (t × g × b) Σ r² z²
@@ -37,7 +37,7 @@ class GroupLosses(NamedTuple):
 
 
 class Directions(NamedTuple):
-    """What adding each of some groups of the same width does."""
+    """The directions and steps of adding each of several groups of the same width."""
 
     columns: NDArray[np.intp]  # (g × b)
     roots: Float  # (g × b × b) R
@@ -45,7 +45,7 @@ class Directions(NamedTuple):
 
 
 def group_moments(block: RowBlock, Z: Float, width: int) -> GroupMoments:
-    """Z Z' and r·z of groups whose z (g·b × rows) lie one after the other."""
+    """Return Z Z' and r·z of groups, from their concatenated z (g·b × rows)."""
     z = Z.reshape(-1, width, Z.shape[1])
     return GroupMoments(z @ z.swapaxes(1, 2), (block.r @ Z.T).reshape(len(block.r), -1, width))
 
@@ -53,7 +53,7 @@ def group_moments(block: RowBlock, Z: Float, width: int) -> GroupMoments:
 def group_losses(
     block: RowBlock, Z: Float, roots: Float, steps: Float, with_spread: bool
 ) -> GroupLosses:
-    """This block's share of the leave-one-out sums if each group were added."""
+    """Return this block's part of the leave-one-out sums with each group added."""
     t, (g, width) = len(block.r), roots.shape[:2]
     z = Z.reshape(g, width, Z.shape[1])
     losses, mixed, fourth = np.zeros((t, g)), np.zeros((t, g * width)), np.zeros(g * width)
@@ -71,7 +71,7 @@ def group_losses(
 
 
 def _errors(z: Float, r: Float, d: Float, roots: Float, steps: Float) -> Float:
-    """Leave-one-out errors (t × g × rows) with each group added; z (g × b × rows)."""
+    """Return leave-one-out errors (t × g × rows) with each group added; z (g × b × rows)."""
     q = roots @ z
     errors = r[:, None, :] - (steps[:, :, None, :] @ q)[:, :, 0, :]
     q *= q
@@ -80,13 +80,13 @@ def _errors(z: Float, r: Float, d: Float, roots: Float, steps: Float) -> Float:
 
 
 def pair_products(block: RowBlock, layout: GroupLayout) -> FeatureSums:
-    """x_i·x_j of all pairs of columns in a group, centred and weighted: one pass."""
+    """Return x_i·x_j of all pairs of columns in a group, centred and weighted, in one pass."""
     if not block.X.is_in_memory:
         return block.over_chunks(partial(pair_products, layout=layout))
     pairs = np.zeros(layout.n_pairs)
     wide = layout.columns(np.flatnonzero(layout.widths > 1))
-    place = np.empty(len(layout.owner), dtype=np.intp)
-    place[wide] = np.arange(len(wide))
+    position = np.empty(len(layout.owner), dtype=np.intp)
+    position[wide] = np.arange(len(wide))
     parts = [part for part in layout.parts(np.arange(len(layout))) if part.width > 1]
     sums = [np.zeros((*part.columns.shape, part.width)) for part in parts]
     height = max(LEAST_TILE_ROWS, 4 * HALF_TILE_ELEMENTS // max(1, len(wide)))
@@ -95,7 +95,7 @@ def pair_products(block: RowBlock, layout: GroupLayout) -> FeatureSums:
         rows = np.arange(top, min(block.n_rows, top + height))
         X = np.ascontiguousarray(block.tile(rows, wide, nothing).T)
         for part, total in zip(parts, sums, strict=True):
-            x = X[place[part.columns]]
+            x = X[position[part.columns]]
             total += x @ x.swapaxes(1, 2)
     for part, total in zip(parts, sums, strict=True):
         layout.put_pairs(part, total, pairs)
@@ -105,13 +105,13 @@ def pair_products(block: RowBlock, layout: GroupLayout) -> FeatureSums:
 def _tile_errors(
     block: RowBlock, rows: NDArray[np.intp], groups: Sequence[Directions], betas: Sequence[Float]
 ) -> Float:
-    """Leave-one-out errors (t × G × rows) with each group added, one part after the other."""
-    found = []
+    """Return leave-one-out errors (t × G × rows) with each group of all parts added."""
+    parts = []
     for (columns, roots, steps), beta in zip(groups, betas, strict=True):
         z = np.ascontiguousarray(block.tile(rows, columns.ravel(), beta).T)
         z = z.reshape(*columns.shape, len(rows))
-        found.append(_errors(z, block.r[:, rows], block.d[rows], roots, steps))
-    errors = np.concatenate(found, axis=1)
+        parts.append(_errors(z, block.r[:, rows], block.d[rows], roots, steps))
+    errors = np.concatenate(parts, axis=1)
     if block.root_weights is not None:
         errors /= block.positive_root()[rows]
     return errors
@@ -124,7 +124,7 @@ def any_losses(
     groups: Sequence[Directions],
     betas: Sequence[Float],
 ) -> CandidateLosses:
-    """Σ_j e_j ℓ_j of a loss that is a mean over rows, with each group added: (G).
+    """Return Σ_j e_j ℓ_j of a loss that is a mean over rows, with each group added, (G).
 
     betas are the coefficients (|S| × g·b) of the columns of each part on the chosen features.
     """
@@ -138,25 +138,25 @@ def any_losses(
     for top in range(0, block.n_rows, height):
         rows = np.arange(top, min(block.n_rows, top + height))
         errors = _tile_errors(block, rows, groups, betas).transpose(0, 2, 1)
-        own = None if shares is None else shares[rows]
-        total += tiles.error_sums(kind, errors, block.y[:, rows], own)
+        row_shares = None if shares is None else shares[rows]
+        total += tiles.error_sums(kind, errors, block.y[:, rows], row_shares)
     return CandidateLosses(total, block.n_rows * width)
 
 
 def group_predictions(
     block: RowBlock, groups: Sequence[Directions], betas: Sequence[Float]
 ) -> Float:
-    """Leave-one-out predictions if each group were added, (t × G × rows)."""
+    """Return leave-one-out predictions with each group added, (t × G × rows)."""
     errors = _tile_errors(block, np.arange(block.n_rows), groups, betas)
     return block.y[:, None, :] - errors
 
 
 def directions(part: Part, roots: Float, tau: Float) -> Directions:
-    """What adding some groups does; τ (t × n) of all columns."""
+    """Return the directions and steps of the groups of a part, from τ (t × n) of all columns."""
     return Directions(part.columns, roots, steps_of(roots, tau[:, part.columns]))
 
 
 def steps_of(roots: Float, tau: Float) -> Float:
-    """R τ (t × g × b) of τ (t × g × b)."""
+    """Return R τ (t × g × b) for τ (t × g × b)."""
     values: Float = (roots @ tau[..., None])[..., 0]
     return values

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from .._base import (
     BUFFER_COLUMNS,
+    ArrayLocation,
     Float,
-    Place,
     as_float,
     contiguous,
+    location_of,
     namespace_of,
-    place_of,
     take_rows,
     to_device,
 )
@@ -51,7 +51,7 @@ class HeldOutRows:
     @classmethod
     def at_the_start(
         cls,
-        place: Place,
+        location: ArrayLocation,
         rows: Any,
         has_row: Float | None,
         weights: Float,
@@ -65,8 +65,8 @@ class HeldOutRows:
         Targets as given and shifted are (rows × t), means over the training rows (G × t).
         """
         count, height = rows.shape
-        where = place.xp.reshape(rows, (-1,))
-        (means,) = to_device(place, means)
+        where = location.xp.reshape(rows, (-1,))
+        (means,) = to_device(location, means)
 
         def of_splits(values: Float) -> Float:
             xp = namespace_of(values)
@@ -152,7 +152,7 @@ class HeldOutRows:
     def with_room(self, capacity: int) -> HeldOutRows:
         """These rows with room for so many columns, in one buffer, and those that are kept."""
         count, _, height = self.r.shape
-        room = place_of(self.r).zeros((count, capacity, height))
+        room = location_of(self.r).zeros((count, capacity, height))
         known = 0
         for buffer in self.buffers:
             width = min(buffer.shape[1], len(self.selected) - known)
@@ -170,7 +170,7 @@ class HeldOutRows:
                 size = min(BUFFER_COLUMNS, self.limit - place)
                 buffers = (
                     *buffers,
-                    place_of(column).empty((column.shape[0], size, column.shape[1])),
+                    location_of(column).empty((column.shape[0], size, column.shape[1])),
                 )
             buffers[-1][:, place % BUFFER_COLUMNS, :] = column
         return replace(
@@ -182,22 +182,26 @@ class HeldOutRows:
         )
 
 
-def padded(place: Place, sets: Sequence[Any], lengths: Sequence[int]) -> tuple[Any, Float | None]:
+def padded(
+    location: ArrayLocation, sets: Sequence[Any], lengths: Sequence[int]
+) -> tuple[Any, Float | None]:
     """Sets of rows on a device as one matrix (G × R), and 1 for its numbers that are rows.
 
     None where all are. A set is a vector of numbers there, or a slice.
     """
-    xp, height = place.xp, max(lengths)
+    xp, height = location.xp, max(lengths)
     rows = [
-        xp.arange(own.start, own.stop, dtype=xp.int64, device=place.device)
+        xp.arange(own.start, own.stop, dtype=xp.int64, device=location.device)
         if isinstance(own, slice)
         else own
         for own in sets
     ]
     if min(lengths) == height:
         return xp.stack(rows), None
-    filler = [xp.zeros(height - length, dtype=xp.int64, device=place.device) for length in lengths]
-    (counts,) = to_device(place, np.array(lengths, dtype=np.float64))
-    numbers = xp.arange(height, dtype=xp.float64, device=place.device)
+    filler = [
+        xp.zeros(height - length, dtype=xp.int64, device=location.device) for length in lengths
+    ]
+    (counts,) = to_device(location, np.array(lengths, dtype=np.float64))
+    numbers = xp.arange(height, dtype=xp.float64, device=location.device)
     has_row = as_float(numbers[None, :] < counts[:, None])
     return xp.stack([xp.concat(pair) for pair in zip(rows, filler, strict=True)]), has_row

@@ -1,7 +1,7 @@
-"""What is left of every candidate, z, kept from step to step.
+"""z of every candidate, kept from step to step.
 
-After many steps making z anew costs O(|S|) for each row and candidate; kept, one more step costs
-one product and one difference: z_i ← z_i − (L_bi/√δ_b) z_b. The price is memory of the size of X.
+Computing z from scratch costs O(|S|) for each row and candidate; an update costs one product and
+one difference: z_i ← z_i − (L_bi/√δ_b) z_b. This takes as much memory as X.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from .._problem import UNDECIDED
 
 Places = NDArray[np.intp]
 
-# Rows worked on at a time: long ones for speed.
+# Rows processed at a time: many, so that vector operations are long.
 _ROWS = 1 << 14
-# As many places may be taken by features that are no candidates any more.
+# The largest share of memory for features that are no longer candidates.
 _DEAD_SHARE = 1 / 8
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A feature that was added, and not yet taken out of the others."""
+    """A feature that was added, for which z of the others is not updated yet."""
 
     z: Float  # (rows)
     slopes: Float  # (n) L_bi/√δ_b
 
 
 class Leftovers:
-    """z of candidates in the rows of a block that count, rows of one label after the other."""
+    """z of candidates in the rows of positive weight of a block, sorted by label."""
 
     def __init__(self, rows: Places, split: int, features: Places, Z: Float) -> None:
         self._rows = rows
@@ -41,21 +41,21 @@ class Leftovers:
         self._pending: list[_Pending] = []
 
     def column(self, index: int, count: int) -> Float:
-        """z of a candidate in all `count` rows of the block; 0 in those that do not count."""
+        """Return z of a candidate in all `count` rows of the block, 0 in rows of weight 0."""
         z = np.zeros(count)
-        z[self._rows] = self._own(index)
+        z[self._rows] = self._counted(index)
         return z
 
-    def _own(self, index: int) -> Float:
-        """z of a candidate in the rows that count."""
+    def _counted(self, index: int) -> Float:
+        """Return z of a candidate in the rows of positive weight."""
         z: Float = self._Z[int(np.flatnonzero(self._features == index)[0])].copy()
         for step in self._pending:
             z -= step.slopes[index] * step.z
         return z
 
     def follow(self, index: int, slopes: Float) -> None:
-        """A feature was added; slopes (n) are those of all features on it."""
-        self._pending.append(_Pending(self._own(index), slopes))
+        """Register that a feature was added; slopes (n) are those of all features on it."""
+        self._pending.append(_Pending(self._counted(index), slopes))
         self._features = np.where(self._features == index, -1, self._features)
         self._drop_dead()
 
@@ -63,16 +63,16 @@ class Leftovers:
         alive = np.flatnonzero(self._features >= 0)
         if len(alive) >= (1.0 - _DEAD_SHARE) * len(self._features):
             return
-        for place, old in enumerate(alive.tolist()):
-            if place != old:
-                self._Z[place] = self._Z[old]
+        for position, old in enumerate(alive.tolist()):
+            if position != old:
+                self._Z[position] = self._Z[old]
         self._Z = self._Z[: len(alive)]
         self._features = self._features[alive]
 
     def wrong_sums(
         self, margins: Float, size: Float | None, shares: Float | None, delta: Float, rho: Float
     ) -> Float:
-        """Σ_j e_j [candidate i is wrong on row j] for all features, (n); 0 for no candidates.
+        """Return Σ_j e_j [candidate i is wrong on row j], (n); 0 if feature i is no candidate.
 
         margins (rows of the block) of the current model, size |y|/√w of the codes (None for all 1)
         and shares e (None for all 1), as for `_tiles.loo_wrong`.
@@ -90,27 +90,27 @@ class Leftovers:
             for top in range(first, last, _ROWS):
                 rows = slice(top, min(last, top + _ROWS))
                 width = max(1, QUARTER_TILE_ELEMENTS // (rows.stop - rows.start))
-                own = None if shares is None else shares[rows]
-                is_even = own is not None and bool((own == own[0]).all())
+                row_shares = None if shares is None else shares[rows]
+                is_even = row_shares is not None and bool((row_shares == row_shares[0]).all())
                 for left in range(0, len(features), width):
-                    some = slice(left, min(len(features), left + width))
-                    Z = self._Z[some, rows]
+                    part = slice(left, min(len(features), left + width))
+                    Z = self._Z[part, rows]
                     slope = scratch[: Z.size].reshape(Z.shape)
                     for step in self._pending:
-                        np.multiply(step.slopes[features[some], None], step.z[rows], out=slope)
+                        np.multiply(step.slopes[features[part], None], step.z[rows], out=slope)
                         np.subtract(Z, slope, out=Z)
-                    np.multiply(Z, curvature[some, None], out=slope)
+                    np.multiply(Z, curvature[part, None], out=slope)
                     if size is None:
-                        np.subtract(slope, sign * rho[some, None], out=slope)
+                        np.subtract(slope, sign * rho[part, None], out=slope)
                     else:
-                        slope -= sign * rho[some, None] * size[rows]
+                        slope -= sign * rho[part, None] * size[rows]
                     np.multiply(slope, Z, out=slope)
                     wrong = slope >= margins[rows]
-                    if own is None or is_even:
-                        scale = 1.0 if own is None else float(own[0])
-                        sums[some] += scale * np.count_nonzero(wrong, axis=1)
+                    if row_shares is None or is_even:
+                        scale = 1.0 if row_shares is None else float(row_shares[0])
+                        sums[part] += scale * np.count_nonzero(wrong, axis=1)
                     else:
-                        sums[some] += wrong @ own
+                        sums[part] += wrong @ row_shares
         self._pending.clear()
         total = np.zeros(len(delta))
         alive = features >= 0

@@ -1,4 +1,4 @@
-"""How far the values of columns are from their means, and where rare features are not 0."""
+"""Largest distances of columns from their means, and the nonzero values of rare features."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .._data import Matrix
 from ._answers import ColumnShapes
 from ._zero_one import Support
 
-# Here a feature is rare, and its values are listed, if it is not 0 in at most this share of the
-# rows. (`_loo_data` has a larger share, for other bounds.)
+# A feature is rare here, and its nonzero values are listed, if at most this share of its values is
+# not 0. (`_loo_data` has a larger share, for other bounds.)
 _RARE_SHARE = 1 / 64
 
 
 def column_shapes(
     X: Matrix, means: Float | None, weights: Float | None, root_weights: Float | None
 ) -> ColumnShapes:
-    """Of all columns, in one pass."""
+    """Return the shapes of all columns, in one pass."""
     used = None if weights is None else weights > 0.0
     largest, count = X.distances(means, used)
     (rare,) = (count <= _RARE_SHARE * X.shape[0]).nonzero()

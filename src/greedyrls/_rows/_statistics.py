@@ -1,4 +1,4 @@
-"""Sums over rows after a step, all that the bounds and the loss need."""
+"""Sums over rows that the bounds and the loss need after a step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._answers import SampleStatistics
 def statistics_of(
     r: Float, d: Float, anchor: Float | None, weights: Float | None
 ) -> SampleStatistics:
-    """Of residuals r (t × m), d = 1 − h (m), the anchor (t × m) and the weights, if any."""
+    """Return the sums for residuals r (t × m), d = 1 − h (m), anchor (t × m) and weights (m)."""
     xp = namespace_of(r)
     t = r.shape[0]
     error = r / d

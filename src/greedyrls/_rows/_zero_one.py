@@ -1,9 +1,9 @@
-"""Wrong predictions of every candidate, looking only where one could change its side.
+"""Wrong predictions of every candidate, evaluated only where the class could change.
 
-A row with margin a keeps its side with candidate i if the candidate cannot move it by more than
-|a|. So rows are taken in the order of |a| and candidates drop out as soon as the rows ahead are
-beyond their reach; for those rows the current model knows the answer. A feature that is 0 in all
-but a few rows reaches far in these rows only: they are looked at one by one.
+A row with margin a keeps its class with candidate i if the candidate cannot move the margin by more
+than |a|. So rows are taken in the order of |a|, and candidates drop out as soon as the remaining
+rows are beyond their reach; for those rows the prediction is that of the current model. A feature
+that is 0 in all but a few rows reaches far in these rows only: they are evaluated one by one.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from .._base import HALF_TILE_ELEMENTS, LEAST_TILE_ROWS, Float
 from . import tiles
 
-# Reaches are bounds; this is for their rounding.
+# Allowance for rounding errors of the reaches, which are bounds.
 _SAFETY = 1.0 + 1e-9
 _SLACK = 1e-11
 
 Places = NDArray[np.intp]
-# Whether candidates would be wrong: in all of some rows (rows × c), or in pairs of row and column.
+# Returns whether candidates would be wrong: for rows × c, or for pairs of row and column.
 Look = Callable[[Places, Places], tiles.Flags]
 
 
 class Support(NamedTuple):
-    """Where rare features are not 0, pair by pair; `values` are those of x there."""
+    """Pairs of row and column at which rare features are not 0, with the values of x."""
 
     rows: Places
     columns: Places
@@ -42,20 +42,20 @@ def wrong_sums(
     support: Support,
     look_at_pairs: Look,
 ) -> tuple[Float, int]:
-    """Σ_j e_j [candidate i is wrong on row j] for all i, (n), and how many pairs were looked at.
+    """Return Σ_j e_j [candidate i is wrong on row j], (n), and the number of pairs evaluated.
 
     margins (m) of the current model, positive is right; reach (n) is how far a candidate can move
     any of them, other than in its support.
     """
-    own = np.ones(len(margins)) if shares is None else shares
+    e = np.ones(len(margins)) if shares is None else shares
     distance = np.abs(margins)
     row_order = np.argsort(distance)
     distance = distance[row_order]
-    # Weight of the wrong ones among the first j rows.
+    # Weight of the wrong predictions among the first j rows.
     wrong_now = margins <= 0.0
-    before = np.concatenate(([0.0], np.cumsum((wrong_now * own)[row_order])))
+    before = np.concatenate(([0.0], np.cumsum((wrong_now * e)[row_order])))
     column_order = np.argsort(-reach)
-    # How many rows each candidate must look at.
+    # Number of rows that must be evaluated for each candidate.
     bound = reach[column_order] * _SAFETY + _SLACK
     needed = np.searchsorted(distance, bound, side="right")
     sums = np.zeros(len(reach))
@@ -72,13 +72,13 @@ def wrong_sums(
         top = end
     sums += before[-1] - before[seen]
     if len(support.rows):
-        place = np.empty(len(margins), dtype=np.intp)
-        place[row_order] = np.arange(len(margins))
-        (missed,) = (place[support.rows] >= seen[support.columns]).nonzero()
+        position = np.empty(len(margins), dtype=np.intp)
+        position[row_order] = np.arange(len(margins))
+        (missed,) = (position[support.rows] >= seen[support.columns]).nonzero()
         rows, columns = support.rows[missed], support.columns[missed]
         change = look_at_pairs(missed, columns).astype(np.float64)
         change -= wrong_now[rows]
-        change *= own[rows]
+        change *= e[rows]
         sums += np.bincount(columns, change, minlength=len(reach))
         looked += len(missed)
     return sums, looked

@@ -1,7 +1,7 @@
-"""Losses of held-out predictions for all candidates at once, a tile of rows at a time.
+"""Losses of held-out predictions for all candidates, a tile of rows at a time.
 
 Tiles are (rows × candidates) in any memory order; the errors y − prediction of t targets are
-(t × rows × candidates). Kernels may overwrite what they are given.
+(t × rows × candidates). Kernels may overwrite their arguments.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Flags = NDArray[np.bool_]
 
 
 def loo_errors(Z: Float, r: Float, d: Float, delta: Float, rho: Float) -> Float:
-    """Leave-one-out errors with each candidate added: (r − z ρ) / (1 − h − z²/δ).
+    """Return leave-one-out errors with each candidate added: (r − z ρ) / (1 − h − z²/δ).
 
     Z (rows × c), r (t × rows), d (rows) = 1 − h, delta (c), rho (t × c).
     """
@@ -29,7 +29,7 @@ def loo_errors(Z: Float, r: Float, d: Float, delta: Float, rho: Float) -> Float:
 
 
 def fold_errors(Z: Float, r: Float, rho: Float) -> Float:
-    """Errors on held-out rows with each candidate added: r − z ρ."""
+    """Return errors on held-out rows with each candidate added: r − z ρ."""
     errors = Z[None] * rho[:, None, :]
     np.subtract(r[:, :, None], errors, out=errors)
     return errors
@@ -38,7 +38,7 @@ def fold_errors(Z: Float, r: Float, rho: Float) -> Float:
 def loo_wrong(
     Z: Float, y: Float, r: Float, d: Float, delta: Float, rho: Float, pairs: bool = False
 ) -> Flags:
-    """Which leave-one-out predictions are wrong, for one target of labels ±1: (rows × c).
+    """Return which leave-one-out predictions are wrong, for one target of labels ±1: (rows × c).
 
     A prediction p = y − e/v is right if y p > ε, where e = (r − z ρ)/D, D = 1 − h − z²/δ > 0 and
     v is the root of the row's weight. With y/v given as y this is (1 − ε) D > y (r − z ρ): no
@@ -55,13 +55,13 @@ def loo_wrong(
 
 
 def loo_margins(y: Float, r: Float, d: Float) -> Float:
-    """(1 − ε)(1 − h) − y r of the current model: its prediction of a row is right if positive."""
+    """Return (1 − ε)(1 − h) − y r of the current model: positive if its prediction is right."""
     margins: Float = (1.0 - UNDECIDED) * d - y * r
     return margins
 
 
 def weighted_count(flags: Flags, weights: Float | None) -> Float:
-    """Σ over rows of the flags (rows × c), weighted: (c)."""
+    """Return the weighted sum of flags (rows × c) over rows, (c)."""
     if weights is not None:
         total: Float = weights @ flags.astype(np.float64)
         return total
@@ -69,7 +69,7 @@ def weighted_count(flags: Flags, weights: Float | None) -> Float:
 
 
 def error_sums(kind: str, errors: Float, y: Float, weights: Float | None) -> Float:
-    """Σ_j e_j ℓ_j of each candidate (c), from errors (t × rows × c), y (t × rows), weights e."""
+    """Return Σ_j e_j ℓ_j of each candidate (c), from errors (t × rows × c), y (t × rows) and e."""
     t = len(errors)
     if kind in ("squared", "absolute"):
         measure = np.square if kind == "squared" else np.absolute
@@ -85,14 +85,14 @@ def error_sums(kind: str, errors: Float, y: Float, weights: Float | None) -> Flo
 
 
 def _largest_is_true(errors: Float, y: Float) -> Flags:
-    """Whether the target of the +1 has the largest prediction, by more than rounding."""
+    """Return whether the target of the +1 has the largest prediction, by more than rounding."""
     predictions = np.subtract(y[:, :, None], errors, out=errors)
     true = np.full(predictions.shape[1:], 0.0)
     other = np.full(predictions.shape[1:], -np.inf)
     for values, labels in zip(predictions, y, strict=True):
-        own = labels > 0
-        true[own] = values[own]
-        values[own] = -np.inf
+        is_class = labels > 0
+        true[is_class] = values[is_class]
+        values[is_class] = -np.inf
         np.maximum(other, values, out=other)
     true -= other
     result: Flags = true > UNDECIDED

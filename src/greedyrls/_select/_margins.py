@@ -131,7 +131,7 @@ def _columns(problem: Problem, rows: Rows, features: Rows) -> Float:
     """Some rows of some columns, (rows × k)."""
     X = problem.here
     if X.on_device:
-        (values,) = to_host(take(X.columns(features), numbers_on(X.place, rows)))
+        (values,) = to_host(take(X.columns(features), numbers_on(X.location, rows)))
         return values.T
     columns: Float = X.part(rows, features).astype(np.float64)
     return columns

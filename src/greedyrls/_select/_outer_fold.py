@@ -151,7 +151,7 @@ class OuterFold:
             return HeldOut(values[1:], float(values[0]), share)
         test = positive_rows(problem.host_weights, outer.splits[self._place].test)
         X, indices = problem.here, np.array(chosen.indices)
-        rows = numbers_on(X.place, test)
+        rows = numbers_on(X.location, test)
         if X.on_device:
             columns = take(X.columns(indices), rows).T
         else:
@@ -195,7 +195,7 @@ def training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> 
         weights = class_weights.weights()
     training = replace(
         problem,
-        weights=to_device(problem.X.place, weights)[0],
+        weights=to_device(problem.X.location, weights)[0],
         class_weights=class_weights,
     )
     if problem.X.centers is not None:

@@ -241,7 +241,7 @@ class Selected(NamedTuple):
         """What rows count (m), without weights of classes."""
         problem = self.problem
         classes = problem.class_weights
-        given = problem.host_weights if classes is None else classes.given
+        given = problem.host_weights if classes is None else classes.sample_weights
         return np.ones(problem.n_samples) if given is None else given
 
     @property

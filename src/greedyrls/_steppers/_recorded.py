@@ -30,8 +30,8 @@ from .._base import (
     Array,
     Float,
     address_of,
+    location_of,
     note_transfer,
-    place_of,
     put,
     recorder_of,
     split,
@@ -294,9 +294,9 @@ class RecordedSteps:
         numbers[-1][0] = start.energy
         chosen = np.zeros(self._features.capacity)
         chosen[:s] = start.chosen.features
-        (place, added) = place_of(self._sent), split(self._added, self._features.added_shapes)
-        self._sent[:] = _there(place, self._given)
-        added[-1][:] = _there(place, chosen)
+        (location, added) = location_of(self._sent), split(self._added, self._features.added_shapes)
+        self._sent[:] = _there(location, self._given)
+        added[-1][:] = _there(location, chosen)
         self.step.memory.take(block)
         if self._vectors is None or any(
             one is not other
@@ -311,11 +311,11 @@ class RecordedSteps:
     def launch(self, most: int) -> None:
         """Have some more steps taken, and their rows sent."""
         if self._replay is None:
-            recorder = recorder_of(place_of(self._sent))
+            recorder = recorder_of(location_of(self._sent))
             assert recorder is not None
             kind = (*self.step.kind, "steps")
             self._replay = recorder(
-                self._work, (self._sent, self.step.memory.own), kind in _DONE, False
+                self._work, (self._sent, self.step.memory.state), kind in _DONE, False
             )
             _DONE.add(kind)
         count = min(self._count, most)
@@ -323,7 +323,7 @@ class RecordedSteps:
         for _ in range(count):
             self._replay.start()
         begin, self._end = self._end, self._end + count
-        self._coming.append((self._end, *_coming(self._history[begin : self._end])))
+        self._coming.append((self._end, *_rows_under_way(self._history[begin : self._end])))
 
     def taken(self, size: int, last: int) -> Taken | Stop:
         """The step from a model of `size` features, or why it is left to the host.
@@ -385,12 +385,12 @@ class RecordedSteps:
         return ()
 
 
-def _there(place: Any, values: Float) -> Array:
+def _there(location: Any, values: Float) -> Array:
     """A copy on the device."""
-    return place.xp.from_numpy(values).to(place.device)
+    return location.xp.from_numpy(values).to(location.device)
 
 
-def _coming(rows: Array) -> tuple[Float, Any]:
+def _rows_under_way(rows: Array) -> tuple[Float, Any]:
     """Rows on their way to the host, and the event to wait for."""
     import torch
 
@@ -474,7 +474,7 @@ class RecordedStepper:
     def _gram_addresses(self) -> Float:
         gram = self._state.gram
         if self._addresses is None:
-            self._addresses = self._state.features.place.zeros(self._state.problem.n_features)
+            self._addresses = self._state.features.location.zeros(self._state.problem.n_features)
         if self._version != gram.version:
             self._version = gram.version
             self._addresses[:] = 0.0

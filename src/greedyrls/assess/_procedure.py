@@ -149,7 +149,7 @@ class Procedure:
     def _part(self, rows: Rows, counts: Float | None, X: Matrix) -> Problem:
         weights, class_weights = self._sample_weights(rows, counts), self.class_weights
         if class_weights is not None:
-            class_weights = replace(class_weights.take(rows), given=weights)
+            class_weights = replace(class_weights.take(rows), sample_weights=weights)
             weights = class_weights.weights()
         return replace(
             self.problem,

@@ -66,7 +66,7 @@ class Trial:
         # Weights of classes are no part of what is reported.
         self._reported = problem
         if problem.class_weights is not None:
-            self._reported = replace(problem, weights=problem.class_weights.given)
+            self._reported = replace(problem, weights=problem.class_weights.sample_weights)
         self._data = data
         self._refit = refit
         self._outer = outer  # in which the penalty was chosen

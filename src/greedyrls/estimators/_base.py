@@ -20,9 +20,9 @@ from .._base import (
     OwnInit,
     checked_device_array,
     counted,
+    location_of,
     numbers_on,
     numpy_of,
-    place_of,
     take,
 )
 from .._data import (
@@ -298,7 +298,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
             return super().transform(with_names(X))
         self._check_columns(checked_device_array(X))
         (chosen,) = self._get_support_mask().nonzero()
-        return take(X, numbers_on(place_of(X), chosen))
+        return take(X, numbers_on(location_of(X), chosen))
 
     def with_n_features(self, k: int) -> Self:
         """Return the fitted estimator with another number of features, without fitting again.

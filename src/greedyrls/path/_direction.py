@@ -1,4 +1,4 @@
-"""Which way a search goes."""
+"""The direction of a search."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any, NamedTuple, get_args
 
 from ._steps import DirectionName
 
-# Of direction "foba": a feature goes if the loss rises by less than this share of the last gain.
+# For direction "foba": a feature is removed if this raises the loss by less than this share of
+# the last gain.
 BACKWARD_RATIO = 0.5
 
 
 class Direction(NamedTuple):
-    """Which way, and for "foba" the share of a gain that a removal may cost."""
+    """A direction of search, and for "foba" the share of a gain that a removal may cost."""
 
     name: DirectionName = "forward"
     ratio: float | None = None
@@ -22,10 +23,10 @@ FORWARD = Direction()
 
 
 def check_direction(direction: Any, backward_ratio: Any = None) -> Direction:
-    """A direction by its name."""
-    known = get_args(DirectionName)
-    if not isinstance(direction, str) or direction not in known:
-        names = ", ".join(repr(name) for name in known)
+    """Check the name of a direction and its ratio."""
+    allowed = get_args(DirectionName)
+    if not isinstance(direction, str) or direction not in allowed:
+        names = ", ".join(repr(name) for name in allowed)
         raise ValueError(f"direction must be one of {names}; got {direction!r}.")
     name: Any = direction
     if name != "foba":

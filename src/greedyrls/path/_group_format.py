@@ -1,4 +1,4 @@
-"""Groups of features and costs in JSON: written plainly, read with care."""
+"""Groups of features and costs in JSON, checked when they are read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._steps import Settings, Step
 
 
 def groups_object(settings: Settings) -> list[dict[str, Any]] | None:
-    """Groups of two columns or more, with their names."""
+    """Return the groups of two columns or more with their names, for JSON."""
     if settings.feature_groups is None or settings.group_names is None:
         return None
     return [
@@ -19,18 +19,19 @@ def groups_object(settings: Settings) -> list[dict[str, Any]] | None:
 
 
 def read_grouping(settings: JsonObject, n: int) -> dict[str, Any]:
-    """Groups, costs and budget of the settings of a path of n columns."""
+    """Read groups, costs and budget from the settings of a path of n columns."""
     groups = names = costs = budget = None
     if settings.has("feature_groups"):
-        found = [_group(one, n) for one in settings.parts("feature_groups", "a group")]
-        names, groups = tuple(name for name, _ in found), tuple(columns for _, columns in found)
+        named_groups = [_group(one, n) for one in settings.parts("feature_groups", "a group")]
+        names = tuple(name for name, _ in named_groups)
+        groups = tuple(columns for _, columns in named_groups)
         columns = [column for group in groups for column in group]
         if not groups or len(set(columns)) < len(columns):
             raise ValueError("feature_groups is empty, or a column is in two groups")
     if settings.has("feature_costs"):
-        found_costs = settings.entries("feature_costs", n)
-        costs = tuple(as_number(cost, "feature_costs") for cost in found_costs)
-        # What a group costs as a whole may stand at its first column.
+        entries = settings.entries("feature_costs", n)
+        costs = tuple(as_number(cost, "feature_costs") for cost in entries)
+        # The first column of a group may carry the cost of the whole group.
         owned = {column for group in groups or () for column in group[1:]}
         if any(cost < 0.0 or (cost == 0.0 and i not in owned) for i, cost in enumerate(costs)):
             raise ValueError("feature_costs has a number that is not above 0")
@@ -47,15 +48,15 @@ def read_grouping(settings: JsonObject, n: int) -> dict[str, Any]:
 
 
 def _group(group: JsonObject, n: int) -> tuple[str, tuple[int, ...]]:
-    found = group.entries("columns")
-    columns = tuple(as_whole(column, "columns", 0, n) for column in found)
+    entries = group.entries("columns")
+    columns = tuple(as_whole(column, "columns", 0, n) for column in entries)
     if len(columns) < 2:
         raise ValueError("a group has fewer than two columns")
     return group.text("name"), columns
 
 
 def check_groups(steps: tuple[Step, ...], groups: tuple[tuple[int, ...], ...] | None) -> None:
-    """Whether each step adds a whole group, or a single feature of none."""
+    """Raise an error unless each step adds a whole group, or a feature that is in none."""
     owner = {column: group for group in groups or () for column in group}
     for step in steps:
         if set(step.features) != set(owner.get(step.index, (step.index,))):

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from .._base import Float
 
-# Places in the vectors of losses; those of sizes 1, 2, … follow.
+# Indices into the vectors of losses; the losses of sizes 1, 2, … follow.
 CHOSEN, INITIAL, LOSSES_BEFORE_SIZES = 0, 1, 2
 # By simulation (benchmarks/suites/coverage.py): degrees of freedom of t quantiles, and the
 # stability index up to which selections differ so much that shared training rows count in full.
@@ -19,29 +19,29 @@ _AGREEING = 0.5
 
 
 def variances_of(covariance: Float) -> tuple[Float, Float]:
-    """Variances (c) of losses, and of their differences to the loss without features."""
-    own = np.diagonal(covariance)
-    return own, np.maximum(own + own[INITIAL] - 2.0 * covariance[INITIAL], 0.0)
+    """Return variances (c) of losses and of their differences to the loss without features."""
+    variances = np.diagonal(covariance)
+    return variances, np.maximum(variances + variances[INITIAL] - 2.0 * covariance[INITIAL], 0.0)
 
 
 def corrected(
     variances: Float, differences: Float, agreement: Float, ratio: float, n_folds: int
 ) -> Float:
-    """Standard errors, corrected for shared training rows where selections differ.
+    """Return standard errors, corrected for shared training rows if selections differ.
 
     `differences` are V_δ, variances of the difference to the loss without features; `agreement` is
-    the stability index Φ and `ratio` is ρ. Φ is not a number where all selections must be the same,
-    and for a single fold, which says nothing of it.
+    the stability index Φ and `ratio` is ρ. Φ is NaN if all selections must be the same, and for a
+    single fold, from which it cannot be estimated.
     """
-    known = np.nan_to_num(agreement, nan=float(n_folds > 1))
-    differing = np.clip((1.0 - known) / (1.0 - _AGREEING), 0.0, 1.0)
-    own = np.maximum(variances, 0.0)
-    depending = np.sqrt(own * np.clip(differences, 0.0, own))
-    errors: Float = np.sqrt(own + differing * ratio * depending)
+    stability = np.nan_to_num(agreement, nan=float(n_folds > 1))
+    differing = np.clip((1.0 - stability) / (1.0 - _AGREEING), 0.0, 1.0)
+    clipped = np.maximum(variances, 0.0)
+    depending = np.sqrt(clipped * np.clip(differences, 0.0, clipped))
+    errors: Float = np.sqrt(clipped + differing * ratio * depending)
     return errors
 
 
 def t_quantile(level: float, n_folds: int, n_clusters: int | None) -> float:
-    """How many standard errors a two-sided interval reaches; n_clusters is None for folds alone."""
+    """Return the t quantile of a two-sided interval; n_clusters is None for folds alone."""
     freedom = n_folds - 1 if n_clusters is None else min(_FREEDOM, n_clusters - 1)
     return float(stdtrit(freedom, 0.5 + level / 2.0)) if freedom > 0 else np.nan

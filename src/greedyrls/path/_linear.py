@@ -15,27 +15,27 @@ from .._base import (
     as_float,
     checked_device_array,
     frame_numbers,
+    location_of,
     numbers_on,
     numpy_of,
     other_namespace,
-    place_of,
-    places_of,
     send,
     take,
     to_device,
+    true_indices,
 )
 
 
 def column_count(X: Any) -> int:
-    """How many columns X has; an error if X is not a table of numbers."""
+    """Return the number of columns of X; raise an error if X is not a table of numbers."""
     return int(_checked(X).shape[1])
 
 
 def linear_values(X: Any, features: NDArray[np.intp], coef: Float, intercept: Float) -> Any:
-    """X_S w + b, (m × t), with `coef` (t × k) and `intercept` (t).
+    """Return X_S w + b, (m × t), with `coef` (t × k) and `intercept` (t).
 
-    Of a Dask array or data frame a Dask array, not computed yet; of an array on a device an array
-    of the same kind, there; else a NumPy array.
+    The result is a lazy Dask array for a Dask array or data frame, an array of the same kind on
+    the same device for a device array, and a NumPy array otherwise.
     """
     X = _checked(X)
     if hasattr(X, "map_partitions"):
@@ -61,10 +61,10 @@ def linear_values(X: Any, features: NDArray[np.intp], coef: Float, intercept: Fl
 def map_rows(
     function: Callable[[Float], NDArray[Any]], values: Any, width: int | None, dtype: Any
 ) -> Any:
-    """A function of rows of values (m) or (m × t): (m × width), or (m) without a width.
+    """Apply a function to rows of values, (m) or (m × t); return (m × width), or (m) without width.
 
-    Of a Dask array a Dask array, not computed yet; of an array on a device an array there, if the
-    results are numbers.
+    The result is a lazy Dask array for a Dask array, and is on the device for a device array, if
+    the results are numbers.
     """
     if hasattr(values, "map_blocks"):
         if values.ndim == 1:
@@ -76,11 +76,11 @@ def map_rows(
     if other_namespace(values) is None:
         return function(values)
     results = function(numpy_of(values))
-    return send(place_of(values), results) if results.dtype.kind in "biuf" else results
+    return send(location_of(values), results) if results.dtype.kind in "biuf" else results
 
 
 def _checked(X: Any) -> Any:
-    """X with two dimensions; the values of a data frame in memory."""
+    """Check that X is two-dimensional; a data frame in memory is converted to an array."""
     if hasattr(X, "__dask_graph__"):
         return X
     if other_namespace(X) is not None:
@@ -89,12 +89,14 @@ def _checked(X: Any) -> Any:
 
 
 def _on_device(X: Any, features: NDArray[np.intp], coef: Float, intercept: Float) -> Any:
-    place = place_of(X)
-    weights, offset = to_device(place, np.ascontiguousarray(coef.T), np.asarray(intercept, float))
-    values = as_float(take(X, numbers_on(place, features))) @ weights + offset
-    is_finite = place.xp.all(place.xp.isfinite(values), axis=1)
-    if not bool(place.xp.all(is_finite)):
-        row = int(places_of(~is_finite)[0])
+    location = location_of(X)
+    weights, offset = to_device(
+        location, np.ascontiguousarray(coef.T), np.asarray(intercept, float)
+    )
+    values = as_float(take(X, numbers_on(location, features))) @ weights + offset
+    is_finite = location.xp.all(location.xp.isfinite(values), axis=1)
+    if not bool(location.xp.all(is_finite)):
+        row = int(true_indices(~is_finite)[0])
         raise ValueError(f"Input X contains NaN or infinity: a selected column, row {row}.")
     return values
 
@@ -105,7 +107,7 @@ def _of_block(block: Any, features: NDArray[np.intp], coef: Float, intercept: Fl
 
 
 def _of_frame(frame: Any, coef: Float, intercept: Float) -> Float:
-    if not frame.shape[1]:  # no features were chosen, and no column has a type
+    if not frame.shape[1]:  # no features were chosen: there is no column to take a type from
         return np.tile(intercept, (len(frame), 1))
     values: Float = frame_numbers(frame) @ coef.T + intercept
     return values

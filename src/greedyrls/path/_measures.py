@@ -1,7 +1,7 @@
-"""Losses as people read them: in the units of the target, or as scores of a classification.
+"""Display of losses: in the units of the target, or as scores of a classification.
 
-Searches and files go by losses, of which the smallest is best. What is shown is the root of a mean
-squared error, which has the units of the target, and accuracies rather than error rates.
+Searches and files use losses, of which the smallest is best. Users see the root of a mean squared
+error, which has the units of the target, and accuracies rather than error rates.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .._base import Float, column, interval, score, scores, with_error
 
 Values = TypeVar("Values", float, Float)
 
-# What the loss is called on axes and in sentences.
+# Names of losses on axes and in sentences.
 MEASURES = {
     "squared": "mean squared error",
     "absolute": "mean absolute error",
@@ -32,18 +32,18 @@ ROOT, ROOT_IN_SHORT = "root mean squared error", "RMSE"
 
 
 def measure_in_words(name: str) -> str:
-    """The name of a loss as people know it."""
+    """Return the usual name of a loss."""
     return MEASURES.get(name, name.removeprefix("callable:"))
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a loss is shown as.
+    """How a loss is displayed.
 
     Attributes
     ----------
     name, short : str
-        In sentences, and in heads of tables.
+        Names for sentences and for headings of tables.
     kind : {"root", "score", "loss"}
         The root of the loss, 1 minus the loss, or the loss itself.
     """
@@ -54,42 +54,42 @@ class Reading:
 
     @property
     def is_score(self) -> bool:
-        """Whether more is better."""
+        """Whether larger values are better."""
         return self.kind == "score"
 
     def value(self, loss: Values) -> Values:
-        """Of a loss, or of several."""
+        """Convert losses to displayed values."""
         if self.kind == "root":
             root: Values = np.sqrt(np.maximum(loss, 0.0))
             return root
         return 1.0 - loss if self.kind == "score" else loss
 
     def error(self, loss: Values, error: Values) -> Values:
-        """Its standard error; of a root by the delta method."""
+        """Convert standard errors of losses to those of displayed values, by the delta method."""
         if self.kind != "root":
             return error
         with np.errstate(divide="ignore", invalid="ignore"):
-            # Of a loss of 0 nothing is known.
-            found: Any = np.divide(error, 2.0 * self.value(loss))
-        # A number stays a number.
-        known: Any = np.where(np.isfinite(found), found, np.nan)
-        shaped: Values = known[()]
+            # At a loss of 0 the delta method gives no error.
+            converted: Any = np.divide(error, 2.0 * self.value(loss))
+        # Indexing with () returns a scalar for a scalar.
+        finite: Any = np.where(np.isfinite(converted), converted, np.nan)
+        shaped: Values = finite[()]
         return shaped
 
     def written(self, loss: float, error: float = np.nan) -> str:
-        """Of a loss and its standard error, as text."""
+        """Format a loss with its standard error."""
         value, spread = self.value(loss), float(self.error(loss, error))
         if self.is_score and not spread > 1e-9:
             return score(value)
         return with_error(value, spread)
 
     def interval(self, low: float, high: float) -> str:
-        """Of the ends of an interval of the loss, as text."""
+        """Format an interval of the loss."""
         ends = sorted((float(self.value(low)), float(self.value(high))))
         return interval(*ends)
 
     def column(self, losses: Float, errors: Float | None = None) -> list[str]:
-        """Of the losses of a table, as text."""
+        """Format the losses of a table."""
         if errors is None or not np.isfinite(errors).any():
             values = self.value(losses).tolist()
             return scores(values) if self.is_score else column(values)
@@ -97,7 +97,7 @@ class Reading:
 
 
 def reading_of(measure: str, is_classification: bool) -> Reading:
-    """What a loss is shown as; the squared one of classes, of their codes −1 and +1, as it is."""
+    """Return how a loss is displayed; squared loss of classes, coded −1 and +1, is unchanged."""
     if measure in _SCORES:
         return Reading(*_SCORES[measure], "score")
     if measure == "squared" and not is_classification:
@@ -109,12 +109,12 @@ def reading_of(measure: str, is_classification: bool) -> Reading:
 
 
 def explained(loss: float, initial_loss: float) -> float:
-    """R², the share of the variance explained, from squared losses with and without model."""
+    """Return R², the share of variance explained, from losses with and without the model."""
     return 1.0 - loss / initial_loss if initial_loss > 0.0 else np.nan
 
 
 def explained_in_words(loss: float, initial_loss: float) -> str:
-    """The same as part of a sentence; empty where it is unknown."""
+    """Return R² as part of a sentence, which is empty if R² is undefined."""
     share = explained(loss, initial_loss)
     if not np.isfinite(share):
         return ""

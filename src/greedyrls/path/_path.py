@@ -100,7 +100,7 @@ class SelectionPath:
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that notebooks display."""
         from .._notebook import path_html
 
         return path_html(self)
@@ -132,8 +132,8 @@ class SelectionPath:
         owner = {
             column: group[0] for group in self.settings.feature_groups or () for column in group
         }
-        found = dict.fromkeys(owner.get(column, column) for column in self.features(k).tolist())
-        return np.array(list(found), dtype=np.intp)
+        firsts = dict.fromkeys(owner.get(column, column) for column in self.features(k).tolist())
+        return np.array(list(firsts), dtype=np.intp)
 
     @property
     def is_nested(self) -> bool:
@@ -143,17 +143,17 @@ class SelectionPath:
     @property
     def losses(self) -> Float:
         """Loss of the search at each size, with its penalty, shape (k,); lower is better."""
-        return np.array([known.loss for known in self.sets])
+        return np.array([best.loss for best in self.sets])
 
     @property
     def standard_errors(self) -> Float:
         """Standard errors of `losses` as means over samples or splits, shape (k,)."""
-        return np.array([known.standard_error for known in self.sets])
+        return np.array([best.standard_error for best in self.sets])
 
     @property
     def runners_up(self) -> tuple[tuple[tuple[int, float], ...], ...]:
         """The next best features at each size, with the exact loss that each would have given."""
-        return tuple(known.runners_up for known in self.sets)
+        return tuple(best.runners_up for best in self.sets)
 
     @property
     def interrupted(self) -> bool:
@@ -165,7 +165,7 @@ class SelectionPath:
         """Loss of each size on each split, shape (k, K); None for leave-one-out."""
         if not self.sets or not self.sets[0].fold_losses:
             return None
-        return np.array([known.fold_losses for known in self.sets])
+        return np.array([best.fold_losses for best in self.sets])
 
     @property
     def held_out(self) -> tuple[Float, Float] | None:
@@ -224,8 +224,8 @@ class SelectionPath:
         return [self._name(index) for index in self.features(k).tolist()]
 
     def _name(self, index: int) -> str:
-        known = self.settings.feature_names_in
-        return known[index] if known else f"x{index}"
+        names = self.settings.feature_names_in
+        return names[index] if names else f"x{index}"
 
     def group_names(self, k: int | None = None) -> list[str]:
         """Return names of the groups of size k (or of ungrouped features) in the order of
@@ -239,18 +239,18 @@ class SelectionPath:
         return self._groups(self.features(k).tolist())
 
     def name_of(self, index: int) -> str:
-        """The name of a feature, or of its group."""
+        """Return the name of a feature, or of its group."""
         return self._groups([index])[0]
 
     def _groups(self, features: list[int]) -> list[str]:
-        """The names of groups (or of features on their own) that some features are."""
+        """Return the names of the groups (or of ungrouped features) that contain the features."""
         groups = zip(
             self.settings.feature_groups or (), self.settings.group_names or (), strict=True
         )
         owner = {index: (group[0], name) for group, name in groups for index in group}
-        # By the group, not by its name: a feature on its own may have the same.
-        found = dict(owner.get(index, (index, self._name(index))) for index in features)
-        return list(found.values())
+        # Keyed by column number: an ungrouped feature may have the same name as a group.
+        names = dict(owner.get(index, (index, self._name(index))) for index in features)
+        return list(names.values())
 
     @property
     def costs(self) -> Float | None:
@@ -259,21 +259,21 @@ class SelectionPath:
         if costs is None:
             return None
         each = np.array(costs)
-        return np.array([math.fsum(each[list(known.features)]) for known in self.sets])
+        return np.array([math.fsum(each[list(best.features)]) for best in self.sets])
 
     def changes(self) -> list[str]:
         """Names of the features that each size adds to the previous one; "−" marks removed ones.
 
         A group of features has the name of the group.
         """
-        found, before = [], set[int]()
-        for known in self.sets:
-            now = known.features
+        changes, before = [], set[int]()
+        for best in self.sets:
+            now = best.features
             parts = self._groups([index for index in now if index not in before])
             lost = sorted(before.difference(now))
-            found.append(", ".join([*parts, *(f"−{self._name(index)}" for index in lost)]))
+            changes.append(", ".join([*parts, *(f"−{self._name(index)}" for index in lost)]))
             before = set(now)
-        return found
+        return changes
 
     def _size(self, k: int | None) -> int:
         if k is None:
@@ -285,12 +285,12 @@ class SelectionPath:
         return int(k)
 
     def _set(self, k: int | None) -> tuple[int, ...]:
-        """Column numbers of the set of size k."""
+        """Return the column numbers of the set of size k."""
         size = self._size(k)
         return self.sets[size - 1].features if size else ()
 
     def _solve(self, k: int | None) -> Float:
-        """Coefficients (k × t) by a fresh Cholesky factorisation."""
+        """Compute coefficients (k × t) by a Cholesky factorisation from scratch."""
         size = self._size(k)
         moments = self.moments.of(self._set(size))
         if not size:
@@ -301,12 +301,12 @@ class SelectionPath:
         try:
             solution = linalg.cho_solve(linalg.cho_factor(A, lower=True), right)
         except linalg.LinAlgError:
-            # The penalty is below the rounding of the data: the least-norm solution is left.
+            # The penalty is below the rounding error of the data: take the minimum-norm solution.
             solution = linalg.lstsq(A, right)[0]
         return np.asarray(solution, dtype=np.float64)
 
     def _offset(self, k: int | None, solution: Float) -> Float:
-        """Intercepts (t) that belong to coefficients (k × t)."""
+        """Return the intercepts (t) for coefficients (k × t)."""
         moments = self.moments.of(self._set(k))
         return moments.target_means - moments.feature_means @ solution
 
@@ -353,9 +353,9 @@ class SelectionPath:
             tensor), an array of the same kind on its device.
         """
         size = self._size(k)
-        given = getattr(X, "columns", None)
+        columns = getattr(X, "columns", None)
         names = self.settings.feature_names_in
-        if names is not None and given is not None and tuple(given) != names:
+        if names is not None and columns is not None and tuple(columns) != names:
             raise ValueError(
                 "The columns of X are not those that the path was selected from, or are in "
                 f"another order; expected {', '.join(names[:5])}{', …' if len(names) > 5 else ''}."
@@ -384,11 +384,11 @@ class SelectionPath:
             )
         sets = self.sets[:size]
         is_growing = all(step.action == "add" for step in self.steps)
-        union = dict.fromkeys(index for known in sets for index in known.features)
+        union = dict.fromkeys(index for best in sets for index in best.features)
         if self.is_nested:
-            order = sets[-1].features  # sets are nested where they share this one object
+            order = sets[-1].features  # nested sets share this object
             union = dict.fromkeys(order)
-            sets = tuple(replace(known, order=order) for known in sets)
+            sets = tuple(replace(best, order=order) for best in sets)
         return replace(
             self,
             steps=self.steps[:size] if is_growing else self.steps,
@@ -415,7 +415,7 @@ class SelectionPath:
             raise ImportError("to_frame needs pandas: pip install 'greedyrls[pandas]'.") from error
 
         before = np.concatenate(([self.initial_loss], self.losses[:-1]))
-        first = [known.runners_up[0] if known.runners_up else (None, np.nan) for known in self.sets]
+        first = [best.runners_up[0] if best.runners_up else (None, np.nan) for best in self.sets]
         runner_names = [None if index is None else self.name_of(index) for index, _ in first]
         honest = {}
         if self.held_out is not None:
@@ -431,20 +431,20 @@ class SelectionPath:
                 **honest,
                 "runner_up": runner_names,
                 "runner_up_loss": [loss for _, loss in first],
-                "forced": [known.forced for known in self.sets],
+                "forced": [best.forced for best in self.sets],
                 **self._seconds(),
             },
             index=pandas.RangeIndex(1, len(self) + 1, name="n_features"),
         )
 
     def _added(self) -> dict[str, Any]:
-        """What each size has that the one before has not; a column number where that is one."""
-        counts = [known.count for known in self.sets]
+        """Return the features that each size adds, with a column number if it is always one."""
+        counts = [best.count for best in self.sets]
         is_single = self.is_nested and counts == list(range(1, len(self) + 1))
         return {**({"index": self.indices} if is_single else {}), "feature": self.changes()}
 
     def _seconds(self) -> dict[str, Any]:
-        """Of the steps, where there is one for each size."""
+        """Return the seconds of the steps, if there is one step for each size."""
         if len(self.steps) != len(self.sets):
             return {}
         return {"seconds": [step.seconds for step in self.steps]}

@@ -1,4 +1,4 @@
-"""From the steps of a search to the best set that it has seen of each size."""
+"""The best set of each size among the steps of a search."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ._steps import FeatureSet, Step
 def best_sets(
     steps: Sequence[Step], start: FeatureSet | None = None, most: int | None = None
 ) -> tuple[FeatureSet, ...]:
-    """Of the sizes 1, 2, … up to `most`, the set of smallest loss; the first among equals.
+    """Return the set of smallest loss of each size 1, 2, … up to `most`; the first if tied.
 
-    `start` is where the search began, if not with nothing: it then only removes. What is added
-    together counts as one.
+    `start` is the set that a backward search began with; it then only removes features. Features
+    that are added together count as one.
     """
     if start is not None:
         sets = _shrinking(steps, start)
@@ -28,7 +28,7 @@ def best_sets(
 
 
 def _growing(steps: Sequence[Step]) -> tuple[FeatureSet, ...]:
-    """Nested sets, one for each step."""
+    """Return the nested sets of a search that only adds, one for each step."""
     order = tuple(chain.from_iterable(step.features for step in steps))
     sets, count = [], 0
     for step in steps:
@@ -38,7 +38,7 @@ def _growing(steps: Sequence[Step]) -> tuple[FeatureSet, ...]:
 
 
 def _shrinking(steps: Sequence[Step], start: FeatureSet) -> tuple[FeatureSet, ...]:
-    """Nested sets from the last that is left to all; the last to be removed comes first."""
+    """Return the nested sets of a search that only removes, from the smallest to the start."""
     removed = {feature for step in steps for feature in step.features}
     kept = [feature for feature in start.features if feature not in removed]
     order = (*kept, *chain.from_iterable(step.features for step in reversed(steps)))
@@ -50,7 +50,7 @@ def _shrinking(steps: Sequence[Step], start: FeatureSet) -> tuple[FeatureSet, ..
 
 
 def _moving(steps: Sequence[Step]) -> tuple[FeatureSet, ...]:
-    """Sets of a search that adds and removes."""
+    """Return the best sets of a search that adds and removes."""
     entries: list[tuple[int, ...]] = []
     best: dict[int, FeatureSet] = {}
     for step in steps:
@@ -66,9 +66,10 @@ def _moving(steps: Sequence[Step]) -> tuple[FeatureSet, ...]:
 
 
 class BestLosses:
-    """The smallest loss seen of each size, kept up as steps come.
+    """The smallest loss of each size so far, updated with each step.
 
-    Those of `best_sets` of steps that began with nothing, for O(1) a step rather than all anew.
+    These are the losses of `best_sets` without a start, for O(1) per step instead of a new search
+    through all steps.
     """
 
     def __init__(self) -> None:
@@ -76,26 +77,26 @@ class BestLosses:
         self.losses: list[float] = []
 
     def add(self, step: Step) -> None:
-        """One more step."""
+        """Take a step into account."""
         self._size += 1 if step.action == "add" else -1
-        place = self._size - 1
-        if place == len(self.losses):
+        index = self._size - 1
+        if index == len(self.losses):
             self.losses.append(step.loss)
-        elif place >= 0 and _is_better(step.loss, self.losses[place]):
-            self.losses[place] = step.loss
+        elif index >= 0 and _is_better(step.loss, self.losses[index]):
+            self.losses[index] = step.loss
 
 
-def _is_better(loss: float, known: float) -> bool:
-    """By more than a tie, which goes to what was seen first."""
-    return loss < known - TIE * abs(known)
+def _is_better(loss: float, earlier: float) -> bool:
+    """Whether a loss is smaller than an earlier one by more than a tie."""
+    return loss < earlier - TIE * abs(earlier)
 
 
 def with_shared_order(sets: tuple[FeatureSet, ...]) -> tuple[FeatureSet, ...]:
-    """The same sets; where each is the beginning of the next, they have one order."""
+    """Return the sets; if each is a prefix of the next, they share one tuple of features."""
     order = sets[-1].features if sets else ()
-    if any(known.features != order[: known.count] for known in sets):
+    if any(best.features != order[: best.count] for best in sets):
         return sets
-    return tuple(replace(known, order=order) for known in sets)
+    return tuple(replace(best, order=order) for best in sets)
 
 
 def _set_of(step: Step, order: tuple[int, ...], count: int) -> FeatureSet:

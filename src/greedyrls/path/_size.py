@@ -1,4 +1,4 @@
-"""How many features: rules on a curve of losses, and a sentence that says why."""
+"""Rules that choose the number of features from a curve of losses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SizeChoice:
 
 
 def fold_covariance(fold_losses: Float, shares: Float) -> Float | None:
-    """Covariance (k × k) of mean losses from those of each fold (k × K); None for one fold."""
+    """Return the covariance (k × k) of mean losses from fold losses (k × K); None for one fold."""
     count = fold_losses.shape[1]
     if count < 2:
         return None
@@ -56,12 +56,13 @@ def choose_size(
     stopped: str,
     unit: str = "feature",
 ) -> SizeChoice:
-    """The size by a rule, among those from `least` on; losses[k − 1] is that of k features.
+    """Choose a size of at least `least` by a rule; losses[k − 1] is the loss of k features.
 
-    `measure` names the losses and `stopped` says why there are no more of them. Sizes count units.
+    `measure` is the name of the losses and `stopped` a sentence on why the search ended; `unit` is
+    what sizes count.
     """
 
-    offset = min(max(1, least), len(losses)) - 1  # a search may end before all forced ones are in
+    offset = min(max(1, least), len(losses)) - 1  # a search may end before all forced features
     open_losses = losses[offset:]
     smallest = float(np.nanmin(open_losses))
     tied = open_losses <= smallest + _TIE * abs(smallest)
@@ -95,9 +96,9 @@ def choose_size(
 
 
 def model_in_words(sentences: list[str], penalty: float | None, unit: str) -> str:
-    """Sentences on the choice of a size and of penalties, and one on the model's own penalty.
+    """Join sentences on the choice of size and penalties, and add one on the model's penalty.
 
-    Sizes of paths may count other things than features: groups, or centres of a kernel.
+    In sentences on a kernel model, "feature" becomes "centre".
     """
     if penalty is not None:
         has = f"The model on the chosen features has the penalty {number(penalty)}."

@@ -1,4 +1,4 @@
-"""Steps and sets of a path in JSON: written plainly, read with care."""
+"""Steps and sets of a path in JSON, checked when they are read."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .._base import JsonObject, as_number, as_whole, or_null
 from ._sets import best_sets, with_shared_order
 from ._steps import Action, FeatureSet, Step
 
-# The version of the path format whose steps these are.
+# The version of the path format that these steps belong to.
 VERSION = 4
 _CALLABLE = "callable:"
 
 
 def step_object(step: Step) -> dict[str, Any]:
-    """A step of a path."""
+    """Return a step of a path as a JSON object."""
     return {
         "action": step.action,
         "index": step.index,
@@ -31,31 +31,31 @@ def step_object(step: Step) -> dict[str, Any]:
     }
 
 
-def set_object(known: FeatureSet) -> dict[str, Any]:
-    """A set of a path."""
+def set_object(best: FeatureSet) -> dict[str, Any]:
+    """Return a set of a path as a JSON object."""
     return {
-        "features": list(known.features),
-        "loss": known.loss,
-        "standard_error": or_null(known.standard_error),
-        "fold_losses": list(known.fold_losses),
-        "runners_up": [{"index": index, "loss": loss} for index, loss in known.runners_up],
-        "forced": known.forced,
+        "features": list(best.features),
+        "loss": best.loss,
+        "standard_error": or_null(best.standard_error),
+        "fold_losses": list(best.fold_losses),
+        "runners_up": [{"index": index, "loss": loss} for index, loss in best.runners_up],
+        "forced": best.forced,
     }
 
 
 def is_growing(steps: tuple[Step, ...], start: FeatureSet | None) -> bool:
-    """Whether features are only added: the sets are then known from the steps.
+    """Whether features are only added, so that the sets follow from the steps.
 
-    From a start they are only removed, if there is more than one.
+    A search with a start only removes features.
     """
     return start is None and all(step.action == "add" for step in steps)
 
 
 def read_steps(entries: list[Any], n: int, is_signed: bool) -> tuple[Step, ...]:
-    """Steps that are in another document, as `step_object` made them."""
+    """Read steps that `step_object` wrote as part of another document."""
     steps = []
     for entry in entries:
-        # Those of an old checkpoint do not name their features.
+        # Steps of old checkpoints do not list their features.
         is_old = isinstance(entry, dict) and "features" not in entry
         added = {"a step": {"features": None}} if is_old else {}
         steps.append(JsonObject(entry, "a step", VERSION - is_old, added))
@@ -63,17 +63,17 @@ def read_steps(entries: list[Any], n: int, is_signed: bool) -> tuple[Step, ...]:
 
 
 def is_function(loss: str) -> bool:
-    """Whether a loss is a user's function, by its name; only that may give losses below 0."""
+    """Whether a loss is a user's function, by its name; only these may be negative."""
     return loss.startswith(_CALLABLE)
 
 
 def read_loss(values: JsonObject, key: str, is_signed: bool) -> float:
-    """A loss; below 0 only where losses have a sign."""
+    """Read a loss, which may be negative only if `is_signed`."""
     return values.number(key) if is_signed else values.positive(key)
 
 
 def _error(values: JsonObject, key: str) -> float:
-    """A number of at least 0, or null where there is none; version 1 always had one."""
+    """Read a standard error; null, which version 1 did not have, becomes NaN."""
     if values.version > 1 and not values.has(key):
         return math.nan
     return values.positive(key)
@@ -86,7 +86,7 @@ def read_sets(
     n: int,
     is_signed: bool,
 ) -> tuple[FeatureSet, ...]:
-    """The sets of a path; those of a search that only adds are known from its steps."""
+    """Read the sets of a path; those of a search that only adds follow from its steps."""
     if not document.has("sets"):
         if not is_growing(steps, start):
             raise ValueError("sets is null though features were removed, or could be")
@@ -94,7 +94,7 @@ def read_sets(
     sets = tuple(read_set(one, n, is_signed) for one in document.parts("sets", "a set"))
     if not sets or (start is None and len(sets) > len(steps)):
         raise ValueError(f"it has {len(sets)} sets for {len(steps)} steps")
-    counts = [known.count for known in sets]
+    counts = [best.count for best in sets]
     if any(later <= earlier for earlier, later in pairwise(counts)):
         raise ValueError("its sets do not grow")
     return with_shared_order(sets)
@@ -103,7 +103,7 @@ def read_sets(
 def check_steps(
     steps: tuple[Step, ...], start: FeatureSet | None, excluded: tuple[int, ...]
 ) -> None:
-    """Whether what is added was not there, and what is removed was."""
+    """Raise an error if a step adds a feature twice or removes one that was not added."""
     if len(set(excluded)) < len(excluded):
         raise ValueError("a feature is chosen or excluded more than once")
     now = set() if start is None else set(start.features)
@@ -119,19 +119,19 @@ def check_steps(
         now = now | features if step.action == "add" else now - features
 
 
-def read_set(known: JsonObject, n: int, is_signed: bool) -> FeatureSet:
-    found = known.entries("features")
-    features = tuple(as_whole(index, "features", 0, n) for index in found)
+def read_set(values: JsonObject, n: int, is_signed: bool) -> FeatureSet:
+    entries = values.entries("features")
+    features = tuple(as_whole(index, "features", 0, n) for index in entries)
     if not features or len(set(features)) < len(features):
         raise ValueError("a set has no features, or one of them twice")
     return FeatureSet(
         features,
         len(features),
-        read_loss(known, "loss", is_signed),
-        _error(known, "standard_error"),
-        tuple(_fold_losses(known, is_signed)),
-        _runners_up(known, n, is_signed),
-        known.flag("forced"),
+        read_loss(values, "loss", is_signed),
+        _error(values, "standard_error"),
+        tuple(_fold_losses(values, is_signed)),
+        _runners_up(values, n, is_signed),
+        values.flag("forced"),
     )
 
 
@@ -147,8 +147,8 @@ def read_step(step: JsonObject, n: int, is_signed: bool) -> Step:
     features: tuple[int, ...] = (index,)
     action: Any = step.one_of("action", get_args(Action))
     if step.version > 2 or step.has("features"):
-        found = step.entries("features")
-        features = tuple(as_whole(one, "features", 0, n) for one in found)
+        entries = step.entries("features")
+        features = tuple(as_whole(one, "features", 0, n) for one in entries)
         if features[:1] != (index,):
             raise ValueError(f"index {index} is not the first of the features of its step")
     return Step(
@@ -172,7 +172,7 @@ def _fold_losses(step: JsonObject, is_signed: bool) -> list[float]:
 
 
 def check_fold_losses(steps: Sequence[Step | FeatureSet], cv: str) -> None:
-    """One for each split: as many at every step, none for leave-one-out."""
+    """Raise an error unless all steps have as many fold losses, and leave-one-out has none."""
     counts = {len(step.fold_losses) for step in steps}
     if len(counts) > 1:
         raise ValueError(f"fold_losses has {min(counts)} to {max(counts)} entries in the steps")

@@ -1,4 +1,4 @@
-"""What a path is made of: steps, why they ended, what they cost, settings, moments."""
+"""Parts of a path: steps, stop reason, cost, settings and moments."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Step:
             object.__setattr__(self, "features", (self.index,))
 
     def _key(self) -> tuple[Any, ...]:
-        """All fields, with None for an error that is not a number and would not equal itself."""
+        """Return all fields, with None for NaN, which would not be equal to itself."""
         values = tuple(getattr(self, one.name) for one in fields(self))
         return tuple(None if value != value else value for value in values)
 
@@ -118,16 +118,17 @@ class FeatureSet:
     features : tuple of int
         Column numbers, in the order of the search.
     loss, standard_error, fold_losses
-        Of the model on them, with the penalty of the search.
+        Loss of the model on these features with the penalty of the search, with its standard error
+        and the losses on each split.
     runners_up : tuple of (int, float)
-        What the search might have done instead when it came to this set.
+        The next best alternatives at the step that led to this set, with their losses.
     forced : bool
-        Whether the last of them was given rather than found.
+        Whether the last feature was forced rather than selected.
     """
 
-    # Sets that grow one by one share the order: k tuples of up to k numbers would be k²/2.
+    # Nested sets share the order: k separate tuples would hold k²/2 numbers.
     order: tuple[int, ...] = field(repr=False)
-    count: int  # of columns
+    count: int  # number of columns
     loss: float
     standard_error: float
     fold_losses: tuple[float, ...] = ()
@@ -213,37 +214,37 @@ class Settings:
     cv: str = "loo"
     refit_alpha: float | Literal["same", "loo", "cv"] = "same"
     direction: DirectionName = "forward"
-    backward_ratio: float | None = None  # of direction "foba"
-    feature_groups: tuple[tuple[int, ...], ...] | None = None  # of two columns or more
-    group_names: tuple[str, ...] | None = None  # of these
-    feature_costs: tuple[float, ...] | None = None  # of all columns; of a group they are added up
+    backward_ratio: float | None = None  # for direction "foba"
+    feature_groups: tuple[tuple[int, ...], ...] | None = None  # those of two columns or more
+    group_names: tuple[str, ...] | None = None  # names of `feature_groups`
+    feature_costs: tuple[float, ...] | None = None  # one per column; those of a group are added up
     budget: float | None = None
 
     @property
     def entry_names(self) -> tuple[str, ...] | None:
-        """Names of all columns, with that of its group for the first column of a group."""
+        """Names of all columns; the first column of a group has the name of the group."""
         groups = zip(self.feature_groups or (), self.group_names or (), strict=True)
         first = {group[0]: name for group, name in groups}
-        known = self.feature_names_in
-        if known is None:
-            known = tuple(f"x{column}" for column in range(self.n_features_in)) if first else None
-        return known and tuple(first.get(column, name) for column, name in enumerate(known))
+        names = self.feature_names_in
+        if names is None:
+            names = tuple(f"x{column}" for column in range(self.n_features_in)) if first else None
+        return names and tuple(first.get(column, name) for column, name in enumerate(names))
 
 
 @exported("greedyrls.path")
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Second moments of the features of all sets: all that the models on the path depend on.
+    """Second moments of the features of all sets, from which all models on the path follow.
 
-    With an intercept they are taken about the weighted means; rows count with their weight.
+    With an intercept they are centred at the weighted means; samples count by their weights.
     """
 
-    features: tuple[int, ...]  # (p) which columns of the data
+    features: tuple[int, ...]  # (p) column numbers
     gram: Float  # (p × p) X_S'X_S
     correlation: Float  # (p × t) X_S'Y
     feature_means: Float  # (p); zeros without an intercept
     target_means: Float  # (t)
-    penalty: Float | None = None  # (p × p) what alpha is multiplied with; None is the identity
+    penalty: Float | None = None  # (p × p) alpha times this is added; None: the identity
 
     def _key(self) -> tuple[Any, ...]:
         return tuple(getattr(self, one.name) for one in fields(self))
@@ -270,25 +271,25 @@ class Moments:
                 values.flags.writeable = False
 
     def of(self, features: tuple[int, ...]) -> Moments:
-        """Those of some of the features, in their order."""
+        """Return the moments of the given features, in this order."""
         if features == self.features[: len(features)]:
-            places: Any = slice(0, len(features))
-            square: Any = (places, places)
+            indices: Any = slice(0, len(features))
+            square: Any = (indices, indices)
         else:
-            known = {feature: place for place, feature in enumerate(self.features)}
-            places = np.array([known[feature] for feature in features], dtype=np.intp)
-            square = np.ix_(places, places)
+            index_of = {feature: index for index, feature in enumerate(self.features)}
+            indices = np.array([index_of[feature] for feature in features], dtype=np.intp)
+            square = np.ix_(indices, indices)
         return Moments(
             features,
             self.gram[square].copy(),
-            self.correlation[places].copy(),
-            self.feature_means[places].copy(),
+            self.correlation[indices].copy(),
+            self.feature_means[indices].copy(),
             self.target_means,
             None if self.penalty is None else self.penalty[square].copy(),
         )
 
     def penalised(self, alpha: float) -> Float:
-        """The matrix of the normal equations, (p × p)."""
+        """Return the matrix of the normal equations, (p × p)."""
         if self.penalty is None:
             return self.gram + alpha * np.eye(len(self.gram))
         return self.gram + alpha * self.penalty

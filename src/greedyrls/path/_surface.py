@@ -1,4 +1,4 @@
-"""Losses by penalty and number of features: what a penalty was chosen on."""
+"""Losses by penalty and number of features, from which a penalty is chosen."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .._base import ArrayValue, Float, exported, number
 
 AlphaRule = Literal["nested", "joint", "all_features"]
 
-# One sample more that is wrong is exactly one standard error: rounding must not decide there.
+# A single additional error may be exactly one standard error: rounding must not decide then.
 SAME_ERROR = 1e-9
-# Losses that differ by less, relatively, are equal.
+# Losses whose relative difference is smaller are equal.
 _TIE = 1e-10
-# Losses that are the same for different features only by a coincidence of all digits.
+# Losses that are never equal for different features, except by coincidence.
 _CONTINUOUS = ("squared", "absolute")
 
 
@@ -99,9 +99,9 @@ class AlphaSurface(ArrayValue):
 
     def curve(self, length: int) -> tuple[Float, Float]:
         """Losses of the chosen penalty by size, to a length, and their standard errors."""
-        values, known = np.full((2, length), np.nan), min(length, self.losses.shape[1])
-        values[0, :known] = self.losses[self.row, :known]
-        values[1, :known] = self.standard_errors[self.row, :known]
+        values, width = np.full((2, length), np.nan), min(length, self.losses.shape[1])
+        values[0, :width] = self.losses[self.row, :width]
+        values[1, :width] = self.standard_errors[self.row, :width]
         return values[0], values[1]
 
     @property
@@ -130,7 +130,7 @@ class AlphaSurface(ArrayValue):
             how = "by the leave-one-out loss with all features"
         note = ""
         if self._all_are_equal:
-            # Different features may be wrong as often; sums of errors differ in some digit.
+            # Different features may make equally many errors, but not the same sum of errors.
             same = "find the same features" if loss in _CONTINUOUS else "do equally well"
             note = f" All of them {same}."
         elif count > 2 and self.row in (0, count - 1):
@@ -159,9 +159,9 @@ def _filled(values: Float | None) -> Float:
 
 
 def best_pair(losses: Float, least: int) -> tuple[int, int]:
-    """Row and size (from `least` on) of the smallest loss; among equals the middle penalty.
+    """Return row and size (at least `least`) of the smallest loss; the middle penalty if tied.
 
-    Rows are in ascending order of the penalty. Of equal sizes the smaller is taken first.
+    Rows are in ascending order of the penalty. Smaller sizes are preferred.
     """
     part = losses[:, max(1, least) - 1 :]
     if not np.isfinite(part).any():
@@ -173,22 +173,22 @@ def best_pair(losses: Float, least: int) -> tuple[int, int]:
 
 
 def _middle(rows: NDArray[np.intp], count: int) -> int:
-    """The middle one of tied penalties.
+    """Return the middle one of tied penalties.
 
-    Of two, that nearer to the middle of all `count`, or else the larger one: the last of a grid
-    would look as if it had been cut off too early.
+    Of two, it is the one nearer to the middle of the grid of `count`, or else the larger one: a
+    penalty at the end of the grid would suggest that the grid is too short.
     """
     low, high = int(rows[(len(rows) - 1) // 2]), int(rows[len(rows) // 2])
     return low if abs(2 * low - count + 1) < abs(2 * high - count + 1) else high
 
 
 class Pair(NamedTuple):
-    """A penalty and a number of features, and what they were compared with."""
+    """A chosen penalty and number of features, and the best size they were compared with."""
 
     row: int
     size: int
-    best_size: int  # of the smallest loss, with the same penalty
-    error: float  # standard error of the difference between the two; not a number if they are one
+    best_size: int  # size of the smallest loss with the same penalty
+    error: float  # standard error of the difference of the losses; NaN if size is best_size
 
 
 def chosen_pair(
@@ -197,12 +197,12 @@ def chosen_pair(
     covariance: Callable[[int], Float | None] | None,
     least: int,
 ) -> Pair | None:
-    """The pair of the smallest loss; or the fewest features within one standard error of it.
+    """Choose the pair of smallest loss, or the fewest features within one standard error of it.
 
-    `covariance` gives that of the losses of a row, (1 + k × 1 + k): without features, and of all
-    sizes. It is for the second rule, and None for the first; where there is no covariance the
-    answer is None. Only sizes with the penalty of the smallest loss are compared with it. No
-    features at all are a size like another, unless some are forced (`least`).
+    `covariance` returns the covariance of the losses of a row, (1 + k × 1 + k): without features,
+    and of all sizes. It is None for the first rule. If it returns None, so does this function. Only
+    sizes with the penalty of the smallest loss are compared. Size 0 is allowed unless features are
+    forced (`least`).
     """
     row, best = best_pair(losses, least)
     smallest = float(losses[row, best - 1])
@@ -210,11 +210,11 @@ def chosen_pair(
         best = 0
     if covariance is None or best == 0:
         return Pair(row, best, best, np.nan)
-    known = covariance(row)
-    if known is None:
+    row_covariance = covariance(row)
+    if row_covariance is None:
         return None
     curve = np.concatenate([[initial_loss], losses[row]])
-    errors = difference_errors(known, best)
+    errors = difference_errors(row_covariance, best)
     within = curve - curve[best] <= errors * (1.0 + SAME_ERROR)
     within[:least] = False
     within[best] = True
@@ -223,7 +223,7 @@ def chosen_pair(
 
 
 def difference_errors(covariance: Float, best: int) -> Float:
-    """Standard errors (k) of the difference between each loss and that at place `best`."""
+    """Return standard errors (k) of the difference between each loss and the one at `best`."""
     variances = np.diagonal(covariance)
     squares = variances + variances[best] - 2.0 * covariance[:, best]
     result: Float = np.sqrt(np.maximum(squares, 0.0))
@@ -231,6 +231,6 @@ def difference_errors(covariance: Float, best: int) -> Float:
 
 
 def initial_loss_in(surface: AlphaSurface | None, otherwise: float) -> float:
-    """The held-out loss of a model without features, or another where it is not known."""
-    known = None if surface is None else surface.initial_loss
-    return otherwise if known is None else known
+    """Return the surface's loss of a model without features, or `otherwise` if it has none."""
+    loss = None if surface is None else surface.initial_loss
+    return otherwise if loss is None else loss
