@@ -81,10 +81,10 @@ from greedyrls._problem._time_order import TimeOrderedSplit
 from greedyrls._rows import _columns as columns
 from greedyrls._rows._blocks import RowBlock
 from greedyrls._rows._fold_blocks import FoldBlock
-from greedyrls._rows._fused_round import FusedRound, FusedState, FusedTerms
+from greedyrls._rows._fused_round import FusedRound, RoundTerms
 from greedyrls._rows._fused_step import FusedStep
 from greedyrls._rows._leftovers import Leftovers
-from greedyrls._rows._rounds import _state_of, _Terms, find_plainly
+from greedyrls._rows._rounds import _state_of, find_plainly
 from greedyrls._rows.tiles import loo_margins
 from greedyrls._search import _checkpoint as checkpoint
 from greedyrls._search._capabilities import FEATURES, KINDS, check_supported

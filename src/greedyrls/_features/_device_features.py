@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._base import Float, address_of, numbers_on, take, to_device, to_host
 from .._data import fused as _fused
-from .._rows import MOST_CHOSEN, Added, Chosen, FusedFeatures, Reported, Vectors
+from .._rows import MOST_CHOSEN, Added, AddedNumbers, Chosen, FusedFeatures, Reported, Vectors
 from ._feature_space import FeatureSpace, Pivot, Seen
 
 
@@ -178,8 +178,9 @@ class DeviceFeatures(FeatureSpace):
         q_fourth = pivot.fourth**0.25 / root
         lost = abs(float(pivot.rho[0] * root)) * pivot.fourth**0.25 / root
         rest = math.sqrt(pivot.mixed[0] / pivot.delta) + lost * q_fourth
-        numbers = s, index, root, lost, rest, q_fourth, float(address_of(column))
-        kernels.follow(column, Added(*numbers, slopes, left, self._chosen[:s]))
+        address = float(address_of(column))
+        numbers = AddedNumbers(s, index, root, lost, rest, q_fourth, address)
+        kernels.follow(column, Added(numbers, slopes, left, self._chosen[:s]))
         self._keep_row(s)
 
     def _keep_products(self, column: Float) -> None:

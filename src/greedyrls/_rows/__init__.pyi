@@ -1,3 +1,4 @@
+from . import fields as fields
 from . import tiles as tiles
 from ._answers import CandidateLosses as CandidateLosses
 from ._answers import ColumnShapes as ColumnShapes
@@ -30,13 +31,12 @@ from ._fused_features import MOST_CHOSEN as MOST_CHOSEN
 from ._fused_features import TINY_FOURTH as TINY_FOURTH
 from ._fused_features import UNKNOWN as UNKNOWN
 from ._fused_features import Added as Added
+from ._fused_features import AddedNumbers as AddedNumbers
 from ._fused_features import BoundTerms as BoundTerms
 from ._fused_features import Chosen as Chosen
 from ._fused_features import FusedFeatures as FusedFeatures
 from ._fused_features import Reported as Reported
 from ._fused_features import Vectors as Vectors
-from ._fused_features import device_of as device_of
-from ._fused_features import power_of_two as power_of_two
 from ._fused_step import FusedStep as FusedStep
 from ._fused_step import can_fuse as can_fuse
 from ._group_blocks import Directions as Directions

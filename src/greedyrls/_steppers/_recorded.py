@@ -8,13 +8,9 @@ steps under way do nothing, and the host takes that step as ever. So a step wait
 there is nothing to undo. For one target.
 """
 
-# Annotations of a kernel are Triton's own: they say what is compiled in.
-# mypy: disable-error-code="untyped-decorator, no-untyped-def"
-
 from __future__ import annotations
 
-import importlib
-from functools import cache
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,12 +25,12 @@ from .._base import (
     TINY,
     Array,
     Float,
+    Layout,
     address_of,
     location_of,
     note_transfer,
     put,
     recorder_of,
-    split,
     to_host,
 )
 from .._criteria import (
@@ -55,19 +51,16 @@ from .._rows import (
     RecordedStep,
     RowBlock,
     SampleStatistics,
-    device_of,
-    power_of_two,
 )
 from ._stepper import Stop
 
 # Steps launched at a time at most; half as many are under way while the host hears of the others.
 _MOST_STEPS = 16
-# Numbers told of a step.
-_TOLD = 14
 # Numbers that a program copies.
 _COPIED = 1024
 
-tl: Any = None  # Triton's language, once the kernels are made
+# Outcomes of a step.
+DOUBTFUL, PLAIN, LACKS_COLUMN = 0.0, 1.0, 2.0
 # What was launched once in this process, so that its kernels are compiled and loaded.
 _DONE: set[tuple[object, ...]] = set()
 
@@ -83,12 +76,24 @@ class Doubts(NamedTuple):
     smallest_d: float
 
 
-class Taken(NamedTuple):
-    """A step that was taken."""
+class HistoryRow(NamedTuple):
+    """A step as the device reports it."""
 
-    feature: int
-    drift: float
-    statistics: SampleStatistics  # of the model with it
+    outcome: Array  # (1)
+    index: Array  # (1) of the feature
+    drift: Array  # (1)
+    sums: Array  # (10) statistics of the model with it
+
+
+class Extra(NamedTuple):
+    """What recorded steps need after `Sent`."""
+
+    overlap: Array  # (capacity × capacity)
+    energy: Array  # (1) of the target
+
+
+_N_SUMS = len(SampleStatistics._fields)
+_ROW = Layout(HistoryRow, (1,), (1,), (1,), (_N_SUMS,))
 
 
 class Start(NamedTuple):
@@ -101,178 +106,19 @@ class Start(NamedTuple):
     addresses: Array  # (n) of Gram columns; 0 of those that are not there
 
 
-@cache
-def _kernels() -> tuple[Any, ...]:
-    """The kernels; compiled by Triton when they are first used."""
-    global tl  # names in a kernel are looked up in its module
-    triton = importlib.import_module("triton")
-    tl = importlib.import_module("triton.language")
-
-    @triton.jit
-    def admit(
-        sent, added, found, told, beta, floor, diagonal, barred, addresses, history, c, capacity,
-        candidates: tl.constexpr, padded: tl.constexpr, ahead: tl.constexpr,
-        height: tl.constexpr, told_numbers: tl.constexpr, tie: tl.constexpr,
-        tie_rounding: tl.constexpr, margin: tl.constexpr, refined_pivot: tl.constexpr,
-        drift_bound: tl.constexpr, smallest_d: tl.constexpr, sum_rounding: tl.constexpr,
-        parallel: tl.constexpr, tiny: tl.constexpr,
-    ):  # fmt: skip
-        """Take the best candidate, if nothing is in doubt; else stop."""
-        size = tl.load(sent).to(tl.int64)
-        if size < 0:
-            tl.store(added, -1.0)
-            return
-        inverse = sent + 7
-        penalties = inverse + capacity * capacity
-        weights = penalties + capacity
-        overlaps = weights + capacity
-        v = tl.arange(0, candidates)
-        best = tl.load(found).to(tl.int64)
-        losses = tl.load(found + 1 + v, mask=v < c, other=float("inf"))
-        own = found + 1 + best
-        loss = tl.load(own)
-        delta = tl.load(own + c)
-        rho = tl.load(own + 2 * c)
-        norm = tl.load(own + 3 * c)
-        inner = tl.load(own + 4 * c)
-        mixed = tl.load(own + 5 * c)
-        fourth = tl.load(own + 6 * c)
-        sums = found + 1 + 7 * c
-        r_r = tl.load(sums) + tiny
-        g_r = tl.load(sums + 1)
-        g_g = tl.load(sums + 2)
-        largest = tl.load(sums + 8)
-        index = tl.load(told + best).to(tl.int64)
-        own_penalty = tl.load(floor + index)
-        scale = tl.load(diagonal + index) + own_penalty
-        drift = tl.abs(tl.load(told + c + 1 + best) - delta) / scale
-        energy = tl.load(overlaps + capacity * capacity)
-        limit = loss + (tie * loss + tie_rounding * tl.sqrt(loss * energy))
-        rivals = tl.sum(((v != best) & (losses <= limit)).to(tl.int32), axis=0)
-        address = tl.load(addresses + index)
-        beyond = 1.7976931348623157e308
-        is_plain = (rivals == 0) & (tl.load(told + c) > limit + margin * tl.load(sent + 1))
-        is_plain = is_plain & (limit < beyond) & (delta >= refined_pivot * scale)
-        is_plain = is_plain & (drift <= drift_bound)
-        is_plain = is_plain & (tl.load(sums + 9) >= smallest_d) & (g_r < beyond)
-        is_plain = is_plain & (tl.load(sums + 6) < beyond)
-        row = history + size * told_numbers
-        has_column = address > 0.0
-        tl.store(row, tl.where(is_plain, tl.where(has_column, 1.0, 2.0), 0.0))
-        is_plain = is_plain & has_column
-        tl.store(row + 1, index.to(tl.float64))
-        tl.store(row + 2, loss)
-        tl.store(row + 3, drift)
-        k = tl.arange(0, 16)
-        tl.store(row + 4 + k, tl.load(sums + k, mask=k < 10, other=0.0), mask=k < 10)
-        if is_plain:
-            # What has |S| numbers: `FeatureSpace.add`.
-            root = tl.sqrt(delta)
-            step = rho * root
-            q_q = norm / delta
-            a = tl.arange(0, padded)
-            is_a = a < size
-            factor = told + 3 * c + 1 + best
-            on_chosen = tl.load(factor + a * c, mask=is_a, other=0.0) / root
-            overlap = on_chosen
-            for first in range(0, size, ahead):
-                for s in tl.static_range(ahead):
-                    place = first + s
-                    is_there = is_a & (0 * a + place < size)
-                    column = tl.load(overlaps + place * capacity + a, mask=is_there, other=0.0)
-                    share = tl.load(factor + place * c, mask=place < size, other=0.0) / root
-                    overlap -= column * share
-            b = tl.load(beta + a * c + best, mask=is_a, other=0.0)
-            tl.store(inverse + size * capacity + a, -b / root, mask=is_a)
-            tl.store(inverse + a * capacity + size, 0.0 * b, mask=is_a)
-            tl.store(inverse + size * capacity + size, 1.0 / root)
-            tl.store(overlaps + size * capacity + a, overlap, mask=is_a)
-            tl.store(overlaps + a * capacity + size, overlap, mask=is_a)
-            tl.store(overlaps + size * capacity + size, q_q)
-            w = tl.load(weights + a, mask=is_a, other=0.0)
-            tl.store(weights + a, w - b * rho, mask=is_a)
-            tl.store(weights + size, rho)
-            tl.store(penalties + size, own_penalty)
-            # What vectors of n need: `FeatureSpace._slopes`, `_update_spread`.
-            q_fourth = tl.sqrt(tl.sqrt(fourth)) / root
-            lost = tl.abs(step) * q_fourth
-            tl.store(added, size.to(tl.float64))
-            tl.store(added + 1, index.to(tl.float64))
-            tl.store(added + 2, root)
-            tl.store(added + 3, lost)
-            tl.store(added + 4, tl.sqrt(mixed / delta) + lost * q_fourth)
-            tl.store(added + 5, q_fourth)
-            tl.store(added + 6, address)
-            slopes = added + 7
-            tl.store(slopes, 1.0)
-            tl.store(slopes + 1, 0.0)
-            tl.store(slopes + 2, -q_q)
-            tl.store(slopes + 3, 2.0)
-            tl.store(slopes + 4, step)
-            tl.store(slopes + 5, 0.0)
-            tl.store(slopes + 6, inner / root - step * q_q)
-            tl.store(slopes + 7, step)
-            # How g is made of r and the anchor: `_criterion._approximation`.
-            c1 = g_r / r_r
-            c2 = 0.0 * c1
-            square = (1.0 + sum_rounding) * g_g - c1 * g_r
-            if height > 4:
-                on_anchor = tl.load(told + 2 * c + 1 + best)
-                along = tl.where(norm > 0.0, on_anchor / tl.where(norm > 0.0, norm, 1.0), 0.0)
-                tl.store(slopes + 8, 0.0)
-                tl.store(slopes + 9, along * root)
-                a_r = tl.load(sums + 3)
-                a_a = tl.load(sums + 5)
-                slope = a_r / r_r
-                across = a_a - slope * a_r
-                a_g = tl.load(sums + 4) - slope * g_r
-                c2 = a_g / (tl.abs(across) + parallel * a_a + tiny)
-                c1 -= c2 * slope
-                square += c2 * (c2 * across - 2.0 * a_g)
-            left = slopes + 2 * height
-            tl.store(left + a, on_chosen, mask=is_a)
-            tl.store(left + capacity + a, on_chosen + overlap, mask=is_a)
-            tl.store(left + 2 * capacity + size, index.to(tl.float64))
-            tl.store(sent + 1, g_r)
-            tl.store(sent + 2, 2.0 * c1)
-            tl.store(sent + 3, 2.0 * c2)
-            tl.store(sent + 4, 2.0 * tl.sqrt(tl.maximum(square, sum_rounding * g_g)))
-            tl.store(sent + 5, -1.0 / (largest * largest))
-            tl.store(sent + 6, 2.0 / (largest * largest * largest))
-            tl.store(barred + index, float("inf"))
-            tl.store(sent, (size + 1).to(tl.float64))
-        else:
-            tl.store(added, -1.0)
-            tl.store(sent, -1.0)
-
-    @triton.jit
-    def keep(added, found, columns, room, state, own, m, total, rows: tl.constexpr):
-        """The column of the feature among the chosen ones, and the block with it as the block."""
-        size = tl.load(added).to(tl.int64)
-        if size < 0:
-            return
-        j = tl.program_id(0).to(tl.int64) * rows + tl.arange(0, rows)
-        best = tl.load(found).to(tl.int64)
-        column = tl.load(columns + best * m + j, mask=j < m, other=0.0)
-        tl.store(room + size * m + j, column, mask=j < m)
-        tl.store(own + j, tl.load(state + j, mask=j < total, other=0.0), mask=j < total)
-
-    return admit, keep
-
-
 class RecordedSteps:
     """The recorded step with what follows it, and the steps that are under way."""
 
     def __init__(self, step: RecordedStep, features: FusedFeatures, doubts: Doubts) -> None:
         self.step, self._features, self._doubts = step, features, doubts
         capacity = features.capacity
-        self._shapes = [*features.sent_shapes, (capacity, capacity), (1,)]
+        self._extra = Layout(Extra, (capacity, capacity), (1,))
         new = features.vectors.L.new_zeros
-        self._sent = new((sum(int(np.prod(shape)) for shape in self._shapes),))
+        self._sent = new((features.sent.size + self._extra.size,))
         self._given = np.zeros(self._sent.shape)
         self._added = features.new_added()
-        self._history = new((capacity, _TOLD))
-        self._rows = np.zeros((capacity, _TOLD))
+        self._history = new((capacity, _ROW.size))
+        self._rows = np.zeros((capacity, _ROW.size))
         self._replay: Any = None
         self._vectors: tuple[Array, Array] | None = None
         self._end = 0  # |S| after all steps that are under way
@@ -288,15 +134,15 @@ class RecordedSteps:
     def begin(self, block: RowBlock, start: Start) -> None:
         """Make ready for steps from here."""
         s = len(start.chosen.features)
-        numbers = split(self._given, self._shapes)
         self._features.fill(self._given, start.terms, start.chosen)
-        numbers[-2][:s, :s] = start.chosen.overlap
-        numbers[-1][0] = start.energy
+        extra = self._extra_of(self._given)
+        extra.overlap[:s, :s] = start.chosen.overlap
+        extra.energy[0] = start.energy
         chosen = np.zeros(self._features.capacity)
         chosen[:s] = start.chosen.features
-        (location, added) = location_of(self._sent), split(self._added, self._features.added_shapes)
+        location = location_of(self._sent)
         self._sent[:] = _there(location, self._given)
-        added[-1][:] = _there(location, chosen)
+        self._features.added.views(self._added).chosen[:] = _there(location, chosen)
         self.step.memory.take(block)
         if self._vectors is None or any(
             one is not other
@@ -307,6 +153,9 @@ class RecordedSteps:
         self._known = self._end = s
         self._count = 2
         self._coming = []
+
+    def _extra_of(self, vector: Array) -> Extra:
+        return self._extra.views(vector[self._features.sent.size :])
 
     def launch(self, most: int) -> None:
         """Have some more steps taken, and their rows sent."""
@@ -325,7 +174,7 @@ class RecordedSteps:
         begin, self._end = self._end, self._end + count
         self._coming.append((self._end, *_rows_under_way(self._history[begin : self._end])))
 
-    def taken(self, size: int, last: int) -> Taken | Stop:
+    def taken(self, size: int, last: int) -> HistoryRow | Stop:
         """The step from a model of `size` features, or why it is left to the host.
 
         No step that is under way leads beyond `last` features.
@@ -334,11 +183,10 @@ class RecordedSteps:
             self._hear(last)
         if size >= self._known:
             return Stop.DONE
-        row = self._rows[size].tolist()
-        if row[0] != 1.0:
-            return Stop.NEEDS_COLUMNS if row[0] == 2.0 else Stop.IN_DOUBT
-        sums = self._rows[size, 4:10].reshape(6, 1)
-        return Taken(int(row[1]), row[3], SampleStatistics(*sums, *row[10:]))
+        row = _ROW.views(self._rows[size])
+        if row.outcome != PLAIN:
+            return Stop.NEEDS_COLUMNS if row.outcome == LACKS_COLUMN else Stop.IN_DOUBT
+        return row
 
     def _hear(self, last: int) -> None:
         """Wait for the next rows, with more steps under way meanwhile."""
@@ -355,33 +203,36 @@ class RecordedSteps:
     def settled(self, chosen: tuple[int, ...]) -> tuple[RowBlock, Chosen]:
         """The block and what has |S| numbers after these features, which were all taken."""
         s = len(chosen)
-        (sent,) = to_host(self._sent)
-        _, inverse, penalties, weights, overlap, _ = split(sent, self._shapes)
-        known = inverse[:s, :s], penalties[:s], weights[:s], overlap[:s, :s]
+        (vector,) = to_host(self._sent)
+        sent, overlap = self._features.sent.views(vector), self._extra_of(vector).overlap
+        known = sent.inverse[:s, :s], sent.penalties[:s], sent.weights[:s], overlap[:s, :s]
         return self.step.memory.block(chosen), Chosen(*known, chosen)
 
-    def _work(self, sent: Array, own: Array) -> tuple[()]:
-        step, known, c = self.step, self._features.vectors, self.step.c
+    def _work(self, vector: Array, state: Array) -> tuple[()]:
+        """A step: the recorded round, whether its best candidate is taken, and all that follows."""
+        from ._step_kernels import admit, keep
+
+        step, features, c = self.step, self._features, self.step.c
         assert self._vectors is not None
         diagonal, addresses = self._vectors
-        step.launch(sent, own)
-        fused = step.fused
-        m, total = fused.columns.shape[1], own.shape[0] * own.shape[1]
-        admit, keep = _kernels()
-        with device_of(sent):
-            # A single warp: what it reads of `sent` is read before it is written.
+        step.launch(vector, state)
+        fused, data, capacity = step.fused, features.vectors, features.capacity
+        added = features.added.views(self._added)
+        m, total = fused.columns.shape[1], state.shape[0] * state.shape[1]
+        with _fused.device_of(vector):
+            # A single warp: what it reads of `vector` is read before it is written.
             admit[(1,)](
-                sent, self._added, fused.found, fused.more, step.beta, known.penalty, diagonal,
-                known.barred, addresses, self._history, c, self._features.capacity,
-                power_of_two(c), power_of_two(self._features.capacity), _fused.AHEAD,
-                self._features.height, _TOLD, *self._doubts, SUM_ROUNDING, PARALLEL, TINY,
-                num_warps=1,
+                *features.sent.views(vector), *self._extra_of(vector), *added, *fused.packed,
+                *step.reported, step.beta, data.penalty, diagonal, data.barred, addresses,
+                self._history, c, capacity, _fused.power_of_two(c), _fused.power_of_two(capacity),
+                _fused.AHEAD, features.height, _N_SUMS, _ROW.size, *self._doubts, SUM_ROUNDING,
+                PARALLEL, TINY, sys.float_info.max, num_warps=1,
             )  # fmt: skip
             keep[(-(-total // _COPIED),)](
-                self._added, fused.found, fused.columns, step.room, fused.state, own, m, total,
-                _COPIED,
+                added.numbers, fused.packed.best, fused.columns, step.room, fused.state, state, m,
+                total, _COPIED,
             )  # fmt: skip
-        self._features.launch_follow(self._added)
+        features.launch_follow(self._added)
         return ()
 
 
@@ -459,12 +310,13 @@ class RecordedStepper:
             rows.take_block(block)
             features.take_chosen(chosen)
             return taken
+        feature = int(taken.index[0])
         rows.exact_evaluations += self._c
-        state.gram.take(taken.feature, lambda _: (), 1)
-        features.note(taken.feature)
-        state.largest_drift = max(state.largest_drift, taken.drift)
-        state.statistics = taken.statistics
-        return taken.feature
+        state.gram.take(feature, lambda _: (), 1)
+        features.note(feature)
+        state.largest_drift = max(state.largest_drift, float(taken.drift[0]))
+        state.statistics = SampleStatistics.unpacked(taken.sums)
+        return feature
 
     def _farthest(self, last: int) -> int:
         """Chosen features at most."""

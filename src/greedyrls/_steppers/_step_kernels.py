@@ -1,0 +1,158 @@
+"""Triton kernels of `RecordedSteps`; loaded when they are first launched."""
+
+# Annotations of a kernel are Triton's own: they say what is compiled in.
+# mypy: disable-error-code="untyped-decorator, no-untyped-def"
+
+import triton
+import triton.language as tl
+
+from .._rows import fields as field
+from ._recorded import DOUBTFUL, LACKS_COLUMN, PLAIN, HistoryRow
+
+_PLAIN, _DOUBTFUL, _LACKS_COLUMN = map(tl.constexpr, (PLAIN, DOUBTFUL, LACKS_COLUMN))
+_OUTCOME, _INDEX, _DRIFT, _SUMS = field.positions(HistoryRow, "outcome", "index", "drift", "sums")
+
+
+@triton.jit
+def admit(
+    chosen_size, terms, inverse, penalties, weights, overlaps, energy, added, slopes, left, chosen,
+    best, scores, sums, numbers, beyond, recurred, anchored, factor, beta, floor, diagonal, barred,
+    addresses, history, c, capacity, candidates: tl.constexpr, padded: tl.constexpr,
+    ahead: tl.constexpr, height: tl.constexpr, n_sums: tl.constexpr, row_size: tl.constexpr,
+    tie: tl.constexpr, tie_rounding: tl.constexpr, margin: tl.constexpr,
+    refined_pivot: tl.constexpr, drift_bound: tl.constexpr, smallest_d: tl.constexpr,
+    sum_rounding: tl.constexpr, parallel: tl.constexpr, tiny: tl.constexpr, largest: tl.constexpr,
+):  # fmt: skip
+    """Take the best candidate, if nothing is in doubt; else stop."""
+    size = tl.load(chosen_size).to(tl.int64)
+    if size < 0:
+        tl.store(added + field.SIZE, -1.0)
+        return
+    v = tl.arange(0, candidates)
+    index = tl.load(best).to(tl.int64)
+    losses = tl.load(scores + c * field.LOSSES + v, mask=v < c, other=float("inf"))
+    own = scores + index
+    loss = tl.load(own + c * field.LOSSES)
+    delta = tl.load(own + c * field.DELTA)
+    rho = tl.load(own + c * field.RHO)
+    norm = tl.load(own + c * field.NORMS)
+    inner = tl.load(own + c * field.CORRELATIONS)
+    mixed = tl.load(own + c * field.MIXED)
+    fourth = tl.load(own + c * field.FOURTH)
+    r_r = tl.load(sums + field.R_R) + tiny
+    g_r = tl.load(sums + field.G_R)
+    g_g = tl.load(sums + field.G_G)
+    d = tl.load(sums + field.LARGEST_D)
+    feature = tl.load(numbers + index).to(tl.int64)
+    own_penalty = tl.load(floor + feature)
+    scale = tl.load(diagonal + feature) + own_penalty
+    drift = tl.abs(tl.load(recurred + index) - delta) / scale
+    limit = loss + (tie * loss + tie_rounding * tl.sqrt(loss * tl.load(energy)))
+    rivals = tl.sum(((v != index) & (losses <= limit)).to(tl.int32), axis=0)
+    address = tl.load(addresses + feature)
+    before = tl.load(terms + field.ENERGY)
+    is_plain = (rivals == 0) & (tl.load(beyond) > limit + margin * before)
+    is_plain = is_plain & (limit < largest) & (delta >= refined_pivot * scale)
+    is_plain = is_plain & (drift <= drift_bound)
+    is_plain = is_plain & (tl.load(sums + field.SMALLEST_D) >= smallest_d) & (g_r < largest)
+    is_plain = is_plain & (tl.load(sums + field.LOSS_SQUARES) < largest)
+    has_column = address > 0.0
+    row = history + size * row_size
+    outcome = tl.where(has_column, _PLAIN, _LACKS_COLUMN)
+    tl.store(row + _OUTCOME, tl.where(is_plain, outcome, _DOUBTFUL))
+    tl.store(row + _INDEX, feature.to(tl.float64))
+    tl.store(row + _DRIFT, drift)
+    k = tl.arange(0, 16)
+    tl.store(row + _SUMS + k, tl.load(sums + k, mask=k < n_sums, other=0.0), mask=k < n_sums)
+    is_plain = is_plain & has_column
+    if is_plain:
+        # What has |S| numbers: `FeatureSpace.add`.
+        root = tl.sqrt(delta)
+        step = rho * root
+        q_q = norm / delta
+        a = tl.arange(0, padded)
+        is_a = a < size
+        on_factor = factor + index
+        on_chosen = tl.load(on_factor + a * c, mask=is_a, other=0.0) / root
+        overlap = on_chosen
+        for first in range(0, size, ahead):
+            for s in tl.static_range(ahead):
+                place = first + s
+                is_there = is_a & (0 * a + place < size)
+                column = tl.load(overlaps + place * capacity + a, mask=is_there, other=0.0)
+                share = tl.load(on_factor + place * c, mask=place < size, other=0.0) / root
+                overlap -= column * share
+        b = tl.load(beta + a * c + index, mask=is_a, other=0.0)
+        tl.store(inverse + size * capacity + a, -b / root, mask=is_a)
+        tl.store(inverse + a * capacity + size, 0.0 * b, mask=is_a)
+        tl.store(inverse + size * capacity + size, 1.0 / root)
+        tl.store(overlaps + size * capacity + a, overlap, mask=is_a)
+        tl.store(overlaps + a * capacity + size, overlap, mask=is_a)
+        tl.store(overlaps + size * capacity + size, q_q)
+        w = tl.load(weights + a, mask=is_a, other=0.0)
+        tl.store(weights + a, w - b * rho, mask=is_a)
+        tl.store(weights + size, rho)
+        tl.store(penalties + size, own_penalty)
+        # What vectors of n need: `FeatureSpace._slopes`, `_update_spread`.
+        q_fourth = tl.sqrt(tl.sqrt(fourth)) / root
+        lost = tl.abs(step) * q_fourth
+        tl.store(added + field.SIZE, size.to(tl.float64))
+        tl.store(added + field.FEATURE, feature.to(tl.float64))
+        tl.store(added + field.ROOT, root)
+        tl.store(added + field.LOST, lost)
+        tl.store(added + field.REST, tl.sqrt(mixed / delta) + lost * q_fourth)
+        tl.store(added + field.Q_FOURTH, q_fourth)
+        tl.store(added + field.ADDRESS, address)
+        tl.store(slopes, 1.0)
+        tl.store(slopes + 1, 0.0)
+        tl.store(slopes + 2, -q_q)
+        tl.store(slopes + 3, 2.0)
+        tl.store(slopes + 4, step)
+        tl.store(slopes + 5, 0.0)
+        tl.store(slopes + 6, inner / root - step * q_q)
+        tl.store(slopes + 7, step)
+        # How g is made of r and the anchor: `_criterion._approximation`.
+        c1 = g_r / r_r
+        c2 = 0.0 * c1
+        square = (1.0 + sum_rounding) * g_g - c1 * g_r
+        if height > 4:
+            on_anchor = tl.load(anchored + index)
+            along = tl.where(norm > 0.0, on_anchor / tl.where(norm > 0.0, norm, 1.0), 0.0)
+            tl.store(slopes + 8, 0.0)
+            tl.store(slopes + 9, along * root)
+            a_r = tl.load(sums + field.A_R)
+            a_a = tl.load(sums + field.A_A)
+            slope = a_r / r_r
+            across = a_a - slope * a_r
+            a_g = tl.load(sums + field.A_G) - slope * g_r
+            c2 = a_g / (tl.abs(across) + parallel * a_a + tiny)
+            c1 -= c2 * slope
+            square += c2 * (c2 * across - 2.0 * a_g)
+        tl.store(left + a, on_chosen, mask=is_a)
+        tl.store(left + capacity + a, on_chosen + overlap, mask=is_a)
+        tl.store(chosen + size, feature.to(tl.float64))
+        tl.store(terms + field.ENERGY, g_r)
+        tl.store(terms + field.ALONG_R, 2.0 * c1)
+        tl.store(terms + field.ALONG_ANCHOR, 2.0 * c2)
+        distance = tl.sqrt(tl.maximum(square, sum_rounding * g_g))
+        tl.store(terms + field.DISTANCE, 2.0 * distance)
+        tl.store(terms + field.CURVE, -1.0 / (d * d))
+        tl.store(terms + field.GROWTH, 2.0 / (d * d * d))
+        tl.store(barred + feature, float("inf"))
+        tl.store(chosen_size, (size + 1).to(tl.float64))
+    else:
+        tl.store(added + field.SIZE, -1.0)
+        tl.store(chosen_size, -1.0)
+
+
+@triton.jit
+def keep(added, best, columns, room, state, own, m, total, rows: tl.constexpr):
+    """The column of the feature among the chosen ones, and the block with it as the block."""
+    size = tl.load(added + field.SIZE).to(tl.int64)
+    if size < 0:
+        return
+    j = tl.program_id(0).to(tl.int64) * rows + tl.arange(0, rows)
+    index = tl.load(best).to(tl.int64)
+    column = tl.load(columns + index * m + j, mask=j < m, other=0.0)
+    tl.store(room + size * m + j, column, mask=j < m)
+    tl.store(own + j, tl.load(state + j, mask=j < total, other=0.0), mask=j < total)
