@@ -19,6 +19,17 @@ sys.path.insert(0, str(ROOT / "src"))
 from greedyrls._search._capabilities import FEATURES, KINDS, Feature  # noqa: E402
 
 PAGE = ROOT / "docs" / "capabilities.md"
+# Names of options in advice.
+_OPTIONS = (
+    "feature_groups",
+    "feature_costs",
+    "checkpoint",
+    "alpha",
+    "class_weight",
+    "sample_weight",
+    "decision_function",
+    r"greedy_path\([^)]*\)",
+)
 BEGIN, END = "<!-- {part}: begin -->", "<!-- {part}: end -->"
 
 
@@ -56,7 +67,7 @@ def refusals() -> str:
 def _as_code(advice: str) -> str:
     """Options in advice, as code."""
     advice = re.sub(r"(\w+=)?'(\w+)'", r'`\1"\2"`', advice)
-    return re.sub(r"\b(feature_groups|feature_costs|checkpoint|alpha)\b", r"`\1`", advice)
+    return re.sub(rf"(?<!`)\b({'|'.join(_OPTIONS)})(?!\w)", r"`\1`", advice)
 
 
 def page_with(text: str) -> str:

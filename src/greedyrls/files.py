@@ -125,9 +125,9 @@ def open_parquet(
     """
     names = [target] if isinstance(target, str) else list(target or ())
     source = ParquetSource(parquet_files(Path(path)), columns, names)
-    both = sorted(set(names) & set(source.names))
-    if both:
-        raise ValueError(f"Column {both[0]!r} is both the target and a feature.")
+    repeated = sorted(set(names) & set(source.names))
+    if repeated:
+        raise ValueError(f"Column {repeated[0]!r} is both the target and a feature.")
     X = DataFile(source, memory_limit, source.names)
     if not names:
         return X
@@ -163,9 +163,9 @@ def open_svmlight(folder: Name) -> tuple[SparseFile, NDArray[Any]]:
     X : SparseFile
     y : ndarray of shape (m,)
     """
-    place = Path(folder)
-    X = SparseFile(place, shape_of(place))
-    y: NDArray[Any] = np.load(place / "y.npy")
+    directory = Path(folder)
+    X = SparseFile(directory, shape_of(directory))
+    y: NDArray[Any] = np.load(directory / "y.npy")
     if len(y) != X.shape[0]:
         raise ValueError(f"{folder} is damaged: it has {len(y)} targets for {X.shape[0]} rows.")
     return X, y

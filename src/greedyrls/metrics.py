@@ -97,7 +97,9 @@ _NOTHING = (
 
 
 def _checked(y: Any, scores: Any, groups: Any) -> tuple[Float, Float, NDArray[np.intp]]:
-    relevance, values = (_numbers(given, name) for given, name in ((y, "y"), (scores, "scores")))
+    relevance, values = (
+        _numbers(values_in, name) for values_in, name in ((y, "y"), (scores, "scores"))
+    )
     if len(relevance) != len(values):
         raise ValueError(
             f"y has {len(relevance)} values and scores {len(values)}; give one of each for every "
@@ -106,9 +108,9 @@ def _checked(y: Any, scores: Any, groups: Any) -> tuple[Float, Float, NDArray[np
     return relevance, values, query_numbers(groups, len(relevance))
 
 
-def _numbers(given: Any, name: str) -> Float:
+def _numbers(data: Any, name: str) -> Float:
     try:
-        values = np.asarray(numpy_of(given), dtype=np.float64)
+        values = np.asarray(numpy_of(data), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be a number for each sample: {error}.") from error
     if values.ndim == 2 and values.shape[1] == 1:
@@ -123,7 +125,7 @@ def _numbers(given: Any, name: str) -> Float:
 
 
 def query_numbers(groups: Any, n_samples: int) -> NDArray[np.intp]:
-    """The query of each sample as a number from 0; all are of one without groups."""
+    """Return the query of each sample as a number from 0; a single query without groups."""
     if groups is None:
         return np.zeros(n_samples, dtype=np.intp)
     ids = one_per_row(numpy_of(groups), n_samples, "groups")
@@ -133,20 +135,20 @@ def query_numbers(groups: Any, n_samples: int) -> NDArray[np.intp]:
 def ndcg_of(
     relevance: Float, scores: Float, query_of: NDArray[np.intp], k: int | None = None
 ) -> float:
-    """`mean_ndcg` of what is checked; not a number where no query counts."""
+    """Return `mean_ndcg` of checked input; NaN if no query counts."""
     if len(relevance) == 0:
         return float("nan")
     gains = relevance - min(0.0, float(relevance.min()))
     ideal = _discounted(gains, gains, query_of, k)
-    found = _discounted(gains, scores, query_of, k)
+    actual = _discounted(gains, scores, query_of, k)
     counts = _varies(relevance, query_of)
-    return float(np.mean(found[counts] / ideal[counts])) if counts.any() else float("nan")
+    return float(np.mean(actual[counts] / ideal[counts])) if counts.any() else float("nan")
 
 
 def with_ties(scores: Float, query_of: NDArray[np.intp], rounding: Float) -> Float:
-    """Scores of which those of a query that differ by rounding (m) alone are made equal.
+    """Return scores in which those of a query that differ only by rounding (m) are equal.
 
-    Samples that a model cannot tell apart must not be put in order by the last digits.
+    Samples that a model cannot distinguish must not be ordered by the last digits.
     """
     order = np.lexsort((scores, query_of))
     query, score = query_of[order], scores[order]
@@ -158,7 +160,7 @@ def with_ties(scores: Float, query_of: NDArray[np.intp], rounding: Float) -> Flo
 
 
 def _varies(values: Float, query_of: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Queries in which not all values are equal."""
+    """Return a mask of the queries in which not all values are equal."""
     least, most = np.full(query_of.max() + 1, np.inf), np.full(query_of.max() + 1, -np.inf)
     np.minimum.at(least, query_of, values)
     np.maximum.at(most, query_of, values)
@@ -167,17 +169,17 @@ def _varies(values: Float, query_of: NDArray[np.intp]) -> NDArray[np.bool_]:
 
 
 def _discounted(gains: Float, scores: Float, query_of: NDArray[np.intp], k: int | None) -> Float:
-    """Σ gain / log₂(1 + place) of each query in the order of the scores.
+    """Return Σ gain / log₂(1 + rank) of each query, with ranks in the order of the scores.
 
-    Samples of equal scores have the mean of their gains, each.
+    Samples of equal scores get the mean of their gains.
     """
     order = np.lexsort((-scores, query_of))
     query, score, gain = query_of[order], scores[order], gains[order]
-    starts = np.searchsorted(query, query)  # where the query of each sample begins
-    places = np.arange(len(order)) - starts
-    discounts = 1.0 / np.log2(places + 2.0)
+    starts = np.searchsorted(query, query)  # start of the query of each sample
+    ranks = np.arange(len(order)) - starts
+    discounts = 1.0 / np.log2(ranks + 2.0)
     if k is not None:
-        discounts[places >= k] = 0.0
+        discounts[ranks >= k] = 0.0
     is_first = np.ones(len(order), dtype=bool)
     is_first[1:] = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
     tied = np.cumsum(is_first) - 1
@@ -187,11 +189,11 @@ def _discounted(gains: Float, scores: Float, query_of: NDArray[np.intp], k: int 
 
 
 def pairwise_error_of(relevance: Float, scores: Float, query_of: NDArray[np.intp]) -> float:
-    """`pairwise_error` of what is checked; not a number where there is no pair."""
+    """Return `pairwise_error` of checked input; NaN if there is no pair."""
     pairs = _pairs(query_of) - _pairs(query_of, relevance)
     if pairs == 0:
         return float("nan")
-    # In this order pairs of equal relevance are no inversions, nor are those of two queries.
+    # In this order pairs of equal relevance or of different queries are no inversions.
     order = np.lexsort((scores, relevance, query_of))
     keys = np.lexsort((scores, query_of))
     is_new = np.ones(len(keys), dtype=np.intp)
@@ -203,7 +205,7 @@ def pairwise_error_of(relevance: Float, scores: Float, query_of: NDArray[np.intp
 
 
 def _pairs(*keys: NDArray[Any]) -> int:
-    """Pairs of samples that are equal in all keys."""
+    """Return the number of pairs of samples that are equal in all keys."""
     if len(keys[0]) == 0:
         return 0
     order = np.lexsort(keys)
@@ -214,7 +216,7 @@ def _pairs(*keys: NDArray[Any]) -> int:
 
 
 def _inversions(values: NDArray[np.intp]) -> int:
-    """Pairs of places i < j with values[i] > values[j]: counted while merging sorted halves."""
+    """Return the number of pairs i < j with values[i] > values[j], by merging sorted halves."""
     width, total = 1, 0
     length = 1 << max(0, len(values) - 1).bit_length()
     merged = np.full(length, np.iinfo(np.intp).max)
@@ -223,7 +225,7 @@ def _inversions(values: NDArray[np.intp]) -> int:
         halves = merged.reshape(-1, 2 * width)
         order = np.argsort(halves, axis=1, kind="stable")
         is_right = order >= width
-        before = np.cumsum(~is_right, axis=1)  # of the left half, those not larger
+        before = np.cumsum(~is_right, axis=1)  # entries of the left half that are not larger
         total += int((width - before)[is_right].sum())
         merged = np.take_along_axis(halves, order, axis=1).ravel()
         width *= 2

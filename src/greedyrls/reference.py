@@ -70,7 +70,7 @@ class ReferenceSelection:
 
 
 def _as_finite(values: ArrayLike, name: str) -> Array:
-    """The values in float64; raises on a NaN or an infinity, naming the first and its place."""
+    """Return the values in float64; raise an error that names the first NaN or infinity."""
     array = np.asarray(values, dtype=np.float64)
     bad = np.argwhere(~np.isfinite(array)).tolist()
     if bad:
@@ -79,7 +79,7 @@ def _as_finite(values: ArrayLike, name: str) -> Array:
 
 
 def _check(X: ArrayLike, y: ArrayLike, alpha: float) -> tuple[Array, Array, float]:
-    """X of shape (m, n) and y of shape (m,) or (m, t) in float64, and alpha as a float."""
+    """Return X (m, n), y (m,) or (m, t) in float64 and alpha as a float, after checks."""
     X, y = _as_finite(X, "X"), _as_finite(y, "y")
     if X.ndim != 2 or y.ndim not in (1, 2) or len(X) != len(y) or 0 in y.shape[1:]:
         raise ValueError(f"X has shape {X.shape} and y {y.shape}; pass (m, n) and (m,) or (m, t)")
@@ -89,7 +89,7 @@ def _check(X: ArrayLike, y: ArrayLike, alpha: float) -> tuple[Array, Array, floa
 
 
 def _check_weights(sample_weight: ArrayLike | None, m: int, fit_intercept: bool) -> Array:
-    """Sample weights of shape (m,), enough of them positive for LOO to be defined."""
+    """Return sample weights (m,); raise an error if too few are positive for LOO."""
     weights = _as_finite(np.ones(m) if sample_weight is None else sample_weight, "sample_weight")
     if weights.shape != (m,):
         raise ValueError(f"sample_weight has shape {weights.shape}; pass shape ({m},)")
@@ -103,7 +103,7 @@ def _check_weights(sample_weight: ArrayLike | None, m: int, fit_intercept: bool)
 
 
 class _Problem:
-    """Checked inputs in the user's units, without the samples of zero weight."""
+    """Checked inputs in the user's units, without samples of zero weight."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class _Problem:
         if loss == "zero_one" and np.any(np.abs(y) != 1):
             other = y[np.abs(y) != 1][0]
             raise ValueError(f"y holds {other}; recode y to labels -1 and +1 for loss='zero_one'")
-        # A weight of zero means an absent sample; scaled to zero, its LOO error would be 0 / 0.
+        # A sample of zero weight is left out; scaled to zero, its LOO error would be 0 / 0.
         kept = weights > 0
         self.X: Array = X[kept]
         self.y: Array = y[kept]
@@ -135,11 +135,11 @@ class _Problem:
         self.u: Array = np.sqrt(self.weights / self.weights.sum()) * self.fit_intercept
 
     def scaled(self, values: Array) -> Array:
-        """Rows times root weights: weighted least-squares is plain least-squares on such rows."""
+        """Return rows times root weights, which makes weighted least squares unweighted."""
         return np.asarray((np.sqrt(self.weights) * values.T).T)
 
     def start(self, values: Array) -> Array:
-        """G_0 times values, with G_0 the (m, m) matrix G of the model without features.
+        """Return G_0 times values, with G_0 the (m, m) matrix G of the model without features.
 
         Without an intercept u = 0 and G_0 = I / alpha, as in the paper. The intercept is one more
         feature, the constant, with its penalty taken to zero: in scaled rows the unit vector
@@ -151,15 +151,15 @@ class _Problem:
         return np.asarray((values - np.multiply.outer(self.u, self.u @ values)) / self.alpha)
 
     def start_diagonal(self) -> Array:
-        """Diagonal of G_0, shape (m,), in O(m)."""
+        """Return the diagonal of G_0, shape (m,), in O(m)."""
         return np.asarray((1.0 - self.u**2) / self.alpha)
 
     def loss_of_dual(self, a: Array, d: Array) -> float:
-        """LOO loss by the dual short-cut; root weights take a_j / d_j to the user's units."""
+        """Return the LOO loss by the dual short-cut; root weights restore the user's units."""
         return self.loss_of(self.y - (a.T / d / np.sqrt(self.weights)).T)
 
     def loss_of(self, predictions: Array) -> float:
-        """LOO loss of the predictions, in the shape of y and in its units."""
+        """Return the LOO loss of the predictions, in the shape and units of y."""
         if callable(self.loss):
             value = float(self.loss(self.y, predictions))
         else:
@@ -181,7 +181,7 @@ class _Problem:
         return b
 
     def selection(self, path: Mapping[int, float], coef: Array) -> ReferenceSelection:
-        """The answer; at the best intercept the weighted mean residual vanishes."""
+        """Return the result; at the best intercept the weighted mean residual vanishes."""
         indices = np.array(list(path), dtype=np.intp)
         residual = (self.y - self.X[:, indices] @ coef) * self.fit_intercept
         mean = np.average(residual, axis=0, weights=self.weights)
@@ -267,7 +267,7 @@ def loo_dual(X: ArrayLike, y: ArrayLike, alpha: float) -> Array:
 
 
 def _fit(X: Array, y: Array, alpha: float, weights: Array, centre: bool) -> tuple[Array, Array]:
-    """Coefficients and intercept of weighted ridge; centring makes the intercept unpenalised."""
+    """Return coefficients and intercept of weighted ridge; centring leaves the intercept free."""
     x_mean, y_mean = np.zeros(X.shape[1]), np.zeros(y.shape[1:])
     if centre:
         x_mean = np.average(X, axis=0, weights=weights)

@@ -60,7 +60,7 @@ def test_an_order_is_not_nothing(line: CommandLine, fraud: Path) -> None:
     (auc,) = [word for word in told.split() if word.startswith("0.9") and word.endswith(",")][:1]
     assert float(auc[:-1]) > 0.95
     told = " ".join(told.split())
-    assert "The order is good (AUC 0.9" in told
+    assert "The ranking is good (AUC 0.9" in told
     assert "but every row is predicted 'no': use --class-weight balanced, or --loss auc." in told
     assert "Note: Rare classes: of 1500 rows 'yes' has 4." in told
 

@@ -483,4 +483,4 @@ def test_probabilities() -> None:
     assert model.calibration_ is None
     with pytest.raises(AttributeError) as caught:
         model.predict_proba(X)
-    assert "fitted to Dask collections" in str(caught.value.__cause__ or caught.value)
+    assert "not supported with X on a cluster" in str(caught.value.__cause__ or caught.value)

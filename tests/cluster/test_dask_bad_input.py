@@ -391,5 +391,5 @@ def test_directions_that_remove(direction: Any) -> None:
 def test_weights_of_classes() -> None:
     X, y, _ = problem()
     model = GreedyRLSClassifier(2, alpha=1.0, class_weight="balanced")
-    with pytest.raises(ValueError, match=r"class_weight='balanced' .* Dask .* sample_weight"):
+    with pytest.raises(ValueError, match=r"class_weight='balanced' .* cluster.* sample_weight"):
         model.fit(cut(X), cut((y > 0).astype(float)))

@@ -288,7 +288,7 @@ def test_a_penalty_lost_in_rounding_ends_the_search() -> None:
     y = X[:, 0] + rng.standard_normal(30)
     with (
         tuned(fold_engine="many"),
-        pytest.warns(RuntimeWarning, match="lost in the rounding"),
+        pytest.warns(RuntimeWarning, match="smaller than the rounding"),
     ):
         path = greedy_path(X, y, 40, cv=np.arange(30) // 2, alpha=1e-14)
     assert 10 < len(path) < 40

@@ -68,7 +68,7 @@ def test_a_function_may_return_a_sparse_matrix() -> None:
     [
         ({"n_centers": 5, "max_centers": 3}, "n_centers=5 is more than max_centers=3"),
         ({"centers": "kmeans"}, "centers must be .* got the text 'kmeans'"),
-        ({"refit_alpha": "cv", "cv": 4}, "refit_alpha='cv' is not supported with kernel centres"),
+        ({"refit_alpha": "cv", "cv": 4}, "refit_alpha='cv' is not supported .* kernel columns"),
         ({"kernel": lambda A, B: np.zeros((len(A), len(B)))}, "use another kernel"),
     ],
 )

@@ -78,7 +78,7 @@ def test_nasty_names_stay_names() -> None:
     check(labels, module_of(labels.model))
     tree = ast.parse(to_python(case.model))
     defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    assert defined == {"scores", "predict", "_known", "_as_number", "_number", "_text"}
+    assert defined == {"scores", "predict", "_filled", "_as_number", "_number", "_text"}
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert "__import__" not in used
 

@@ -13,9 +13,10 @@ import array_api_compat
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
 
 from capability_trials import EXCEPT, NUMPY, TRIALS, Kind, check_cell, data
-from greedyrls import files
+from greedyrls import GreedyKernelRLS, GreedyRLSRanker, files
 from internals import (
     FEATURES,
     KINDS,
@@ -52,7 +53,7 @@ def test_the_page_is_linked() -> None:
 
 def test_every_cell_is_tried() -> None:
     assert TRIALS.keys() == FEATURES.keys()
-    assert len(FEATURES) * len(KINDS) == 91
+    assert len(FEATURES) * len(KINDS) == 126
     for feature, trials in TRIALS.items():
         limited = {kind for trial in trials for kind in EXCEPT.get(trial.name, ())}
         assert limited <= FEATURES[feature].notes.keys(), "a note must say what is left out"
@@ -147,3 +148,16 @@ def test_advice_can_be_replaced() -> None:
     with pytest.raises(ValueError, match=match):
         check_supported(X, "direction", "direction='swap'", "wait")
     check_supported(X, "squared", "loss='squared'")
+
+
+def test_sparse_files_are_sparse_matrices(tmp_path: Path) -> None:
+    X, y = data()
+    dump_svmlight_file(X, y, str(tmp_path / "data.svm"), zero_based=False)
+    files.convert_svmlight(tmp_path / "data.svm", tmp_path / "converted")
+    opened, y = files.open_svmlight(tmp_path / "converted")
+    queries = np.arange(len(y)) % 5
+    ranker, kernels = GreedyRLSRanker(2, alpha=1.0), GreedyKernelRLS(2, alpha=0.1)
+    found = ranker.fit(opened, y, groups=queries).selected_
+    np.testing.assert_array_equal(found, ranker.fit(X, y, groups=queries).selected_)
+    found = kernels.fit(opened, y).center_indices_
+    np.testing.assert_array_equal(found, kernels.fit(sparse.csr_array(X), y).center_indices_)

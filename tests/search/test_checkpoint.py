@@ -356,7 +356,7 @@ def test_a_numerical_limit_is_told_again(file: Path) -> None:
     y = rng.standard_normal(6)
 
     def run(checkpoint: Path | None) -> SelectionPath:
-        with pytest.warns(RuntimeWarning, match="lost in the rounding"):
+        with pytest.warns(RuntimeWarning, match="smaller than the rounding"):
             return greedy_path(X, y, 12, alpha=1e-14, checkpoint=checkpoint)
 
     whole = run(None)

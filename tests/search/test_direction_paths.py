@@ -295,7 +295,7 @@ def test_what_backward_refuses(tune: Tune) -> None:
             greedy_path(X, y, 3, direction="backward", **options)
     rng = np.random.default_rng(0)
     square = rng.standard_normal((20, 19))
-    with pytest.raises(ValueError, match=r"alpha is lost .* Use a larger alpha"):
+    with pytest.raises(ValueError, match=r"alpha is smaller than .* Use a larger alpha"):
         greedy_path(square, square[:, 0] * 1.5, 3, alpha=1e-13, direction="backward")
     tune(physical_bytes=1000.0)
     with pytest.raises(MemoryError, match=r"18 features of 60 samples .*cv='loo'"):

@@ -111,7 +111,7 @@ def _introduction(decided: list[Claim], is_quick: bool) -> str:
     )
     return (
         "Pahikkala, Airola and Salakoski, *Linear Time Feature Selection for Regularized "
-        "Least-Squares* (2010, arXiv:1003.3570), made anew with this package. This page is written "
+        "Least-Squares* (2010, arXiv:1003.3570), repeated with this package. This page is written "
         "by\n\n"
         "    python benchmarks/run.py paper --data-dir DIR     # resumes where it was stopped\n"
         "    python benchmarks/run.py paper --data-dir DIR --quick\n\n"

@@ -1,4 +1,4 @@
-"""Data on a Dask cluster: pieces of rows, folds, and the executor that asks them."""
+"""Data on a Dask cluster: pieces of rows, folds, and the executor that runs functions on them."""
 
 from typing import Any
 

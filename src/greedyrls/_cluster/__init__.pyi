@@ -1,3 +1,4 @@
+from ._cluster_folds import CLUSTER_FOLDS as CLUSTER_FOLDS
 from ._cluster_folds import ClusterFolds as ClusterFolds
 from ._cluster_folds import check_cluster_loss as check_cluster_loss
 from ._cluster_folds import cluster_folds as cluster_folds
@@ -5,6 +6,7 @@ from ._cluster_folds import folds_within as folds_within
 from ._cluster_folds import ids_digest as ids_digest
 from ._cluster_folds import k_folds as k_folds
 from ._cluster_folds import merged_folds as merged_folds
+from ._cluster_folds import needs_all_rows as needs_all_rows
 from ._dask import check_classes_on_cluster as check_classes_on_cluster
 from ._dask import fold_ids as fold_ids
 from ._dask import gather_rows as gather_rows

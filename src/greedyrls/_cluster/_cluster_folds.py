@@ -1,8 +1,8 @@
 """Folds of rows that are on a cluster: the number of the fold of each row stays with the row.
 
 A number of folds gives those of scikit-learn's KFold and StratifiedKFold without shuffling, or
-shuffled ones (`_shuffle`), made from how many rows (of each class) each piece has, without a look
-at all rows together.
+shuffled ones (`_shuffle`). They follow from the number of rows (of each class) in each piece; rows
+are never gathered.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .._data import RemoteMatrix, array_digest
 from .._problem import Loss, Shuffle, as_met, fold_ends, fold_ids, warn_of_rare_classes
 from ._pieces import FoldCounts, LabelSums, Piece, StratumTable
 
-_ALLOWED = (
+CLUSTER_FOLDS = (
     "a number of folds, KFold or StratifiedKFold without shuffling, or a Dask array with the "
     "number of the fold of each row (-1 for rows that are never tested)"
 )
-# So many different fold ids are no folds.
+# More different ids than this are rejected: most likely they are not fold ids.
 _MOST_FOLDS = 1000
 
 
@@ -33,33 +33,33 @@ _MOST_FOLDS = 1000
 class ClusterFolds:
     """Splits that each test the rows of a fold, and train on all others."""
 
-    ids: tuple[Handle, ...]  # of each piece the fold of each row, −1 for none
+    ids: tuple[Handle, ...]  # for each piece, the fold of each row; −1 for none
     n_samples: int
     description: str
-    counts: Float  # (K) rows of each fold that have a weight
-    weights: Float  # (K) their weight
-    n_untested: int  # rows of no fold that have a weight
-    is_plain: bool = False  # made of a number: rows in their order
-    name: str = "cv"  # of the parameter that they come from, for errors
+    counts: Float  # (K) rows of positive weight in each fold
+    weights: Float  # (K) their total weight
+    n_untested: int  # rows of positive weight in no fold
+    is_plain: bool = False  # from a number of folds: rows in their order
+    name: str = "cv"  # the parameter that they come from, for errors
 
     @property
     def remote(self) -> ClusterFolds:
-        """Folds of rows in other processes: these are."""
+        """The folds themselves, since their rows are in other processes."""
         return self
 
     @property
     def n_splits(self) -> int:
-        """K."""
+        """The number of splits, K."""
         return len(self.counts)
 
     @property
     def n_tested(self) -> int:
-        """How many rows are tested, at most."""
+        """An upper bound of the number of tested rows."""
         return self.n_samples
 
     @property
     def is_partition(self) -> bool:
-        """Whether every row that has a weight is tested."""
+        """Whether every row of positive weight is tested."""
         return self.n_untested == 0
 
     @property
@@ -71,7 +71,7 @@ class ClusterFolds:
 
     @property
     def train_counts(self) -> Float:
-        """Rows with a weight that each split trains on, (K)."""
+        """The number of rows of positive weight that each split trains on, (K)."""
         total: Float = self.counts.sum() + self.n_untested - self.counts
         return total
 
@@ -79,22 +79,17 @@ class ClusterFolds:
 def cluster_folds(
     X: RemoteMatrix,
     cv: Any,
-    groups: Any,
     n_classes: int,
     shuffle: Shuffle | None = None,
     name: str = "cv",
     takes_loo: bool = True,
 ) -> ClusterFolds | None:
-    """`cv` for the rows of X; None means exact leave-one-out. A number is shuffled if asked for.
+    """Return the folds of `cv` for the rows of X; None means exact leave-one-out.
 
-    Errors use the caller's `name` for `cv`, and propose leave-one-out only if the caller takes it.
+    `shuffle` applies to a number of folds. Errors use the caller's `name` for `cv`, and propose
+    leave-one-out only if `takes_loo`.
     """
-    allowed = f"'loo', {_ALLOWED}" if takes_loo else _ALLOWED
-    if groups is not None:
-        raise ValueError(
-            "groups are not supported with X on a cluster; pass a Dask array of fold ids as "
-            f"{name}, in which all rows of a group have the same number."
-        )
+    allowed = f"'loo', {CLUSTER_FOLDS}" if takes_loo else CLUSTER_FOLDS
     if isinstance(cv, str | LeaveOneOut):
         if isinstance(cv, str) and cv != "loo":
             raise ValueError(
@@ -102,10 +97,8 @@ def cluster_folds(
             )
         return None
     if isinstance(cv, FoldIds):
-        return replace(_given_folds(X, cv, n_classes, name), name=name)
-    if type(cv) in (KFold, StratifiedKFold) and not cv.shuffle:
-        if type(cv) is StratifiedKFold and X.classes is None:
-            raise ValueError("StratifiedKFold on a cluster needs GreedyRLSClassifier; use KFold.")
+        return replace(_user_folds(X, cv, n_classes, name), name=name)
+    if type(cv) in (KFold, StratifiedKFold):
         n_classes = n_classes if type(cv) is StratifiedKFold else 0
         return k_folds(X, cv.n_splits, n_classes, every=True, name=name, takes_loo=takes_loo)
     if not is_whole(cv):
@@ -114,7 +107,15 @@ def cluster_folds(
 
 
 class FoldIds(tuple[Handle, ...]):
-    """Handles of given fold ids, as they are, one for each piece."""
+    """Handles of the user's fold ids, one for each piece."""
+
+
+def needs_all_rows(cv: Any) -> bool:
+    """Whether folds are made of all rows together: by most splitters, or as lists of rows."""
+    if type(cv) in (KFold, StratifiedKFold):
+        return bool(cv.shuffle)
+    is_list = hasattr(cv, "split") or hasattr(cv, "__iter__")
+    return is_list and not isinstance(cv, str | LeaveOneOut | FoldIds)
 
 
 def k_folds(
@@ -127,11 +128,11 @@ def k_folds(
     name: str = "cv",
     takes_loo: bool = True,
 ) -> ClusterFolds:
-    """As KFold, or StratifiedKFold where classes are known, of the rows that have a weight.
+    """Return the folds of KFold, or of StratifiedKFold with classes, of rows of positive weight.
 
-    Rows without one go with the first fold; a splitter does not know of weights, and splits every
-    row. `is_outer` leaves rows of classes that have a single row out, since they must be trained
-    on.
+    Rows without weight go to the first fold. With `every`, as by a splitter, which ignores weights,
+    all rows are split. `is_outer` leaves out rows of classes with a single row, which must be
+    trained on.
     """
     count = max(1, n_classes)
     # (pieces × classes)
@@ -159,8 +160,8 @@ def k_folds(
         order = _order_of_appearance(X, n_classes, every)
     ends = fold_ends(sizes, n_folds, order)
     before = np.vstack([np.zeros((1, count), dtype=np.intp), np.cumsum(table, axis=0)[:-1]])
-    own_ids = partial(_fold_ids, ends=ends, order=order, every=every, shuffle=shuffle)
-    ids = X.executor.each(own_ids, X.pieces, list(before))
+    ids_of_piece = partial(_fold_ids, ends=ends, order=order, every=every, shuffle=shuffle)
+    ids = X.executor.each(ids_of_piece, X.pieces, list(before))
     description = f"{n_folds}-fold{', stratified' * bool(n_classes)}"
     if shuffle is not None:
         description += shuffle.words
@@ -169,12 +170,12 @@ def k_folds(
 
 
 def _order_of_appearance(X: RemoteMatrix, n_classes: int, every: bool) -> list[int]:
-    """Classes by the first row in which each is met."""
-    found: list[int] = []
-    for some in X.executor.answers(partial(_classes_as_met, every=every), X.pieces):
-        found += [number for number in some if number not in found]
-    found += [number for number in range(n_classes) if number not in found]
-    return found
+    """Return the classes in the order of their first rows."""
+    order: list[int] = []
+    for classes in X.executor.answers(partial(_classes_as_met, every=every), X.pieces):
+        order += [number for number in classes if number not in order]
+    order += [number for number in range(n_classes) if number not in order]
+    return order
 
 
 def _classes_as_met(piece: Piece, every: bool) -> list[int]:
@@ -190,21 +191,21 @@ def _fold_ids(
     every: bool,
     shuffle: Shuffle | None,
 ) -> NDArray[Any]:
-    """The fold of each row, from how many rows of its class came before the piece."""
+    """Return the fold of each row, from the number of rows of its class before the piece."""
     classes = piece.classes if ends.shape[1] > 1 else None
     return fold_ids(classes, piece.used(every), before, ends, order, shuffle)
 
 
-def _given_folds(X: RemoteMatrix, given: FoldIds, n_classes: int, name: str) -> ClusterFolds:
-    """Folds by the ids that the user gives."""
+def _user_folds(X: RemoteMatrix, user_ids: FoldIds, n_classes: int, name: str) -> ClusterFolds:
+    """Return folds by the user's fold ids."""
     executor = X.executor
-    found: set[int] = set()
-    for distinct in executor.answers(partial(_distinct_ids, name=name), X.pieces, given):
-        found.update(distinct)
-    names = sorted(found - {-1})
-    if len(found) < 2:
+    ids_met: set[int] = set()
+    for distinct in executor.answers(partial(_distinct_ids, name=name), X.pieces, user_ids):
+        ids_met.update(distinct)
+    names = sorted(ids_met - {-1})
+    if len(ids_met) < 2:
         raise ValueError(
-            f"Every fold id in {name} is {next(iter(found))}: only one fold leaves no training "
+            f"Every fold id in {name} is {next(iter(ids_met))}: only one fold leaves no training "
             "rows. Use at least 2 different fold ids."
         )
     if len(names) > _MOST_FOLDS:
@@ -212,7 +213,7 @@ def _given_folds(X: RemoteMatrix, given: FoldIds, n_classes: int, name: str) -> 
             f"{name} has {len(names)} different fold ids; on a cluster at most {_MOST_FOLDS} are "
             "supported."
         )
-    ids = executor.each(partial(_renumbered, names=np.array(names)), X.pieces, given)
+    ids = executor.each(partial(_renumbered, names=np.array(names)), X.pieces, user_ids)
     return _counted(X, ids, len(names), f"fold ids ({len(names)} folds)", n_classes)
 
 
@@ -232,16 +233,16 @@ def _distinct_ids(piece: Piece, ids: NDArray[Any], name: str) -> list[int]:
 
 
 def _renumbered(piece: Piece, ids: NDArray[Any], names: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Places among the names, −1 for none."""
-    places = np.searchsorted(names, ids)
-    known = names[np.minimum(places, len(names) - 1)] == ids
-    return np.where(known, places, -1)
+    """Return the positions of ids in `names`; −1 for ids of no fold."""
+    positions = np.searchsorted(names, ids)
+    is_fold = names[np.minimum(positions, len(names) - 1)] == ids
+    return np.where(is_fold, positions, -1)
 
 
 def _counted(
     X: RemoteMatrix, ids: Sequence[Handle], n_folds: int, description: str, n_classes: int
 ) -> ClusterFolds:
-    """Folds with what their rows count, checked."""
+    """Count the rows and weights of folds; raises an error for folds that cannot be used."""
     counts: FoldCounts = X.executor.total(ask(Piece.fold_counts, n_folds, n_classes), X.pieces, ids)
     folds = ClusterFolds(
         tuple(ids),
@@ -276,14 +277,14 @@ def check_cluster_loss(
     """Raise an error if the loss is not defined for targets on a cluster."""
     if not loss.needs_labels:
         return
-    found: LabelSums = X.executor.total(ask(Piece.label_sums), X.pieces)
-    if found.not_codes or found.not_single:
+    sums: LabelSums = X.executor.total(ask(Piece.label_sums), X.pieces)
+    if sums.not_codes or sums.not_single:
         raise ValueError(
             f"loss={loss.name!r} needs labels -1 and +1 (more than two classes as a column each, "
-            f"+1 for the class), but y has {found.not_codes} other numbers and {found.not_single} "
+            f"+1 for the class), but y has {sums.not_codes} other numbers and {sums.not_single} "
             "rows without exactly one +1. Use GreedyRLSClassifier to have classes coded."
         )
-    if np.count_nonzero(found.classes) < 2:
+    if np.count_nonzero(sums.classes) < 2:
         raise ValueError(f"loss={loss.name!r} needs at least 2 classes; y has only one.")
     if not loss.needs_every_class or folds is None:
         return
@@ -299,7 +300,7 @@ def check_cluster_loss(
 
 
 def folds_within(X: RemoteMatrix, folds: ClusterFolds) -> ClusterFolds | None:
-    """Splits that have rows to train on and to test on among those of X that have a weight."""
+    """Return the splits that train and test on rows of positive weight in X; None if none does."""
     counts: FoldCounts = X.executor.total(
         ask(Piece.fold_counts, folds.n_splits, 0), X.pieces, folds.ids
     )
@@ -321,18 +322,18 @@ def folds_within(X: RemoteMatrix, folds: ClusterFolds) -> ClusterFolds | None:
 
 
 def _mapped(piece: Piece, ids: NDArray[np.intp], names: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Other numbers for folds; the last is that of none."""
+    """Renumber folds; the last entry of `names` is for rows of no fold."""
     mapped: NDArray[np.intp] = names[ids]  # −1 is the last
     return mapped
 
 
 def ids_digest(piece: Piece, ids: NDArray[np.intp]) -> str:
-    """Of the folds of the rows of a piece."""
+    """Return a digest of the fold ids of a piece."""
     return array_digest(ids.astype(np.int64))
 
 
 def merged_folds(X: RemoteMatrix, folds: ClusterFolds, count: int, n_classes: int) -> ClusterFolds:
-    """Fewer, larger folds: several of the given ones each."""
+    """Merge folds to `count` larger ones."""
     names = np.append(np.arange(folds.n_splits) % count, -1)
     ids = X.executor.each(partial(_mapped, names=names), X.pieces, folds.ids)
     description = f"{count} folds, merged of {folds.description}"

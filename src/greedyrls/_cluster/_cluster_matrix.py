@@ -1,4 +1,4 @@
-"""X on a cluster, as pieces of rows that answer questions where they are."""
+"""X on a cluster, as pieces of rows on which functions run where they are."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from ._pieces import Piece
 
 
 class ClusterMatrix(RemoteMatrix):
-    """X in pieces (`Piece`), asked by the executor of a Dask client."""
+    """X in pieces (`Piece`), on which the executor of a Dask client runs functions."""
 
     def row_block_handles(self) -> list[Handle]:
-        """Row blocks of all pieces, where these are."""
+        """Return handles of the row blocks of all pieces."""
         return self.executor.each(ask(Piece.row_block), self.pieces)
 
     def fold_block_handles(
         self, ids: tuple[Handle, ...], n_splits: int, is_partition: bool
     ) -> list[Handle]:
-        """Row blocks for folds, where the pieces are; `ids` are the folds of their rows."""
+        """Return handles of the row blocks for folds; `ids` are the folds of the pieces' rows."""
         return self.executor.each(ask(Piece.fold_block, n_splits, is_partition), self.pieces, ids)
 
     def non_finite_value(self) -> tuple[int, int, float] | None:
-        """Row, column and value of one that is not finite."""
+        """Return row, column and value of the first value that is not finite; None if all are."""
         top = 0
         answers = self.executor.answers(ask(Piece.first_non_finite), self.pieces)
-        for rows, place in zip(self.counts, answers, strict=True):
-            if place is not None:
-                return top + place[0], place[1], place[2]
+        for rows, position in zip(self.counts, answers, strict=True):
+            if position is not None:
+                return top + position[0], position[1], position[2]
             top += rows
         return None

@@ -1,8 +1,8 @@
 """Dask: blocks as futures on the user's cluster, and Dask collections as pieces of rows.
 
-A block is the result of a task, and the next block that of a task on it: Dask knows how each came
-about, and makes again what a lost worker held. Arguments travel with the tasks, never as scattered
-data, which could not be made again. X is a result of its own; blocks refer to it by their place.
+A block is the result of a task, and the next block that of a task on it: Dask knows the graph, and
+recomputes the results of a lost worker. Arguments travel with the tasks, never as scattered data,
+which could not be recomputed. X is a separate result; blocks refer to it by their position.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from ._cluster_folds import FoldIds
 from ._cluster_matrix import ClusterMatrix
 from ._pieces import NOT_HERE, Piece, PieceFacts, attached, detached
 
-# So many answers are added up by one task.
+# The number of answers that one task adds up.
 _TREE = 8
-# A question of more bytes than this, over all blocks, is sent once, as a task of its own.
+# A question of more bytes than this, over all blocks, is sent once, as a separate task.
 _LARGE_QUESTION = 1 << 16
 
 
 @dataclass(slots=True)
 class Traffic:
-    """What went between the client and the cluster."""
+    """Counters of the traffic between the client and the cluster."""
 
     questions: int = 0
     totals: int = 0  # questions whose answers were added up
-    large: int = 0  # questions that were sent once, as a task of their own
+    large: int = 0  # questions that were sent once, as a separate task
     tasks: int = 0
     sent: int = 0  # bytes of questions
     received: int = 0  # bytes of answers
 
 
-def _ask(question: Callable[..., Any], X: Matrix, kept: Any, *own: Any) -> Any:
-    """A question to a block, where it is."""
-    return detached(question(attached(kept, X), *own))
+def _ask(question: Callable[..., Any], X: Matrix, kept: Any, *parts: Any) -> Any:
+    """Evaluate a question on a block, on its worker."""
+    return detached(question(attached(kept, X), *parts))
 
 
 def _add_up(*answers: Any) -> Any:
@@ -55,7 +55,7 @@ def _same(question: Any) -> Any:
 
 
 def _bytes_in(value: Any) -> int:
-    """Of the arrays in a question or an answer."""
+    """Return the size in bytes of the arrays in a question or an answer."""
     if isinstance(value, np.ndarray):
         return int(value.nbytes)
     if isinstance(value, partial):
@@ -70,15 +70,15 @@ def _bytes_in(value: Any) -> int:
 
 
 class DaskExecutor:
-    """Puts questions to blocks that are futures; `own[0]` are pieces or blocks in their order."""
+    """An executor for blocks that are futures; `parts[0]` are pieces or blocks in their order."""
 
     def __init__(self, client: Any, matrices: Sequence[Handle]) -> None:
         self._client = client
         self._matrices = list(matrices)
         self.traffic = Traffic()
 
-    def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
-        """What each block answers, as futures."""
+    def each(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> list[Handle]:
+        """Return the answer of each block as a future."""
         count = len(self._matrices)
         size = _bytes_in(question)
         self.traffic.questions += 1
@@ -92,19 +92,19 @@ class DaskExecutor:
         else:
             self.traffic.sent += size * count
         futures: list[Handle] = self._client.map(
-            _ask, [asked] * count, self._matrices, *own, pure=False
+            _ask, [asked] * count, self._matrices, *parts, pure=False
         )
         return futures
 
-    def answers(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Iterable[Any]:
-        """What each block answers, here: small answers only."""
-        found: list[Any] = self._client.gather(self.each(question, *own))
-        self.traffic.received += _bytes_in(found)
-        return found
+    def answers(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Iterable[Any]:
+        """Gather the answers of all blocks to this process: for small answers only."""
+        results: list[Any] = self._client.gather(self.each(question, *parts))
+        self.traffic.received += _bytes_in(results)
+        return results
 
-    def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
-        """The answers, added up on the cluster in a tree that depends on their number alone."""
-        level = self.each(question, *own)
+    def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
+        """Sum the answers on the cluster, in a tree that depends on their number alone."""
+        level = self.each(question, *parts)
         self.traffic.totals += 1
         while len(level) > 1:
             groups = [level[first : first + _TREE] for first in range(0, len(level), _TREE)]
@@ -116,7 +116,7 @@ class DaskExecutor:
 
 
 def _client_of() -> Any:
-    """The user's client."""
+    """Return the user's client."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -136,7 +136,7 @@ def _client_of() -> Any:
 
 
 def as_matrix(chunk: Any) -> Matrix:
-    """Some rows of X as they are worked on."""
+    """Return a partition of X as a matrix."""
     if sparse.issparse(chunk):
         return SparseMatrix.from_scipy(chunk)
     values = frame_numbers(chunk) if hasattr(chunk, "columns") else np.asarray(chunk)
@@ -154,11 +154,11 @@ def _facts_of(X: Matrix) -> tuple[int, int, str, int, bool]:
 
 
 def _column(chunk: Any) -> NDArray[Any]:
-    """Values of some rows of y, of weights or of fold ids."""
+    """Return a partition of y, of weights or of fold ids as an array."""
     if hasattr(chunk, "columns"):
         is_single = len(chunk.columns) == 1
         return _column(chunk.iloc[:, 0])[:, None] if is_single else frame_numbers(chunk)
-    # Types that may have missing values have a plain one.
+    # Nullable pandas types have a plain NumPy type.
     plain = getattr(getattr(chunk, "dtype", None), "numpy_dtype", None)
     if plain is None or plain.kind not in "biuf":
         return np.asarray(chunk)
@@ -169,7 +169,7 @@ def _column(chunk: Any) -> NDArray[Any]:
 def _make_piece(
     rows: int, y: NDArray[Any], weights: NDArray[Any] | None, classes: NDArray[Any] | None
 ) -> Piece:
-    """The rest of a piece, whose X is a result of its own."""
+    """Return a piece without its X, which is a separate result."""
     if len(y) != rows:
         raise ValueError(
             f"y has {len(y)} rows in a partition in which X has {rows}. Partition both alike "
@@ -186,13 +186,13 @@ def _make_piece(
                 f"y must be numeric, got {y.dtype}; for class labels use GreedyRLSClassifier."
             )
         Y = np.ascontiguousarray(y if y.ndim == 2 else y[:, None], dtype=np.float64)
-    own = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-    if own is not None and own.shape != (rows,):
+    w = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    if w is not None and w.shape != (rows,):
         raise ValueError(
-            f"sample_weight has shape {own.shape} in a partition in which X has {rows} rows; "
+            f"sample_weight has shape {w.shape} in a partition in which X has {rows} rows; "
             "give one value for each row."
         )
-    return Piece(NOT_HERE, Y, own, codes)
+    return Piece(NOT_HERE, Y, w, codes)
 
 
 def _is_collection(values: Any) -> bool:
@@ -200,7 +200,7 @@ def _is_collection(values: Any) -> bool:
 
 
 def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> RemoteMatrix:
-    """Dask collections as pieces of rows, which are computed and stay on the cluster."""
+    """Turn Dask collections into pieces of rows, which are computed and stay on the cluster."""
     client = _client_of()
     if y is None:
         raise ValueError("This model requires y to be passed, but the target y is None.")
@@ -219,21 +219,21 @@ def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> 
         weights = _aligned(client, sample_weight, counts, "sample_weight")
     classes = _classes_of(client, targets) if is_classification else None
     pieces = client.map(_make_piece, counts, targets, weights, [classes] * len(counts), pure=False)
-    # Partitions without rows have nothing to say.
-    kept = [place for place, rows in enumerate(counts) if rows]
-    executor = DaskExecutor(client, [matrices[place] for place in kept])
-    own = tuple(pieces[place] for place in kept)
-    known = tuple(executor.answers(Piece.facts, own))
+    # Skip partitions without rows.
+    kept = [number for number, rows in enumerate(counts) if rows]
+    executor = DaskExecutor(client, [matrices[number] for number in kept])
+    handles = tuple(pieces[number] for number in kept)
+    piece_facts = tuple(executor.answers(Piece.facts, handles))
     single_target = len(shape) == 1
     n_targets = 1 if single_target else shape[1]
     if classes is not None:
         single_target = len(classes) == 2
         n_targets = 1 if single_target else len(classes)
-    rows = tuple(counts[place] for place in kept)
-    _check_facts(rows, known, single_target)
+    rows = tuple(counts[number] for number in kept)
+    _check_facts(rows, piece_facts, single_target)
     return ClusterMatrix(
         executor=executor,
-        pieces=own,
+        pieces=handles,
         counts=rows,
         n_features=columns.pop(),
         dtype=np.result_type(*(np.dtype(kind) for _, _, kind, *_ in facts)),
@@ -242,16 +242,18 @@ def gather_rows(X: Any, y: Any, sample_weight: Any, is_classification: bool) -> 
         n_targets=n_targets,
         single_target=single_target,
         is_weighted=sample_weight is not None,
-        n_weighted=sum(each.n_weighted for each in known),
+        n_weighted=sum(each.n_weighted for each in piece_facts),
         classes=classes,
         feature_names=feature_names_of(X),
     )
 
 
-def _check_facts(counts: Sequence[int], known: Sequence[PieceFacts], single_target: bool) -> None:
-    """Errors for values of y and weights that cannot be worked with."""
+def _check_facts(
+    counts: Sequence[int], piece_facts: Sequence[PieceFacts], single_target: bool
+) -> None:
+    """Raise an error for values of y and weights that are not finite, or negative weights."""
     top = 0
-    for count, facts in zip(counts, known, strict=True):
+    for count, facts in zip(counts, piece_facts, strict=True):
         if facts.bad_target is not None:
             row, column, value = facts.bad_target
             where = f"row {top + row}" + ("" if single_target else f", column {column}")
@@ -267,7 +269,7 @@ def _check_facts(counts: Sequence[int], known: Sequence[PieceFacts], single_targ
 
 
 def _chunks(client: Any, values: Any, name: str) -> list[Handle]:
-    """Futures of partitions of rows."""
+    """Return futures of the partitions of rows."""
     if hasattr(values, "dask") and hasattr(values, "chunks"):  # an array
         if values.ndim == 2 and len(values.chunks[1]) > 1:
             values = values.rechunk({1: -1})
@@ -280,18 +282,18 @@ def _chunks(client: Any, values: Any, name: str) -> list[Handle]:
 
 
 def _aligned(client: Any, values: Any, counts: Sequence[int], name: str) -> list[Handle]:
-    """Futures of the rows of y (or weights, or fold ids) that belong to each partition of X."""
+    """Return futures of the rows of y (or weights, or fold ids) for each partition of X."""
     total = sum(counts)
     if not _is_collection(values):
-        given = np.asarray(values)
-        if given.ndim == 0 or len(given) != total:
+        array = np.asarray(values)
+        if array.ndim == 0 or len(array) != total:
             raise ValueError(
-                f"{name} has shape {given.shape}, but X has {total} rows; give one for each."
+                f"{name} has shape {array.shape}, but X has {total} rows; give one for each."
             )
         ends = np.cumsum(counts)[:-1]
-        return [client.submit(_same, part, pure=False) for part in np.split(given, ends)]
-    is_known = hasattr(values, "chunks") and not np.isnan(np.sum(values.chunks[0]))
-    if is_known:
+        return [client.submit(_same, part, pure=False) for part in np.split(array, ends)]
+    has_sizes = hasattr(values, "chunks") and not np.isnan(np.sum(values.chunks[0]))
+    if has_sizes:
         if values.shape[0] != total:
             raise ValueError(f"{name} has {values.shape[0]} rows, but X has {total}.")
         if tuple(values.chunks[0]) != tuple(counts):
@@ -317,14 +319,14 @@ def _shape_of(values: NDArray[Any]) -> tuple[int, ...]:
 
 def _target_shape(client: Any, targets: Sequence[Handle]) -> tuple[int, ...]:
     shapes: list[tuple[int, ...]] = client.gather(client.map(_shape_of, targets, pure=False))
-    shape = next((found for found in shapes if found[0]), shapes[0])
+    shape = next((shape_of_part for shape_of_part in shapes if shape_of_part[0]), shapes[0])
     if len(shape) not in (1, 2) or shape[1:] == (0,):
         raise ValueError(f"y must have 1 or 2 dimensions and a target, got shape {shape}.")
     return shape
 
 
 def _labels(values: NDArray[Any]) -> NDArray[Any]:
-    """Labels in one dimension, of a type that can be sorted."""
+    """Return labels in one dimension, of a type that can be sorted."""
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -342,11 +344,11 @@ def _distinct(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _classes_of(client: Any, targets: Sequence[Handle]) -> NDArray[Any]:
-    """All labels, sorted."""
+    """Return all distinct labels, sorted."""
     from sklearn.utils.multiclass import check_classification_targets
 
-    found = client.gather(client.map(_distinct, targets, pure=False))
-    classes = np.unique(np.concatenate([labels for labels in found if len(labels)]))
+    parts = client.gather(client.map(_distinct, targets, pure=False))
+    classes = np.unique(np.concatenate([labels for labels in parts if len(labels)]))
     check_classification_targets(classes)
     if len(classes) < 2:
         raise ValueError(
@@ -357,7 +359,7 @@ def _classes_of(client: Any, targets: Sequence[Handle]) -> NDArray[Any]:
 
 
 def check_classes_on_cluster(X: RemoteMatrix) -> None:
-    """Samples of weight 0 are no samples: two classes must have weight."""
+    """Raise an error unless at least two classes have samples of positive weight."""
     assert X.classes is not None
     counts = sum(X.executor.answers(ask(Piece.class_counts, len(X.classes)), X.pieces))
     (present,) = np.nonzero(counts)
@@ -369,7 +371,7 @@ def check_classes_on_cluster(X: RemoteMatrix) -> None:
 
 
 def fold_ids(X: RemoteMatrix, cv: Any, name: str = "cv") -> Any:
-    """`cv` as it is, or handles of fold ids that are given for each row."""
+    """Return handles of fold ids if `cv` has one for each row, else `cv` unchanged."""
     if not _is_collection(cv) and not (isinstance(cv, np.ndarray) and cv.ndim == 1):
         return cv
     return FoldIds(_aligned(_client_of(), cv, X.counts, name))

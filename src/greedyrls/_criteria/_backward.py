@@ -1,9 +1,10 @@
-"""Backward elimination: the model on all features, and what it is without each of them.
+"""Backward elimination: the model on all features, and the models without each of them.
 
 With W = X A⁻¹, v = diag A⁻¹ and w the coefficients, the model without s has r + W_s w_s/v_s and
-d + W_s²/v_s: the losses of all removals cost O(m·n). A removal then takes its part along W_s out of
-the others: W ← W − W_s (A⁻¹)_s·/v_s, as much again (docs/theory.md, "Directions"). Features are the
-rows of arrays here, one for each that is left; the last takes the place of one that goes.
+d + W_s²/v_s: the losses of all removals cost O(m·n). A removal then subtracts the part along W_s
+from all others, W ← W − W_s (A⁻¹)_s·/v_s, which costs as much again (docs/theory.md, "Directions").
+Features are the rows of arrays here, one for each that is left; when one is removed, the last row
+moves to its position.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from ._fold_state import physical_bytes
 
 Rows = NDArray[np.intp]
 
-# Everything is made again after so many removals, or this share of the features that were left.
+# Everything is recomputed after so many removals, or this share of the features that were left.
 _LEAST_REMOVALS, _SHARE_OF_REMOVALS = 32, 0.25
-# A removal after which some (A⁻¹)_ii is this much smaller has cancelled digits: made again at once.
+# A removal after which some (A⁻¹)_ii is this much smaller has cancelled digits: recompute at once.
 _CANCELLED = 1e-3
 # From as many times as many features as rows on, A⁻¹ is not kept, unless digits would be lost and
 # there are no more features than this.
@@ -69,58 +70,58 @@ class _Fit:
     columns: Float | None  # (features × rows) X', which A⁻¹ follows from
     alpha: float
 
-    def row_of_inverse(self, place: int) -> Float:
-        """(A⁻¹)_s·, (features)."""
+    def row_of_inverse(self, position: int) -> Float:
+        """Return the row (A⁻¹)_s·, (features)."""
         if self.inverse is not None:
-            known: Float = self.inverse[place].copy()
-            return known
+            kept: Float = self.inverse[position].copy()
+            return kept
         assert self.columns is not None
-        row: Float = self.columns @ self.W[place]
-        row[place] -= 1.0
+        row: Float = self.columns @ self.W[position]
+        row[position] -= 1.0
         row /= -self.alpha
-        row[place] = self.v[place]
+        row[position] = self.v[position]
         return row
 
-    def remove(self, place: int) -> float:
-        """Take a feature out; the smallest share of its (A⁻¹)_ii that another one has kept."""
-        row, column = self.row_of_inverse(place), self.W[place].copy()
-        v, w = float(self.v[place]), self.w[place].copy()
+    def remove(self, position: int) -> float:
+        """Remove a feature; returns the smallest share of (A⁻¹)_ii that any other one has kept."""
+        row, column = self.row_of_inverse(position), self.W[position].copy()
+        v, w = float(self.v[position]), self.w[position].copy()
         self.r += (w / v)[:, None] * column
         if self.d is not None:
             self.d += column * column / v
         slopes = row / v
         lost = slopes * row
-        lost[place] = 0.0
+        lost[position] = 0.0
         kept = float(((self.v - lost) / self.v).min())
         self.v -= lost
         self.w -= slopes[:, None] * w
         dger(-1.0, column, slopes, a=self.W.T, overwrite_a=1)
         if self.inverse is not None:
             dger(-1.0, row, slopes, a=self.inverse.T, overwrite_a=1)
-        self._drop(place)
+        self._drop(position)
         return kept
 
-    def _drop(self, place: int) -> None:
-        """The last feature takes the place of one that is gone."""
+    def _drop(self, position: int) -> None:
+        """Overwrite a removed feature with the last one."""
         last = len(self.v) - 1
         for values in (self.W, self.v, self.w, self.inverse, self.columns):
             if values is not None:
-                values[place] = values[last]
+                values[position] = values[last]
         self.W, self.v, self.w = self.W[:last], self.v[:last], self.w[:last]
         if self.columns is not None:
             self.columns = self.columns[:last]
         if self.inverse is not None:
-            self.inverse[:, place] = self.inverse[:, last]
+            self.inverse[:, position] = self.inverse[:, last]
             # Rows must lie next to each other for the next removal.
             self.inverse = np.ascontiguousarray(self.inverse[:last, :last])
 
     def predictions(self) -> Float:
-        """Of the model as it is, (t × rows)."""
+        """Return the predictions of the current model, (t × rows)."""
         errors = self.r if self.d is None else self.r / self.d
         return self.y - (errors if self.root is None else errors / self.root)
 
     def losses(self, loss: Loss) -> Float:
-        """Without each of the features, (t × features) for squared leave-one-out, else (1 × …)."""
+        """Return losses without each feature: (t × features) for squared LOO, else (1 × …)."""
         width = max(1, QUARTER_TILE_ELEMENTS // (len(self.r) * self.r.shape[1]))
         parts = [
             self._some_losses(loss, slice(first, first + width))
@@ -128,14 +129,14 @@ class _Fit:
         ]
         return np.concatenate(parts, axis=1)
 
-    def _some_losses(self, loss: Loss, some: slice) -> Float:
-        v, rho = self.v[some], (self.w[some] / self.v[some, None]).T
+    def _some_losses(self, loss: Loss, part: slice) -> Float:
+        v, rho = self.v[part], (self.w[part] / self.v[part, None]).T
         if loss.name == "squared" and self.d is not None:
-            return kernels.loo_losses(self.W[some], self.r, self.d, -v, -rho, False)[0]
+            return kernels.loo_losses(self.W[part], self.r, self.d, -v, -rho, False)[0]
         if self.d is None:
-            errors = tiles.fold_errors(self.W[some].T, self.r, -rho)
+            errors = tiles.fold_errors(self.W[part].T, self.r, -rho)
         else:
-            errors = tiles.loo_errors(self.W[some].T, self.r, self.d, -v, -rho)
+            errors = tiles.loo_errors(self.W[part].T, self.r, self.d, -v, -rho)
         if self.root is not None:
             errors /= self.root[:, None]
         if loss.is_additive:
@@ -146,7 +147,7 @@ class _Fit:
 
 
 class _Rows:
-    """Some rows of a problem, scaled by the roots of their weights, less their means."""
+    """Rows of a problem, minus their means and scaled by the roots of their weights."""
 
     def __init__(self, problem: Problem, rows: Rows) -> None:
         weights = problem.weights
@@ -163,7 +164,7 @@ class _Rows:
 
     @property
     def unit(self) -> Float | None:
-        """The constant, scaled as the rows are, of length 1; None without an intercept."""
+        """The constant column, scaled like the rows, of length 1; None without an intercept."""
         if not self._is_centred:
             return None
         root = np.ones(len(self.rows)) if self.root is None else self.root
@@ -174,7 +175,7 @@ class _Rows:
         return values if self.root is None else values * self.root
 
     def columns(self, features: Sequence[int]) -> tuple[Float, Float]:
-        """Columns (features × rows) and the means that were taken from them."""
+        """Return columns (features × rows) and the means that were subtracted from them."""
         X = self._X.columns(np.array(features, dtype=np.intp), self.rows)
         means = np.zeros(len(X))
         if self._is_centred:
@@ -189,16 +190,16 @@ class _Rows:
         return X, means
 
     def others(self, features: Sequence[int], rows: Rows, means: Float) -> Float:
-        """Columns of other rows, not scaled, less given means."""
+        """Return columns of other rows, not scaled, minus `means`."""
         X = self._X.columns(np.array(features, dtype=np.intp), rows)
         X -= means[:, None]
         return X
 
 
 def _factor(X: Float, alpha: float) -> tuple[Float, Float]:
-    """Of columns X (features × rows) R⁻¹ and Q (features × rows), where [X; √α] = QR.
+    """Return R⁻¹ and Q (features × rows) with [X; √α] = QR, for columns X (features × rows).
 
-    Not by products of columns, which know a feature that others nearly span to half the digits.
+    Products of columns would lose half the digits of a feature that others nearly span.
     """
     count, m = X.shape
     stacked = np.zeros((m + count, count), order="F")
@@ -210,10 +211,10 @@ def _factor(X: Float, alpha: float) -> tuple[Float, Float]:
 
 
 def _dual(X: Float, alpha: float, unit: Float | None) -> tuple[Float, float]:
-    """(XX' + αI)⁻¹ of columns (features × rows), and what it has along the constant.
+    """Return (XX' + αI)⁻¹ of columns (features × rows), and its eigenvalue along the constant.
 
-    Centred columns leave the constant to the penalty alone, whose inverse would dwarf the rest; it
-    is made as large as all of X there.
+    Along the constant centred columns leave only the penalty, whose inverse would dwarf the rest;
+    the eigenvalue of XX' + αI there is set to its trace.
     """
     K = X.T @ X
     K[np.diag_indices(len(K))] += alpha
@@ -226,7 +227,7 @@ def _dual(X: Float, alpha: float, unit: Float | None) -> tuple[Float, float]:
 
 
 class BackwardState:
-    """Everything that changes while features are removed."""
+    """The state of a backward search."""
 
     def __init__(self, problem: Problem, loss: Loss, folds: Folds | None, alpha: float) -> None:
         self.problem = problem
@@ -242,7 +243,7 @@ class BackwardState:
             self._training = [_Rows(problem, split.train) for split in folds.splits]
             self._tested = [_weighted(problem, split.test) for split in folds.splits]
         self.passes = self.exact_evaluations = self.rebuilds = 0
-        self._removed = 0  # since everything was made again
+        self._removed = 0  # since everything was recomputed
         weights = [
             len(rows) if problem.weights is None else problem.weights[rows].sum()
             for rows in self._tested
@@ -256,11 +257,11 @@ class BackwardState:
 
     @property
     def size(self) -> int:
-        """How many features are left."""
+        """The number of features that are left."""
         return len(self.selected)
 
     def _make(self) -> None:
-        """Everything anew for the features that are left: one factorisation for each model."""
+        """Recompute everything for the features that are left: one factorisation per model."""
         self.passes += 1
         self._removed = 0
         self._size_made = self.size
@@ -281,10 +282,10 @@ class BackwardState:
         return loss.sample_weights(Y, weights) if loss.is_additive else None
 
     def _leave_one_out(self) -> _Fit:
-        """With many more features than rows by products of rows, else with A⁻¹ itself.
+        """Fit the model by products of rows if features far outnumber them, else by A⁻¹.
 
-        The former know (A⁻¹)_ii as 1/α less a part, which is fine unless some features dwarf the
-        others and nearly all of it goes.
+        Products of rows give (A⁻¹)_ii as a difference from 1/α, which is accurate unless some
+        features dwarf the others and the difference cancels.
         """
         rows = self._all
         X, _ = rows.columns(self.selected)
@@ -305,16 +306,16 @@ class BackwardState:
         v = np.einsum("ij,ij->i", inverse, inverse)
         A = inverse @ inverse.T
         W, w = inverse @ Q, inverse @ steps
-        return _Fit(*self._known(), rows.root, W, v, w, r, d, A, None, self.alpha)
+        return _Fit(*self._targets(), rows.root, W, v, w, r, d, A, None, self.alpha)
 
-    def _known(self) -> tuple[Float, Float | None, Float | None]:
-        """Targets, weights and shares of the rows of leave-one-out."""
+    def _targets(self) -> tuple[Float, Float | None, Float | None]:
+        """Return targets, weights and shares of the rows of leave-one-out."""
         rows = self._all
         Y = self.problem.Y[rows.rows]
         return np.ascontiguousarray(Y.T), rows.weights, self._shares_of(Y, rows.weights)
 
     def _dual_model(self, X: Float) -> tuple[Float, Float, Float]:
-        """r, d and (XX' + αI)⁻¹; no digits of d are lost where it is small."""
+        """Return r, d and (XX' + αI)⁻¹; no digits of d are lost where it is small."""
         unit = self._all.unit
         dual, along = _dual(X, self.alpha, unit)
         d = self.alpha * np.diag(dual)
@@ -327,7 +328,7 @@ class BackwardState:
         r, d, dual = self._dual_model(X)
         W = X @ dual
         v = (1.0 - np.einsum("ij,ij->i", X, W)) / self.alpha
-        return _Fit(*self._known(), rows.root, W, v, W @ rows.y.T, r, d, None, X, self.alpha)
+        return _Fit(*self._targets(), rows.root, W, v, W @ rows.y.T, r, d, None, X, self.alpha)
 
     def _split(self, training: _Rows, tested: Rows) -> _Fit:
         X, means = training.columns(self.selected)
@@ -339,15 +340,15 @@ class BackwardState:
             A = inverse @ inverse.T
         Y = self.problem.Y[tested]
         weights = None if self.problem.weights is None else self.problem.weights[tested]
-        known = (np.ascontiguousarray(Y.T), weights, self._shares_of(Y, weights))
+        targets = (np.ascontiguousarray(Y.T), weights, self._shares_of(Y, weights))
         r = Y.T - training.target_means[:, None] - w.T @ others
-        return _Fit(*known, None, A @ others, np.diag(A).copy(), w, r, None, A, None, self.alpha)
+        return _Fit(*targets, None, A @ others, np.diag(A).copy(), w, r, None, A, None, self.alpha)
 
     def _by_rows(self, X: Float, training: _Rows) -> tuple[Float | None, Float | None]:
-        """A⁻¹ and the coefficients by products of rows: cheap with more features than rows.
+        """Return A⁻¹ and the coefficients by products of rows: cheap if features outnumber rows.
 
-        They know A⁻¹ as 1/α less a part, and nothing is returned where some features dwarf the
-        others and nearly all of it goes.
+        A⁻¹ is a difference from 1/α; (None, None) is returned where some features dwarf the others
+        and the difference cancels.
         """
         dual, _ = _dual(X, self.alpha, training.unit)
         on_rows = X @ dual
@@ -360,7 +361,7 @@ class BackwardState:
         return 0.5 * (A + A.T), on_rows @ training.y.T
 
     def _empty_loss(self) -> float:
-        """The loss of the model without features."""
+        """Return the loss of the model without features."""
         rows, loss = self._all, self.criterion_loss
         if self._folds is None:
             Y = self.problem.Y[rows.rows]
@@ -376,7 +377,7 @@ class BackwardState:
         return float(self._shares @ values)
 
     def _measure(self) -> None:
-        """The loss of the model as it is."""
+        """Set the loss of the current model and its standard error."""
         loss = self.criterion_loss
         values = [
             float(loss.values(fit.y.T, fit.predictions()[:, None], fit.weights)[0])
@@ -400,7 +401,7 @@ class BackwardState:
         )
 
     def choose(self, protected: Collection[int], n_runners_up: int) -> Choice:
-        """The feature without which the loss is smallest; of tied ones the highest index goes."""
+        """Choose the feature without which the loss is smallest; of tied ones the highest index."""
         selected = np.array(self.selected, dtype=np.intp)
         (free,) = (~np.isin(selected, list(protected))).nonzero()
         self.exact_evaluations += len(selected)
@@ -423,10 +424,10 @@ class BackwardState:
         return float(len(self._all.rows) if weights is None else weights.sum())
 
     def remove(self, index: int) -> None:
-        """Take a feature out of all models."""
-        place = self.selected.index(index)
-        kept = min(fit.remove(place) for fit in self._fits)
-        self.selected[place] = self.selected[-1]
+        """Remove a feature from all models."""
+        position = self.selected.index(index)
+        kept = min(fit.remove(position) for fit in self._fits)
+        self.selected[position] = self.selected[-1]
         del self.selected[-1]
         self._removed += 1
         is_wide = self._fits[0].columns is not None
@@ -441,25 +442,25 @@ class BackwardState:
         self._measure()
 
     def as_set(self) -> FeatureSet:
-        """The features that are left, with the loss of their model."""
+        """Return the features that are left, with the loss of their model."""
         order = tuple(sorted(self.selected))
         folds = () if self.fold_losses is None else tuple(self.fold_losses.tolist())
         return FeatureSet(order, len(order), self.loss, self.standard_error, folds)
 
     def moments(self, features: tuple[int, ...]) -> Moments:
-        """Of some features and the targets, over all rows."""
+        """Return the moments of features and targets over all rows."""
         rows = self._all
         X, means = rows.columns(features)
         return Moments(features, X @ X.T, X @ rows.y.T, means, rows.target_means.copy())
 
 
 def _weighted(problem: Problem, rows: Rows) -> Rows:
-    """Those of the rows that have a weight."""
+    """Return the rows that have a positive weight."""
     return rows if problem.weights is None else rows[problem.weights[rows] > 0.0]
 
 
 def _check_memory(problem: Problem, folds: Folds | None, count: int) -> None:
-    """An error before the first factorisation of what cannot fit."""
+    """Raise a MemoryError before the first factorisation if the search cannot fit."""
     m = problem.n_samples
     needed = 24.0 * m * count
     if count <= max(_WIDE * m, _MOST_SQUARE):

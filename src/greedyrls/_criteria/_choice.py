@@ -1,4 +1,4 @@
-"""Choosing among candidates by their losses: ties, runners-up, what a criterion answers."""
+"""Choosing among candidates by their losses: ties, runners-up, the result of a criterion."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class NumericalLimit(ArithmeticError):
 
 
 class Spanned(ArithmeticError):
-    """The chosen features span all others: there is nothing left to add."""
+    """The chosen features span all others: no candidate is left."""
 
 
 class Choice(NamedTuple):
@@ -25,13 +25,13 @@ class Choice(NamedTuple):
 
     feature: int
     loss: float
-    pivot: Any  # what the criterion measured of it, for the state that adds it
+    pivot: Any  # the criterion's measurements of it, for the state that adds it
     runners_up: tuple[tuple[int, float], ...]
     ranking: Ranking
 
 
 class Model(Protocol):
-    """What a step says of the model that it led to."""
+    """The losses of a model that a step led to."""
 
     @property
     def loss(self) -> float:
@@ -40,29 +40,29 @@ class Model(Protocol):
 
     @property
     def standard_error(self) -> float:
-        """Of that loss; not a number where there is none."""
+        """Standard error of that loss; NaN where it is undefined."""
         ...
 
     @property
     def fold_losses(self) -> Float | None:
-        """The loss on each split, (K), if there are splits."""
+        """The loss on each split, (K); None without splits."""
         ...
 
 
 class State(Model, Protocol):
-    """What a search sees of a model that grows."""
+    """The interface of a growing model to the search."""
 
     @property
     def size(self) -> int:
-        """How many features are chosen."""
+        """The number of chosen features."""
         ...
 
     def mean_loss(self, total: float) -> float:
-        """A loss as choices have it, in the units of `loss`."""
+        """Convert the loss of a `Choice` to the units of `loss`."""
         ...
 
     def measure(self, index: int) -> Any:
-        """The pivot of one candidate."""
+        """Return the pivot of one candidate."""
         ...
 
     def add(self, index: int, pivot: Any, ranking: Ranking, remaining: int) -> None:
@@ -74,25 +74,25 @@ class Criterion(Protocol):
     """Chooses the next feature to add."""
 
     def choose(self, state: Any, n_runners_up: int, remaining: int) -> Choice:
-        """The best candidate, with its runners-up; `remaining` features are to be added yet."""
+        """Return the best candidate with its runners-up; `remaining` more will be added."""
         ...
 
     def least(self, state: Any) -> float:
-        """A lower bound of the loss with the best candidate added, if one is known for little."""
+        """Return a lower bound of the loss with the best candidate, if a cheap one exists."""
         ...
 
 
 def check_candidates(is_spanned: bool) -> None:
-    """Raise `Spanned` if the chosen features leave nothing of any candidate."""
+    """Raise `Spanned` if the chosen features span all candidates."""
     if is_spanned:
         raise Spanned("the chosen features span all others up to rounding")
 
 
 def tie_tolerances(losses: Float, scales: Float) -> Float:
-    """How far above each loss another one counts as equal; losses are t × c, the result (c).
+    """Return how far above each loss another one counts as equal, (c), for losses (t × c).
 
-    1e-10 relative. A loss far below the scale of its target (t) is the square of errors that are
-    themselves known to rounding of that scale only, so there the tolerance is that rounding.
+    The tolerance is 1e-10 relative. A loss far below the scale of its target (t) is the square of
+    errors that are accurate only to rounding of that scale, so there it is that rounding.
     """
     rounding = np.sqrt(losses * scales[:, None])
     rounding *= TIE_ROUNDING
@@ -102,22 +102,22 @@ def tie_tolerances(losses: Float, scales: Float) -> Float:
 
 
 def first_of_best(indices: NDArray[np.intp], losses: Float, tolerances: Float) -> int:
-    """Place of the best: lowest index among those tied with the smallest loss."""
-    place = int(losses.argmin())
-    (tied,) = (losses <= losses[place] + tolerances[place]).nonzero()
-    return int(tied[indices[tied].argmin()]) if len(tied) > 1 else place
+    """Return the position of the lowest index among those tied with the smallest loss."""
+    position = int(losses.argmin())
+    (tied,) = (losses <= losses[position] + tolerances[position]).nonzero()
+    return int(tied[indices[tied].argmin()]) if len(tied) > 1 else position
 
 
-def best_places(
+def best_positions(
     indices: NDArray[np.intp], losses: Float, tolerances: Float, count: int
 ) -> list[int]:
-    """Places of the best, the best of the others, and so on."""
-    places = [first_of_best(indices, losses, tolerances)]
+    """Return positions of the best, the best of the others, and so on."""
+    positions = [first_of_best(indices, losses, tolerances)]
     left = losses
     for _ in range(min(count, len(losses)) - 1):
-        left = np.where(np.arange(len(left)) == places[-1], np.inf, left)
-        places.append(first_of_best(indices, left, tolerances))
-    return places
+        left = np.where(np.arange(len(left)) == positions[-1], np.inf, left)
+        positions.append(first_of_best(indices, left, tolerances))
+    return positions
 
 
 def choose_among(
@@ -127,9 +127,9 @@ def choose_among(
     n_runners_up: int,
     second: Callable[[], Float] | None = None,
 ) -> Choice:
-    """The best of candidates whose losses are all known, without a pivot.
+    """Choose the best of candidates whose losses are all computed, without a pivot.
 
-    Where all of them tie, the smallest of the losses that `second` gives is the best.
+    If all of them tie, the smallest of the losses returned by `second` decides.
     """
     lost = ~(losses < np.inf)
     losses, tolerances = np.where(lost, np.inf, losses), np.where(lost, 0.0, tolerances)
@@ -138,16 +138,16 @@ def choose_among(
     if second is not None and is_tied:
         deciding = second()
         tolerances = TIE * np.abs(deciding)
-    place, *others = best_places(candidates, deciding, tolerances, n_runners_up + 1)
-    if losses[place] == np.inf:
+    position, *others = best_positions(candidates, deciding, tolerances, n_runners_up + 1)
+    if losses[position] == np.inf:
         raise NumericalLimit("no candidate has a finite loss")
 
     def ranking(count: int) -> list[int]:
-        return [int(candidates[place]) for place in best_first(deciding, count)]
+        return [int(candidates[position]) for position in best_first(deciding, count)]
 
     return Choice(
-        int(candidates[place]),
-        float(losses[place]),
+        int(candidates[position]),
+        float(losses[position]),
         None,
         tuple((int(candidates[other]), float(losses[other])) for other in others),
         ranking,
@@ -155,13 +155,13 @@ def choose_among(
 
 
 def smallest(values: Float, count: int) -> NDArray[np.intp]:
-    """Places of the smallest values below +inf, at most `count`, in no order."""
-    places, least = smallest_indices(values, count)
-    return places[least < np.inf]
+    """Return positions of the `count` smallest finite values, in no particular order."""
+    positions, least = smallest_indices(values, count)
+    return positions[least < np.inf]
 
 
 def best_first(values: Float, count: int) -> list[int]:
-    """Places of the smallest values below +inf, best first, lowest place first among equals."""
-    places, least = smallest_indices(values, count)
-    ordered: list[int] = places[np.lexsort((places, least))].tolist()
+    """Return positions of the `count` smallest finite values, sorted by value, then position."""
+    positions, least = smallest_indices(values, count)
+    ordered: list[int] = positions[np.lexsort((positions, least))].tolist()
     return ordered[: np.count_nonzero(least < np.inf)]

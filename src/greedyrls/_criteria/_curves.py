@@ -25,7 +25,7 @@ from .._base import (
     to_device,
     to_host,
 )
-from .._features import Chosen, Models, at_ends, less_running_sums, pivots, take_places
+from .._features import Chosen, Models, at_ends, minus_running_sums, pivots, take_positions
 from .._problem import Loss, Problem
 from .._rows import RowBlock
 from ._samples import SampleSpace
@@ -34,16 +34,16 @@ from ._samples import SampleSpace
 def errors_by_size(
     block: RowBlock, chosen: Chosen, models: Sequence[Models]
 ) -> Iterator[tuple[slice, int, Float]]:
-    """Leave-one-out errors (t × k × rows) of all sizes, scaled by √w, for each of some penalties.
+    """Yield leave-one-out errors (t × k × rows) of all sizes, scaled by √w, for each penalty.
 
-    Some rows of the block at a time, with the number of the penalty. The block is at the empty
-    model. What is yielded may be overwritten, and is when the next is asked for.
+    Each item has the rows, the number of the penalty and the errors. The block must be at the empty
+    model. The caller may overwrite the errors; the next item reuses their memory.
     """
     location = location_of(block.d)
     elements = location.pick(QUARTER_TILE_ELEMENTS, DEVICE_TILE_ELEMENTS)
     count = len(chosen.indices)
     height = max(LEAST_SET_ROWS, elements // max(1, count, chosen.n_models))
-    own = [
+    factors = [
         [to_device(location, model.inverse, model.steps.T.copy()) for model in of_penalty]
         for of_penalty in models
     ]
@@ -51,21 +51,21 @@ def errors_by_size(
         rows = slice(first, min(block.n_rows, first + height))
         columns = stacked([part for _, part in block.columns.chosen(chosen.indices, rows)])
         errors = location.empty((block.r.shape[0], chosen.n_models, columns.shape[1]))
-        for number, of_penalty in enumerate(own):
+        for number, of_penalty in enumerate(factors):
             done = 0
             for chain, (inverse, steps) in zip(chosen.chains, of_penalty, strict=True):
-                q = inverse @ take_places(columns, chain, count)
+                q = inverse @ take_positions(columns, chain, count)
                 models_of = slice(done, done + len(chain.ends))
-                shrunk = at_ends(less_running_sums(block.d[rows], q * q), chain)
+                shrunk = at_ends(minus_running_sums(block.d[rows], q * q), chain)
                 for target in range(errors.shape[0]):
-                    error = less_running_sums(block.r[target, rows], q * steps[target, :, None])
+                    error = minus_running_sums(block.r[target, rows], q * steps[target, :, None])
                     errors[target, models_of, :] = at_ends(error, chain) / shrunk
                 done = models_of.stop
             yield rows, number, errors
 
 
 class CurveSums(NamedTuple):
-    """Σ over rows of the losses of each model and size."""
+    """Sums over rows of the losses of each model and size."""
 
     values: Float  # (G × k)
 
@@ -77,9 +77,9 @@ class StratumSums(NamedTuple):
     weights: Float  # (strata) Σ w
 
     def mean(self) -> Float:
-        """The mean over strata that there are of the mean in each, (…)."""
-        (found,) = self.weights.nonzero()
-        means = [self.values[stratum] / self.weights[stratum] for stratum in found]
+        """Average the means of all strata that have rows, (…)."""
+        (present,) = self.weights.nonzero()
+        means = [self.values[stratum] / self.weights[stratum] for stratum in present]
         result: Float = np.mean(means, axis=0)
         return result
 
@@ -95,13 +95,13 @@ class LossMoments(NamedTuple):
     counts: Float  # (strata) rows that have a weight
 
     def values(self) -> Float:
-        """The losses, (c)."""
+        """Return the mean losses, (c)."""
         return StratumSums(self.sums, self.weights).mean()
 
     def covariance(self) -> Float:
-        """Of the losses as estimates from samples that are independent within strata, (c × c).
+        """Return the covariance (c × c) of the mean losses; samples in a stratum are independent.
 
-        A stratum of a single sample adds nothing, as it says nothing on its spread.
+        A stratum of a single sample adds nothing, since its spread cannot be estimated.
         """
         result = np.zeros(self.squares.shape[1:])
         n_strata = np.count_nonzero(self.weights)
@@ -123,20 +123,20 @@ def no_moments(strata: int, count: int) -> LossMoments:
 
 
 def add_moments(total: LossMoments, loss: Loss, Y: Float, w: Float, losses: Float) -> None:
-    """Add some rows with their losses (c × rows) in place."""
+    """Add rows with their losses (c × rows) in place."""
     for stratum, rows in _strata(loss, Y, w):
-        own = w[rows]
-        scaled = losses[:, rows] * own
+        weights = w[rows]
+        scaled = losses[:, rows] * weights
         total.squares[stratum] += scaled @ scaled.T
-        total.firsts[stratum] += scaled @ own
-        total.zeroth[stratum] += own @ own
+        total.firsts[stratum] += scaled @ weights
+        total.zeroth[stratum] += weights @ weights
         total.sums[stratum] += scaled.sum(axis=1)
-        total.weights[stratum] += own.sum()
+        total.weights[stratum] += weights.sum()
         total.counts[stratum] += len(rows)
 
 
 def _strata(loss: Loss, Y: Float, weights: Float) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Each stratum with its rows that have a weight."""
+    """Yield each stratum with its rows of positive weight."""
     strata = loss.strata(Y)
     for stratum in np.unique(strata).tolist():
         (rows,) = ((strata == stratum) & (weights > 0.0)).nonzero()
@@ -144,7 +144,7 @@ def _strata(loss: Loss, Y: Float, weights: Float) -> Iterator[tuple[int, NDArray
 
 
 def model_moments(block: RowBlock, loss: Loss) -> LossMoments:
-    """Of the current model's leave-one-out predictions."""
+    """Return moments of the losses of the current model's leave-one-out predictions."""
     Y = block.y.T
     total = no_moments(loss.n_strata(Y.shape[1]), 1)
     losses = loss.sample_losses(Y, block.predictions()[:, None])
@@ -163,32 +163,32 @@ def _squared_sums(block: RowBlock, chosen: Chosen, models: Sequence[Models]) -> 
 
 
 def _squared_moments(block: RowBlock, chosen: Chosen, model: Models) -> LossMoments:
-    """Of squared loss: a single stratum."""
+    """Return moments of the squared losses, which have a single stratum."""
     total = no_moments(1, chosen.n_models)
     location = location_of(block.d)
     for rows, _, errors in errors_by_size(block, chosen, [model]):
         errors *= errors
         weighted = location.xp.mean(errors, axis=0)  # w ℓ
         count = rows.stop - rows.start
-        own = location.ones(count) if block.weights is None else block.weights[rows]
+        row_weights = location.ones(count) if block.weights is None else block.weights[rows]
         squares, firsts, zeroth, sums, weights, used = to_host(
             weighted @ weighted.T,
-            weighted @ own,
-            (own @ own)[None],
+            weighted @ row_weights,
+            (row_weights @ row_weights)[None],
             location.xp.sum(weighted, axis=1),
-            location.xp.sum(own)[None],
-            location.xp.sum(as_float(own > 0.0))[None],
+            location.xp.sum(row_weights)[None],
+            location.xp.sum(as_float(row_weights > 0.0))[None],
         )
-        found = (squares[None], firsts[None], zeroth, sums[None], weights, used)
-        for known, more in zip(total, found, strict=True):
-            known += more
+        summands = (squares[None], firsts[None], zeroth, sums[None], weights, used)
+        for accumulated, summand in zip(total, summands, strict=True):
+            accumulated += summand
     return total
 
 
 def _loss_sums(
     block: RowBlock, loss: Loss, chosen: Chosen, models: Sequence[Models]
 ) -> StratumSums:
-    """A loss that is a mean over rows: predictions are made some rows at a time."""
+    """Sum a loss that is a mean over rows, from predictions of a few rows at a time."""
     count = loss.n_strata(len(block.y))
     total = StratumSums(
         np.zeros((count, len(models), chosen.n_models)),
@@ -197,10 +197,10 @@ def _loss_sums(
     weights = block.filled_weights()
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for rows, number, predictions in _predictions_by_size(block, chosen, models):
-            Y, own = block.y[:, rows].T, weights[rows]
+            Y, row_weights = block.y[:, rows].T, weights[rows]
             losses = loss.sample_losses(Y, predictions)
-            for stratum, some in _strata(loss, Y, own):
-                total.values[stratum, number] += losses[:, some] @ own[some]
+            for stratum, members in _strata(loss, Y, row_weights):
+                total.values[stratum, number] += losses[:, members] @ row_weights[members]
     return total
 
 
@@ -216,7 +216,7 @@ def _loss_moments(block: RowBlock, loss: Loss, chosen: Chosen, model: Models) ->
 def _predictions_by_size(
     block: RowBlock, chosen: Chosen, models: Sequence[Models]
 ) -> Iterator[tuple[slice, int, Float]]:
-    """As `errors_by_size`, leave-one-out predictions."""
+    """Yield leave-one-out predictions in the same way as `errors_by_size`."""
     root = block.positive_root()
     for rows, number, errors in errors_by_size(block, chosen, models):
         errors /= root[rows]
@@ -224,13 +224,13 @@ def _predictions_by_size(
 
 
 def _predictions(
-    block: RowBlock, chosen: Chosen, model: Models, places: NDArray[np.intp] | None = None
+    block: RowBlock, chosen: Chosen, model: Models, positions: NDArray[np.intp] | None = None
 ) -> Float:
-    """All of them, (t × k × rows), or those of the models at some places."""
-    count = chosen.n_models if places is None else len(places)
+    """Return predictions (t × k × rows) of all models, or of those at `positions`."""
+    count = chosen.n_models if positions is None else len(positions)
     values = np.empty((len(block.y), count, len(block.d)))
     for rows, _, predictions in _predictions_by_size(block, chosen, [model]):
-        values[:, :, rows] = predictions if places is None else predictions[:, places]
+        values[:, :, rows] = predictions if positions is None else predictions[:, positions]
     return values
 
 
@@ -244,11 +244,11 @@ class LooCurve:
         self._loss = loss
 
     def losses(self, penalties: Float) -> Float:
-        """Of each penalty and size, (G × k); infinite where a penalty is lost in rounding."""
-        found = [pivots(self._chosen, float(penalty)) for penalty in penalties]
+        """Return losses of each penalty and size, (G × k); infinite if rounding hides a penalty."""
+        fits = [pivots(self._chosen, float(penalty)) for penalty in penalties]
         losses = np.full((len(penalties), self._chosen.n_models), np.inf)
-        models = [model for model in found if model is not None]
-        usable = [place for place, model in enumerate(found) if model is not None]
+        models = [model for model in fits if model is not None]
+        usable = [position for position, model in enumerate(fits) if model is not None]
         if models and self._loss.name == "squared":
             question = partial(_squared_sums, chosen=self._chosen, models=models)
             weight = self._samples.weights.weight * self._problem.n_targets
@@ -260,13 +260,13 @@ class LooCurve:
             losses[usable] = sums.mean()
         else:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                for place, model in zip(usable, models, strict=True):
-                    losses[place] = self._loss.values(*self._as_a_whole(model))
+                for position, model in zip(usable, models, strict=True):
+                    losses[position] = self._loss.values(*self._as_a_whole(model))
         losses[~np.isfinite(losses)] = np.inf
         return losses
 
     def covariance(self, penalty: float) -> Float | None:
-        """Of the losses of all sizes as estimates, (k × k); None where the loss has none."""
+        """Return the covariance (k × k) of the losses of all sizes; None if the loss has none."""
         model = pivots(self._chosen, penalty)
         if model is None:
             return None
@@ -279,35 +279,35 @@ class LooCurve:
         return moments.covariance()
 
     def own_losses(self, penalties: Float) -> Float:
-        """Of each size with its own penalty, (k)."""
-        distinct, places = np.unique(penalties, return_inverse=True)
-        result: Float = self.losses(distinct)[places, np.arange(len(penalties))]
+        """Return the loss of each size with its own penalty, (k)."""
+        distinct, rows = np.unique(penalties, return_inverse=True)
+        result: Float = self.losses(distinct)[rows, np.arange(len(penalties))]
         return result
 
     def reported_losses(
         self, penalties: Float, weights: Float | None, size: int | None = None
     ) -> Float:
-        """Of each size with its own penalty, (k), where rows count otherwise than in the fit.
+        """Return the loss of each size with its own penalty, (k), with other weights than the fit.
 
-        Rows without a weight (m) have none in the fit either. With `size` of that size alone; the
-        others are not a number.
+        Rows without a weight (m) must have none in the fit either. With `size`, only the loss of
+        that size is computed; the others are NaN.
         """
         losses = np.full(len(penalties), np.nan)
         asked = np.ones(len(penalties), dtype=bool)
         if size is not None:
             asked = np.arange(1, len(penalties) + 1) == size
-        own = None if weights is None else weights[weights > 0.0]
+        positive = None if weights is None else weights[weights > 0.0]
         for penalty in np.unique(penalties[asked]):
-            (places,) = (asked & (penalties == penalty)).nonzero()
+            (positions,) = (asked & (penalties == penalty)).nonzero()
             model = pivots(self._chosen, float(penalty))
-            losses[places] = np.inf
+            losses[positions] = np.inf
             if model is not None:
-                Y, predictions, _ = self._as_a_whole(model, places)
-                losses[places] = self._loss.values(Y, predictions, own)
+                Y, predictions, _ = self._as_a_whole(model, positions)
+                losses[positions] = self._loss.values(Y, predictions, positive)
         return losses
 
     def own_errors(self, penalties: Float) -> Float:
-        """Standard errors of `own_losses`, (k); not a number where the loss has none."""
+        """Return standard errors of `own_losses`, (k); NaN where the loss has none."""
         errors = np.full(len(penalties), np.nan)
         for penalty in np.unique(penalties):
             covariance = self.covariance(float(penalty))
@@ -317,11 +317,11 @@ class LooCurve:
         return errors
 
     def _as_a_whole(
-        self, model: Models, places: NDArray[np.intp] | None = None
+        self, model: Models, positions: NDArray[np.intp] | None = None
     ) -> tuple[Float, Float, Float | None]:
-        """Targets, predictions (t × k × rows) and weights of the rows that have one."""
+        """Return targets, predictions (t × k × rows) and weights of the rows of positive weight."""
         problem, weights = self._problem, self._problem.weights
-        question = partial(_predictions, chosen=self._chosen, model=model, places=places)
+        question = partial(_predictions, chosen=self._chosen, model=model, positions=positions)
         answers = self._samples.each(question)
         values = answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
         if weights is None:
@@ -334,17 +334,17 @@ class Curve(Protocol):
     """Losses of models on chosen features, by size, for any penalty."""
 
     def losses(self, penalties: Float) -> Float:
-        """Of each penalty and size, (G × k); infinite where a penalty is lost in rounding."""
+        """Return losses of each penalty and size, (G × k); infinite if rounding hides a penalty."""
         ...
 
 
 def best_penalties(curve: Curve, penalties: Float) -> tuple[NDArray[np.intp], Float]:
-    """For each size the place of the penalty of smallest loss, and all losses.
+    """Return, for each size, the position of the penalty of smallest loss, and all losses.
 
     Penalties are ascending; among equal losses the largest penalty is taken.
     """
     losses = curve.losses(penalties)  # (G × k)
     smallest = losses.min(axis=0)
     tied = losses <= smallest + TIE * np.abs(smallest)
-    places: NDArray[np.intp] = len(penalties) - 1 - np.argmax(tied[::-1], axis=0)
-    return places, losses
+    positions: NDArray[np.intp] = len(penalties) - 1 - np.argmax(tied[::-1], axis=0)
+    return positions, losses

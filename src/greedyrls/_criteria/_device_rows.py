@@ -113,11 +113,11 @@ class DeviceRows(SampleSpace):
         if best is not None and self._rounds.holds(best[1].pieces):
             best = None  # this round overwrites it
         self._latest = self._round = None
-        found, self._blocks = self._rounds.score(
+        round_, self._blocks = self._rounds.score(
             self._executor, self._blocks, indices, beta, penalty, shrinkage, with_spread
         )
-        self._take_round(found, indices, best)
-        return found.scores
+        self._take_round(round_, indices, best)
+        return round_.scores
 
     def score_lowest(
         self, features: FeatureSpace, terms: Callable[[], BoundTerms], count: int
@@ -133,7 +133,7 @@ class DeviceRows(SampleSpace):
         )
         self.exact_evaluations += count
         self._take_round(found, reported.indices, None)
-        features.saw(reported)
+        features.remember_reported(reported)
         return Lowest(reported.indices, found.scores, reported.beyond)
 
     def recorded_step(self, features: FusedFeatures, c: int) -> RecordedStep | None:
@@ -141,7 +141,7 @@ class DeviceRows(SampleSpace):
         return self._rounds.step(self._blocks, features, c)
 
     def take_block(self, block: RowBlock) -> None:
-        """Take the block after features were added on the device."""
+        """Use the block after features were added on the device."""
         for index in block.chosen[len(self._blocks[0].chosen) :]:
             block.columns.note(index)
         self._blocks = [block]
@@ -183,7 +183,7 @@ class DeviceRows(SampleSpace):
         super().advance(index, beta, delta, rho, rest[0] if rest else None)
 
     def statistics(self) -> SampleStatistics:
-        """Sums over all rows of what the bounds and the loss need."""
+        """Return the sums over all rows that the bounds and the loss need."""
         if self._statistics is not None and self._statistics[0] is self._blocks:
             return self._statistics[1]
         answers = self._executor.answers(ask(RowBlock.statistics), self._blocks)

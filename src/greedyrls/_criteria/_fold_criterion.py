@@ -1,8 +1,8 @@
 """The held-out loss over folds: squared in feature space, any other loss on the held-out rows.
 
-With squared loss a step needs no look at the rows: the exact losses of all candidates are known in
-feature space. Other losses are computed from the held-out predictions of every candidate, made a
-tile of rows at a time.
+With squared loss a step does not read the rows: feature space has the exact losses of all
+candidates. Other losses are computed from the held-out predictions of every candidate, a tile of
+rows at a time.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from ._fold_state import FoldState
 
 
 class FoldLoss:
-    """Chooses by the held-out loss of the state."""
+    """The criterion that minimises the held-out loss of the state."""
 
     def choose(self, state: FoldState, n_runners_up: int, remaining: int) -> Choice:
-        """Score all candidates; the best, with its runners-up."""
+        """Score all candidates and return the best with its runners-up."""
         check_candidates(state.is_spanned)
         candidates = state.candidates
         if state.criterion_loss.name == "squared":
@@ -38,14 +38,14 @@ class FoldLoss:
         return choose_among(candidates, losses, tolerances, n_runners_up, second)
 
     def least(self, state: FoldState) -> float:
-        """Nothing is known of the losses before they are computed."""
+        """Return −inf: no bound is available before the losses are computed."""
         return -math.inf
 
     @staticmethod
     def _squared(
         state: FoldState, candidates: NDArray[np.intp], n_runners_up: int
     ) -> tuple[Float, Float]:
-        """Mean losses and tolerances of ties, from feature space; the smallest ones from rows."""
+        """Return mean losses, the smallest ones from the rows, and tolerances of ties."""
         weight = state.total_test_weight * state.problem.n_targets
         by_target = state.held_out_sums(candidates)
         np.maximum(by_target, 0.0, out=by_target)
@@ -61,60 +61,60 @@ class FoldLoss:
 
 
 def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
-    """Held-out losses of some candidates from the rows, (c): one pass over the held-out rows."""
+    """Return held-out losses of candidates, (c), in one pass over the held-out rows."""
     state.exact_evaluations += len(candidates)
     state.settle()
     if 2 * len(candidates) > state.problem.n_features:  # single columns are not counted
         state.rows.passes += 1
-    some = state.space.candidates(candidates)
+    models = state.space.candidates(candidates)
     loss = state.criterion_loss
     if state.problem.X.on_device:
-        squares = state.rows.total(ask(FoldBlock.squared_losses, some)).values
+        squares = state.rows.total(ask(FoldBlock.squared_losses, models)).values
         means: Float = squares.sum(axis=0) / state.total_test_weight
         return means
     if loss.is_additive:
-        sums = state.rows.total(ask(FoldBlock.candidate_losses, loss, state.factors, some)).values
+        sums = state.rows.total(ask(FoldBlock.candidate_losses, loss, state.factors, models)).values
         values: Float = state.shares @ sums
         return values
     state.problem.X.fetch(candidates.tolist())
     (block,) = state.rows.blocks
     total = np.zeros(len(candidates))
-    for place, split in enumerate(block.splits):
-        total += state.shares[place] * _as_a_whole(state, block, split, some, place)
+    for number, split in enumerate(block.splits):
+        total += state.shares[number] * _as_a_whole(state, block, split, models, number)
     return total
 
 
 def _squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
-    """Squared losses of some candidates, (c), for ties of the loss that the search goes by."""
+    """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
     state.settle()
     state.rows.passes += 1
-    squared, some = make_loss("squared"), state.space.candidates(candidates)
+    squared, models = make_loss("squared"), state.space.candidates(candidates)
     factors = stratum_factors(state.rows.total(ask(FoldBlock.stratum_weights, squared)).values)
     values: Float = (
         state.shares
-        @ state.rows.total(ask(FoldBlock.candidate_losses, squared, factors, some)).values
+        @ state.rows.total(ask(FoldBlock.candidate_losses, squared, factors, models)).values
     )
     return values
 
 
 def _as_a_whole(
-    state: FoldState, block: FoldBlock, split: HeldOutRows, candidates: Candidates, place: int
+    state: FoldState, block: FoldBlock, split: HeldOutRows, candidates: Candidates, number: int
 ) -> Float:
-    """A loss of all rows together, some candidates at a time: (c)."""
+    """Return a loss that needs all rows together, (c), a chunk of candidates at a time."""
     indices = candidates.indices
-    means, beta, rho = (values[place] for values in candidates[1:])
+    means, beta, rho = (values[number] for values in candidates[1:])
     rows, (used,) = split.rows[0], split.weights[0].nonzero()
     Y, weights = split.y[0, :, used], split.weights[0, used]
     width = max(1, PREDICTION_ELEMENTS // (len(rows) * len(rho)))
     values = []
     for first in range(0, len(indices), width):
-        some = slice(first, first + width)
-        Z = np.empty((len(indices[some]), len(rows)))
-        for places, x in block.tiles_of(rows, indices[some]):
-            Z[:, places] = (x - means[some]).T
-        for places, columns in split.chosen(block.column):
-            Z -= beta[places, some].T @ columns[0]
-        predictions = Z[None] * rho[:, some, None]
+        chunk = slice(first, first + width)
+        Z = np.empty((len(indices[chunk]), len(rows)))
+        for tile, x in block.tiles_of(rows, indices[chunk]):
+            Z[:, tile] = (x - means[chunk]).T
+        for chosen, columns in split.chosen(block.column):
+            Z -= beta[chosen, chunk].T @ columns[0]
+        predictions = Z[None] * rho[:, chunk, None]
         predictions += (split.y - split.r)[0][:, None, :]
         values.append(state.criterion_loss.values(Y, predictions[:, :, used], weights))
     return np.concatenate(values)

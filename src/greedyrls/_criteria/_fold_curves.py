@@ -1,7 +1,7 @@
 """Models of all sizes with any penalty, each fold left out: errors and losses.
 
-The counterpart of `_curves` for folds. The chosen features made orthogonal for a penalty are steps
-along q with pivot 1, and `FoldInverses` follows them.
+The counterpart of `_curves` for folds. The chosen features, orthogonalised for a penalty, are steps
+along q with pivot 1, by which `FoldInverses` is updated.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class FoldCurve:
         self._r = block.r
 
     def errors(self, penalty: float) -> Iterator[tuple[int, Float]]:
-        """Held-out errors (t × m), scaled by √w, of the models of all sizes, with their places.
+        """Yield the number of each model and its held-out errors (t × m), scaled by √w.
 
-        Those are left out for which the penalty is lost in the rounding of the data.
+        Models whose penalty is lost in the rounding of the data are skipped.
         """
         models = pivots(self._chosen, penalty)
         if models is None:
@@ -38,9 +38,9 @@ class FoldCurve:
         first = 0
         for chain, model in zip(self._chosen.chains, models, strict=True):
             inverses, r = self._data.inverses.copy(), self._r.copy()
-            ends = {int(end): first + place for place, end in enumerate(chain.ends)}
+            ends = {int(end): first + number for number, end in enumerate(chain.ends)}
             first += len(ends)
-            columns = model.inverse @ self._columns[chain.places]
+            columns = model.inverse @ self._columns[chain.positions]
             for count, (q, step) in enumerate(zip(columns, model.steps, strict=True), 1):
                 try:
                     inverses.add(q, 1.0)
@@ -51,23 +51,23 @@ class FoldCurve:
                     yield ends[count], inverses.times(r)
 
     def losses(self, penalties: Float) -> Float:
-        """Of each penalty and size, (G × k); infinite where a penalty is lost in rounding."""
+        """Return losses of each penalty and size, (G × k); infinite if rounding hides a penalty."""
         losses = np.full((len(penalties), self._chosen.n_models), np.inf)
         count = self._data.fold_weights.sum() * len(self._r)
-        for place, penalty in enumerate(penalties):
+        for number, penalty in enumerate(penalties):
             for size, errors in self.errors(float(penalty)):
-                losses[place, size] = np.square(errors).sum() / count
+                losses[number, size] = np.square(errors).sum() / count
         losses[~np.isfinite(losses)] = np.inf
         return losses
 
     def own_errors(self, penalties: Float) -> Float:
-        """Held-out errors of each size with its own penalty (k), (k × t × m).
+        """Return held-out errors (k × t × m) of each size with its own penalty (k).
 
-        Not a number where that is lost in rounding.
+        They are NaN where the penalty is lost in rounding.
         """
-        found = np.full((len(penalties), *self._r.shape), np.nan)
+        result = np.full((len(penalties), *self._r.shape), np.nan)
         for penalty in np.unique(penalties):
             for size, errors in self.errors(float(penalty)):
                 if penalties[size] == penalty:
-                    found[size] = errors
-        return found
+                    result[size] = errors
+        return result

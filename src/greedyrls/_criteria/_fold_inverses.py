@@ -2,11 +2,11 @@
 
 With H the hat matrix of the model of all rows, the errors on a fold that is left out are M_q r_q
 (docs/theory.md, "Many folds"). A feature that is added changes H by z z'/δ and every M_q by a
-matrix of rank one. No fold knows of another, and none needs a model of its own.
+matrix of rank one. Folds are independent of each other, and none needs a model of its own.
 
-Folds of few rows keep M_q itself, all folds of the same size in one array. A large fold keeps the
-columns q_s = z_s/√δ_s of its rows: M_q = I + Q (I − Q'Q)⁻¹ Q'. So there are at most m times
-`DENSE_ROWS` numbers of the one kind, and m times the chosen features of the other.
+Folds of few rows store M_q itself, all folds of the same size in one array. A large fold stores the
+columns q_s = z_s/√δ_s of its rows: M_q = I + Q (I − Q'Q)⁻¹ Q'. Memory is therefore at most m times
+`DENSE_ROWS` numbers for the former, and m times the number of chosen features for the latter.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from .._base import HALF_TILE_ELEMENTS, Float
 from ._choice import NumericalLimit
 
 Rows = NDArray[np.intp]
-# z of some candidates (None: all) in some rows, (rows × c).
+# A function of rows and candidates (None: all) that returns their z, (rows × c).
 Tile = Callable[[Rows, Rows | None], Float]
 
-# Folds of more rows are kept as columns: a product with M_q would cost more than with these.
+# Larger folds are stored as columns, with which a product costs less than with M_q.
 DENSE_ROWS = 64
-# Columns of z worked on at a time at least.
+# The least number of columns of z in a tile.
 _LEAST_COLUMNS = 16
-# What is left of a pivot outside a fold, as a share of it: below, nothing is known of the fold.
+# The least share of a pivot outside a fold: with less, the fold's errors are mostly rounding.
 _NOTHING_LEFT = 1e-12
-# M_q is made again where the rounding of its updates may have come to so much of it.
+# M_q is recomputed where the rounding of its updates may have grown to this share of it.
 _INVERSE_DRIFT = 1e-12
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -44,37 +44,37 @@ class _SmallFolds:
         count, size = rows.shape
         self.inverse = np.empty((count, size, size))
         self.inverse[:] = np.eye(size)
-        # How far each step may have carried the rounding of M, in units of it.
+        # A bound of the rounding of M that the steps have accumulated, in units of eps.
         self.growth = np.zeros(count)
 
     def copy(self) -> _SmallFolds:
-        """For another search."""
+        """Return a copy for another search."""
         other = copy.copy(self)
         other.inverse, other.growth = self.inverse.copy(), self.growth.copy()
         return other
 
-    def times(self, V: Float, some: slice) -> Float:
-        """M_q V_q of some folds, (K × s × c)."""
-        product: Float = self.inverse[some] @ V
+    def times(self, V: Float, folds: slice) -> Float:
+        """Return M_q V_q of folds, (K × s × c)."""
+        product: Float = self.inverse[folds] @ V
         return product
 
     def add(self, z: Float, u: Float, delta: float, left: Float) -> None:
-        """After a step along z (K × s): u = M z, left (K) = δ − z·u."""
+        """Update M for a step along z (K × s), with u = M z and left (K) = δ − z·u."""
         self.inverse += (u / left[:, None])[:, :, None] * u[:, None, :]
         self.growth += delta / left
 
     def drifted(self) -> Rows:
-        """Folds whose M is to be made again."""
-        (places,) = (self.growth * _EPS > _INVERSE_DRIFT).nonzero()
-        return places
+        """Return positions of folds whose M must be recomputed."""
+        (positions,) = (self.growth * _EPS > _INVERSE_DRIFT).nonzero()
+        return positions
 
-    def renew(self, place: int, columns: Float) -> None:
-        """M of one fold from the columns q (s × k)."""
+    def renew(self, position: int, columns: Float) -> None:
+        """Recompute M of one fold from the columns q (s × k)."""
         gap = np.eye(len(columns)) - columns @ columns.T
         inverse = np.linalg.inv(np.linalg.cholesky(gap))
-        self.inverse[place] = inverse.T @ inverse
-        # What a product with it may lose does not grow with the steps that led here.
-        self.growth[place] = 0.0
+        self.inverse[position] = inverse.T @ inverse
+        # The rounding of a product with it does not depend on the number of steps before.
+        self.growth[position] = 0.0
 
 
 class _LargeFold:
@@ -87,22 +87,22 @@ class _LargeFold:
         self._middle = np.empty((0, 0))
 
     def copy(self) -> _LargeFold:
-        """For another search."""
+        """Return a copy for another search."""
         other = copy.copy(self)
         other._columns = self._columns.copy()
         return other
 
-    def times(self, V: Float, some: slice) -> Float:
-        """M_q V_q, (1 × s × c)."""
+    def times(self, V: Float, folds: slice) -> Float:
+        """Return M_q V_q, (1 × s × c)."""
         Q = self._columns[: self._count]
         product: Float = V + (Q.T @ (self._middle @ (Q @ V[0])))[None]
         return product
 
     def add(self, z: Float, u: Float, delta: float, left: Float) -> None:
-        """After a step along z (1 × s)."""
+        """Append the column of a step along z (1 × s)."""
         if self._count == len(self._columns):
-            room = np.empty((max(16, self._count), z.shape[1]))
-            self._columns = np.concatenate([self._columns, room])
+            empty = np.empty((max(16, self._count), z.shape[1]))
+            self._columns = np.concatenate([self._columns, empty])
         self._columns[self._count] = z[0] / np.sqrt(delta)
         self._count += 1
         Q = self._columns[: self._count]
@@ -111,13 +111,13 @@ class _LargeFold:
 
 
 class FoldInverses:
-    """M_q of all folds, which are sets of rows that do not overlap."""
+    """The matrices M_q of all folds, which are disjoint sets of rows."""
 
     def __init__(self, folds: Sequence[Rows]) -> None:
         self.n_folds = len(folds)
         sizes = np.array([len(fold) for fold in folds])
         self._batches: list[_SmallFolds | _LargeFold] = []
-        self._numbers: list[Rows] = []  # which folds a batch has
+        self._numbers: list[Rows] = []  # the numbers of each batch's folds
         for size in np.unique(sizes).tolist():
             (numbers,) = (sizes == size).nonzero()
             if size <= DENSE_ROWS:
@@ -129,13 +129,13 @@ class FoldInverses:
                 self._numbers.append(np.array([one]))
 
     def copy(self) -> FoldInverses:
-        """For another search."""
+        """Return a copy for another search."""
         other = copy.copy(self)
         other._batches = [batch.copy() for batch in self._batches]
         return other
 
     def add(self, z: Float, delta: float) -> None:
-        """Follow a step along z (m) with pivot δ."""
+        """Update all folds for a step along z (m) with pivot δ."""
         steps = []
         for batch in self._batches:
             part = z[batch.rows]
@@ -151,24 +151,24 @@ class FoldInverses:
                 raise _limit() from error
 
     def renew(self, columns: Callable[[Rows], Float]) -> int:
-        """M anew of folds where rounding may have grown: how many.
+        """Recompute M of folds where rounding may have grown; returns their number.
 
-        columns tells q_s of all steps in some rows, (rows × k).
+        `columns` returns q_s of all steps in the rows that it is called with, (rows × k).
         """
         count = 0
         for batch in self._batches:
             if isinstance(batch, _LargeFold):
-                continue  # what it keeps is made again at every step
-            for place in batch.drifted():
+                continue  # its middle matrix is recomputed at every step
+            for position in batch.drifted():
                 count += 1
                 try:
-                    batch.renew(int(place), columns(batch.rows[place]))
+                    batch.renew(int(position), columns(batch.rows[position]))
                 except np.linalg.LinAlgError as error:
                     raise _limit() from error
         return count
 
     def times(self, R: Float) -> Float:
-        """M_q R_q of vectors R (t × m); rows of no fold stay as they are."""
+        """Return M_q R_q of vectors R (t × m); rows of no fold are unchanged."""
         errors = R.copy()
         for batch in self._batches:
             part = np.moveaxis(R[:, batch.rows], 0, 2)  # (K × s × t)
@@ -176,54 +176,54 @@ class FoldInverses:
         return errors
 
     def sums(self, squares: Float) -> Float:
-        """Of vectors (t × m) over the rows of each fold, (t × K)."""
+        """Sum vectors (t × m) over the rows of each fold, (t × K)."""
         totals = np.empty((len(squares), self.n_folds))
         for batch, numbers in zip(self._batches, self._numbers, strict=True):
             totals[:, numbers] = squares[:, batch.rows].sum(axis=2)
         return totals
 
     def _tiles(self, n_columns: int) -> Iterator[tuple[Any, slice, slice]]:
-        """All folds and columns, some at a time: batch, its folds, columns."""
+        """Yield tiles of all folds and columns: a batch, a slice of its folds, one of columns."""
         for batch in self._batches:
             count, size = batch.rows.shape
             width = min(n_columns, max(_LEAST_COLUMNS, HALF_TILE_ELEMENTS // size))
             height = max(1, HALF_TILE_ELEMENTS // (size * width))
             for top in range(0, count, height):
-                some = slice(top, min(count, top + height))
+                folds = slice(top, min(count, top + height))
                 for first in range(0, n_columns, width):
-                    yield batch, some, slice(first, min(n_columns, first + width))
+                    yield batch, folds, slice(first, min(n_columns, first + width))
 
     def most_inside(self, tile: Tile, n_columns: int) -> Float:
-        """The largest z'M_q z of any fold, of all columns (n)."""
+        """Return the largest z'M_q z of any fold for all columns, (n)."""
         most = np.zeros(n_columns)
-        for batch, some, columns in self._tiles(n_columns):
-            rows = batch.rows[some]
+        for batch, folds, columns in self._tiles(n_columns):
+            rows = batch.rows[folds]
             count, size = rows.shape
             is_whole = columns.stop - columns.start == n_columns
             Z = tile(rows.ravel(), None if is_whole else np.arange(columns.start, columns.stop))
             Z = Z.reshape(count, size, -1)
-            inside = np.einsum("ksc,ksc->kc", Z, batch.times(Z, some)).max(axis=0)
+            inside = np.einsum("ksc,ksc->kc", Z, batch.times(Z, folds)).max(axis=0)
             most[columns] = np.maximum(most[columns], inside)
         return most
 
     def losses(
         self, tile: Tile, R: Float, E: Float, delta: Float, tau: Float, is_careful: bool = False
     ) -> Float:
-        """Held-out sums of squares with each candidate added, (t × c).
+        """Return held-out sums of squares with each candidate added, (t × c).
 
         R and E (t × m) are the residuals and the held-out errors of the current model; delta (c)
-        and tau (t × c) are those of the candidates. With care, errors are made and squared rather
-        than the changes of sums: what is far smaller than the loss of the current model is known.
-        Not a number for a candidate of which too little is left outside a fold.
+        and tau (t × c) are those of the candidates. If `is_careful`, errors are computed and
+        squared instead of updating sums, so that losses far below the current one keep their
+        digits. The result is NaN for a candidate of which too little is left outside a fold.
         """
         total = np.zeros((len(R), len(delta)))
-        for batch, some, columns in self._tiles(len(delta)):
-            rows = batch.rows[some]
+        for batch, folds, columns in self._tiles(len(delta)):
+            rows = batch.rows[folds]
             count, size = rows.shape
             is_whole = columns.stop - columns.start == len(delta)
             Z = tile(rows.ravel(), None if is_whole else np.arange(columns.start, columns.stop))
             Z = Z.reshape(count, size, -1)
-            U = batch.times(Z, some)
+            U = batch.times(Z, folds)
             left = delta[columns] - np.einsum("ksc,ksc->kc", Z, U)
             left[~(left > _NOTHING_LEFT * delta[columns])] = np.nan
             norms = None if is_careful else np.einsum("ksc,ksc->kc", U, U)

@@ -1,4 +1,4 @@
-"""The state of a search by folds: the models of all splits, moved together."""
+"""The state of a search by folds: the models of all splits, updated together."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ from .._rows import (
 )
 from ..path import Moments
 from ._choice import NumericalLimit
-from ._fold_steps import FoldSteps, can_be_there, location_of_steps
+from ._fold_steps import FoldSteps, location_of_steps, supports_steps
 
-# Held-out columns of chosen features may take these bytes however small X is.
+# Bytes that held-out columns of chosen features may take, however small X is.
 _KEPT_BYTES = 1 << 24
 
 
 class FoldData:
-    """What searches on the same rows and splits share: sums and Gram columns."""
+    """The sums and Gram columns that searches on the same rows and splits share."""
 
     def __init__(self, problem: Problem, folds: Folds | RemoteFolds) -> None:
         self.problem = problem
         self.folds = folds
         self.rows = _rows_of(problem, folds)
         self.train, self.test, self.total = self.rows.start()
-        # Features that are chosen together, or that cost something.
+        # Groups of features that are chosen together, and costs.
         self.layout = layout_of(problem) if problem.is_grouped else None
         self.pairs = None if self.layout is None else fold_pairs(self.rows, self.layout)
         # A column has `sets` × n numbers; together they may be a quarter of X.
@@ -68,25 +68,25 @@ class FoldData:
         if problem.X.memory is not None:
             waiting = problem.X.memory.gram_columns
         on_device = problem.X.on_device
-        products = self.rows.products_there if can_be_there(problem.X) else self.rows.products
+        products = self.rows.products_there if supports_steps(problem.X) else self.rows.products
         self.gram = GramColumns(products, waiting, retained=True, on_device=on_device)
         if problem.X.memory is not None:
             self.gram.widen(problem.X.share_of_waiting)
 
     @property
     def passes(self) -> int:
-        """Over the data, so far."""
+        """The number of passes over the data so far."""
         return self.rows.passes
 
     @property
     def fold_shares(self) -> Float:
-        """What each split counts in the loss, (K)."""
+        """The weight of each split in the loss, (K)."""
         shares: Float = self.test.weight / self.test.weight.sum()
         return shares
 
 
 def _rows_of(problem: Problem, folds: Folds | RemoteFolds) -> FoldRows:
-    """The rows with their splits, here or on a cluster."""
+    """Return the rows with their splits, in this process or on a cluster."""
     is_partition = folds.is_partition
     if isinstance(folds, Folds):
         complements = [split.is_complement for split in folds.splits]
@@ -100,15 +100,15 @@ def _rows_of(problem: Problem, folds: Folds | RemoteFolds) -> FoldRows:
 
 
 class _Column(NamedTuple):
-    """X'x_b of a feature, less means, on the training and held-out rows, and over all rows."""
+    """The products X'x_b of a feature, minus means, on training, held-out and all rows."""
 
     on_train: Float  # (K × n)
     on_test: Float  # (K × n)
-    total: Float  # (n) less the shift only
+    total: Float  # (n) minus the shift only
 
 
 class FoldState:
-    """Everything that changes during a search by folds."""
+    """The state of a search by folds."""
 
     def __init__(self, data: FoldData, alpha: float, loss: Loss, capacity: int) -> None:
         self.data = data
@@ -126,8 +126,8 @@ class FoldState:
             _check_memory(data.rows.n_splits, capacity, problem.n_features)
             self.space = _fold_space(data, alpha, min(capacity, 64))
         else:
-            known = (data.train, data.test, alpha, problem.fit_intercept)
-            self.space = FoldSpace(*known, capacity, location)
+            arguments = (data.train, data.test, alpha, problem.fit_intercept)
+            self.space = FoldSpace(*arguments, capacity, location)
         self.target_energy: Float = self.space.start_energy.sum(axis=0)  # (t)
         self.rows = data.rows.fork()
         self.rows.become(ask(FoldBlock.opened, self.space.target_means, limit))
@@ -135,21 +135,21 @@ class FoldState:
         if location is not None:
             by_sets = data.rows.by_split(np.eye(data.rows.n_sets))
             self._steps = FoldSteps(self.space, by_sets)
-            self._take_place()
+            self._attach_rows()
         self.shares = data.fold_shares  # (K)
         self.barred = np.full(problem.n_features, -np.inf)
         self.barred[list(problem.excluded)] = np.inf
-        self.is_spanned = False  # whether nothing is left of any candidate
+        self.is_spanned = False  # whether the chosen features span all candidates
         self._bar_spanned()
         self.exact_evaluations = 0
         self.rebuilds = 0
         self.gram = np.zeros((0, 0))  # X_S'X_S of all rows
         self._passes_before = data.rows.passes
-        # Products of features that were chosen, where the search may go to any set of them.
+        # Products of features that were chosen, where the search may move to any set of them.
         self._columns: dict[int, _Column] | None = None
         self.total_test_weight = float(data.test.weight.sum())
-        # For a loss that is a mean over rows: what the strata weigh, (K × strata), and the shares
-        # of rows, which are their weights times these factors.
+        # For a loss that is a mean over rows: the weights of the strata, (K × strata), and the
+        # factors by which the weights of rows are multiplied to give their shares.
         self._strata = np.ones((len(self.shares), 1))
         if loss.is_additive and not problem.X.on_device:
             self._strata = self.rows.total(ask(FoldBlock.stratum_weights, loss)).values
@@ -159,23 +159,23 @@ class FoldState:
 
     @property
     def size(self) -> int:
-        """How many features are chosen."""
+        """The number of chosen features."""
         return self.space.size
 
     @property
     def candidates(self) -> NDArray[np.intp]:
-        """Features that may be added."""
+        """The features that may be added."""
         return np.flatnonzero(self.barred < 0.0)
 
     @property
     def passes(self) -> int:
-        """Over the data; the pass that all searches start from is the first one's."""
+        """The number of passes over the data; the first search counts the pass all start from."""
         return self.rows.passes + self.data.rows.passes - self._passes_before
 
     def _fold_losses(self) -> Float:
-        """Loss of the current model on each split's held-out rows, (K)."""
+        """Return the loss of the current model on each split's held-out rows, (K)."""
         if self.criterion_loss.name == "squared":
-            energy = self.space.energy if self._steps is None else self._steps.found.energy
+            energy = self.space.energy if self._steps is None else self._steps.report.energy
             losses: Float = energy.mean(axis=1) / self.data.test.weight
             return losses
         loss = self.criterion_loss
@@ -195,7 +195,7 @@ class FoldState:
 
     @property
     def standard_error(self) -> float:
-        """Of the loss as a mean over splits; not a number for a single split."""
+        """Standard error of the loss as a mean over splits; NaN for a single split."""
         count = len(self.shares)
         if count < 2:
             return math.nan
@@ -203,18 +203,18 @@ class FoldState:
         return math.sqrt(float(squares) * count / (count - 1))
 
     def mean_loss(self, total: float) -> float:
-        """Losses are means already."""
+        """Return the loss unchanged: choices have means already."""
         return total
 
     def measure(self, index: int) -> None:
-        """Nothing is to be known of a feature before it is added."""
+        """Return None: a step by folds needs no measurement in advance."""
 
     def add(self, index: int, pivot: object, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the models of all splits."""
         data, space = self.data, self.space
         values = data.gram.take(index, ranking, remaining)
         if self._steps is not None:
-            self._add_there(self._steps, index, values)
+            self._add_on_device(self._steps, index, values)
             return
         (values,) = to_host(values)
         train, test, total = data.rows.by_split(values)
@@ -235,15 +235,15 @@ class FoldState:
 
     @property
     def selected(self) -> list[int]:
-        """The chosen features in their order."""
+        """The chosen features in the order of choice."""
         return self.space.selected
 
     def keep_columns(self, features: Sequence[int] = ()) -> None:
-        """From now on the Gram columns of chosen features are kept, for `move_to`, and of some."""
+        """Keep the Gram columns of chosen features, and of `features`, for `move_to`."""
         self._gram_columns([*self.selected, *features])
 
     def tie(self, loss: float) -> float:
-        """Losses that differ from this one by no more than this are equal."""
+        """Return the difference up to which another loss ties with this one."""
         if self.criterion_loss.name != "squared":
             return TIE * abs(loss) + LOSS_ROUNDING * self.initial_loss
         weight = self.total_test_weight * self.problem.n_targets
@@ -251,15 +251,15 @@ class FoldState:
         return TIE * abs(loss) + TIE_ROUNDING * math.sqrt(abs(loss) * scale)
 
     def held(self) -> None:
-        """Nothing of a set makes it faster to come to another."""
+        """Return None: with folds no stored set makes a move to another one faster."""
 
     def move_to(self, features: Sequence[int], held: None = None) -> None:
-        """Go to any set of features, free of the rounding of the steps that led here."""
+        """Move to any set of features, without the accumulated rounding of earlier steps."""
         order, space = list(features), self.space
         splits, n = space.means.shape
         on_train, on_test = np.empty((2, splits, len(order), n))
-        for place, column in enumerate(self._gram_columns(order)):
-            on_train[:, place], on_test[:, place] = column.on_train, column.on_test
+        for position, column in enumerate(self._gram_columns(order)):
+            on_train[:, position], on_test[:, position] = column.on_train, column.on_test
         self.gram = self._gram_of(order)
         try:
             inverse = self._orthogonal(order, on_train)
@@ -274,7 +274,7 @@ class FoldState:
         self.fold_losses = self._fold_losses()
 
     def _gram_columns(self, order: list[int]) -> list[_Column]:
-        """Products of some features: one pass for those that were never chosen."""
+        """Return products of features, in one pass for those that were never chosen."""
         if self._columns is None:
             self._columns = {}
         missing = [index for index in order if index not in self._columns]
@@ -286,14 +286,14 @@ class FoldState:
         return [self._columns[index] for index in order]
 
     def _gram_of(self, order: list[int]) -> Float:
-        """X_S'X_S of some features over all rows, less their shift."""
+        """Return X_S'X_S of features over all rows, minus their shift."""
         gram = np.array([column.total[order] for column in self._gram_columns(order)])
         gram = gram.reshape(len(order), len(order))
         symmetric: Float = 0.5 * (gram + gram.T)
         return symmetric
 
     def _orthogonal(self, order: list[int], on_train: Float) -> Float:
-        """L⁻¹ of A on some features in each split, as `SelectionState._orthogonal`."""
+        """Return L⁻¹ of A on features in each split, like `SelectionState._orthogonal`."""
         space = self.space
         gram = on_train[:, :, order]
         A = 0.5 * (gram + gram.transpose(0, 2, 1)) + space.penalty * np.eye(len(order))
@@ -302,19 +302,23 @@ class FoldState:
         pivots = np.square(np.diagonal(factor, axis1=1, axis2=2))
         lost = (pivots < REFINED_PIVOT * np.diagonal(A, axis1=1, axis2=2)).any(axis=1)
         for split in np.flatnonzero(lost).tolist():
-            own = inverse[split]
+            first = inverse[split]
             means = space.means[split, order]
-            known = self.rows.total(
+            correction = self.rows.total(
                 partial(
-                    training_products, split=split, features=tuple(order), means=means, inverse=own
+                    training_products,
+                    split=split,
+                    features=tuple(order),
+                    means=means,
+                    inverse=first,
                 )
             ).values
-            known = np.linalg.cholesky(known + space.penalty * (own @ own.T))
-            inverse[split] = np.tril(np.linalg.inv(known)) @ own
+            correction = np.linalg.cholesky(correction + space.penalty * (first @ first.T))
+            inverse[split] = np.tril(np.linalg.inv(correction)) @ first
         return inverse
 
     def removal_bounds(self) -> Float:
-        """With squared loss the losses themselves, up to rounding; else nothing is known."""
+        """Return lower bounds without each feature: tight for squared loss, −inf for others."""
         if self.criterion_loss.name != "squared":
             return np.full(self.size, -np.inf)
         squares = self.space.removal_squares(np.arange(self.size)).sum(axis=(0, 1))
@@ -323,10 +327,10 @@ class FoldState:
         # exact loss gives the same choice; the margin is wider than the rounding of the sums.
         return losses * (1.0 - TIE) - 2.0 * LOSS_ROUNDING * self.initial_loss
 
-    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
-        """Exact losses on the held-out rows without some of the chosen features, and ties."""
-        self.exact_evaluations += len(places)
-        removals = FoldRemovals(*self.space.removals(places))
+    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Return exact losses without each of c chosen features, and tolerances of ties."""
+        self.exact_evaluations += len(positions)
+        removals = FoldRemovals(*self.space.removals(positions))
         loss = self.criterion_loss
         if loss.is_additive:
             question = partial(
@@ -342,74 +346,74 @@ class FoldState:
         return losses, TIE * losses + TIE_ROUNDING * np.sqrt(losses * scale)
 
     def _bar_spanned(self) -> None:
-        """Features that the chosen ones span are no candidates from now on."""
+        """Exclude features that the chosen ones span from the candidates."""
         spanned = self.space.spanned()
         if spanned is not None:
             self.barred[spanned] = np.inf
             self.is_spanned = not (self.barred < 0.0).any()
 
-    def _add_there(self, steps: FoldSteps, index: int, values: Array) -> None:
-        """The same on a device."""
+    def _add_on_device(self, steps: FoldSteps, index: int, values: Array) -> None:
+        """Add a feature where the recurrences live on a device."""
         if steps.is_full:
             self.settle()
             self.space.grow()
-            self._take_place()
-        is_doubtful = self.size > 0 and steps.found.pivots[index] < REFINED_PIVOT
-        found = steps.add(index, values, self._coefficients(index) if is_doubtful else None)
+            self._attach_rows()
+        is_doubtful = self.size > 0 and steps.report.pivots[index] < REFINED_PIVOT
+        report = steps.add(index, values, self._coefficients(index) if is_doubtful else None)
         self.barred[index] = np.inf
-        self._remember_gram(found.gram[: self.size])
+        self._remember_gram(report.gram[: self.size])
         self.fold_losses = self._fold_losses()
 
     def settle(self) -> None:
-        """Tell the blocks of features that were added in their memory."""
+        """Record in the blocks the features that were added on the device."""
         if self._steps is not None:
             self.rows.become(ask(FoldBlock.noted, tuple(self.space.selected)))
 
-    def _take_place(self) -> None:
-        """Room for the held-out rows of as many features as the recurrences have room for."""
+    def _attach_rows(self) -> None:
+        """Enlarge the held-out rows to the capacity of the recurrences, and use them."""
         assert self._steps is not None
         self.rows.become(ask(FoldBlock.with_room, self.space.capacity))
-        self._steps.take_place(self.rows.blocks[0])
+        self._steps.attach(self.rows.blocks[0])
 
     def held_out_sums(self, candidates: NDArray[np.intp]) -> Float:
-        """Held-out sums of squares of all splits with some candidates added, (t × c)."""
+        """Return held-out sums of squares of all splits with each candidate added, (t × c)."""
         if self._steps is not None:
-            return self._steps.found.losses[:, candidates]
+            return self._steps.report.losses[:, candidates]
         sums: Float = self.space.losses()[:, :, candidates].sum(axis=0)
         return sums
 
     def _coefficients(self, index: int) -> Float:
-        """β of a feature (K × |S|), refined in splits where the chosen ones nearly span it."""
+        """Return β of a feature (K × |S|), refined where the chosen ones nearly span it."""
         space = self.space
-        known = (
+        vectors = (
             space.coefficients([index])[:, :, 0],
             space.delta[:, index],
             space.scales(index),
         )
-        beta, delta, scale = to_host(*known)
+        beta, delta, scale = to_host(*vectors)
         if self.size:
             for split in np.flatnonzero(delta < REFINED_PIVOT * scale):
                 beta[split] = self._refined(int(split), index, beta[split])
         return beta
 
     def _refined(self, split: int, index: int, beta: Float) -> Float:
-        """β of a feature that the chosen ones nearly span, corrected on a split's training rows.
+        """Refine β of a feature that the chosen ones nearly span, on a split's training rows.
 
-        Its z is mostly the error of β there. The pivot and its τ are measured with the new one.
+        Its z is mostly the error of β. The pivot and its τ are measured with the refined β.
         """
         space = self.space
         columns = np.array([*space.selected, index])
         w, means = to_host(space.weights()[split, ...], space.means[split, ...])
-        known = (split, columns, means[columns], space.target_means[split])
+        arguments = (split, columns, means[columns], space.target_means[split])
         for _ in range(2):
-            sums = self.rows.total(ask(FoldBlock.refined_sums, *known, beta, w))
+            sums = self.rows.total(ask(FoldBlock.refined_sums, *arguments, beta, w))
             beta = space.corrected(split, index, beta, sums.products)
-        _, norm, inner = self.rows.total(ask(FoldBlock.refined_sums, *known, beta, w))
+        _, norm, inner = self.rows.total(ask(FoldBlock.refined_sums, *arguments, beta, w))
         space.set_pivot(split, index, beta, norm, inner)
         return beta
 
     def _remember_gram(self, row: Float) -> None:
-        """The chosen features' products over all rows (|S|), for the coefficients."""
+        """Append the products of the last feature with the chosen ones over all rows (|S|)."""
         size = len(row)
         gram = np.zeros((size, size))
         gram[:-1, :-1] = self.gram
@@ -417,11 +421,11 @@ class FoldState:
         self.gram = gram
 
     def moments(self) -> Moments:
-        """Of the chosen features and the targets, over all rows."""
+        """Return the moments of the chosen features and the targets over all rows."""
         total, rows, chosen = self.data.total, self.data.rows, self.space.selected
         weight, raw = float(total.weight), self.gram
         penalty = self.space.penalty_matrix()
-        if self._columns is not None:  # of all features that were ever chosen
+        if self._columns is not None:  # then of all features that were ever chosen
             chosen = list(self._columns)
             raw = self._gram_of(chosen)
         if not self.problem.fit_intercept:
@@ -443,23 +447,23 @@ class FoldState:
 
 
 def _fold_space(data: FoldData, alpha: float, capacity: int) -> FoldSpace:
-    """At the empty model; the penalty of kernel centres is that of their functions."""
+    """Return feature space at the empty model, for the kind of data and penalty."""
     X, fit_intercept = data.problem.X, data.problem.fit_intercept
     if X.centers is not None:
         return KernelFoldSpace(data.train, data.test, X.centers, alpha, fit_intercept, capacity)
-    known = data.train, data.test, alpha, fit_intercept, capacity
-    return FoldSpace(*known) if data.pairs is None else GroupFoldSpace(*known, data.pairs)
+    arguments = data.train, data.test, alpha, fit_intercept, capacity
+    return FoldSpace(*arguments) if data.pairs is None else GroupFoldSpace(*arguments, data.pairs)
 
 
 def _split_loss(loss: Loss, split: HeldOutRows) -> float:
-    """The loss of the current model on a split's held-out rows."""
+    """Return the loss of the current model on a split's held-out rows."""
     (used,) = split.weights[0].nonzero()
     predictions = (split.y - split.r)[0][:, None, used]
     return float(loss.values(split.y[0, :, used], predictions, split.weights[0, used])[0])
 
 
 def physical_bytes() -> float:
-    """The memory of this machine, as far as it tells."""
+    """Return the physical memory of this machine in bytes; infinite if it is not available."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -467,7 +471,7 @@ def physical_bytes() -> float:
 
 
 def _check_memory(n_splits: int, n_chosen: int, n_features: int) -> None:
-    """An error before, rather than in the midst of, a search that cannot fit."""
+    """Raise a MemoryError before a search that cannot fit, rather than during it."""
     needed = 16.0 * n_splits * n_chosen * n_features
     if needed > physical_bytes():
         raise MemoryError(

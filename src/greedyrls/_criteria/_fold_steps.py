@@ -1,8 +1,8 @@
-"""Steps of a search by folds on a device: one transfer each way, recorded where that can be.
+"""Steps of a search by folds on a device: one transfer each way, recorded where possible.
 
 The recurrences of all splits live on the device (`_fold_space`, of fixed shapes), with the held-out
-rows. A step is told which feature to add and answers with the losses of all candidates for the next
-one: the driver chooses by these on the host, as it always does. Everything is changed in place.
+rows. A step receives the feature to add and returns the losses of all candidates for the next one,
+by which the host chooses as in every search. All arrays are updated in place.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ from .._data import Matrix, free_bytes
 from .._features import FoldSpace, HeldOut
 from .._rows import FoldBlock, FusedStep, can_fuse
 
-# The recurrences and the columns of held-out rows may take this share of what a device has left.
+# The share of a device's free memory for the recurrences and the columns of held-out rows.
 _SHARE = 0.5
 
 
-class Found(NamedTuple):
-    """What the host is told after a step."""
+class StepReport(NamedTuple):
+    """The results of a step that are sent to the host."""
 
     energy: Float  # (K × t) ‖r‖² on the held-out rows
-    pivots: Float  # (n) δ by A_ii, the smallest of all splits
+    pivots: Float  # (n) δ divided by A_ii, the smallest of all splits
     losses: Float  # (t × n) held-out sums of squares with each candidate added
     gram: Float  # (capacity) of the last feature with the chosen ones, over all rows
 
 
-def can_be_there(X: Matrix) -> bool:
-    """Whether recurrences may live beside X: PyTorch sets entries by numbers on the device."""
+def supports_steps(X: Matrix) -> bool:
+    """Return whether recurrences may live beside X: they index with numbers on the device."""
     return array_api_compat.is_torch_namespace(X.location.xp)
 
 
 def location_of_steps(
     X: Matrix, n_splits: int, n_tested: int, capacity: int, limit: int
 ) -> ArrayLocation | None:
-    """Where the recurrences should be, if there is such a place beside X.
+    """Return where the recurrences should be: beside X, or None for the host.
 
-    `limit` is how many columns of the held-out rows may be kept.
+    `limit` is the number of columns of the held-out rows that may be kept.
     """
-    if not can_be_there(X):
+    if not supports_steps(X):
         return None
     needed = 8.0 * capacity * (2 * n_splits * X.shape[1] + n_tested)
     free = free_bytes(X.location)
@@ -67,20 +67,20 @@ def location_of_steps(
 
 
 class FoldSteps:
-    """The recurrences and the held-out rows of one search, moved together."""
+    """The recurrences and the held-out rows of one search, updated together."""
 
     def __init__(self, space: FoldSpace, by_sets: tuple[Float, Float, Float]) -> None:
-        """`by_sets` says how sums over training, test and all rows are made of those over sets."""
+        """Combine sums over sets of rows by `by_sets` to those over training, test and all rows."""
         self._space = space
         (self._by_sets,) = to_device(
             space.location, np.concatenate([np.atleast_2d(x) for x in by_sets])
         )
         self._scale = space.diagonal + space.penalty
         self._recorder = recorder_of(space.location)
-        self.found = self._told(self._answer(space.location.zeros(space.capacity)))
+        self.report = self._fetched(self._packed(space.location.zeros(space.capacity)))
 
-    def take_place(self, block: FoldBlock) -> None:
-        """Held-out rows with room for as many features as the recurrences have."""
+    def attach(self, block: FoldBlock) -> None:
+        """Use the held-out rows of a block with the capacity of the recurrences."""
         self._X, (self._split,) = block.X, block.splits
         location = self._space.location
         (self._shift,) = to_device(location, block.shift)
@@ -94,13 +94,13 @@ class FoldSteps:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room for another feature."""
+        """Whether the arrays are full and must grow before the next step."""
         return self._space.size == self._space.capacity
 
-    def add(self, index: int, column: Array, beta: Float | None) -> Found:
-        """Add a feature; its sums of products over the sets of rows are (sets × n).
+    def add(self, index: int, column: Array, beta: Float | None) -> StepReport:
+        """Add a feature; `column` (sets × n) has its sums of products over the sets of rows.
 
-        beta (K × |S|) if it is known better than the recurrences know it.
+        `beta` (K × |S|) replaces the coefficients of the recurrences where they are inaccurate.
         """
         size = self._space.size
         self._space.selected.append(index)
@@ -111,18 +111,18 @@ class FoldSteps:
             if beta is not None:
                 values.append(np.pad(beta, ((0, 0), (0, self._space.capacity - size))))
             sent, *better = to_device(location, *values)
-            self.found = self._told(self._move(sent, column, *better)[0])
-            return self.found
+            self.report = self._fetched(self._move(sent, column, *better)[0])
+            return self.report
         if self._replay is None:
-            room = location.zeros(2), location.zeros(tuple(column.shape))
-            self._replay = self._recorder(self._move, room)
+            inputs = location.zeros(2), location.zeros(tuple(column.shape))
+            self._replay = self._recorder(self._move, inputs)
         self._replay.host_input[:] = index, size
         self._replay.inputs[1][...] = column
-        self.found = self._told(self._replay.run())
-        return self.found
+        self.report = self._fetched(self._replay.run())
+        return self.report
 
     def _move(self, sent: Array, column: Array, beta: Array | None = None) -> tuple[Array]:
-        """The step itself: changes all there is, and answers what the host is told."""
+        """Take the step on the device; returns the packed report."""
         space = self._space
         index, size = whole_numbers(sent[0:1]), whole_numbers(sent[1:2])
         if beta is None:
@@ -136,30 +136,30 @@ class FoldSteps:
             measured = self._move_rows(index, size, beta)
         space.move(index, size, beta, on_train, on_test, HeldOut(*measured))
         put_at(self._chosen, size, index[0])
-        return (self._answer(take(sums[2 * count, :], self._chosen)),)
+        return (self._packed(take(sums[2 * count, :], self._chosen)),)
 
     def _move_rows(self, index: Array, size: Array, beta: Array) -> tuple[Float, Float, Float]:
-        """The held-out rows with the feature; what `FusedStep` does, an operation at a time."""
+        """Update the held-out rows like `FusedStep`, with array operations instead of a kernel."""
         space, rows = self._space, self._split
-        (room,) = rows.buffers
+        (columns,) = rows.buffers
         mean, rho = at(space.means, index), at(space.tau, index) / at(space.delta, index)[:, None]
         column = self._X.columns(index)[0, :] - at(self._shift, index)
         x = rows.of(column) - mean[:, None]
-        z = x - (beta[:, None, :] @ room)[:, 0, :]
+        z = x - (beta[:, None, :] @ columns)[:, 0, :]
         norms, inner, energy = rows.sums(z, rho)
         r = rows.r
         r -= rho[:, :, None] * z[:, None, :]
-        put_row(room, size, x)
+        put_row(columns, size, x)
         return norms, inner, energy
 
-    def _answer(self, gram: Array) -> Array:
-        """`Found` in a row, on the device."""
+    def _packed(self, gram: Array) -> Array:
+        """Return the numbers of a `StepReport` as one vector on the device."""
         space, xp = self._space, self._space.location.xp
         pivots = xp.min(space.delta / self._scale, axis=0)
         return flattened(space.energy, pivots, xp.sum(space.losses(), axis=0), gram)
 
-    def _told(self, packed: Array) -> Found:
-        """The same on the host."""
+    def _fetched(self, packed: Array) -> StepReport:
+        """Return the report on the host."""
         (values,) = to_host(packed)
         count, t, n = self._space.tau.shape
-        return Found(*split(values, [(count, t), (n,), (t, n), (self._space.capacity,)]))
+        return StepReport(*split(values, [(count, t), (n,), (t, n), (self._space.capacity,)]))

@@ -1,4 +1,4 @@
-"""Choosing among groups: by loss, or by what a loss gains for its cost; which are affordable."""
+"""Choosing among groups: by loss, or by the decrease of the loss per cost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class GroupChoice(NamedTuple):
 
 
 class GroupCriterion(ABC):
-    """Chooses the next group to add."""
+    """A criterion that chooses the next group to add."""
 
     def __init__(self, layout: GroupLayout) -> None:
         self.layout = layout
@@ -31,14 +31,15 @@ class GroupCriterion(ABC):
     def choose(
         self, state: Any, candidates: NDArray[np.intp], n_runners_up: int, remaining: int
     ) -> GroupChoice:
-        """The best of some groups; `remaining` columns, roughly, are to be added yet."""
+        """Return the best of the candidates; about `remaining` more columns will be added."""
 
 
 class Judge(NamedTuple):
-    """Which loss is better, for a model that has the loss `now`.
+    """The order of losses of groups, for a model that has the loss `now`.
 
-    With costs (of all groups) the largest (now − loss)/cost is the best. Where no group lowers the
-    loss by more than a tie, the smallest loss is: what raises a loss is no better for costing much.
+    With costs (of all groups) the largest (now − loss)/cost is the best. If no group lowers the
+    loss by more than a tie, the smallest loss is the best: dividing an increase of the loss by the
+    cost would favour expensive groups.
     """
 
     costs: Float | None
@@ -47,11 +48,11 @@ class Judge(NamedTuple):
     def best(
         self, groups: NDArray[np.intp], losses: Float, tolerances: Float, count: int
     ) -> list[int]:
-        """Places of the best, the best of the others, and so on; lowest number among ties."""
+        """Return positions of the best, the best of the others, …; lowest number among ties."""
         lost = ~(losses < np.inf)
         left, tolerances = np.where(lost, np.inf, losses), np.where(lost, 0.0, tolerances)
-        places: list[int] = []
-        while len(places) < min(count, len(losses)):
+        positions: list[int] = []
+        while len(positions) < min(count, len(losses)):
             values, allowed = left, tolerances
             if self.costs is not None:
                 gains = left < self.now - tolerances
@@ -59,31 +60,31 @@ class Judge(NamedTuple):
                     costs = self.costs[groups]
                     values = np.where(gains, (left - self.now) / costs, np.inf)
                     allowed = tolerances / costs
-            places.append(first_of_best(groups, values, allowed))
+            positions.append(first_of_best(groups, values, allowed))
             left = left.copy()
-            left[places[-1]] = np.inf
-        return places
+            left[positions[-1]] = np.inf
+        return positions
 
     def keys(self, groups: NDArray[np.intp], bounds: Float) -> Float:
-        """In the order of these the groups with bounds (of all groups) are best looked at."""
-        own = bounds[groups] - self.now
+        """Return keys by which to sort groups for scoring, from the bounds of all groups."""
+        changes = bounds[groups] - self.now
         if self.costs is None:
-            return own
-        return np.where(own < 0.0, own / self.costs[groups], own)
+            return changes
+        return np.where(changes < 0.0, changes / self.costs[groups], changes)
 
     def limits(
         self, groups: NDArray[np.intp], losses: Float, tolerances: Float, count: int
     ) -> Float | float:
-        """No group whose loss is above its limit (or this) is among the best `count`."""
+        """Return limits: a group with a loss above its limit is not among the best `count`."""
         if len(losses) < count:
             return np.inf
-        place = self.best(groups, losses, tolerances, count)[-1]
-        loss, tolerance = float(losses[place]), float(tolerances[place])
+        position = self.best(groups, losses, tolerances, count)[-1]
+        loss, tolerance = float(losses[position]), float(tolerances[position])
         if not loss < np.inf:
             return np.inf
         if self.costs is None or not loss < self.now - tolerance:
             return loss + tolerance
-        score = (loss - self.now + tolerance) / self.costs[groups[place]]
+        score = (loss - self.now + tolerance) / self.costs[groups[position]]
         limits: Float = self.now + self.costs * score
         return limits
 
@@ -96,11 +97,11 @@ def choose_group(
     n_runners_up: int,
     likely: list[int] | None = None,
 ) -> GroupChoice:
-    """The best of groups whose losses are known."""
-    place, *others = judge.best(groups, losses, tolerances, n_runners_up + 1)
-    if not losses[place] < np.inf:
+    """Choose the best of groups whose losses are all computed."""
+    position, *others = judge.best(groups, losses, tolerances, n_runners_up + 1)
+    if not losses[position] < np.inf:
         raise NumericalLimit("no candidate has a finite loss")
     if likely is None:
-        likely = [int(groups[some]) for some in best_first(losses, 64)]
+        likely = [int(groups[number]) for number in best_first(losses, 64)]
     runners_up = tuple((int(groups[other]), float(losses[other])) for other in others)
-    return GroupChoice(int(groups[place]), runners_up, likely)
+    return GroupChoice(int(groups[position]), runners_up, likely)

@@ -1,7 +1,7 @@
 """Leave-one-out with squared loss for groups of features: bounds, and exact scores on the rows.
 
-As `_criterion` for single features: leverages only grow, so Σ_j ω_j (r_j − z_j'ρ)² bounds the loss
-with a group from below. Its terms are known in feature space (docs/theory.md, "Groups").
+As in `_leave_one_out` for single features, leverages only grow, so Σ_j ω_j (r_j − z_j'ρ)² bounds
+the loss with a group from below. Feature space has its terms (docs/theory.md, "Groups").
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from ._leave_one_out import EXHAUSTIVE_ELEMENTS, Strategy, approximation
 from ._set_moves import MARGIN
 from ._state import SelectionState
 
-# Of Σ_i |ρ_i| √A_ii squared: what ‖Z ρ‖² is known by.
+# Relative accuracy of ‖Z ρ‖², as a share of (Σ_i |ρ_i| √A_ii)².
 _NORM_ROUNDING = 1e-14
-# Groups scored in the first round at most, and groups that are told to be likely next.
+# Groups scored in the first round at most, and groups reported as likely next.
 _FIRST_WIDTH = 8
 _LIKELY = 64
 
 
 def space_of(state: SelectionState) -> GroupSpace:
-    """The feature space of a search among groups."""
+    """Return the feature space of a search among groups."""
     assert isinstance(state.features, GroupSpace)
     return state.features
 
 
 def lower_bounds(state: SelectionState, candidates: NDArray[np.intp]) -> Float:
-    """Lower bounds of the leave-one-out sums of all groups, (G); +inf for no candidates.
+    """Return lower bounds of the leave-one-out sums, (G); +inf for groups that are no candidates.
 
-    E − Σ_t (2 ρ'α − ω_min ρ'Z'Zρ), with α = Z'g known up to ‖g − c₁r − c₂a‖·‖Zρ‖.
+    They are E − Σ_t (2 ρ'α − ω_min ρ'Z'Zρ), with α = Z'g known up to ‖g − c₁r − c₂a‖·‖Zρ‖.
     """
     space = space_of(state)
     c1, c2, distance = approximation(state)
@@ -57,32 +57,32 @@ def lower_bounds(state: SelectionState, candidates: NDArray[np.intp]) -> Float:
         gain += 2.0 * distance[:, None] * np.sqrt(np.maximum(square, 0.0) + slack)
         gain -= np.maximum(square - slack, 0.0) / state.statistics.largest_d**2
         values = state.loss_sum - gain.sum(axis=0)
-        # Numbers near the ends of float64 may give a NaN: nothing is known then.
+        # Numbers near the limits of float64 may give a NaN, which bounds nothing.
         bounds[part.groups] = np.where(is_trusted & ~np.isnan(values), values, -np.inf)
     return bounds
 
 
 def _coefficients(roots: Float, tau: Float) -> Float:
-    """ρ = D⁻¹τ, (t × g × b)."""
+    """Return ρ = D⁻¹τ, (t × g × b)."""
     values: Float = (steps_of(roots, tau)[..., None, :] @ roots)[..., 0, :]
     return values
 
 
 def _along(rho: Float, products: Float, part: Part) -> Float:
-    """Σ_i ρ_i v·z_i (t × g) of v·z_i (t × n)."""
+    """Return Σ_i ρ_i v·z_i (t × g) from v·z_i (t × n)."""
     values: Float = np.einsum("tgb,tgb->tg", rho, products[:, part.columns])
     return values
 
 
 class Openness(NamedTuple):
-    """More of the bounds of some groups: (c) each."""
+    """Terms by which the bounds of groups can rise: (c) each."""
 
-    growth: Float  # what growing leverages add to the bound, at least
-    slack: Float  # what the bound could be higher by if α were known
+    growth: Float  # at least this is added by growing leverages
+    slack: Float  # at most this is added if α is computed
 
 
 def openness(state: SelectionState, groups: NDArray[np.intp]) -> Openness:
-    """Of groups that are still open.
+    """Return growth and slack of the bounds of groups that are still open.
 
     With C = D scaled to a diagonal of ones, z'D⁻¹z ≥ Σ_i z_i²/(δ_i ‖C‖): the leverages of the rows
     grow by that at least, and the loss by 2/(d_max³ ‖C‖) Σ_i ‖(r − Zρ)∘z_i‖²/δ_i, where
@@ -111,7 +111,7 @@ def openness(state: SelectionState, groups: NDArray[np.intp]) -> Openness:
 
 
 def score_groups(state: SelectionState, groups: NDArray[np.intp]) -> Float:
-    """Exact leave-one-out sums (t × c) of some groups; what was seen sharpens later bounds."""
+    """Return exact leave-one-out sums (t × c) of groups; the spread of z sharpens later bounds."""
     space, samples = space_of(state), state.samples
     layout = space.layout
     state.problem.X.fetch(
@@ -133,10 +133,10 @@ def score_groups(state: SelectionState, groups: NDArray[np.intp]) -> Float:
             steps=steps_of(roots, tau),
             with_spread=space.follows_spread,
         )
-        found: GroupLosses = samples.total(question, Z)
-        losses[:, part.positions] = found.losses
+        sums: GroupLosses = samples.total(question, Z)
+        losses[:, part.positions] = sums.losses
         if space.follows_spread:
-            space.remember_spread(flat, found.mixed.reshape(len(tau), -1), found.fourth.ravel())
+            space.remember_spread(flat, sums.mixed.reshape(len(tau), -1), sums.fourth.ravel())
     return losses
 
 
@@ -151,7 +151,7 @@ class _Scored:
         self.tolerances = np.empty(0)
 
     def score(self, groups: NDArray[np.intp]) -> None:
-        """Score some more exactly; a loss that is not a number is that of no candidate."""
+        """Score more groups exactly; a group whose loss is NaN is no candidate."""
         by_target = score_groups(self._state, groups)
         losses = by_target.sum(axis=0)
         lost = ~(losses < np.inf)
@@ -161,7 +161,7 @@ class _Scored:
         self.tolerances = np.concatenate((self.tolerances, np.where(lost, 0.0, tolerances)))
 
     def limits(self, count: int) -> Float | float:
-        """Above these losses no group is among the best `count`."""
+        """Return limits: a group with a loss above its limit is not among the best `count`."""
         return self._judge.limits(self.groups, self.losses, self.tolerances, count)
 
     @property
@@ -170,9 +170,9 @@ class _Scored:
         return int(self.groups[self._judge.best(self.groups, self.losses, self.tolerances, 1)[0]])
 
     def choice(self, n_runners_up: int, likely: list[int] | None = None) -> GroupChoice:
-        """The best, and the best of the others, and so on."""
-        known = self.groups, self.losses, self.tolerances
-        return choose_group(self._judge, *known, n_runners_up, likely)
+        """Return the best group with its runners-up."""
+        scores = self.groups, self.losses, self.tolerances
+        return choose_group(self._judge, *scores, n_runners_up, likely)
 
 
 class GroupLeaveOneOut(GroupCriterion):
@@ -189,7 +189,7 @@ class GroupLeaveOneOut(GroupCriterion):
         n_runners_up: int,
         remaining: int,
     ) -> GroupChoice:
-        """The best group, by bounds or by scoring all, whichever costs less."""
+        """Return the best group, by bounds or by scoring all, whichever costs less."""
         judge = Judge(self.layout.costs, state.loss_sum)
         scored = _Scored(state, judge)
         elements = state.problem.n_samples * int(self.layout.widths[candidates].sum())
@@ -220,7 +220,7 @@ class GroupLeaveOneOut(GroupCriterion):
         first = min(_FIRST_WIDTH, int(elements) // (4 * m))
         width = max(1, wanted, first, state.samples.least)
         keys = judge.keys(candidates, bounds)
-        likely = [int(candidates[place]) for place in best_first(keys, _LIKELY)]
+        likely = [int(candidates[position]) for position in best_first(keys, _LIKELY)]
         left, is_fresh = candidates, True
         while len(left):
             batch = smallest(judge.keys(left, bounds), width)
@@ -248,14 +248,14 @@ class GroupLeaveOneOut(GroupCriterion):
         likely: list[int],
         remaining: int,
     ) -> NDArray[np.intp]:
-        """Those of some groups that are open with better bounds, which replace the others.
+        """Tighten the bounds of groups in place; returns those that are still open.
 
-        A pass over X that makes α known for all groups is worth it if it may rule out many.
+        A pass over X that computes α of all groups is worth its cost if it may rule out many.
         """
-        known = openness(state, left)
-        bounds[left] += known.growth
+        terms = openness(state, left)
+        bounds[left] += terms.growth
         is_open = bounds[left] <= limits
-        doubtful = np.count_nonzero(is_open & (bounds[left] + known.slack > limits))
+        doubtful = np.count_nonzero(is_open & (bounds[left] + terms.slack > limits))
         n = state.problem.n_features
         columns = doubtful * float(self.layout.widths[left].mean())
         if columns > max(16, n // state.samples.columns_per_score):
@@ -265,9 +265,9 @@ class GroupLeaveOneOut(GroupCriterion):
                 order = np.array([scored.best, *likely], dtype=np.intp)
                 return list(dict.fromkeys(self.layout.columns(order).tolist()))[:count]
 
-            known_columns = best in state.gram
-            state.set_anchor([] if known_columns else state.gram.batch(ranking, remaining, best))
-            tight = lower_bounds(state, left)[left] + known.growth
+            has_column = best in state.gram
+            state.set_anchor([] if has_column else state.gram.batch(ranking, remaining, best))
+            tight = lower_bounds(state, left)[left] + terms.growth
             bounds[left] = np.maximum(bounds[left], tight)
             is_open = bounds[left] <= limits
         return left[is_open]

@@ -16,12 +16,12 @@ from ._group_choice import GroupChoice, GroupCriterion, Judge, choose_group
 
 
 class GroupFoldLoss(GroupCriterion):
-    """Chooses by the held-out loss of the state."""
+    """The criterion for groups that minimises the held-out loss of the state."""
 
     def choose(
         self, state: FoldState, candidates: NDArray[np.intp], n_runners_up: int, remaining: int
     ) -> GroupChoice:
-        """Score all groups; the best, with its runners-up."""
+        """Score all groups and return the best with its runners-up."""
         judge = Judge(self.layout.costs, state.loss)
         if state.criterion_loss.name == "squared":
             losses, tolerances = self._squared(state, judge, candidates, n_runners_up)
@@ -34,7 +34,7 @@ class GroupFoldLoss(GroupCriterion):
     def _squared(
         state: FoldState, judge: Judge, candidates: NDArray[np.intp], n_runners_up: int
     ) -> tuple[Float, Float]:
-        """Mean losses and tolerances of ties, from feature space; the smallest ones from rows."""
+        """Return mean losses, the smallest ones from the rows, and tolerances of ties."""
         weight = state.total_test_weight * state.problem.n_targets
         by_target = _space_of(state).group_losses(candidates).sum(axis=0)
         np.maximum(by_target, 0.0, out=by_target)
@@ -42,11 +42,11 @@ class GroupFoldLoss(GroupCriterion):
         tolerances = tie_tolerances(by_target, state.target_energy) / weight
         rounding = LOSS_ROUNDING * state.initial_loss
         if rounding > TRUSTED_LOSS * float(losses.min()):
-            # Where losses have become so small that rounding is more than a tie, rows decide.
+            # Losses so small that rounding exceeds a tie are computed from the rows.
             wanted = min(n_runners_up + 1, len(losses))
             limits = judge.limits(candidates, losses, tolerances + rounding, wanted)
-            own = limits[candidates] if isinstance(limits, np.ndarray) else limits
-            (near,) = (losses <= own + 2.0 * rounding).nonzero()
+            limit = limits[candidates] if isinstance(limits, np.ndarray) else limits
+            (near,) = (losses <= limit + 2.0 * rounding).nonzero()
             losses[near] = row_losses(state, candidates[near])
         return losses, tolerances
 
@@ -57,7 +57,7 @@ def _space_of(state: FoldState) -> GroupFoldSpace:
 
 
 def row_losses(state: FoldState, groups: NDArray[np.intp]) -> Float:
-    """Held-out losses of some groups from the rows, (c): one pass over the held-out rows."""
+    """Return held-out losses of groups, (c), in one pass over the held-out rows."""
     state.exact_evaluations += len(groups)
     candidates, starts = _space_of(state).group_candidates(groups)
     if 2 * len(candidates.indices) > state.problem.n_features:  # single columns are not counted
@@ -76,9 +76,9 @@ def row_losses(state: FoldState, groups: NDArray[np.intp]) -> Float:
     state.problem.X.fetch(candidates.indices.tolist())
     (block,) = state.rows.blocks
     total = np.zeros(len(groups))
-    for place, split in enumerate(block.splits):
-        own = _as_a_whole(state, block, split, candidates, starts, place)
-        total += state.shares[place] * own
+    for number, split in enumerate(block.splits):
+        losses = _as_a_whole(state, block, split, candidates, starts, number)
+        total += state.shares[number] * losses
     return total
 
 
@@ -88,10 +88,10 @@ def _as_a_whole(
     split: HeldOutRows,
     candidates: Candidates,
     starts: NDArray[np.intp],
-    place: int,
+    number: int,
 ) -> Float:
-    """A loss of all rows together, some groups at a time: (c)."""
-    means, beta, rho = (values[place] for values in candidates[1:])
+    """Return a loss that needs all rows together, (c), a chunk of groups at a time."""
+    means, beta, rho = (values[number] for values in candidates[1:])
     rows, (used,) = split.rows[0], split.weights[0].nonzero()
     Y, weights = split.y[0, :, used], split.weights[0, used]
     ends = np.append(starts[1:], len(candidates.indices))
@@ -99,15 +99,15 @@ def _as_a_whole(
     values = []
     for first in range(0, len(starts), count):
         last = min(len(starts), first + count) - 1
-        some = slice(int(starts[first]), int(ends[last]))
-        indices = candidates.indices[some]
+        chunk = slice(int(starts[first]), int(ends[last]))
+        indices = candidates.indices[chunk]
         Z = np.empty((len(indices), len(rows)))
-        for places, x in block.tiles_of(rows, indices):
-            Z[:, places] = (x - means[some]).T
-        for places, columns in split.chosen(block.column):
-            Z -= beta[places, some].T @ columns[0]
+        for tile, x in block.tiles_of(rows, indices):
+            Z[:, tile] = (x - means[chunk]).T
+        for chosen, columns in split.chosen(block.column):
+            Z -= beta[chosen, chunk].T @ columns[0]
         begins = starts[first : last + 1] - starts[first]
-        changes = [np.add.reduceat(Z * own[some, None], begins, axis=0) for own in rho]
+        changes = [np.add.reduceat(Z * of_target[chunk, None], begins, axis=0) for of_target in rho]
         predictions = np.array(changes)
         predictions += (split.y - split.r)[0][:, None, :]
         values.append(state.criterion_loss.values(Y, predictions[:, :, used], weights))

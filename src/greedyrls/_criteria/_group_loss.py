@@ -15,7 +15,7 @@ from ._loo_loss import LossState
 
 
 def all_losses(state: LossState, groups: NDArray[np.intp]) -> Float:
-    """Exact losses of some groups, (c)."""
+    """Return exact losses of groups, (c)."""
     state.samples.passes += 1
     state.samples.exact_evaluations += len(groups)
     if state.criterion_loss.is_additive:
@@ -26,35 +26,35 @@ def all_losses(state: LossState, groups: NDArray[np.intp]) -> Float:
 def _directions(
     state: LossState, groups: NDArray[np.intp]
 ) -> tuple[list[Directions], list[Float], NDArray[np.intp]]:
-    """What adding each group does, part by part; β of their columns; their places."""
+    """Return, part by part, the directions of groups and β of their columns; their positions."""
     space = space_of(state)
-    found, betas, places = [], [], [np.empty(0, dtype=np.intp)]
+    parts, betas, positions = [], [], [np.empty(0, dtype=np.intp)]
     for part in space.layout.parts(groups):
         roots, _ = space.roots(part)
-        found.append(directions(part, roots, space.tau))
+        parts.append(directions(part, roots, space.tau))
         betas.append(space.coefficients(part.columns.ravel()).beta)
-        places.append(part.positions)
-    return found, betas, np.concatenate(places)
+        positions.append(part.positions)
+    return parts, betas, np.concatenate(positions)
 
 
 def _sums(state: LossState, groups: NDArray[np.intp]) -> Float:
-    """A loss that is a mean over rows, tile by tile."""
-    found, betas, places = _directions(state, groups)
+    """Return a loss that is a mean over rows, (c), tile by tile."""
+    parts, betas, positions = _directions(state, groups)
     question = partial(
         any_losses,
         loss=state.criterion_loss,
         factors=state.factors,
-        groups=found,
+        groups=parts,
         betas=betas,
     )
     sums: CandidateLosses = state.samples.total(question)
     values = np.empty(len(groups))
-    values[places] = sums.values
+    values[positions] = sums.values
     return values if state.factors is not None else values / state.problem.n_samples
 
 
 def _values(state: LossState, groups: NDArray[np.intp]) -> Float:
-    """A loss of all rows together, some groups at a time."""
+    """Return a loss that needs all rows together, (c), a chunk of groups at a time."""
     layout = space_of(state).layout
     state.problem.X.fetch(layout.columns(groups).tolist())
     Y, weights, used = state.rows_that_count()
@@ -63,20 +63,20 @@ def _values(state: LossState, groups: NDArray[np.intp]) -> Float:
     count = max(1, PREDICTION_ELEMENTS // elements)
     values = np.empty(len(groups))
     for first in range(0, len(groups), count):
-        found, betas, places = _directions(state, groups[first : first + count])
-        answers = state.samples.each(partial(group_predictions, groups=found, betas=betas))
+        parts, betas, positions = _directions(state, groups[first : first + count])
+        answers = state.samples.each(partial(group_predictions, groups=parts, betas=betas))
         predictions = np.concatenate(answers, axis=2)
-        values[first + places] = state.criterion_loss.values(Y, predictions[:, :, used], weights)
+        values[first + positions] = state.criterion_loss.values(Y, predictions[:, :, used], weights)
     return values
 
 
 class GroupLeaveOneOutLoss(GroupCriterion):
-    """Chooses by the exact leave-one-out loss of the state, scoring every group."""
+    """The criterion that minimises the exact leave-one-out loss, scoring every group."""
 
     def choose(
         self, state: LossState, candidates: NDArray[np.intp], n_runners_up: int, remaining: int
     ) -> GroupChoice:
-        """The best group with its runners-up."""
+        """Return the best group with its runners-up."""
         losses = all_losses(state, candidates)
         tolerances = TIE * np.abs(losses) + LOSS_ROUNDING * state.initial_loss
         judge = Judge(self.layout.costs, state.loss)

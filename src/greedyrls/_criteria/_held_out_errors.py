@@ -1,38 +1,38 @@
 """Standard errors of held-out losses, from the samples held out.
 
-The spread of fold means is no measure of them: stratified folds are made alike, and then it is far
-too small. What is estimated is the loss θ of the whole procedure, with all its choices, at the size
-of the training sets. With s_f the share of fold f and e_j the share of sample j in its fold, the
-mean over folds is
+The spread of fold means is no measure of them: stratified folds are alike by construction, which
+makes it far too small. The estimand is the loss θ of the whole procedure, with all its choices, at
+the size of the training sets. With s_f the share of fold f and e_j the share of sample j in its
+fold, the mean over folds is
 
     θ̂ = Σ_f s_f L_f = Σ_j a_j ℓ_j,    a_j = s_f e_j,
 
 for losses that are means over samples; for 1 − AUC, ℓ_j is DeLong's structural component, the
-share of the other class in the fold that the sample is on the wrong side of, and each class is a
-stratum. Samples are independent up to clusters: the rows of a group, all tests of a row. So
+share of the other class in the fold that is ranked on the wrong side of the sample, and each class
+is a stratum. Samples are independent up to clusters: the rows of a group, all tests of a row. So
 
     V = Σ_g (Σ_{j∈g} ã_j (ℓ_j − μ_c(j))) (…)',    ã_j = a_j √(G_c / (G_c − 1)),
 
 with μ_c the mean of stratum c over all folds and G_c its number of clusters. ℓ_j is a vector: the
-losses at the size chosen in the fold, without features, and at every size. Each fold adds up its
-clusters about its own means, and gives a matrix (c × c) and a few vectors; when the means μ of all
-folds are known the sums are moved to them. Only where a cluster has parts in several folds
-(repeated folds) a row for each cluster is kept until the end.
+losses at the size chosen in the fold, without features, and at every size. Each fold sums its
+clusters about its own means into a matrix (c × c) and a few vectors; once the means μ of all folds
+are known, the sums are shifted to them. Only where a cluster has parts in several folds (repeated
+folds) a row for each cluster is kept until the end.
 
-V takes the models as given, but they depend on the training rows, which folds share. For K folds
-Nadeau and Bengio (2003) multiply the variance by 1 + K/(K − 1); K/(K − 1) is ρ, the number of rows
-tested in all by that of the rows that a fold trains on, also where folds are repeated. Two things
-make that too much. Where all folds select the same features their models hardly differ; so it is
-applied in full up to a stability index Φ of ½ between the selections of the folds, and from there
-less and less. And a loss depends on the model only as far as it differs from the loss without
-features, by δ with the variance V_δ: Cov(ℓ_i, ℓ_j) between folds has δ in each of its terms, so it
-is of the order of √(V V_δ) at most. Hence
+V treats the models as fixed, but they depend on the training rows, which folds share. For K folds
+Nadeau and Bengio (2003) multiply the variance by 1 + K/(K − 1); K/(K − 1) is ρ, the ratio of the
+number of tested rows to the number of rows that a fold trains on, also where folds are repeated.
+Two things make that too large. If all folds select the same features, their models hardly differ;
+so the correction is applied in full up to a stability index Φ of ½ between the selections of the
+folds, and decreases from there. And a loss depends on the model only as far as it differs from the
+loss without features, by δ with the variance V_δ: Cov(ℓ_i, ℓ_j) between folds has δ in each of its
+terms, so it is of the order of √(V V_δ) at most. Hence
 
     error² = V + min(1, 2(1 − Φ)) ρ √(V min(V, V_δ)).
 
 Intervals (`path/_intervals.py`) take the t quantile of 9 degrees of freedom (of G − 1 with fewer
-than ten clusters): the correction is rough, and with the normal one they were too short.
-benchmarks/suites/coverage.py has the coverage of this and of other corrections.
+than ten clusters): the correction is rough, and with the normal quantile they were too short.
+benchmarks/suites/coverage.py measures the coverage of this and of other corrections.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ Rows = NDArray[np.intp]
 class Tests(NamedTuple):
     """The tested rows of one outer fold as a part of all tests."""
 
-    share: float  # s_f, what the fold counts in the mean over folds
+    share: float  # s_f, the weight of the fold in the mean over folds
     clusters: Rows  # (rows of positive weight) the cluster of each
     scales: Float  # (strata) √(G_c / (G_c − 1))
     is_closed: bool  # no cluster is tested in another fold as well
 
 
 class Design(NamedTuple):
-    """What folds need to know of each other; known before any selection."""
+    """The tests of all folds; it does not depend on any selection."""
 
     of_folds: list[Tests]
-    n_clusters: int  # that are tested
+    n_clusters: int  # the number of tested clusters
 
     def covariance(self, parts: Sequence[Part]) -> Float:
-        """Covariance (c × c) of losses over all folds; not a number where nothing can be said."""
+        """Return the covariance (c × c) of losses over all folds; NaN where it is undefined."""
         covariance = covariance_of(parts)
         if not self.of_folds[0].scales.any():
             covariance[:] = np.nan
@@ -74,7 +74,7 @@ class Design(NamedTuple):
 
 
 class Clustered(NamedTuple):
-    """Clusters of one fold; a cluster may have parts in other folds."""
+    """Sums over the clusters of one fold; a cluster may have parts in other folds."""
 
     names: Rows  # (G)
     losses: Float  # (G × c) Σ ã (ℓ − centre) over the rows of the cluster
@@ -84,7 +84,7 @@ class Clustered(NamedTuple):
 
 
 class Summed(NamedTuple):
-    """The same, added up over clusters that are of this fold alone."""
+    """Sums of squares over the clusters of one fold, none of which has parts in other folds."""
 
     squares: Float  # (c × c) Σ_g u u'
     products: Float  # (strata × c) Σ_g b u'
@@ -94,7 +94,7 @@ class Summed(NamedTuple):
 
     @staticmethod
     def unknown(width: int, n_strata: int) -> Summed:
-        """Of losses that there are none of."""
+        """Return sums that are all NaN, for losses that were not computed."""
         nan = np.nan
         return Summed(
             np.full((width, width), nan),
@@ -105,7 +105,7 @@ class Summed(NamedTuple):
         )
 
     def first(self, width: int) -> Summed:
-        """Those of the first losses."""
+        """Return the sums of the first `width` losses."""
         return self._replace(
             squares=self.squares[:width, :width],
             products=self.products[:, :width],
@@ -123,25 +123,25 @@ def make_tests(
     splits: Sequence[Split],
     groups: NDArray[np.generic] | None,
 ) -> Design | None:
-    """How the tested rows of all folds go together; None for a loss that is not made of samples.
+    """Return the design of all tests; None for a loss that has no components per sample.
 
-    Samples of a group are a cluster; without groups a row is one, with all its tests.
+    Samples of a group are a cluster; without groups each row with all its tests is one.
     """
     if not loss.has_components:
         return None
     clusters: Rows = np.arange(len(Y))
     if groups is not None:
         clusters = np.unique(groups, return_inverse=True)[1].reshape(-1)
-    own = np.ones(len(Y)) if weights is None else weights
-    tests = [split.test[own[split.test] > 0.0] for split in splits]
+    row_weights = np.ones(len(Y)) if weights is None else weights
+    tests = [split.test[row_weights[split.test] > 0.0] for split in splits]
     strata = loss.strata(Y)
-    totals = np.array([own[test].sum() for test in tests])
+    totals = np.array([row_weights[test].sum() for test in tests])
     tested = np.unique(np.concatenate(tests))
     pairs = np.unique(np.stack([strata[tested], clusters[tested]]), axis=1)
     counts = np.bincount(pairs[0]).astype(np.float64)
     scales = stratum_scales(counts)
-    found = [np.unique(clusters[test]) for test in tests]
-    is_closed = sum(map(len, found)) == len(np.unique(np.concatenate(found)))
+    clusters_of = [np.unique(clusters[test]) for test in tests]
+    is_closed = sum(map(len, clusters_of)) == len(np.unique(np.concatenate(clusters_of)))
     of_folds = [
         Tests(float(total / totals.sum()), clusters[test], scales, is_closed)
         for test, total in zip(tests, totals, strict=True)
@@ -150,21 +150,21 @@ def make_tests(
 
 
 def stratum_scales(counts: Float) -> Float:
-    """√(G / (G − 1)) of strata with so many clusters; 0 where one cluster says nothing."""
+    """Return √(G / (G − 1)) of strata with G clusters; 0 for a single one, without spread."""
     return np.where(counts > 1.0, np.sqrt(counts / np.maximum(counts - 1.0, 1.0)), 0.0)
 
 
 def test_ratio(splits: Sequence[Split], has_weight: NDArray[np.bool_]) -> float:
-    """Rows tested in all folds together by those that a fold trains on: ρ."""
+    """Return ρ, the number of rows tested in any fold by the number that a fold trains on."""
     tested = np.unique(np.concatenate([split.test for split in splits]))
     trained = np.mean([split.n_trained_on(has_weight) for split in splits])
     return float(np.count_nonzero(has_weight[tested]) / trained)
 
 
-def part_of(found: Components, tests: Tests) -> Part:
-    """What one fold adds to the covariance, from what each of its tested rows adds to losses."""
-    losses, strata = found.losses, found.strata
-    shares = tests.share * found.shares
+def part_of(components: Components, tests: Tests) -> Part:
+    """Return one fold's part of the covariance from the loss components of its tested rows."""
+    losses, strata = components.losses, components.strata
+    shares = tests.share * components.shares
     count = len(tests.scales)
     weight = np.bincount(strata, shares, count).astype(np.float64)
     centres = np.zeros((count, len(losses)))
@@ -196,26 +196,26 @@ def _summed(part: Clustered) -> Summed:
 
 
 def summed_moments(moments: LossMoments, tests: Tests) -> Summed:
-    """The same as `part_of`, from sums over rows that are each a cluster of their own."""
+    """Return the same as `part_of` from sums over rows, if each row is its own cluster."""
     present = moments.weights > 0.0
     totals = np.where(present, moments.weights, 1.0)
     centres = moments.sums / totals[:, None]
     weight = tests.share * present / np.count_nonzero(present)
     factors = np.square(weight / totals * tests.scales)  # ã² / w²
     squares = np.zeros(moments.squares.shape[1:])
-    for own, firsts, zeroth, centre, factor in zip(
+    for of_stratum, firsts, zeroth, centre, factor in zip(
         moments.squares, moments.firsts, moments.zeroth, centres, factors, strict=True
     ):
         across = np.outer(centre, firsts)
-        squares += factor * (own - across - across.T + zeroth * np.outer(centre, centre))
+        squares += factor * (of_stratum - across - across.T + zeroth * np.outer(centre, centre))
     products = factors[:, None] * (moments.firsts - moments.zeroth[:, None] * centres)
     return Summed(squares, products, np.diag(factors * moments.zeroth), centres, weight)
 
 
 def covariance_of(parts: Sequence[Part]) -> Float:
-    """Covariance (c × c) of the losses over all folds, not yet corrected for shared training.
+    """Return the covariance (c × c) of losses over all folds, uncorrected for shared training.
 
-    Folds may have different numbers of losses; those that one lacks are not a number.
+    Folds may have different numbers of losses; a loss that any fold lacks is NaN.
     """
     width = max(part.centres.shape[1] for part in parts)
     parts = [_padded(part, width) for part in parts]
@@ -233,8 +233,8 @@ def covariance_of(parts: Sequence[Part]) -> Float:
         names = np.unique(np.concatenate([part.names for part in shared]))
         losses = np.zeros((len(names), width))
         for one in shared:
-            places = np.searchsorted(names, one.names)
-            losses[places] += one.losses - one.amounts @ (means - one.centres)
+            positions = np.searchsorted(names, one.names)
+            losses[positions] += one.losses - one.amounts @ (means - one.centres)
         result += losses.T @ losses
     result = (result + result.T) / 2.0
     # A loss that is the same for all samples but for rounding has no variance.
@@ -259,14 +259,14 @@ def _padded(part: Part, width: int) -> Part:
 
 
 def flat(part: Summed, width: int) -> Float:
-    """All numbers of a part in a row, with room for so many losses."""
+    """Return all numbers of a part as one vector, padded to `width` losses."""
     padded = _padded(part, width)
     assert isinstance(padded, Summed)
     return np.concatenate([numbers.ravel() for numbers in padded])
 
 
 def unflat(numbers: Float, width: int, n_strata: int) -> Summed:
-    """A part from its numbers in a row."""
+    """Return a part from the vector of its numbers; the inverse of `flat`."""
     parts, first = [], 0
     for pattern in Summed.unknown(width, n_strata):
         parts.append(numbers[first : first + pattern.size].reshape(pattern.shape))

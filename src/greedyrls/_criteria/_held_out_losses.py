@@ -16,9 +16,9 @@ from ._curves import LossMoments, add_moments, no_moments
 def held_out_losses(
     chosen: Chosen, penalties: Float, columns: Float, Y: Float, weights: Float | None, loss: Loss
 ) -> Float:
-    """Losses (k) of the models of all sizes on other rows, each size with its own penalty (k).
+    """Return losses (k) of the models of all sizes on other rows, each with its own penalty (k).
 
-    columns (rows × k) are the chosen features there. Not a number where a penalty is lost in the
+    columns (rows × k) are the chosen features there. Losses are NaN where a penalty is lost in the
     rounding of the data.
     """
     losses = np.full(chosen.n_models, np.nan)
@@ -32,44 +32,44 @@ def held_out_losses(
         else:
             predictions = np.subtract(Y.T[:, None, :], errors, out=errors)
             values = loss.values(Y, predictions, weights)
-        own = penalties == penalty
-        losses[own] = values[own]
+        sizes = penalties == penalty
+        losses[sizes] = values[sizes]
     return losses
 
 
 def held_out_predictions(
     chosen: Chosen, penalties: Float, columns: Float, Y: Float
 ) -> tuple[Float, NDArray[np.bool_]]:
-    """Predictions (t × k × rows) of the same models, and which sizes (k) have any.
+    """Return predictions (t × k × rows) of the same models, and a mask (k) of sizes that have any.
 
     columns and Y (rows × t) are those of the rows to predict.
     """
-    errors, is_known = _all_held_out_errors(chosen, penalties, columns, Y)
-    return np.subtract(Y.T[:, None, :], errors, out=errors), is_known
+    errors, has_model = _all_held_out_errors(chosen, penalties, columns, Y)
+    return np.subtract(Y.T[:, None, :], errors, out=errors), has_model
 
 
 def _all_held_out_errors(
     chosen: Chosen, penalties: Float, columns: Float, Y: Float
 ) -> tuple[Float, NDArray[np.bool_]]:
-    """Errors (t × k × rows) on the host, each size with its own penalty (k); which are known."""
-    found = np.full((Y.shape[1], chosen.n_models, Y.shape[0]), np.nan)
-    is_known = np.zeros(chosen.n_models, dtype=bool)
+    """Return errors (t × k × rows) on the host, and a mask (k) of sizes that have any."""
+    result = np.full((Y.shape[1], chosen.n_models, Y.shape[0]), np.nan)
+    has_model = np.zeros(chosen.n_models, dtype=bool)
     for penalty in np.unique(penalties):
         model = pivots(chosen, float(penalty))
         if model is None:
             continue
         of_it = penalties == penalty
         (errors,) = to_host(held_out_errors(chosen, model, columns, Y))
-        found[:, of_it] = errors[:, of_it]
-        is_known |= of_it
-    return found, is_known
+        result[:, of_it] = errors[:, of_it]
+        has_model |= of_it
+    return result, has_model
 
 
 class HeldOutLosses(NamedTuple):
-    """Losses on other rows of a model without features and of those of all sizes."""
+    """Losses on other rows of a model without features and of the models of all sizes."""
 
-    values: Float  # (1 + k) not a number where a penalty is lost in the rounding of the data
-    components: Components | None  # what each row adds, where that is known
+    values: Float  # (1 + k) NaN where a penalty is lost in the rounding of the data
+    components: Components | None  # the components of each row, if the loss has them
 
 
 def held_out_components(
@@ -81,25 +81,25 @@ def held_out_components(
     weights: Float | None,
     loss: Loss,
 ) -> HeldOutLosses:
-    """Losses of the same models, and of one that predicts `guess` (t), by rows.
+    """Return losses of the same models, and of one that predicts `guess` (t), with components.
 
     Only columns (rows × p) and Y may be on a device.
     """
-    errors, is_known = _with_guess(chosen, penalties, guess, columns, Y)
+    errors, has_model = _with_guess(chosen, penalties, guess, columns, Y)
     (Y,) = to_host(Y)
     if loss.is_additive:
         losses = _losses_of_errors(loss, Y, errors)
         components = Components(losses, loss.sample_weights(Y, weights), loss.strata(Y))
         return HeldOutLosses(_means(losses, components.strata, weights), components)
-    predictions = np.subtract(Y.T[:, None, :], errors, out=errors)[:, is_known]
-    values = np.full(len(is_known), np.nan)
-    values[is_known] = loss.values(Y, predictions, weights)
-    found = loss.components(Y, predictions, weights)
-    if found is not None and not is_known.all():
+    predictions = np.subtract(Y.T[:, None, :], errors, out=errors)[:, has_model]
+    values = np.full(len(has_model), np.nan)
+    values[has_model] = loss.values(Y, predictions, weights)
+    components_of = loss.components(Y, predictions, weights)
+    if components_of is not None and not has_model.all():
         losses = np.full((len(values), len(Y)), np.nan)
-        losses[is_known] = found.losses
-        found = found._replace(losses=losses)
-    return HeldOutLosses(values, found)
+        losses[has_model] = components_of.losses
+        components_of = components_of._replace(losses=losses)
+    return HeldOutLosses(values, components_of)
 
 
 def held_out_moments(
@@ -111,7 +111,7 @@ def held_out_moments(
     weights: Float,
     loss: Loss,
 ) -> LossMoments:
-    """Sums over rows of the same losses (1 + k), if they are means over rows."""
+    """Return sums over rows of the same losses (1 + k), if they are means over rows."""
     errors, _ = _with_guess(chosen, penalties, guess, columns, Y)
     total = no_moments(loss.n_strata(Y.shape[1]), 1 + len(penalties))
     add_moments(total, loss, Y, weights, _losses_of_errors(loss, Y, errors))
@@ -121,25 +121,25 @@ def held_out_moments(
 def _with_guess(
     chosen: Chosen, penalties: Float, guess: Float, columns: Float, Y: Float
 ) -> tuple[Float, NDArray[np.bool_]]:
-    """Errors (t × 1 + k × rows) on the host of a guess and of all models; which are known."""
-    errors, is_known = _all_held_out_errors(chosen, penalties, columns, Y)
+    """Return errors (t × 1 + k × rows) of a guess and of all models; a mask of those computed."""
+    errors, has_model = _all_held_out_errors(chosen, penalties, columns, Y)
     (Y,) = to_host(Y)
     errors = np.concatenate([(Y - guess).T[:, None, :], errors], axis=1)
-    return errors, np.concatenate([[True], is_known])
+    return errors, np.concatenate([[True], has_model])
 
 
 def _means(losses: Float, strata: NDArray[np.intp], weights: Float | None) -> Float:
-    """Means over strata of the means over rows: whole numbers are divided once, at the end."""
-    own = np.ones(len(strata)) if weights is None else weights
-    parts = [np.where(strata == stratum, own, 0.0) for stratum in np.unique(strata)]
+    """Return means over strata of means over rows; whole numbers are divided once, at the end."""
+    row_weights = np.ones(len(strata)) if weights is None else weights
+    parts = [np.where(strata == stratum, row_weights, 0.0) for stratum in np.unique(strata)]
     result: Float = np.mean([losses @ part / part.sum() for part in parts], axis=0)
     return result
 
 
 def _losses_of_errors(loss: Loss, Y: Float, errors: Float) -> Float:
-    """What each row adds to a loss that is a mean over rows, (c × rows); errors are overwritten."""
+    """Return the losses of each row, (c × rows), of an additive loss; overwrites the errors."""
     if loss.name == "squared":
-        errors *= errors  # by predictions, a large target would take digits away
+        errors *= errors  # from predictions, a large target would cancel digits
         squares: Float = errors[0] if len(errors) == 1 else errors.mean(axis=0)
         return squares
     is_unknown = np.isnan(errors).any(axis=(0, 2))
@@ -150,7 +150,7 @@ def _losses_of_errors(loss: Loss, Y: Float, errors: Float) -> Float:
 
 
 def mean_squares(errors: Float, weights: Float | None) -> Float:
-    """Mean over targets and weighted mean over rows of squared errors (t × k × rows): (k)."""
+    """Return the mean over targets and rows (weighted) of squared errors (t × k × rows), (k)."""
     errors *= errors
     xp = namespace_of(errors)
     result: Float

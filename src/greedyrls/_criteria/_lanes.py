@@ -1,8 +1,8 @@
-"""Leave-one-out searches for several penalties on the same rows, step by step together.
+"""Leave-one-out searches for several penalties on the same rows, in lockstep.
 
 A fast path for many short searches, where the interpreter would take most of the time. It is as
-exact as a single search (`_criterion`), and leaves the difficult lanes to that: pivots that need
-refinement, drift, bounds too loose to rule out most candidates.
+exact as a single search (`_leave_one_out`), to which it leaves the difficult lanes: those with
+pivots that need refinement, drift, or bounds too loose to rule out most candidates.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ._loo_data import LooData
 from ._set_moves import MARGIN
 from ._state import DRIFT_BOUND
 
-# Candidates of a lane scored before its threshold is known, and how many may be scored after.
+# Candidates of a lane scored before its threshold is computed, and the most scored afterwards.
 _FIRST = 2
 _MOST_LATER = 48
 
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
 class LaneStep:
-    """What one step of a lane found."""
+    """The result of one step of a lane."""
 
     index: int
     loss: float
@@ -39,19 +39,19 @@ class LaneStep:
 
 
 class LanePath(NamedTuple):
-    """The search of one penalty: steps, Gram matrix of the chosen features, evaluations made."""
+    """The search of one penalty: steps, Gram matrix of the chosen features, evaluations."""
 
     steps: list[LaneStep]
     gram: Float
     exact_evaluations: int
-    is_stale: bool  # ended early, as its loss had not improved
+    is_stale: bool  # ended early, because its loss had not improved
     interrupted: bool
 
 
 class _Scored(NamedTuple):
-    """Candidates of one lane, scored; z (m) of the best of them only."""
+    """Scored candidates of one lane; z (m) of the best of them only."""
 
-    indices: Places
+    indices: Indices
     losses: Float  # (c) sums over targets
     tolerances: Float  # (c)
     betas: Float  # (|S| × c)
@@ -64,27 +64,27 @@ class _Scored(NamedTuple):
 
 
 def _limit(scored: _Scored) -> float:
-    """No candidate above this is better, or ties."""
+    """Return the loss above which no candidate is better, or ties."""
     best = int(scored.losses.argmin())
     return float(scored.losses[best] + scored.tolerances[best])
 
 
 def _chosen(parts: list[_Scored]) -> tuple[_Scored, int]:
-    """The best of all that were scored: its part, and its place there."""
+    """Return the part of the best scored candidate, and its position in that part."""
     if len(parts) == 1:
         return parts[0], first_of_best(*parts[0][:3])
-    place = first_of_best(
+    position = first_of_best(
         *(np.concatenate(arrays) for arrays in zip(*(part[:3] for part in parts), strict=True))
     )
     for part in parts:
-        if place < len(part.indices):
-            return part, place
-        place -= len(part.indices)
-    raise IndexError(place)
+        if position < len(part.indices):
+            return part, position
+        position -= len(part.indices)
+    raise IndexError(position)
 
 
 class LooLanes:
-    """Searches that have all made the same number of steps."""
+    """Searches in lockstep: all have made the same number of steps."""
 
     def __init__(
         self,
@@ -102,25 +102,26 @@ class LooLanes:
         self._statistics: list[SampleStatistics] = [data.statistics] * len(alphas)
         self._barred = np.full((len(alphas), data.problem.n_features), -np.inf)
         self._barred[:, list(data.problem.excluded)] = np.inf
-        self._places = [np.empty(0, dtype=np.intp)] * len(alphas)  # of chosen columns in the store
+        # Positions of chosen columns in the store.
+        self._positions = [np.empty(0, dtype=np.intp)] * len(alphas)
         self._group = max(1, HALF_TILE_ELEMENTS // data.problem.n_samples)
-        self._lanes = np.arange(len(alphas))  # which lane of those begun each one is
+        self._lanes = np.arange(len(alphas))  # the original number of each lane that is left
         self._evaluations = np.zeros(len(alphas), dtype=np.intp)
         self._steps: list[list[LaneStep]] = [[] for _ in alphas]
         self.paths: list[LanePath | None] = [None] * len(alphas)
 
     def run(self, size: int | None = None, lanes: Sequence[int] | None = None) -> None:
-        """All steps, or those up to a size, or before an interrupt; of all lanes, or of some.
+        """Run all lanes, or `lanes`, up to a size or an interrupt.
 
-        `paths` has None where a single search must go. Lanes that are left out have ended. An
-        interrupt before the first step is passed on.
+        `paths` has None where a single search is needed. Lanes that are not named end. An interrupt
+        before the first step is raised again.
         """
         interrupted = False
         size = self._size if size is None else min(size, self._size)
         if lanes is not None:
             self._keep(np.flatnonzero(np.isin(self._lanes, lanes)))
         for begun in self._lanes:
-            self.paths[begun] = None  # until it is known how far it has come
+            self.paths[begun] = None  # set by `_finish`
         self._space.grow(size)
         try:
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -134,7 +135,7 @@ class LooLanes:
             self._finish(lane, False, interrupted)
 
     def _finish(self, lane: int, is_stale: bool, interrupted: bool) -> None:
-        """Keep what a lane has found."""
+        """Store the path of a lane."""
         begun = self._lanes[lane]
         steps = self._steps[begun]
         k = len(steps)
@@ -156,7 +157,7 @@ class LooLanes:
             for lane, more in enumerate(self._score(wanted)):
                 if len(more.indices):
                     parts[lane].append(more)
-        chosen = [_chosen(own) for own in parts]
+        chosen = [_chosen(scored) for scored in parts]
         sound = [easy and self._is_sound(lane, *chosen[lane]) for lane, easy in enumerate(is_easy)]
         if not all(sound):
             kept = np.flatnonzero(sound)
@@ -165,40 +166,40 @@ class LooLanes:
         if chosen:
             self._add(chosen, bounds)
 
-    def _still_open(self, bounds: Float, scored: list[_Scored]) -> list[Places]:
-        """Candidates of each lane whose bounds do not rule them out."""
-        limits = np.array([_limit(known) for known in scored])
-        limits += [MARGIN * float(known.g_r.sum()) for known in self._statistics]
+    def _still_open(self, bounds: Float, scored: list[_Scored]) -> list[Indices]:
+        """Return the candidates of each lane whose bounds do not rule them out."""
+        limits = np.array([_limit(part) for part in scored])
+        limits += [MARGIN * float(statistics.g_r.sum()) for statistics in self._statistics]
         is_open = bounds <= limits[:, None]
-        for lane, known in enumerate(scored):
-            is_open[lane, known.indices] = False
+        for lane, part in enumerate(scored):
+            is_open[lane, part.indices] = False
         return [row.nonzero()[0] for row in is_open]
 
-    def _is_sound(self, lane: int, scored: _Scored, place: int) -> bool:
-        """Whether the chosen candidate needs no more care than this search takes."""
-        index = scored.indices[place]
+    def _is_sound(self, lane: int, scored: _Scored, position: int) -> bool:
+        """Return whether the chosen candidate needs neither refinement nor other care."""
+        index = scored.indices[position]
         scale = self._space.diagonal[index] + self._space.alphas[lane]
         return bool(
             np.isfinite(scored.losses).all()
-            and (self._space.size == 0 or scored.delta[place] >= REFINED_PIVOT * scale)
+            and (self._space.size == 0 or scored.delta[position] >= REFINED_PIVOT * scale)
         )
 
-    def _keep(self, lanes: Places) -> None:
-        """Go on with some lanes; the others are left to a single search."""
+    def _keep(self, lanes: Indices) -> None:
+        """Drop all lanes but these; the others are left to a single search."""
         self._space.keep(lanes)
         self._blocks = [self._blocks[lane] for lane in lanes]
         self._statistics = [self._statistics[lane] for lane in lanes]
         self._barred = self._barred[lanes]
-        self._places = [self._places[lane] for lane in lanes]
+        self._positions = [self._positions[lane] for lane in lanes]
         self._lanes = self._lanes[lanes]
 
     def _bounds(self) -> Float:
-        """Lower bounds (P × n) of the leave-one-out sums, as `_criterion.lower_bounds`."""
-        space, known = self._space, self._statistics
-        g_r = np.array([one.g_r for one in known])  # (P × t)
-        g_g = np.array([one.g_g for one in known])
-        r_r = np.array([one.r_r for one in known])
-        largest = np.array([one.largest_d for one in known])[:, None, None]
+        """Return lower bounds (P × n) of the sums, like `_leave_one_out.lower_bounds`."""
+        space, statistics = self._space, self._statistics
+        g_r = np.array([one.g_r for one in statistics])  # (P × t)
+        g_g = np.array([one.g_g for one in statistics])
+        r_r = np.array([one.r_r for one in statistics])
+        largest = np.array([one.largest_d for one in statistics])[:, None, None]
         c1 = g_r / (r_r + TINY)
         square = (1.0 + SUM_ROUNDING) * g_g - c1 * g_r
         distance = np.sqrt(np.maximum(square, SUM_ROUNDING * g_g))
@@ -216,16 +217,16 @@ class LooLanes:
         np.fmax(values, self._barred, out=values)
         return values
 
-    def _score(self, candidates: list[Places]) -> list[_Scored]:
-        """Exact losses of some candidates of each lane."""
+    def _score(self, candidates: list[Indices]) -> list[_Scored]:
+        """Score candidates of each lane exactly."""
         return [
             scored
             for lanes in self._groups(candidates)
             for scored in self._score_some(lanes, [candidates[lane] for lane in lanes])
         ]
 
-    def _groups(self, candidates: list[Places]) -> list[list[int]]:
-        """Lanes whose candidates are scored together: as many as memory allows."""
+    def _groups(self, candidates: list[Indices]) -> list[list[int]]:
+        """Group lanes whose candidates are scored together: as many as memory allows."""
         groups: list[list[int]] = [[]]
         count = 0
         for lane, indices in enumerate(candidates):
@@ -236,18 +237,18 @@ class LooLanes:
             count += len(indices)
         return groups
 
-    def _residuals(self, lanes: list[int], candidates: list[Places], betas: list[Float]) -> Float:
-        """z of candidates of some lanes, one below the other, (c × m)."""
+    def _residuals(self, lanes: list[int], candidates: list[Indices], betas: list[Float]) -> Float:
+        """Return z of the candidates of lanes, stacked, (c × m)."""
         space, store = self._space, self._blocks[0].columns
         distinct, where = np.unique(np.concatenate(candidates), return_inverse=True)
         Z: Float = store.get(distinct)[where]
         if space.size:
             chosen = [space.selected[lane, : space.size] for lane in lanes]
-            store.subtract_chosen(Z, chosen, [self._places[lane] for lane in lanes], betas)
+            store.subtract_chosen(Z, chosen, [self._positions[lane] for lane in lanes], betas)
         return Z
 
-    def _score_some(self, lanes: list[int], candidates: list[Places]) -> list[_Scored]:
-        """Candidates of some lanes together, as far as that is possible."""
+    def _score_some(self, lanes: list[int], candidates: list[Indices]) -> list[_Scored]:
+        """Score the candidates of lanes, with operations on all of them where possible."""
         pairs = zip(lanes, candidates, strict=True)
         terms = [self._space.coefficients(lane, indices) for lane, indices in pairs]
         Z = self._residuals(lanes, candidates, [beta for beta, _, _ in terms])
@@ -271,15 +272,15 @@ class LooLanes:
         total = losses[0] if len(losses) == 1 else losses.sum(axis=0)
         results = []
         for lane, indices, part, (beta, *_) in zip(lanes, candidates, parts, terms, strict=True):
-            own, slack = total[part], tolerances[part]
-            best = first_of_best(indices, own, slack) if len(indices) else 0
-            # A copy, so that the z of all the others need not be kept.
+            sums, slack = total[part], tolerances[part]
+            best = first_of_best(indices, sums, slack) if len(indices) else 0
+            # A copy, so that the z of all the others can be freed.
             z = Z[part][best].copy() if len(indices) else Z[:0]
             self._evaluations[self._lanes[lane]] += len(indices)
             results.append(
                 _Scored(
                     indices,
-                    own,
+                    sums,
                     slack,
                     beta,
                     delta[part],
@@ -292,11 +293,12 @@ class LooLanes:
             )
         return results
 
-    def _z(self, lane: int, scored: _Scored, place: int) -> Float:
-        """z of a chosen candidate; made again if another one, of equal loss, was the best then."""
-        if place == scored.best:
+    def _z(self, lane: int, scored: _Scored, position: int) -> Float:
+        """Return z of a chosen candidate; recomputed if a tied one was the best of its part."""
+        if position == scored.best:
             return scored.z
-        index, beta = scored.indices[place : place + 1], scored.betas[:, place : place + 1]
+        only = slice(position, position + 1)
+        index, beta = scored.indices[only], scored.betas[:, only]
         z: Float = self._residuals([lane], [index], [beta])[0]
         return z
 
@@ -304,8 +306,8 @@ class LooLanes:
         """Add the chosen feature of each lane."""
         remaining = self._size - self._space.size
         columns, indices = [], []
-        for lane, (known, place) in enumerate(chosen):
-            index = int(known.indices[place])
+        for lane, (scored, position) in enumerate(chosen):
+            index = int(scored.indices[position])
             row = bounds[lane]
 
             def ranking(count: int, row: Float = row) -> list[int]:
@@ -314,30 +316,30 @@ class LooLanes:
             columns.append(self._data.gram.take(index, ranking, remaining))
             indices.append(index)
             self._blocks[lane] = self._blocks[lane].advance(
-                self._z(lane, known, place),
+                self._z(lane, scored, position),
                 index,
-                float(known.delta[place]),
-                known.rho[:, place],
+                float(scored.delta[position]),
+                scored.rho[:, position],
                 None,
             )
             where = self._blocks[lane].columns.places([index])
-            self._places[lane] = np.concatenate((self._places[lane], where))
+            self._positions[lane] = np.concatenate((self._positions[lane], where))
         gram = np.array(columns)
         gram[:, self._data.constant] = 0.0
         pivots = LanePivots(
-            np.array([known.delta[place] for known, place in chosen]),
-            np.array([known.rho[:, place] for known, place in chosen]),
-            np.array([known.norms[place] for known, place in chosen]),
-            np.array([known.inner[:, place] for known, place in chosen]),
+            np.array([scored.delta[position] for scored, position in chosen]),
+            np.array([scored.rho[:, position] for scored, position in chosen]),
+            np.array([scored.norms[position] for scored, position in chosen]),
+            np.array([scored.inner[:, position] for scored, position in chosen]),
         )
-        betas = [known.betas[:, place] for known, place in chosen]
+        betas = [scored.betas[:, position] for scored, position in chosen]
         drift = self._space.add(np.array(indices), gram, betas, pivots)
         self._statistics = [block.statistics() for block in self._blocks]
         self._barred[np.arange(len(indices)), indices] = np.inf
         for lane, index in enumerate(indices):
             loss, error = self._data.loss_and_error(self._statistics[lane])
             self._steps[self._lanes[lane]].append(LaneStep(index, loss, error))
-        left = np.array([known.smallest_d for known in self._statistics])
+        left = np.array([statistics.smallest_d for statistics in self._statistics])
         goes_on = (drift <= DRIFT_BOUND) & (left >= SMALLEST_D)
         for lane in np.flatnonzero(goes_on).tolist():
             losses = [step.loss for step in self._steps[self._lanes[lane]]]

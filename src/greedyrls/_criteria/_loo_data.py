@@ -1,4 +1,4 @@
-"""What leave-one-out searches on the same rows share: blocks, sums, Gram columns."""
+"""The blocks, sums and Gram columns that leave-one-out searches on the same rows share."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .._problem import Problem, layout_of, report_non_finite
 from .._rows import RowBlock, SampleStatistics, pair_products
 from ._samples import SampleSpace
 
-# A feature is rare, and has bounds of its own, if it is not 0 in at most this share of the rows.
+# A feature is rare, and has separate bounds, if it is not 0 in at most this share of the rows.
 _RARE_SHARE = 1 / 16
-# Gram columns of a sparse X that may wait however small it is.
+# Gram columns of a sparse X that may be kept ahead of their use, however small it is.
 _WAITING = 64
-# Candidates scored in the first round of a step where every round is a journey to a cluster.
+# Candidates scored in the first round of a step where every round is a round trip to a cluster.
 _SCORED_FAR_AWAY = 8
-# Scoring a centre costs about as much as computing so many kernel columns, its own among them.
+# Scoring a centre costs about as much as computing so many kernel columns, including its own.
 _KERNEL_COLUMNS_PER_SCORE = 4
 
 
 def total_of(values: Float) -> float:
-    """The sum of numbers of the targets, of which there is nearly always one."""
+    """Return the sum of numbers per target; with a single target, the usual case, no reduction."""
     return float(values[0] if len(values) == 1 else values.sum())
 
 
 class LooData:
-    """What searches on the same rows share, whatever their penalty: sums, columns, Gram columns."""
+    """The sums, columns and Gram columns that searches on the same rows share for any penalty."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class LooData:
             xp = self.samples.feature_location.xp
             if not bool(xp.all(xp.isfinite(self.start.diagonal))):
                 report_non_finite(problem)
-        # A column has n numbers: a quarter of m of them are a quarter of X, and no more may wait.
+        # A column has n numbers: at most m/4 of them, a quarter of X, are kept ahead of their use.
         waiting = problem.n_samples // 4
         if problem.X.is_sparse:
             waiting = max(_WAITING, problem.X.nbytes // (32 * problem.n_features))
@@ -74,12 +74,12 @@ class LooData:
         self.gram = GramColumns(self.samples.products, waiting, is_shared, on_device)
         if problem.X.memory is not None:
             self.gram.widen(problem.X.share_of_waiting)
-        # Features that are 0 nearly everywhere have bounds of their own.
+        # Features that are 0 nearly everywhere have separate bounds.
         self.is_rare: NDArray[np.bool_] | None = None
         if problem.X.is_sparse:
             self.is_rare = self.samples.entry_counts() <= _RARE_SHARE * problem.n_samples
         self.constant = true_indices(self.start.diagonal == 0.0)
-        # Features that are chosen together, or that cost something.
+        # Groups of features that are chosen together, and costs.
         self.layout = layout_of(problem) if problem.is_grouped else None
         self.pairs = np.zeros(0)
         if self.layout is not None and self.layout.n_pairs:
@@ -94,24 +94,24 @@ class LooData:
 
     @property
     def passes(self) -> int:
-        """Over the data, so far."""
+        """The number of passes over the data so far."""
         return self.samples.passes
 
-    def loss_and_error(self, known: SampleStatistics) -> tuple[float, float]:
-        """The leave-one-out loss, a weighted mean over samples and targets, and its error."""
+    def loss_and_error(self, statistics: SampleStatistics) -> tuple[float, float]:
+        """Return the leave-one-out loss, a weighted mean, and its standard error."""
         weights, weight = self.samples.weights, self.start.total_weight
         n = weights.n_weighted
-        mean = total_of(known.g_r) / (weight * len(known.g_r))
+        mean = total_of(statistics.g_r) / (weight * len(statistics.g_r))
         squares = (
-            known.loss_squares
-            - 2.0 * mean * known.loss_weights
+            statistics.loss_squares
+            - 2.0 * mean * statistics.loss_weights
             + mean * mean * weights.weight_squares
         )
         return mean, math.sqrt(max(squares, 0.0) * n / (n - 1)) / weight
 
 
 def _rows_of(problem: Problem, blocks: Sequence[Handle], executor: Executor | None) -> SampleSpace:
-    """All rows, where they are."""
+    """Return sample space for the device of the rows."""
     X = problem.X
     if X.on_device:
         from ._device_rows import DeviceRows  # which loads all that devices need
@@ -120,10 +120,10 @@ def _rows_of(problem: Problem, blocks: Sequence[Handle], executor: Executor | No
     return SampleSpace(blocks, X.shape, executor)
 
 
-def _check_start(problem: Problem, known: SampleStatistics) -> None:
-    """Errors for numbers too large to compute a loss and its standard error from."""
+def _check_start(problem: Problem, statistics: SampleStatistics) -> None:
+    """Raise an error for numbers too large to compute a loss and its standard error."""
     weights = problem.weights
-    if weights is not None and known.smallest_d < SMALLEST_D:
+    if weights is not None and statistics.smallest_d < SMALLEST_D:
         which = "one row"
         if problem.X.remote is None:
             row = int(namespace_of(weights).argmax(weights))
@@ -132,7 +132,7 @@ def _check_start(problem: Problem, known: SampleStatistics) -> None:
             f"sample_weight of {which} dwarfs all others: leaving it out leaves almost no weight. "
             "Use weights of similar magnitude."
         )
-    if not (math.isfinite(known.loss_squares) and np.isfinite(known.g_g).all()):
+    if not (math.isfinite(statistics.loss_squares) and np.isfinite(statistics.g_g).all()):
         raise ValueError(
             "y has values so large that their fourth powers overflow float64 (over about 1e77); "
             "rescale it."
@@ -140,7 +140,7 @@ def _check_start(problem: Problem, known: SampleStatistics) -> None:
 
 
 def _memory_blocks(problem: Problem, block_rows: int | None) -> list[RowBlock]:
-    """The rows of a problem in this process, cut into row blocks (views, no copies)."""
+    """Return the rows of a problem in this process as row blocks (views, no copies)."""
     return [
         RowBlock.from_rows(
             X,

@@ -1,7 +1,7 @@
 """Leave-one-out with any loss: from the predictions of every candidate, a tile at a time.
 
-There is no bound that spares a look at the rows: each step makes all candidates' leave-one-out
-predictions, O(m·n·|S|), and never keeps more of them than a tile.
+No bound avoids reading the rows: each step computes all candidates' leave-one-out predictions,
+O(m·n·|S|), and never keeps more of them than a tile.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from ._loo_data import LooData
 from ._set_moves import Held
 from ._state import SelectionState, pivot_of
 
-# What z of all candidates may take if kept, where X is smaller.
+# Bytes that the kept z of all candidates may take, where X is smaller.
 _KEPT_BYTES = 1 << 29
-# Nanoseconds, roughly: a pair of row and candidate looked at, each chosen feature in it, and a pair
-# whose z is kept. Only their ratios matter, and only for speed.
+# Rough nanoseconds for computing a pair of row and candidate, for each chosen feature in it, and
+# for a pair whose z is kept. Only their ratios matter, and only for speed.
 _LOOK, _LOOK_CHOSEN, _KEPT = 10.0, 0.1, 3.0
-# Kept z are compared with one made again so often, and all made again where they differ by more.
+# A kept z is compared with a recomputed one after so many steps; if they differ by more than the
+# drift, all are recomputed.
 _CHECK_STEPS = 32
 _KEPT_DRIFT = 1e-10
 
@@ -39,14 +40,14 @@ class LossState(SelectionState):
     def __init__(self, data: LooData, alpha: float, loss: Loss, capacity: int) -> None:
         super().__init__(data, alpha, capacity)
         self.criterion_loss = loss
-        # Shares of the rows are weights times these; None where each is 1/m and sums may count.
+        # Shares of the rows are weights times these; None if each is 1/m, so that sums are counts.
         self.factors: Float | None = None
         if loss.is_additive and (data.problem.is_weighted or loss.name == "balanced_zero_one"):
             self.factors = self.samples.loss_factors(loss)
         self._remembered: tuple[int, float, float] | None = None
         self._shapes: list[ColumnShapes] = []
-        self.looked = 0  # pairs of row and candidate that the last step looked at
-        self._kept_steps = 0  # steps since all z were made again
+        self.looked = 0  # pairs of row and candidate that the last step computed
+        self._kept_steps = 0  # steps since all z were recomputed
         self.initial_loss = abs(self.loss)
 
     def _loss_and_error(self) -> tuple[float, float]:
@@ -66,7 +67,7 @@ class LossState(SelectionState):
         return self._remembered[1:]
 
     def rows_that_count(self) -> tuple[Float, Float | None, NDArray[np.intp]]:
-        """Targets, weights and numbers of the rows that have a weight, for losses of all rows."""
+        """Return targets, weights and numbers of the rows of positive weight."""
         Y, weights = self.problem.Y, self.problem.weights
         if weights is None:
             return Y, None, np.arange(len(Y))
@@ -80,18 +81,18 @@ class LossState(SelectionState):
 
     @property
     def standard_error(self) -> float:
-        """Of that loss over samples; not a number where the loss has none."""
+        """Standard error of that loss over samples; NaN where the loss has none."""
         return self._loss_and_error()[1]
 
     def mean_loss(self, total: float) -> float:
-        """Losses are means already."""
+        """Return the loss unchanged: choices have means already."""
         return total
 
     def _reach(self, beta: Float, rho: Float) -> Float:
-        """How far z_i can move a margin, (n): |z| |ρ| + w z²/δ with the largest |z| there may be.
+        """Bound how far z_i can move a margin, (n): |z| |ρ| + w z²/δ for the largest possible |z|.
 
-        |z_i| ≤ |x_i| + Σ_s |β_si| |x_s|, for the largest values in each column; those of i itself
-        outside its support, if it is rare.
+        |z_i| ≤ |x_i| + Σ_s |β_si| |x_s|, for the largest values in each column; for a rare feature,
+        |x_i| outside its support.
         """
         if not self._shapes:
             self._shapes = self.samples.shapes()
@@ -100,13 +101,12 @@ class LossState(SelectionState):
         sizes += largest[self.features.selected] @ np.abs(beta)
         most = self.samples.weights.largest_weight
         reach: Float = sizes * (np.abs(rho[0]) + most * sizes / self.features.delta)
-        reach[self.barred > 0.0] = (
-            0.0  # nobody asks for the losses of features that are no candidates
-        )
+        # The losses of features that are no candidates are not used.
+        reach[self.barred > 0.0] = 0.0
         return reach
 
     def losses(self) -> Float:
-        """Exact losses of all candidates (n); no number where a feature is none."""
+        """Return exact losses of all candidates, (n); undefined for other features."""
         candidates = self.candidates
         self.samples.passes += 1
         self.samples.exact_evaluations += len(candidates)
@@ -116,11 +116,11 @@ class LossState(SelectionState):
         return self._values(candidates, rho)
 
     def _sums(self, rho: Float) -> Float:
-        """A loss that is a mean over rows."""
+        """Return the losses (n) if the loss is a mean over rows."""
         features = self.features
         name = self.criterion_loss.name.removeprefix("balanced_")
         two_classes = name == "zero_one" and len(rho) == 1
-        # A file is read once for every step, and looked at whole; so are rows on a cluster.
+        # Files and rows on a cluster are read once per step, and all of their pairs are computed.
         two_classes = two_classes and self.problem.X.is_in_memory
         if two_classes and self._worth_keeping():
             if not self.samples.keeps_leftovers:
@@ -139,7 +139,7 @@ class LossState(SelectionState):
         return values if self.factors is not None else values / self.problem.n_samples
 
     def squared_losses(self, candidates: NDArray[np.intp]) -> Float:
-        """Squared losses of some candidates, (c), for ties of the loss that the search goes by."""
+        """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
         squared, features = make_loss("squared"), self.features
         self.samples.passes += 1
         values, _ = self.samples.candidate_losses(
@@ -154,7 +154,7 @@ class LossState(SelectionState):
         return values[candidates]
 
     def _worth_keeping(self) -> bool:
-        """Whether looking at all rows with kept z is cheaper than at some without."""
+        """Return whether computing all pairs with kept z is cheaper than some pairs without."""
         if self.samples.keeps_leftovers:
             return True
         pairs = len(self.candidates) * self.problem.n_samples
@@ -162,7 +162,7 @@ class LossState(SelectionState):
         return allowed and self.looked * (_LOOK + _LOOK_CHOSEN * self.size) > _KEPT * pairs
 
     def measure(self, index: int) -> Pivot:
-        """One candidate in the data; from its z where that is kept."""
+        """Measure one candidate in the data, from its z where that is kept."""
         if not self.samples.keeps_leftovers:
             return super().measure(index)
         order = np.array([index])
@@ -175,7 +175,7 @@ class LossState(SelectionState):
         return pivot_of(self.samples.score(order, *terms, self.features.follows_spread, Z), 0)
 
     def _has_drifted(self, order: NDArray[np.intp], beta: Float, Z: list[Float]) -> bool:
-        """Whether the kept z of a candidate is not the one that is made again."""
+        """Return whether the kept z of a candidate differs from a recomputed one."""
         pairs = list(zip(self.samples.blocks, Z, strict=True))
         largest = max(float(np.abs(z).max(initial=0.0)) for z in Z)
         return any(
@@ -184,30 +184,30 @@ class LossState(SelectionState):
         )
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
-        """Add a feature to the model, and take it out of the z that are kept."""
+        """Add a feature to the model, and remove its part from the kept z."""
         super().add(index, pivot, ranking, remaining)
         if self.samples.keeps_leftovers:
             row = self.features.L[-1]
             self.samples.follow(index, row / row[index])
 
     def tie(self, loss: float) -> float:
-        """Losses that differ from this one by no more than this are equal."""
+        """Return the difference up to which another loss ties with this one."""
         return TIE * abs(loss) + LOSS_ROUNDING * self.initial_loss
 
     def move_to(self, features: Sequence[int], held: Held | None = None) -> None:
-        """Go to any set of features."""
+        """Move to any set of features."""
         super().move_to(features, held)
         self._remembered = None
         self._kept_steps = 0
 
     def removal_bounds(self) -> Float:
-        """Nothing is known without a look at the rows."""
+        """Return −inf: no bound is available without reading the rows."""
         return np.full(self.size, -np.inf)
 
-    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
-        """Exact losses without some of the chosen features, and the tolerances of ties."""
-        self.samples.exact_evaluations += len(places)
-        removals = Removals(*self.features.removals(places))
+    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Return exact losses without each of c chosen features, and tolerances of ties."""
+        self.samples.exact_evaluations += len(positions)
+        removals = Removals(*self.features.removals(positions))
         loss = self.criterion_loss
         if loss.is_additive:
             question = partial(removal_losses, loss=loss, factors=self.factors, removals=removals)
@@ -220,26 +220,26 @@ class LossState(SelectionState):
         return losses, TIE * np.abs(losses) + LOSS_ROUNDING * self.initial_loss
 
     def _values(self, candidates: NDArray[np.intp], rho: Float) -> Float:
-        """A loss of all rows together, some candidates at a time."""
+        """Return a loss that needs all rows together, (n), a chunk of candidates at a time."""
         features = self.features
         values = np.full(self.problem.n_features, np.nan)
         self.problem.X.fetch(candidates.tolist())
         Y, weights, used = self.rows_that_count()
         width = max(1, PREDICTION_ELEMENTS // (len(rho) * self.problem.n_samples))
         for first in range(0, len(candidates), width):
-            some = candidates[first : first + width]
+            chunk = candidates[first : first + width]
             predictions = self.samples.candidate_predictions(
-                some, features.coefficients(some).beta, features.delta[some], rho[:, some]
+                chunk, features.coefficients(chunk).beta, features.delta[chunk], rho[:, chunk]
             )
-            values[some] = self.criterion_loss.values(Y, predictions[:, :, used], weights)
+            values[chunk] = self.criterion_loss.values(Y, predictions[:, :, used], weights)
         return values
 
 
 class LeaveOneOutLoss:
-    """Chooses by the exact leave-one-out loss of the state, scoring every candidate."""
+    """The criterion that minimises the exact leave-one-out loss, scoring every candidate."""
 
     def choose(self, state: LossState, n_runners_up: int, remaining: int) -> Choice:
-        """The best candidate with its runners-up."""
+        """Return the best candidate with its runners-up."""
         check_candidates(state.is_spanned)
         candidates: NDArray[np.intp] = state.candidates
         losses = state.losses()[candidates]
@@ -251,5 +251,5 @@ class LeaveOneOutLoss:
         return choice._replace(pivot=state.measure(choice.feature))
 
     def least(self, state: LossState) -> float:
-        """Nothing is known of the losses before they are computed."""
+        """Return −inf: no bound is available before the losses are computed."""
         return -math.inf

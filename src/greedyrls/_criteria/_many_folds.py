@@ -1,8 +1,8 @@
-"""Searches by folds so many, and so small, that a model for each would be too much.
+"""Searches by so many small folds that a model for each would be too expensive.
 
-One feature space and one set of rows, as for leave-one-out, serve all folds: `FoldInverses` says
-what leaving a fold out does to its rows. A step makes the z of all candidates, a tile of folds at
-a time, and never keeps more of them: O(m·n·(|S| + s)) for folds of s rows, and memory for
+One feature space and one set of rows serve all folds, as for leave-one-out: `FoldInverses` gives
+the errors of a fold that is left out. A step computes the z of all candidates, a tile of folds at a
+time, and never keeps more of them: O(m·n·(|S| + s)) for folds of s rows, and memory for
 m·min(s, …) numbers, where `FoldSpace` needs 2·K·|S|·n.
 """
 
@@ -24,23 +24,23 @@ from ._fold_inverses import FoldInverses, Rows
 from ._loo_data import LooData
 from ._state import SelectionState
 
-# Rounding of sums relative to those of the empty model; candidates that may be as good as the best
-# up to this, or to so much of their own loss, are measured with care.
+# Rounding of sums relative to those of the empty model. Candidates that may be as good as the best
+# up to this, or up to `_NEAR` times their loss, are computed from their errors.
 _FOLD_ROUNDING = 1e-12
 _NEAR = 1e-7
 # Share of all weights that a fold may have.
 _HEAVIEST = 1.0 - 1e-6
-# Share of a feature's pivot that is to be left outside every fold: where one fold has all but less,
-# leaving it out takes the digits of all that follows, twice over.
+# The share of a feature's pivot that must remain outside every fold. With less, leaving that fold
+# out cancels twice as many digits in all later steps.
 _LEAST_OUTSIDE = 1e-5
-# Columns that are not candidates are left out where they are at least this share.
+# Columns that are not candidates are skipped if they are at least this share.
 _FEW = 0.25
 
 
 class ManyFoldData(LooData):
-    """What searches on the same rows and folds share.
+    """The sums and inverses that searches on the same rows and folds share.
 
-    Every row that has a weight is in exactly one fold, and trained on by all others.
+    Every row of positive weight is in exactly one fold, and all other folds train on it.
     """
 
     def __init__(self, problem: Problem, folds: Folds, is_shared: bool = False) -> None:
@@ -54,11 +54,11 @@ class ManyFoldData(LooData):
             # The constant is the first feature: z = √w with pivot Σw.
             self.inverses.add(np.sqrt(weights), float(weights.sum()))
         self.fold_weights = self.inverses.sums(weights[None])[0]  # (K)
-        self.by_models: Any = None  # made where it is needed
+        self.by_models: Any = None  # created on demand
 
     @cached_property
     def _most_inside(self) -> Float:
-        """z'M_q z in the fold that has most of it, for each feature, (n): a pass over X."""
+        """The largest z'M_q z of any fold for each feature, (n); takes a pass over X."""
         (block,) = self.samples.blocks
         nothing = np.empty((0, self.problem.n_features))
 
@@ -68,7 +68,7 @@ class ManyFoldData(LooData):
         return self.inverses.most_inside(tile, self.problem.n_features)
 
     def is_lost(self, alpha: float) -> bool:
-        """Whether a fold has all but nothing of a feature: it could not be left out afterwards."""
+        """Return whether a fold has nearly all of some feature, so that it cannot be left out."""
         whole = self.start.diagonal + alpha
         is_inside = whole - self._most_inside < _LEAST_OUTSIDE * whole
         is_inside[list(self.problem.excluded)] = False
@@ -76,7 +76,7 @@ class ManyFoldData(LooData):
 
     @property
     def fold_shares(self) -> Float:
-        """What each fold counts in the loss, (K)."""
+        """The weight of each fold in the loss, (K)."""
         shares: Float = self.fold_weights / self.fold_weights.sum()
         return shares
 
@@ -95,12 +95,12 @@ class ManyFoldState(SelectionState):
 
     @property
     def block(self) -> RowBlock:
-        """All rows."""
+        """The block of all rows."""
         (block,) = self.samples.blocks
         return block
 
     def _measure_folds(self) -> None:
-        """Errors (t × m), scaled by √w, and their sums over the folds (t × K)."""
+        """Set the errors (t × m), scaled by √w, and their sums of squares over folds (t × K)."""
         self.errors = self.inverses.times(self.block.r)
         self._sums = self.inverses.sums(np.square(self.errors))
 
@@ -117,7 +117,7 @@ class ManyFoldState(SelectionState):
 
     @property
     def standard_error(self) -> float:
-        """Of the loss as a mean over folds."""
+        """Standard error of the loss as a mean over folds."""
         shares = self.data.fold_shares
         squares = float(np.square(shares * (self.fold_losses - self.loss)).sum())
         return math.sqrt(squares * len(shares) / (len(shares) - 1))
@@ -135,11 +135,11 @@ class ManyFoldState(SelectionState):
         self._measure_folds()
 
     def _pivots(self, rows: Rows) -> Float:
-        """q_s of the intercept and the chosen features in some rows, (rows × k)."""
+        """Return q_s of the intercept and the chosen features in rows, (rows × k)."""
         block = self.block
         columns = np.empty((self.size, len(rows)))
-        for places, part in block.columns.chosen(block.chosen, rows):
-            columns[places] = part
+        for positions, part in block.columns.chosen(block.chosen, rows):
+            columns[positions] = part
         pivots = [self.features.inverse @ columns]
         if self.problem.fit_intercept:
             root = block.positive_root()[rows] / math.sqrt(self.start.total_weight)
@@ -147,7 +147,7 @@ class ManyFoldState(SelectionState):
         return np.concatenate(pivots).T
 
     def sums(self, candidates: NDArray[np.intp]) -> Float:
-        """Held-out sums of squares with each candidate added, (t × c): a pass over X."""
+        """Return held-out sums of squares with each candidate added, (t × c), in a pass over X."""
         self.samples.passes += 1
         self.samples.exact_evaluations += len(candidates)
         features, block, n = self.features, self.block, self.problem.n_features
@@ -166,13 +166,13 @@ class ManyFoldState(SelectionState):
         return sums[:, candidates] if is_whole else sums
 
     def measured_sums(self, candidates: NDArray[np.intp]) -> Float:
-        """The same from δ and τ as the rows have them, with care, (t × c)."""
+        """Return the same sums from δ and τ measured on the rows, computed from errors, (t × c)."""
         parts = []
         for first in range(0, len(candidates), self.samples.group):
-            some = candidates[first : first + self.samples.group]
-            beta, penalty, shrinkage = self.features.coefficients(some)
-            (Z,) = self.samples.each(ask(RowBlock.residuals, some, beta))
-            self.samples.exact_evaluations += len(some)
+            chunk = candidates[first : first + self.samples.group]
+            beta, penalty, shrinkage = self.features.coefficients(chunk)
+            (Z,) = self.samples.each(ask(RowBlock.residuals, chunk, beta))
+            self.samples.exact_evaluations += len(chunk)
             delta = np.square(Z).sum(axis=1) + penalty
             tau = self.block.r @ Z.T + shrinkage
 
@@ -186,27 +186,27 @@ class ManyFoldState(SelectionState):
 
 
 class ManyFoldLoss:
-    """Chooses by the held-out loss over many folds, scoring every candidate."""
+    """The criterion that minimises the held-out loss over many folds, scoring every candidate."""
 
     def least(self, state: ManyFoldState) -> float:
-        """Nothing is known of the losses before they are computed."""
+        """Return −inf: no bound is available before the losses are computed."""
         return -math.inf
 
     def choose(self, state: ManyFoldState, n_runners_up: int, remaining: int) -> Choice:
-        """The best candidate with its runners-up."""
+        """Return the best candidate with its runners-up."""
         candidates = state.candidates
         sums = state.sums(candidates)
         losses = sums.sum(axis=0)
-        known = np.where(losses < np.inf, losses, np.inf)  # no number: nothing is left of it
-        count = min(n_runners_up, len(known) - 1)
-        reached = max(0.0, float(np.partition(known, count)[count]))
+        finite = np.where(losses < np.inf, losses, np.inf)  # NaN: too little is left of it
+        count = min(n_runners_up, len(finite) - 1)
+        reached = max(0.0, float(np.partition(finite, count)[count]))
         scale = float(state.target_energy.sum())
-        # Recurrences know δ and τ to rounding of A_ii, and sums lose what is far smaller than the
-        # loss before: whatever may come out best, or is asked for, is measured.
-        near = known <= reached * (1.0 + _NEAR) + _FOLD_ROUNDING * scale
+        # The recurrences have δ and τ to rounding of A_ii, and sums lose differences far below the
+        # previous loss: candidates that may be the best, or runners-up, are measured.
+        near = finite <= reached * (1.0 + _NEAR) + _FOLD_ROUNDING * scale
         near |= state.features.untrusted()[candidates]
-        (places,) = near.nonzero()
-        sums[:, places] = state.measured_sums(candidates[places])
+        (positions,) = near.nonzero()
+        sums[:, positions] = state.measured_sums(candidates[positions])
         losses = sums.sum(axis=0)
         with np.errstate(invalid="ignore"):
             tolerances = tie_tolerances(np.maximum(sums, 0.0), state.target_energy)
@@ -215,9 +215,9 @@ class ManyFoldLoss:
 
 
 def suits_many_folds(problem: Problem, folds: Folds) -> bool:
-    """Whether every row that has a weight is in one fold, and trained on by all other splits.
+    """Return whether each row of positive weight is in one fold and all other splits train on it.
 
-    And whether no fold has all but nothing of the weight: what is left of it could not be told.
+    Also, no fold may have nearly all of the weight: the rest would be lost in rounding.
     """
     counted, weights = problem.has_weight, problem.host_weights
     weights = np.ones(problem.n_samples) if weights is None else weights

@@ -1,4 +1,4 @@
-"""Choosing among chosen features the one to remove."""
+"""Choosing the feature to remove from a model."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _FIRST_WIDTH = 4
 
 
 class Shrinkable(Protocol):
-    """What a state that can go to any set says of the removal of its features.
+    """The interface of a state that can evaluate the removal of its features.
 
-    All losses are those that the state's `loss` would be.
+    All losses are in the units of the state's `loss`.
     """
 
     @property
@@ -28,11 +28,11 @@ class Shrinkable(Protocol):
         ...
 
     def removal_bounds(self) -> Float:
-        """Without each of them the loss is at least this, (|S|)."""
+        """Return lower bounds of the losses without each chosen feature, (|S|)."""
         ...
 
-    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
-        """The exact losses without some of them, (c), and how far above each another one ties."""
+    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Return exact losses without each of c chosen features, and tolerances of ties."""
         ...
 
 
@@ -42,10 +42,10 @@ def choose_removal(
     n_runners_up: int = 0,
     below: float = math.inf,
 ) -> Choice | None:
-    """The feature without which the loss is smallest, if it is then below `below`.
+    """Return the feature without which the loss is smallest; None if it is not below `below`.
 
-    Runners-up are the next best removals. Of tied ones the feature with the highest index goes, so
-    that among equal features the one with the lowest index stays. None where no removal will do.
+    Runners-up are the next best removals. Of tied ones the feature with the highest index is
+    removed, so that among equal features the one with the lowest index stays.
     """
     selected = np.array(state.selected, dtype=np.intp)
     (free,) = (~np.isin(selected, list(protected))).nonzero()
@@ -57,11 +57,11 @@ def choose_removal(
     wanted = min(n_runners_up + 1, len(free))
     first, width, limit = 0, max(wanted, _FIRST_WIDTH), below
     while first < len(order):
-        some = order[first : first + width]
-        some = some[~(bounds[some] > limit)]
-        if not len(some):
+        chunk = order[first : first + width]
+        chunk = chunk[~(bounds[chunk] > limit)]
+        if not len(chunk):
             break
-        losses[some], tolerances[some] = state.removal_losses(free[some])
+        losses[chunk], tolerances[chunk] = state.removal_losses(free[chunk])
         losses[~(losses < np.inf)] = np.inf  # a leverage of 1 up to rounding
         tolerances[losses == np.inf] = 0.0
         reached = np.argpartition(losses, wanted - 1)[wanted - 1]
@@ -71,7 +71,7 @@ def choose_removal(
         return None
     if losses.min() == np.inf:
         raise NumericalLimit("no removal gives a finite loss")
-    if n_runners_up and below < np.inf:  # those above `below` count as well
+    if n_runners_up and below < np.inf:  # runners-up above `below` count as well
         return choose_removal(state, protected, n_runners_up)
     choice = choose_among(-selected[free], losses, tolerances, n_runners_up)
     runners_up = tuple((-index, loss) for index, loss in choice.runners_up if loss < np.inf)

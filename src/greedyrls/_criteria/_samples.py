@@ -1,4 +1,4 @@
-"""Sample space: all row blocks. Asks each the same question and adds up the answers."""
+"""Sample space: all row blocks. Calls the same function on each and adds up the results."""
 
 from __future__ import annotations
 
@@ -42,37 +42,37 @@ from .._rows import (
 )
 from .._rows import Scores as Scores
 
-# A mean is far out if its square is this many times the variance: Gram columns are centred again.
+# A mean is far if its square is this many times the variance: Gram columns are centred again.
 _FAR = 1e4
-# Elements of Z made at a time while candidates are scored (4 MiB): keeps temporaries small.
+# Elements of Z computed at a time while candidates are scored (4 MiB): keeps temporaries small.
 _SCORE_ELEMENTS = 1 << 19
-# Bytes that kept columns of all blocks together may take however small X is.
+# Bytes that kept columns of all blocks together may take, however small X is.
 SPARE_BYTES = 1 << 22
-# Elements scored in a round at least: a smaller round costs the interpreter more than the rows.
+# The least number of elements scored in a round: in a smaller one the interpreter dominates.
 _ROUND_ELEMENTS = 1 << 17
-# Candidates of the first round of a step at most.
+# The most candidates in the first round of a step.
 _FIRST_WIDTH = 16
 # Scoring a candidate costs about as much as a pass over this many columns of X: gathering it,
-# the product with the chosen columns, and a dozen operations on vectors of m. And the bounds of
-# later steps profit from the pass too.
+# the product with the chosen columns, and a dozen operations on vectors of m. The bounds of later
+# steps profit from the pass, too.
 _COLUMNS_PER_SCORE = 100
-# What is known of the spread of z over the rows loses about 6/√m of itself at every step: with
-# fewer rows than this it is of no use.
+# The bounds of the spread of z over the rows lose about 6/√m of their value at every step: with
+# fewer rows than this they are useless.
 _SPREAD_ROWS = 4096
 
 
 class RoundSizes(NamedTuple):
-    """What is worth its time where the rows are."""
+    """The sizes of rounds that suit the device of the rows."""
 
-    score_elements: int  # of Z made at a time
-    round_elements: int  # scored in a round at least
-    first_width: int  # candidates of the first round at most
-    columns_per_score: int  # of X that a pass reads in the time of a score
-    spread_rows: int  # from which bounds use how errors spread over rows
+    score_elements: int  # of Z computed at a time
+    round_elements: int  # the least number scored in a round
+    first_width: int  # the most candidates in the first round
+    columns_per_score: int  # columns of X that a pass reads in the time of a score
+    spread_rows: int  # the least number of rows for which bounds track the spread of z
 
 
 class StartSums(NamedTuple):
-    """Sums over all rows before the first step: the start of feature space."""
+    """Sums over all rows before the first step, from which feature space starts."""
 
     total_weight: float
     means: Float  # (n) weighted means of the features; zeros without an intercept
@@ -98,7 +98,7 @@ class Lowest(NamedTuple):
 
 
 class SampleSpace:
-    """The driver's view of the rows."""
+    """The interface of the search to the row blocks, wherever they are."""
 
     feature_location = HOST  # where vectors of n features are
 
@@ -111,7 +111,7 @@ class SampleSpace:
         self._blocks = list(blocks)
         self._executor: Executor = SerialExecutor() if executor is None else executor
         self._rows, self._n_features = shape
-        # What is known of the weights; at the start.
+        # Sums of weights and targets, which do not change during a search.
         self.weights = self._weights()
         self._means: Float | None = None
         self._has_far_means = False
@@ -119,7 +119,7 @@ class SampleSpace:
         self._kept: list[Leftovers] = []
         self.passes = 0
         self.exact_evaluations = 0
-        # How many candidates may be scored at a time, and are in the first round of a step.
+        # The numbers of candidates scored at a time, and in the first round of a step.
         elements, *others = self._sizes()
         self.group = max(1, elements // max(1, self._rows))
         self.round_elements, self.first_width, self.columns_per_score, self.spread_rows = others
@@ -131,19 +131,19 @@ class SampleSpace:
         )
 
     def _weights(self) -> TargetSums:
-        """Sums of the weights and targets, on the host."""
+        """Return sums of the weights and targets, on the host."""
         sums: TargetSums = self.total(ask(RowBlock.target_sums))
         return sums
 
     def score_together(self, largest_block: int, least: int, most: int) -> None:
-        """Blocks are far away: what counts is how often they are asked, not for how many."""
+        """Score larger groups: with remote blocks the number of calls dominates, not their size."""
         self.group = max(least, min(most, _SCORE_ELEMENTS // max(1, largest_block)))
         self.least = least
 
     def fork(self, count: int = 0) -> Self:
         """The same rows for another search; blocks are values, and share their columns.
 
-        `count` features will be chosen, as far as is known.
+        `count` is the expected number of chosen features.
         """
         other = copy.copy(self)
         other._latest = None
@@ -153,19 +153,19 @@ class SampleSpace:
 
     @property
     def blocks(self) -> tuple[RowBlock, ...]:
-        """The blocks as they are now."""
+        """The current blocks."""
         return tuple(self._blocks)
 
-    def total(self, question: Callable[..., Any], *own: Sequence[Handle]) -> Any:
-        """The answers of all blocks, added up; `own` are things of theirs."""
-        return self._executor.total(question, self._blocks, *own)
+    def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
+        """Sum the results of all blocks; `parts` are further arguments, one item per block."""
+        return self._executor.total(question, self._blocks, *parts)
 
-    def each(self, question: Callable[..., Any], *own: Sequence[Handle]) -> list[Handle]:
-        """What each block makes of a question."""
-        return self._executor.each(question, self._blocks, *own)
+    def each(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> list[Handle]:
+        """Return the result of each block; `parts` are further arguments, one item per block."""
+        return self._executor.each(question, self._blocks, *parts)
 
     def start(self, fit_intercept: bool, is_shared: bool = False) -> StartSums:
-        """One pass: what feature space starts from; blocks move to the empty model."""
+        """Compute the start of feature space in one pass; blocks move to the empty model."""
         weight, target_means, *_ = self.weights
         if not fit_intercept:
             target_means = np.zeros_like(target_means)
@@ -186,38 +186,38 @@ class SampleSpace:
         return StartSums(weight, means, target_means, diagonal, correlation)
 
     def _centre(self, diagonal: Float, correlation: Float, means: Float, total: float) -> Float:
-        """‖x_i‖² after centring; columns whose mean dwarfs their spread are summed anew."""
+        """Return ‖x_i‖² after centring; columns whose mean dwarfs their spread are summed again."""
         centred = diagonal - total * means * means
         # Below this share of the raw sum, more than five digits have cancelled.
         doubtful = true_indices(centred < 1e-5 * diagonal)
         if len(doubtful):
             self.each(ask(RowBlock.fetch, doubtful))
         for first in range(0, len(doubtful), self.group):
-            some = doubtful[first : first + self.group]
-            norms, products = to_host(*self.total(ask(RowBlock.fresh_moments, some)))
-            put(centred, some, norms)
-            put(correlation, some, products)
-        # A constant column has left what its mean was rounded by: nothing.
+            chunk = doubtful[first : first + self.group]
+            norms, products = to_host(*self.total(ask(RowBlock.fresh_moments, chunk)))
+            put(centred, chunk, norms)
+            put(correlation, chunk, products)
+        # What remains of a constant column is the rounding of its mean: set it to 0.
         varies = as_float(centred > NO_DIGITS * diagonal)
         correlation *= varies
         floored: Float = floor_at(centred * varies, 0.0)
         return floored
 
     def _pass(self, count: int) -> AbstractContextManager[None]:
-        """For products with X: threads of BLAS, unless there are threads for the blocks."""
+        """Allow BLAS threads for products with X, unless the blocks have threads."""
         is_serial = isinstance(self._executor, SerialExecutor)
         return long_call(float(count) * self._rows * self._n_features if is_serial else 0.0)
 
     def _features(self, *values: Float) -> list[Float]:
-        """Vectors of n features, moved to where these are."""
+        """Move vectors of n features to their device."""
         return to_host(*values)
 
     def products(self, indices: Sequence[int], new_anchor: bool = False) -> Float:
-        """Gram columns of the named features, then X'a of a new anchor: (c [+ t]) × n, one pass.
+        """Return Gram columns of features, then X'a of a new anchor: (c [+ t]) × n, in one pass.
 
-        Only v is centred in v'X; what is left of the means of X is subtracted here. For a centred
-        column Σv is rounding, so this matters only where means dwarf spreads. There it keeps the
-        error at eps·|mean|/spread, where centring both sides afterwards would square that.
+        Only v is centred in v'X; the remaining part of the means of X is subtracted here. For a
+        centred column Σv is rounding, so this matters only where means dwarf spreads. There it
+        keeps the error at eps·|mean|/spread, where centring both sides afterwards would square it.
         """
         self.passes += 1
         if new_anchor:
@@ -240,12 +240,12 @@ class SampleSpace:
         with_spread: bool,
         Z: list[Float] | None = None,
     ) -> Scores:
-        """Exact leave-one-out sums of at most `group` candidates; Z are their z, if known.
+        """Score at most `group` candidates exactly; Z are their z, if already computed.
 
         beta (|S| × c) are their coefficients on the chosen features; penalty (c) is
         P_ii + β'Pβ and shrinkage (t × c) is w'Pβ: δ and τ are computed from the rows themselves,
         as ‖z‖² + P_ii + β'Pβ and r·z + w'Pβ, where errors of β are of second order. Σ r² z² and
-        Σ z⁴ are computed if asked for.
+        Σ z⁴ are computed if `with_spread`.
         """
         self.exact_evaluations += len(indices)
         if Z is None:
@@ -256,51 +256,51 @@ class SampleSpace:
         row = int(sums.argmin())
         loss = float(sums[row])
         if self._latest is None or loss < self._latest.loss:
-            # Very likely the one that will be added: spares making its z again.
+            # This candidate is very likely added: keep its z.
             self._latest = Latest(int(indices[row]), loss, self.each(ask(RowBlock.row, row), Z))
         return scores
 
     def score_lowest(
         self, features: FeatureSpace, terms: Callable[[], BoundTerms], count: int
     ) -> Lowest | None:
-        """The candidates of lowest bound and their scores, where rows and features find them.
+        """Return the candidates of lowest bound and their scores, if rows and features find them.
 
-        None where bounds are computed first.
+        None if bounds have to be computed first.
         """
         return None
 
     def support_sums(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
     ) -> SupportSums:
-        """Of some candidates in ascending order, over the rows in which they are not 0."""
+        """Return sums over the rows in which candidates, in ascending order, are not 0."""
         sums: SupportSums = self.total(ask(RowBlock.support_sums, indices, beta, delta, rho))
         return sums
 
     def entry_counts(self) -> Float:
-        """How many values of each column of a sparse X are not 0, (n)."""
+        """Return the number of non-zero values in each column of a sparse X, (n)."""
         counts: Float = self.total(ask(RowBlock.entry_counts)).values
         return counts
 
     def forget(self) -> None:
-        """Candidates scored so far are not those that will be added."""
+        """Forget the best candidate scored so far: it will not be added as it is."""
         self._latest = None
 
     def _pieces(self, index: int, beta: Float) -> list[Float]:
-        """A candidate's z, a piece for each block."""
+        """Return a candidate's z, a piece for each block."""
         if self._latest is not None and self._latest.feature == index:
             return self._latest.pieces
         return self.each(ask(RowBlock.row, 0), self._residuals(index, beta))
 
     def _residuals(self, index: int, beta: Float) -> list[Handle]:
-        """The same made from the data, (1 × rows) for each block."""
+        """Compute a candidate's z from the data, (1 × rows) for each block."""
         return self.each(ask(RowBlock.residuals, np.array([index]), beta))
 
     def leftover(self, index: int, beta: Float) -> Float:
-        """A candidate's z, (m), with coefficients beta (|S| × 1)."""
+        """Return a candidate's z, (m), with coefficients beta (|S| × 1)."""
         return np.concatenate(self._pieces(index, beta))
 
     def chosen_products(self, index: int, beta: Float) -> Float:
-        """X_S'z of a candidate, (|S|): Pβ up to rounding, if β is right."""
+        """Return X_S'z of a candidate, (|S|): Pβ up to rounding, if β is accurate."""
         pieces = self._pieces(index, beta)
         (values,) = to_host(self.total(ask(RowBlock.chosen_products), pieces).values)
         return values
@@ -308,7 +308,7 @@ class SampleSpace:
     def advance(
         self, index: int, beta: Float, delta: float, rho: Float, along: Float | None
     ) -> None:
-        """Add a feature with coefficients beta (|S| × 1); its z is taken if remembered.
+        """Add a feature with coefficients beta (|S| × 1); its z is reused if remembered.
 
         along (t) is (a·z)/‖z‖² if there is an anchor a.
         """
@@ -318,33 +318,33 @@ class SampleSpace:
 
     @property
     def handles(self) -> tuple[Handle, ...]:
-        """The blocks as they are now, wherever they are."""
+        """The handles of the current blocks, wherever they are."""
         return tuple(self._blocks)
 
     def move_to(self, blocks: Sequence[Handle], question: Callable[..., Any]) -> None:
-        """Go to another set: `question` makes its blocks of others."""
+        """Move to another set: `question` makes its blocks from `blocks`."""
         self._blocks = self._executor.each(question, blocks)
         self._latest = None
         self._kept = []
 
     def predictions(self) -> Float:
-        """Leave-one-out predictions of the current model, (t × m)."""
+        """Return leave-one-out predictions of the current model, (t × m)."""
         return np.concatenate(self.each(ask(RowBlock.predictions)), axis=1)
 
     def candidate_predictions(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
     ) -> Float:
-        """Leave-one-out predictions if each of some candidates were added, (t × c × m)."""
+        """Return leave-one-out predictions with each candidate added, (t × c × m)."""
         answers = self.each(ask(RowBlock.candidate_predictions, indices, beta, delta, rho))
         return answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
 
     def shapes(self) -> list[ColumnShapes]:
-        """How far values are from their means, block by block: one pass."""
+        """Return the largest distances of values from their means, block by block, in one pass."""
         self.passes += 1
         return self.each(ask(RowBlock.shapes))
 
     def loss_factors(self, loss: Loss) -> Float:
-        """Shares of rows in a loss that is a mean over rows are their weights times these."""
+        """Return factors by which weights are multiplied to give shares of rows in a loss."""
         return stratum_factors(self.total(ask(RowBlock.stratum_weights, loss)).values)
 
     def candidate_losses(
@@ -357,7 +357,7 @@ class SampleSpace:
         reach: Float | None,
         shapes: list[ColumnShapes],
     ) -> CandidateLosses:
-        """Σ_j e_j ℓ_j over all rows with each of all features added.
+        """Return Σ_j e_j ℓ_j over all rows with each of all features added.
 
         `reach` and `shapes` are for one target of labels ±1 and loss zero_one.
         """
@@ -373,34 +373,34 @@ class SampleSpace:
         return bool(self._kept)
 
     def keep_leftovers(self, candidates: NDArray[np.intp], beta: Float) -> None:
-        """Make z of these candidates, with coefficients beta (|S| × c), and keep them."""
+        """Compute and keep z of these candidates, with coefficients beta (|S| × c)."""
         self.passes += 1
         self._kept = self.each(ask(RowBlock.leftovers, candidates, beta))
 
     def drop_leftovers(self) -> None:
-        """Free their memory."""
+        """Free the memory of the kept z."""
         self._kept = []
 
     def follow(self, index: int, slopes: Float) -> None:
-        """Take a feature that was added out of what is kept; slopes (n) are those on it."""
+        """Remove the part along an added feature from the kept z; slopes (n) are those on it."""
         for kept in self._kept:
             kept.follow(index, slopes)
 
     def kept_columns(self, index: int) -> list[Float]:
-        """The kept z of a candidate, a piece (1 × rows) for each block."""
+        """Return the kept z of a candidate, a piece (1 × rows) for each block."""
         return [
             kept.column(index, len(block.d))[None]
             for kept, block in zip(self._kept, self._blocks, strict=True)
         ]
 
     def kept_losses(self, loss: Loss, factors: Float | None, delta: Float, rho: Float) -> Float:
-        """Σ_j e_j [wrong] with each feature added, from what is kept, (n)."""
+        """Return Σ_j e_j [wrong] with each feature added, from the kept z, (n)."""
         values: Float = self.total(
             ask(RowBlock.kept_losses, loss, factors, delta, rho), self._kept
         ).values
         return values
 
     def statistics(self) -> SampleStatistics:
-        """Sums over all rows of what the bounds and the loss need."""
+        """Return the sums over all rows that the bounds and the loss need."""
         statistics: SampleStatistics = self.total(ask(RowBlock.statistics))
         return statistics

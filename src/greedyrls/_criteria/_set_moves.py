@@ -1,4 +1,4 @@
-"""A leave-one-out search that goes to any set of features, and knows the losses without each."""
+"""A leave-one-out search that can move to any set of features; losses without each feature."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ _BATCH = 32
 
 
 class Held(NamedTuple):
-    """A set of features that a search will come back to."""
+    """A set of features to which a search will return."""
 
     selected: tuple[int, ...]
     blocks: tuple[Handle, ...]
-    removals: Removals  # of all of them
+    removals: Removals  # of all its features
 
-    def less(self, order: Sequence[int]) -> Removals:
-        """The removal that leads to a set of one less, in the same order."""
-        (place,) = (place for place, index in enumerate(self.selected) if index not in set(order))
+    def removal_to(self, order: Sequence[int]) -> Removals:
+        """Return the removal that leads to a subset with one feature less, in the same order."""
+        kept = set(order)
+        (position,) = (at for at, index in enumerate(self.selected) if index not in kept)
         beta, delta, rho = self.removals
-        return Removals(beta[:, [place]], delta[[place]], rho[:, [place]])
+        return Removals(beta[:, [position]], delta[[position]], rho[:, [position]])
 
 
 class SetMoves:
-    """What a state needs to go to any set of features."""
+    """Moves of a state to any set of features."""
 
     data: LooData
     problem: Problem
@@ -52,7 +53,7 @@ class SetMoves:
     statistics: SampleStatistics
     target_energy: Float  # (t)
     _constant: NDArray[np.intp]
-    # X'x_b of features that were chosen, where the search may go to any set of them.
+    # X'x_b of features that were chosen, where the search may move to any set of them.
     _columns: dict[int, Float] | None
 
     @property
@@ -61,35 +62,35 @@ class SetMoves:
         return total_of(self.statistics.g_r)
 
     def mean_loss(self, total: float) -> float:
-        """From a sum over rows and targets to the weighted mean over both."""
+        """Convert a sum over rows and targets to the weighted mean over both."""
         return float(total / (self.start.total_weight * self.problem.n_targets))
 
     def keep_columns(self, features: Sequence[int] = ()) -> None:
-        """From now on the Gram columns of chosen features are kept, for `move_to`, and of some."""
+        """Keep the Gram columns of chosen features, and of `features`, for `move_to`."""
         self._gram_columns([*self.selected, *features])
         self.gram.expect(_BATCH)
 
     @property
     def selected(self) -> list[int]:
-        """The chosen features in their order."""
+        """The chosen features in the order of choice."""
         return self.features.selected
 
     def tie(self, loss: float) -> float:
-        """Losses that differ from this one by no more than this are equal."""
+        """Return the difference up to which another loss ties with this one."""
         scale = self.mean_loss(total_of(self.target_energy))
         rounding = TIE_ROUNDING * math.sqrt(abs(loss) * scale)
         return TIE * abs(loss) + rounding
 
     def held(self) -> Held:
-        """The set as it is, for `move_to` sets that have one feature less."""
+        """Return the current set, for `move_to` subsets with one feature less."""
         selected = self.features.selected
         removals = Removals(*self.features.removals(np.arange(len(selected))))
         return Held(tuple(selected), self.samples.handles, removals)
 
     def move_to(self, features: Sequence[int], held: Held | None = None) -> None:
-        """Go to any set of features, free of the rounding of the steps that led here.
+        """Move to any set of features, without the accumulated rounding of earlier steps.
 
-        From one that was held, less a feature, it takes a fraction of the time.
+        From a held set, minus one feature, this takes a fraction of the time.
         """
         order = list(features)
         columns = self._gram_columns(order)
@@ -105,7 +106,7 @@ class SetMoves:
             )
             self.samples.move_to(self.data.samples.handles, question)
         else:
-            question = partial(without, features=tuple(order), removals=held.less(order))
+            question = partial(without, features=tuple(order), removals=held.removal_to(order))
             self.samples.move_to(held.blocks, question)
         self.barred[:] = -np.inf
         self.barred[[*self.problem.excluded, *order]] = np.inf
@@ -113,13 +114,13 @@ class SetMoves:
         if self.statistics.smallest_d < SMALLEST_D:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
 
-    def _known_column(self, index: int) -> Float | None:
-        """X'x_b of a feature that was chosen before, where such are kept."""
+    def _kept_column(self, index: int) -> Float | None:
+        """Return X'x_b of a feature that was chosen before; None if it is not kept."""
         column = None if self._columns is None else self._columns.get(index)
         return None if column is None else column.copy()
 
     def _gram_columns(self, order: list[int]) -> Float:
-        """X'x_b of some features, (|S| × n): one pass for those that were never chosen."""
+        """Return X'x_b of features, (|S| × n), in one pass for those that were never chosen."""
         if self._columns is None:
             self._columns = {}
         missing = [index for index in order if index not in self._columns]
@@ -132,10 +133,10 @@ class SetMoves:
         return np.array([self._columns[index] for index in order])
 
     def _orthogonal(self, order: list[int], columns: Float) -> Float:
-        """L⁻¹ of A on some features.
+        """Return L⁻¹ of A on features.
 
-        Where a feature is nearly spanned by those before it, products of columns know q to the
-        square of that only: what the rows say of q'q corrects it.
+        If a feature is nearly spanned by those before it, q from products of columns has lost twice
+        as many digits; q'q computed on the rows corrects it.
         """
         penalties = self.features.penalty[order]
         gram = columns[:, order]
@@ -144,39 +145,39 @@ class SetMoves:
         inverse: Float = np.tril(np.linalg.inv(factor))
         if (np.square(np.diag(factor)) < REFINED_PIVOT * np.diag(A)).any():
             question = partial(factor_sums, features=tuple(order), inverse=inverse)
-            known = self.data.samples.total(question).values + (inverse * penalties) @ inverse.T
-            inverse = np.tril(np.linalg.inv(np.linalg.cholesky(known))) @ inverse
+            products = self.data.samples.total(question).values + (inverse * penalties) @ inverse.T
+            inverse = np.tril(np.linalg.inv(np.linalg.cholesky(products))) @ inverse
         return inverse
 
     def removal_bounds(self) -> Float:
-        """Without each chosen feature the loss is at least this: no d is above that at the start.
+        """Return lower bounds of the losses without each chosen feature, (|S|).
 
-        Less a margin for rounding.
+        No d exceeds that of the empty model. A margin for rounding is subtracted.
         """
         squares = self.features.removal_squares(self.statistics.r_r).sum(axis=0)
         least = squares / self.data.statistics.largest_d**2 - MARGIN * self.loss_sum
         bounds: Float = least / (self.start.total_weight * self.problem.n_targets)
         return bounds
 
-    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
-        """Exact losses without some of the chosen features, and the tolerances of ties."""
-        self.samples.exact_evaluations += len(places)
-        removals = Removals(*self.features.removals(places))
+    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Return exact losses without each of c chosen features, and tolerances of ties."""
+        self.samples.exact_evaluations += len(positions)
+        removals = Removals(*self.features.removals(positions))
         sums = self.samples.total(partial(removal_squares, removals=removals)).values
         tolerances = tie_tolerances(sums, self.target_energy)
         scale = self.start.total_weight * self.problem.n_targets
         return sums.sum(axis=0) / scale, tolerances / scale
 
-    def _all_moments(self, known: list[int]) -> Moments:
-        """Of all features that were ever chosen."""
+    def _all_moments(self, features: list[int]) -> Moments:
+        """Return the moments of all features that were ever chosen."""
         start = self.start
-        gram = self._gram_columns(known)[:, known]
+        gram = self._gram_columns(features)[:, features]
         gram = 0.5 * (gram + gram.T)
-        gram[np.diag_indices(len(known))] = start.diagonal[known]
+        gram[np.diag_indices(len(features))] = start.diagonal[features]
         return Moments(
-            tuple(known),
+            tuple(features),
             gram,
-            start.correlation[:, known].T.copy(),
-            start.means[known],
+            start.correlation[:, features].T.copy(),
+            start.means[features],
             start.target_means.copy(),
         )

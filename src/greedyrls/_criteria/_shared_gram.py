@@ -1,7 +1,7 @@
-"""Gram columns of training rows from those of all rows: what folds share.
+"""Gram columns of training rows from those of all rows, which folds share.
 
 Σ_T = Σ_all − Σ_F, where F are the few rows held out. The columns of all rows are fetched once for
-all folds; of each fold only its held-out rows are multiplied.
+all folds; each fold multiplies only its held-out rows.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from .._base import DWARFED, Float
 from .._data import Matrix
 from ._loo_data import LooData
 
-# Where more rows than this share are held out, a pass over the training rows costs no more.
+# If more than this share of the rows is held out, a pass over the training rows costs no more.
 _LARGEST_SHARE = 0.5
 # Rows multiplied at a time.
 _ROWS = 128
 
 
 class TrainingColumns:
-    """X'x_b over the training rows of a fold, about their means; `whole` has all rows."""
+    """A function that returns X'x_b over a fold's training rows, about their means."""
 
     def __init__(self, whole: LooData, held_out: NDArray[np.intp], training: LooData) -> None:
         self._whole = whole
@@ -34,7 +34,7 @@ class TrainingColumns:
         self._sparse = X.take(held_out) if X.is_sparse else None
 
     def __call__(self, indices: Sequence[int]) -> Float:
-        """The columns of some features, (c × n); a pass over X only for those that are new."""
+        """Return the columns of features, (c × n); a pass over X only for those that are new."""
         order = np.array(indices, dtype=np.intp)
         values = self._whole.gram.columns(indices)
         if self._sparse is not None:
@@ -48,7 +48,7 @@ class TrainingColumns:
         return values
 
     def _sparse_products(self, X: Matrix, order: NDArray[np.intp]) -> Float:
-        """Σ w (x_b − mean_b)(x_i − mean_i) over the rows held out: X is not centred for that."""
+        """Return Σ w (x_b − mean_b)(x_i − mean_i) over the rows held out without centring X."""
         means, weights = self._whole.start.means, self._whole.problem.weights
         V = X.columns(order) - means[order, None]
         if weights is not None:
@@ -56,18 +56,18 @@ class TrainingColumns:
         values: Float = X.product(V) - V.sum(axis=1)[:, None] * means
         return values
 
-    def _rows(self, places: NDArray[np.intp]) -> Float:
-        """Some rows, about the means of all and scaled by √w."""
+    def _rows(self, numbers: NDArray[np.intp]) -> Float:
+        """Return rows minus the means of all rows, scaled by √w."""
         problem = self._whole.problem
-        rows = problem.X.part(places).astype(np.float64)
+        rows = problem.X.part(numbers).astype(np.float64)
         rows -= self._whole.start.means
         if problem.weights is not None:
-            rows *= np.sqrt(problem.weights[places])[:, None]
+            rows *= np.sqrt(problem.weights[numbers])[:, None]
         return rows
 
 
 def _same_weights(whole: LooData, training: LooData, rows: NDArray[np.bool_]) -> bool:
-    """Whether some rows count the same in both."""
+    """Return whether rows have the same weights in both."""
     one, other = whole.problem.weights, training.problem.weights
     ones = np.ones(len(rows))
     one, other = ones if one is None else one, ones if other is None else other
@@ -75,16 +75,16 @@ def _same_weights(whole: LooData, training: LooData, rows: NDArray[np.bool_]) ->
 
 
 def share_columns(whole: LooData, training: LooData) -> None:
-    """Let a fold take its Gram columns from those of all rows, if it holds out few."""
+    """Let a fold derive its Gram columns from those of all rows, if it holds out few."""
     X = whole.problem.X
     if not X.is_in_memory or X.on_device:
-        return  # rows held out lie all over the file, or the cluster: as dear as a pass
+        return  # held-out rows are scattered over the file or cluster: as expensive as a pass
     left = training.problem.has_weight
     if not _same_weights(whole, training, left):
-        return  # balanced classes count otherwise among the training rows
+        return  # balanced classes have other weights among the training rows
     (held_out,) = (whole.problem.has_weight & ~left).nonzero()
-    # Where the rows held out dwarf the others, the difference would lose their digits. A feature
-    # that does not vary in the others has none to lose.
+    # If the rows held out dwarf the others, the difference would lose their digits. A feature that
+    # does not vary in the others has none to lose.
     varies = training.start.diagonal > 0.0
     dwarfed = whole.start.diagonal > DWARFED * training.start.diagonal
     if len(held_out) <= _LARGEST_SHARE * len(left) and not (varies & dwarfed).any():

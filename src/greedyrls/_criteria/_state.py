@@ -1,4 +1,4 @@
-"""The state of a search: the two spaces and the Gram columns between them, moved together."""
+"""The state of a search: the two spaces and the Gram columns between them, updated together."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ DRIFT_BOUND = 1e-10
 _ALONG = 96
 
 
-def pivot_of(scores: Scores, place: int) -> Pivot:
-    """One of the candidates that were scored."""
+def pivot_of(scores: Scores, position: int) -> Pivot:
+    """Return the pivot of a scored candidate."""
     return Pivot(
-        float(scores.delta[place]),
-        scores.rho[:, place],
-        float(scores.norms[place]),
-        scores.correlations[:, place],
-        scores.mixed[:, place],
-        float(scores.fourth[place]),
+        float(scores.delta[position]),
+        scores.rho[:, position],
+        float(scores.norms[position]),
+        scores.correlations[:, position],
+        scores.mixed[:, position],
+        float(scores.fourth[position]),
     )
 
 
 class SelectionState(SetMoves):
-    """Everything that changes during a search."""
+    """The state of a leave-one-out search with squared loss."""
 
     def __init__(self, data: LooData, alpha: float, capacity: int) -> None:
         self.data = data
@@ -67,21 +67,21 @@ class SelectionState(SetMoves):
         self.statistics = data.statistics
         self.target_energy = data.statistics.r_r
         self._passes_before = data.samples.passes
-        # X'x_b of features that were chosen, where the search may go to any set of them.
+        # X'x_b of features that were chosen, where the search may move to any set of them.
         self._columns: dict[int, Float] | None = None
 
     @property
     def passes(self) -> int:
-        """Over the data; the pass that all searches start from is the first one's."""
+        """The number of passes over the data; the first search counts the pass all start from."""
         return self.samples.passes + self.data.samples.passes - self._passes_before
 
     @property
     def exact_evaluations(self) -> int:
-        """How often a candidate's loss was computed on the rows."""
+        """The number of times a candidate's loss was computed on the rows."""
         return self.samples.exact_evaluations
 
     def moments(self) -> Moments:
-        """Of the chosen features and the targets."""
+        """Return the moments of the chosen features and the targets."""
         start = self.start
         if self._columns is not None:
             return self._all_moments(list(self._columns))
@@ -99,12 +99,12 @@ class SelectionState(SetMoves):
 
     @property
     def size(self) -> int:
-        """How many features are chosen."""
+        """The number of chosen features."""
         return self.features.size
 
     @property
     def candidates(self) -> NDArray[np.intp]:
-        """Features that may be added."""
+        """The features that may be added."""
         return true_indices(self.barred < 0.0)
 
     @property
@@ -114,61 +114,61 @@ class SelectionState(SetMoves):
 
     @property
     def standard_error(self) -> float:
-        """Of the loss as a weighted mean over samples."""
+        """Standard error of the loss as a weighted mean over samples."""
         return self.data.loss_and_error(self.statistics)[1]
 
     @property
     def fold_losses(self) -> Float | None:
-        """There are no splits."""
+        """None, since leave-one-out has no splits."""
         return None
 
     def measure(self, index: int) -> Pivot:
-        """One candidate in the data."""
+        """Measure one candidate in the data."""
         return pivot_of(self.score(np.array([index])), 0)
 
     def score(self, indices: NDArray[np.intp]) -> Scores:
-        """Candidates scored exactly; what was seen of them sharpens their later bounds."""
+        """Score candidates exactly; the spread of their z sharpens later bounds."""
         parts = []
         X = self.problem.X
         X.fetch(indices.tolist())  # in one pass, rather than one for each group
         for first in range(0, len(indices), self.samples.group):
-            some = indices[first : first + self.samples.group]
+            chunk = indices[first : first + self.samples.group]
             follows = self.features.follows_spread
-            scores = self.samples.score(some, *self.features.coefficients(some), follows)
+            scores = self.samples.score(chunk, *self.features.coefficients(chunk), follows)
             if follows:
-                self.features.remember_spread(some, scores.mixed, scores.fourth)
+                self.features.remember_spread(chunk, scores.mixed, scores.fourth)
             parts.append(scores)
         if len(parts) == 1:
             return parts[0]
         return Scores(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
 
     def score_lowest(self, terms: Callable[[], BoundTerms], count: int) -> Lowest | None:
-        """The candidates of lowest bound, scored, where rows and features find them together."""
+        """Return the candidates of lowest bound with their scores; None if not possible."""
         if self.problem.n_available - self.size <= count:
             return None
         return self.samples.score_lowest(self.features, terms, count)
 
     def lacks(self, indices: NDArray[np.intp]) -> bool:
-        """Whether the columns of some candidates would cost a pass."""
+        """Return whether fetching the columns of candidates would cost a pass."""
         return bool(self.problem.X.missing(indices.tolist()))
 
     def fetch_ahead(self, indices: NDArray[np.intp], ranking: Ranking, remaining: int) -> None:
-        """Where columns cost a pass: those of features that will be added, with their Gram."""
+        """Fetch columns of features that will be added, and Gram columns, if they cost a pass."""
         X = self.problem.X
         if self.lacks(indices):
             columns = self.gram.batch(ranking, remaining, int(indices[0]))
             X.take_along(indices.tolist())
             self.gram.keep(columns, self.samples.products(columns))
 
-    def wish(self, bounds: Float) -> None:
-        """Have the next pass bring the columns of the likeliest candidates for little more."""
+    def prefetch(self, bounds: Float) -> None:
+        """Let the next pass also fetch the columns of the likeliest candidates."""
         X = self.problem.X
         if X.passes_dominate:
             X.prefetch(X.missing(best_first(bounds, X.n_kept + _ALONG))[:_ALONG])
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
-        column = self._known_column(index)
+        column = self._kept_column(index)
         if column is None:
             column = self.gram.take(index, ranking, remaining)
         if len(self._constant):
@@ -190,21 +190,21 @@ class SelectionState(SetMoves):
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
 
     def _move(self, index: int, beta: Float, pivot: Pivot, along: Float | None) -> None:
-        """The rows after a step; along (t) is what the anchor loses, if there is one."""
+        """Update the rows for a step; along (t) is what an anchor loses."""
         self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
 
     def _bar_spanned(self) -> None:
-        """Features that the chosen ones span are no candidates from now on."""
+        """Exclude features that the chosen ones span from the candidates."""
         spanned = self.features.spanned()
         if spanned is not None:
             self.barred[spanned] = np.inf
             self.is_spanned = not (self.barred < 0.0).any()
 
     def _refined(self, index: int, beta: Float) -> tuple[Float, Pivot]:
-        """β corrected by what X_S'z and Pβ differ by, and the feature measured with it.
+        """Refine β by the difference of X_S'z and Pβ, and measure the feature again.
 
-        A feature that the chosen ones nearly span has a z that is mostly the error of β, and r, h
-        and w would keep that error for good.
+        If the chosen features nearly span a feature, its z is mostly the error of β, and r, h and w
+        would keep that error.
         """
         order = np.array([index])
         for _ in range(2):
@@ -215,18 +215,18 @@ class SelectionState(SetMoves):
         return beta, pivot_of(scores, 0)
 
     def set_anchor(self, columns: list[int]) -> None:
-        """Compute X'g, g = ω∘r, by a pass over X, for this step's bounds and those to come.
+        """Compute X'g, g = ω∘r, by a pass over X, for the bounds of this and later steps.
 
-        The pass also fetches the Gram columns of some features.
+        The pass also fetches the Gram columns of `columns`.
         """
         products = self.samples.products(columns, new_anchor=True)
         self.gram.keep(columns, products[: len(columns), :])
         self.features.set_anchor(products[len(columns) :, :])
-        known = self.statistics
-        self.statistics = known._replace(a_r=known.g_r, a_g=known.g_g, a_a=known.g_g)
+        g_r, g_g = self.statistics.g_r, self.statistics.g_g
+        self.statistics = self.statistics._replace(a_r=g_r, a_g=g_g, a_a=g_g)
 
     def rebuild(self) -> None:
-        """Feature space anew from the chosen set: one pass over the data."""
+        """Rebuild feature space from the chosen set in one pass over the data."""
         self.rebuilds += 1
         try:
             columns = self.samples.products(self.features.selected)
@@ -237,15 +237,15 @@ class SelectionState(SetMoves):
 
 
 def _feature_space(data: LooData, alpha: float, capacity: int, barred: Float) -> FeatureSpace:
-    """At the empty model; the penalty of kernel centres is that of their functions."""
+    """Return feature space at the empty model, for the kind of data and penalty."""
     start, X = data.start, data.problem.X
     if X.centers is not None:
         return KernelSpace(start.diagonal, start.correlation, X.centers, alpha, capacity)
-    known = start.diagonal, start.correlation, np.full(data.problem.n_features, alpha)
+    arguments = start.diagonal, start.correlation, np.full(data.problem.n_features, alpha)
     if data.samples.feature_location is not HOST:
         from .._features import DeviceFeatures  # which loads all that devices need
 
-        return DeviceFeatures(*known, capacity, barred)
+        return DeviceFeatures(*arguments, capacity, barred)
     if data.layout is None:
-        return FeatureSpace(*known, capacity)
-    return GroupSpace(*known, capacity, data.layout, data.pairs)
+        return FeatureSpace(*arguments, capacity)
+    return GroupSpace(*arguments, capacity, data.layout, data.pairs)

@@ -21,6 +21,8 @@ from ._matrix import NotOnDevice as NotOnDevice
 from ._parquet import ParquetSource as ParquetSource
 from ._parquet import parquet_files as parquet_files
 from ._recognise import device_matrix_of as device_matrix_of
+from ._recognise import kind_of as kind_of
+from ._recognise import loaded as loaded
 from ._recognise import matrix_of as matrix_of
 from ._recognise import matrix_on as matrix_on
 from ._recognise import origin_of as origin_of

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._base import Array, other_namespace
+from .._base import Array, numpy_of, other_namespace
 from ._dense import DenseMatrix
-from ._device_matrix import DeviceMatrix, as_device_matrix
+from ._device_matrix import DeviceMatrix, as_device_matrix, is_in_host_memory
 from ._devices import on_device
-from ._files import DataFile, as_file
+from ._files import DataFile, FileMatrix, as_file
 from ._matrix import Matrix
 from ._remote import RemoteMatrix
 from ._sparse import SparseMatrix
@@ -61,6 +61,39 @@ def origin_of(X: Any) -> Origin:
     """Return the kind of X, without reading any of it."""
     is_lazy = _library_of(X) is not None
     return Origin(is_lazy, isinstance(X, DataFile | SparseFile), other_namespace(X) is not None)
+
+
+class Kind(NamedTuple):
+    """What X is before it is a matrix: its name in the capability table, its place in messages."""
+
+    name: str
+    noun: str
+
+
+def kind_of(X: Any) -> Kind:
+    """The kind of a user's X for what works with NumPy's numbers; nothing of it is read.
+
+    Tensors in host memory are such numbers, and sparse files are read as sparse matrices.
+    """
+    if _library_of(X) is not None:
+        return Kind("Dask", RemoteMatrix.noun)
+    if isinstance(X, DataFile):
+        return Kind("file", FileMatrix.noun)
+    if other_namespace(X) is not None and not is_in_host_memory(X):
+        return Kind("device", DeviceMatrix.noun)
+    return Kind("NumPy", Matrix.noun)
+
+
+def loaded(X: Any) -> Any:
+    """Arrays of a device as NumPy arrays, sparse files as sparse matrices; others as they are."""
+    if not isinstance(X, SparseFile):
+        return numpy_of(X)
+    form = X.to_scipy()
+    if form.nnz > np.iinfo(np.int32).max:
+        return form
+    # Some of scikit-learn's functions take no others, and SciPy does not look at memory maps.
+    parts = form.data, form.indices.astype(np.int32), form.indptr.astype(np.int32)
+    return sparse.csc_array(parts, shape=form.shape)
 
 
 def matrix_of(X: Any, memory_limit: int | str | None, check: Check) -> Matrix:

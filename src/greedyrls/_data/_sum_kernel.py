@@ -1,6 +1,6 @@
 """The Triton kernel of `fused`: loaded when it is first launched."""
 
-# Annotations of a kernel are Triton's own: they say what is compiled in.
+# Annotations of a kernel are interpreted by Triton: they name compile-time constants.
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
 
 import triton

@@ -4,10 +4,10 @@ from ._chosen import Models as Models
 from ._chosen import at_ends as at_ends
 from ._chosen import chains_of as chains_of
 from ._chosen import held_out_errors as held_out_errors
-from ._chosen import less_running_sums as less_running_sums
+from ._chosen import minus_running_sums as minus_running_sums
 from ._chosen import one_by_one as one_by_one
 from ._chosen import pivots as pivots
-from ._chosen import take_places as take_places
+from ._chosen import take_positions as take_positions
 from ._device_features import DeviceFeatures as DeviceFeatures
 from ._feature_space import FeatureSpace as FeatureSpace
 from ._feature_space import Pivot as Pivot

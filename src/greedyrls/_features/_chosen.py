@@ -17,14 +17,14 @@ from .._base import Float, location_of, namespace_of, numbers_on, take_rows, to_
 
 
 class Chain(NamedTuple):
-    """Sets of features of which each is the beginning of the next."""
+    """A sequence of feature sets in which each is the beginning of the next."""
 
-    places: NDArray[np.intp]  # of the features of the last, in their order
-    ends: NDArray[np.intp]  # how many of them each has
+    positions: NDArray[np.intp]  # of the last set's features in `Chosen.indices`, in their order
+    ends: NDArray[np.intp]  # the size of each set
 
 
 class Chosen(NamedTuple):
-    """The features of a path with their moments on the rows that they were chosen on."""
+    """The features of a path with their moments on the training rows."""
 
     indices: tuple[int, ...]  # (p) all features of all sets
     gram: Float  # (p × p)
@@ -32,16 +32,16 @@ class Chosen(NamedTuple):
     means: Float  # (p)
     target_means: Float  # (t)
     chains: tuple[Chain, ...]  # one model for each of their sets, in the order of size
-    penalty: Float | None = None  # (p × p) what the penalty is multiplied with, if not I
+    penalty: Float | None = None  # (p × p) the matrix that the penalty multiplies, if not I
 
     @property
     def n_models(self) -> int:
-        """k."""
+        """The number of models, k."""
         return sum(len(chain.ends) for chain in self.chains)
 
 
 class Pivots(NamedTuple):
-    """The features of a chain made orthogonal for a penalty."""
+    """The orthogonalised features of a chain for one penalty."""
 
     inverse: Float  # (c × c) lower triangular L⁻¹
     steps: Float  # (c × t) coefficients on the q
@@ -51,36 +51,36 @@ Models = tuple[Pivots, ...]  # one for each chain
 
 
 def one_by_one(count: int) -> tuple[Chain, ...]:
-    """The first 1, 2, … features."""
+    """Return the chain of the first 1, 2, …, `count` features."""
     return (Chain(np.arange(count), np.arange(1, count + 1)),)
 
 
 def chains_of(sets: Sequence[tuple[int, ...]], indices: tuple[int, ...]) -> tuple[Chain, ...]:
-    """Sets of the features `indices`, in the order of size, as few chains as they make."""
-    place_of_feature = {index: place for place, index in enumerate(indices)}
+    """Group sets of the features `indices`, sorted by size, into as few chains as possible."""
+    position_of = {index: position for position, index in enumerate(indices)}
     chains: list[Chain] = []
     first = 0
     for last, features in enumerate(sets):
         following = sets[last + 1] if last + 1 < len(sets) else ()
         if following[: len(features)] != features or not following:
-            places = np.array([place_of_feature[index] for index in features], dtype=np.intp)
+            positions = np.array([position_of[index] for index in features], dtype=np.intp)
             ends = np.array([len(one) for one in sets[first : last + 1]], dtype=np.intp)
-            chains.append(Chain(places, ends))
+            chains.append(Chain(positions, ends))
             first = last + 1
     return tuple(chains)
 
 
 def pivots(chosen: Chosen, penalty: float) -> Models | None:
-    """For a penalty; None if it is lost in the rounding of the data."""
+    """Factorise all chains for a penalty; None if it is too small for the rounding of the data."""
     unit = np.eye(len(chosen.gram)) if chosen.penalty is None else chosen.penalty
     A = chosen.gram + penalty * unit
     models = []
     for chain in chosen.chains:
-        own, correlation = A, chosen.correlation
+        block, correlation, positions = A, chosen.correlation, chain.positions
         if not is_whole(chain, len(A)):
-            own, correlation = A[np.ix_(chain.places, chain.places)], correlation[chain.places]
+            block, correlation = A[np.ix_(positions, positions)], correlation[positions]
         try:
-            factor = np.linalg.cholesky(own)
+            factor = np.linalg.cholesky(block)
         except np.linalg.LinAlgError:
             return None
         inverse = np.tril(np.linalg.inv(factor))
@@ -89,12 +89,12 @@ def pivots(chosen: Chosen, penalty: float) -> Models | None:
 
 
 def is_whole(chain: Chain, count: int) -> bool:
-    """Whether a chain goes through all of `count` features as they come, one by one."""
-    return len(chain.ends) == count and bool((chain.places == np.arange(count)).all())
+    """Return whether a chain adds all of `count` features one by one in their order."""
+    return len(chain.ends) == count and bool((chain.positions == np.arange(count)).all())
 
 
 def held_out_errors(chosen: Chosen, models: Models, columns: Float, Y: Float) -> Float:
-    """Errors (t × k × rows) of all models on other rows.
+    """Return the errors (t × k × rows) of all models on other rows.
 
     columns (rows × p) are the chosen features there, Y (rows × t) the targets.
     """
@@ -104,11 +104,11 @@ def held_out_errors(chosen: Chosen, models: Models, columns: Float, Y: Float) ->
     residuals = (Y - target_means).T
     parts = []
     for chain, model in zip(chosen.chains, models, strict=True):
-        own = take_places(centred, chain, len(chosen.indices))
+        rows = take_positions(centred, chain, len(chosen.indices))
         inverse, steps = to_device(location, model.inverse, model.steps.T.copy())
-        q = inverse @ own
+        q = inverse @ rows
         errors = [
-            at_ends(less_running_sums(residuals[target, :], q * steps[target, :, None]), chain)
+            at_ends(minus_running_sums(residuals[target, :], q * steps[target, :, None]), chain)
             for target in range(len(model.steps.T))
         ]
         parts.append(location.xp.stack(errors))
@@ -116,31 +116,31 @@ def held_out_errors(chosen: Chosen, models: Models, columns: Float, Y: Float) ->
     return stack
 
 
-def take_places(columns: Float, chain: Chain, count: int) -> Float:
-    """The rows of a chain's features of a matrix (count × rows), in their order."""
+def take_positions(columns: Float, chain: Chain, count: int) -> Float:
+    """Return the rows of a chain's features from a matrix (count × rows), in chain order."""
     if is_whole(chain, count):
         return columns
-    own: Float = take_rows(columns, numbers_on(location_of(columns), chain.places))
-    return own
+    rows: Float = take_rows(columns, numbers_on(location_of(columns), chain.positions))
+    return rows
 
 
 def at_ends(values: Float, chain: Chain) -> Float:
-    """Of running sums (c × rows) those at which a set of the chain ends."""
-    if len(chain.ends) == len(chain.places):
+    """Return the running sums, out of all (c × rows), at which a set of the chain ends."""
+    if len(chain.ends) == len(chain.positions):
         return values
     ends: Float = take_rows(values, numbers_on(location_of(values), chain.ends - 1))
     return ends
 
 
-def less_running_sums(start: Float, values: Float) -> Float:
-    """start (rows) less the sums of the first 1, 2, … of the values (k × rows).
+def minus_running_sums(start: Float, values: Float) -> Float:
+    """Return start (rows) minus the sums of the first 1, 2, … of the values (k × rows).
 
-    On the host in their place and row by row: several times as fast as `cumsum` along the first
-    axis.
+    On the host the values are overwritten row by row, which is several times as fast as `cumsum`
+    along the first axis.
     """
     if not isinstance(values, np.ndarray):
-        less: Float = start - namespace_of(values).cumulative_sum(values, axis=0)
-        return less
+        differences: Float = start - namespace_of(values).cumulative_sum(values, axis=0)
+        return differences
     before = start
     for row in values:
         np.subtract(before, row, out=row)

@@ -47,7 +47,7 @@ class DeviceFeatures(FeatureSpace):
 
     @property
     def fused(self) -> FusedFeatures | None:
-        """Kernels for these vectors, if there are any."""
+        """The GPU kernels for these vectors; None where they cannot be used."""
         if not self._can_fuse or self._L.shape[0] > MOST_CHOSEN:
             return None
         if self._kernels is None:
@@ -67,7 +67,7 @@ class DeviceFeatures(FeatureSpace):
 
     @property
     def of_chosen(self) -> Chosen:
-        """What the kernels need of the chosen features; for one target."""
+        """The chosen features as the kernels need them; for one target."""
         s = self.size
         return Chosen(
             self._inverse[:s, :s],
@@ -87,14 +87,14 @@ class DeviceFeatures(FeatureSpace):
         self._seen = {}
 
     def take_chosen(self, known: Chosen) -> None:
-        """Take what has |S| numbers after kernels have added some features."""
+        """Update the arrays of |S| numbers after kernels have added features."""
         s = self.size
         self._inverse[:s, :s] = known.inverse
         self._penalties[:s] = known.penalties
         self._weights[:s, 0] = known.weights
         self._overlap[:s, :s] = known.overlap
 
-    def saw(self, reported: Reported) -> None:
+    def remember_reported(self, reported: Reported) -> None:
         """Keep what kernels reported of candidates: one of them is likely added next."""
         self._seen = {
             index: Seen(
@@ -116,7 +116,7 @@ class DeviceFeatures(FeatureSpace):
         return super().gram
 
     def factor_of(self, indices: NDArray[np.intp]) -> Float:
-        """Columns of L, (|S| × c), on the host."""
+        """Return columns of L, (|S| × c), on the host."""
         # One of them is likely added next: what that takes comes along.
         where = numbers_on(self.location, indices)
         vectors = [self.L, self.delta[None, :]] + ([] if self.anchored is None else [self.anchored])
@@ -134,13 +134,13 @@ class DeviceFeatures(FeatureSpace):
             self.factor_of(np.array([index]))
         return self._seen[index]
 
-    def known(self, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
+    def at_candidates(self, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
         """Of some candidates, on the host, what vectors of n have."""
         where = numbers_on(self.location, indices)
         return to_host(*(take(values, where) for values in vectors))
 
     def column(self, values: Float | float) -> Any:
-        """Numbers of the targets (t) as a column beside vectors of n; one alone stays as it is."""
+        """Return numbers per target (t) as a column for use with (t × n); a float stays a float."""
         if isinstance(values, float):
             return values
         # A single number goes with the operation and needs no transfer.
@@ -149,7 +149,7 @@ class DeviceFeatures(FeatureSpace):
         )
 
     def set_anchor(self, products: Float) -> None:
-        """Take a·x_i for all i (t × n) and keep a·z_i: the part along the chosen ones removed."""
+        """Set the anchor a from a·x_i of all features (t × n); stores a·z_i."""
         super().set_anchor(products)
         self._seen = {}
 

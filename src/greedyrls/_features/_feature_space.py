@@ -29,7 +29,7 @@ from ._feature_sets import FeatureSets
 
 
 class Coefficients(NamedTuple):
-    """Candidates expressed in the chosen features."""
+    """Coefficients of candidates on the chosen features."""
 
     beta: Float  # (|S| × c) A_SS⁻¹ A_Si
     penalty: Float  # (c) P_ii + β'Pβ
@@ -37,7 +37,7 @@ class Coefficients(NamedTuple):
 
 
 class Pivot(NamedTuple):
-    """A candidate as measured in the data."""
+    """The statistics of a candidate, measured in the data."""
 
     delta: float
     rho: Float  # (t)
@@ -48,7 +48,7 @@ class Pivot(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What adding a candidate takes, on the host."""
+    """The numbers needed to add a candidate, on the host."""
 
     factor: Float  # (|S|) of L
     delta: float
@@ -56,9 +56,9 @@ class Seen(NamedTuple):
 
 
 class FeatureSpace(FeatureSets):
-    """The state of the search that lives with the driver.
+    """The part of a search's state that has no rows.
 
-    Vectors of n numbers live where `diagonal` does; what has |S| numbers lives on the host.
+    Vectors of n numbers live on the device of `diagonal`, vectors of |S| numbers on the host.
     """
 
     def __init__(
@@ -72,14 +72,14 @@ class FeatureSpace(FeatureSets):
         self.selected: list[int] = []
         (self._floor,) = to_device(self.location, penalty)
         (self._squares,) = to_host(diagonal)
-        # δ, ‖z‖², τ, r·z and a·z, one under the other: a step changes them all alike.
+        # δ, ‖z‖², τ, r·z and a·z in one array: a step updates them all by one product.
         delta = diagonal + self._floor
         rows = [delta[None, :], diagonal[None, :], correlation, correlation]
         self._set_rows(stacked(rows))
         # Neither δ nor ‖z‖² is smaller than this.
         self._floors = stacked([self._floor[None, :], 0.0 * self._floor[None, :]])
-        # Bounds of how z_i is spread over the rows, known of candidates that were scored, if this
-        # is followed at all:
+        # Bounds of how z_i is spread over the rows, for candidates that were scored (unless the
+        # search does not track it):
         self.follows_spread = True
         self.mixed_root = self.location.zeros((t, n))  # at most ‖r∘z_i‖
         self.fourth_root = self.location.full(n, UNKNOWN)  # at least (Σ z_i⁴)^¼
@@ -93,7 +93,7 @@ class FeatureSpace(FeatureSets):
         self._chosen = np.zeros(capacity, dtype=np.intp)
 
     def _set_rows(self, rows: Float) -> None:
-        """Take all that a step changes: δ, ‖z_i‖², τ, r·z_i, and a·z_i if there is an anchor a."""
+        """Set all rows that a step changes: δ, ‖z_i‖², τ, r·z_i, and a·z_i with an anchor a."""
         t = self.correlation.shape[0]
         self._rows = rows
         self.delta, self.norms = rows[0, :], rows[1, :]
@@ -101,8 +101,13 @@ class FeatureSpace(FeatureSets):
         self.anchored: Float | None = rows[2 + 2 * t :, :] if rows.shape[0] > 2 + 2 * t else None
 
     @property
+    def size(self) -> int:
+        """|S|."""
+        return len(self.selected)
+
+    @property
     def L(self) -> Float:
-        """The factor's rows so far, (|S| × n)."""
+        """The rows of the factor so far, (|S| × n)."""
         return self._L[: self.size, :]
 
     @property
@@ -116,29 +121,29 @@ class FeatureSpace(FeatureSets):
         return self._inverse[: self.size, : self.size]
 
     def coefficients(self, indices: NDArray[np.intp]) -> Coefficients:
-        """β and the penalty terms of some candidates: O(|S|² c)."""
+        """Return β and the penalty terms of c candidates in O(|S|² c)."""
         s = self.size
         return self.terms(indices, self._inverse[:s, :s].T @ self.factor_of(indices))
 
     def factor_of(self, indices: NDArray[np.intp]) -> Float:
-        """Columns of L, (|S| × c), on the host."""
+        """Return columns of L, (|S| × c), on the host."""
         return self._L[: self.size, indices]
 
     def _look(self, index: int) -> Seen:
-        """One candidate, on the host."""
+        """Return the numbers needed to add one candidate, on the host."""
         anchored = self.delta[:1] if self.anchored is None else self.anchored[:, index]
         return Seen(self._L[: self.size, index], self.delta[index], anchored)
 
-    def known(self, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
+    def at_candidates(self, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
         """Of some candidates, on the host, what vectors of n have."""
         return [values.take(indices, axis=-1) for values in vectors]
 
     def column(self, values: Float | float) -> Any:
-        """Numbers of the targets (t) as a column beside vectors of n; one alone stays as it is."""
+        """Return numbers per target (t) as a column for use with (t × n); a float stays a float."""
         return values if isinstance(values, float) else values[:, None]
 
     def terms(self, indices: NDArray[np.intp], beta: Float) -> Coefficients:
-        """The penalty terms that belong to β (|S| × c)."""
+        """Return β (|S| × c) with its penalty terms."""
         s = self.size
         weighted = self._penalties[:s, None] * beta
         shrinkage = self._weights[:s].T @ weighted
@@ -148,22 +153,22 @@ class FeatureSpace(FeatureSets):
         return Coefficients(beta, penalty, shrinkage)
 
     def beta(self, index: int) -> Float:
-        """β (|S|) of one candidate."""
+        """Return β (|S|) of one candidate."""
         s = self.size
         return self._inverse[:s, :s].T @ self._look(index).factor
 
     def corrected(self, index: int, beta: Float, products: Float) -> Float:
-        """β after a step of iterative refinement; products (|S|) are X_S'z, which should be Pβ."""
+        """Refine β iteratively, one step; products (|S|) are X_S'z, which should be Pβ."""
         s = self.size
         inverse = self._inverse[:s, :s]
         return beta + inverse.T @ (inverse @ (products - self._penalties[:s] * beta))
 
     def pivot_scale(self, index: int) -> float:
-        """A_ii."""
+        """Return A_ii, the scale of a feature's pivot."""
         return float(self._squares[index] + self.penalty[index])
 
     def set_anchor(self, products: Float) -> None:
-        """Take a·x_i for all i (t × n) and keep a·z_i: the part along the chosen ones removed."""
+        """Set the anchor a from a·x_i of all features (t × n); stores a·z_i."""
         s = self.size
         on_pivots = self._of_chosen(products) @ self._inverse[:s, :s].T
         anchored = products - to_device(self.location, on_pivots)[0] @ self._L[:s, :]
@@ -173,28 +178,28 @@ class FeatureSpace(FeatureSets):
             self.anchored[:, :] = anchored
 
     def _of_chosen(self, values: Float) -> Float:
-        """The chosen features' part of vectors of n, on the host."""
+        """Return the chosen features' entries of vectors (n), on the host."""
         return values[..., self.selected]
 
     def anchor_along(self, index: int, norm: float) -> Float | None:
-        """(a·z_b)/‖z_b‖² (t): what the anchor loses when b is added."""
+        """Return (a·z_b)/‖z_b‖² (t), which the anchor loses when b is added."""
         if self.anchored is None:
             return None
         on_anchor = self._look(index).anchored
         return on_anchor / norm if norm > 0.0 else 0.0 * on_anchor
 
     def remember_spread(self, indices: NDArray[np.intp], mixed: Float, fourth: Float) -> None:
-        """Take Σ r² z² (t × c) and Σ z⁴ (c) of candidates that were scored."""
+        """Store Σ r² z² (t × c) and Σ z⁴ (c) of candidates that were scored."""
         put(self.mixed_root, indices, np.sqrt(mixed))
         put(self.fourth_root, indices, np.sqrt(np.sqrt(fourth)))
         if not (fourth.min() > TINY_FOURTH and fourth.max() < np.inf):
-            # Fourth powers that underflow or overflow tell nothing.
+            # Fourth powers that underflow or overflow bound nothing.
             lost = indices[~((fourth > TINY_FOURTH) & (fourth < np.inf))]
             put(self.mixed_root, lost, 0.0)
             put(self.fourth_root, lost, UNKNOWN)
 
     def untrusted(self) -> NDArray[np.bool_]:
-        """Candidates whose pivot is mostly rounding."""
+        """Return a mask of the candidates whose pivot is mostly rounding."""
         is_lost: NDArray[np.bool_] = self.delta < self._doubtful
         return is_lost
 
@@ -202,7 +207,7 @@ class FeatureSpace(FeatureSets):
         """Add a feature; returns the drift of its pivot, |δ − its value in the data| / A_bb.
 
         column (n) is X'x_b and beta (|S|) its coefficients on the chosen features. The pivot comes
-        from the data, so that each starts afresh instead of from the recurrence.
+        from the data, so that rounding of the recurrence does not accumulate in it.
         """
         delta, rho, norm, inner, _, _ = pivot
         s = self.size
@@ -234,7 +239,7 @@ class FeatureSpace(FeatureSets):
         return float(drift)
 
     def _overlap_with(self, index: int, on_chosen: Float, root: float) -> Float:
-        """q_b·q_s (|S|) of a feature that is about to be added; on_chosen (|S|) is l_b/√δ_b."""
+        """Return q_b·q_s (|S|) of a feature to be added; on_chosen (|S|) is l_b/√δ_b."""
         s = self.size
         overlap: Float = on_chosen - self._overlap[:s, :s] @ on_chosen
         return overlap
@@ -253,7 +258,7 @@ class FeatureSpace(FeatureSets):
         self._keep_products(column)
 
     def _pivot_products(self, index: int, left: Float, column: Float, root: float) -> Float:
-        """−l and −q·z_i of all features, (2 × n).
+        """Return −l and −q·z_i of all features, (2 × n).
 
         left (2 × |S|) is l_b/√δ_b, without and with q·q_s; q·z_i = l_i − Σ_s (q·q_s) l_is, since
         x_i·q_s = l_is for every candidate i.
@@ -263,11 +268,11 @@ class FeatureSpace(FeatureSets):
         return products
 
     def penalty_matrix(self) -> Float | None:
-        """What the penalty of the chosen features is multiplied with, (|S| × |S|); None if I."""
+        """Return the matrix (|S| × |S|) that the penalty multiplies; None for the identity."""
         return None
 
     def spanned(self) -> NDArray[np.bool_] | None:
-        """Features of which the chosen ones leave nothing; None where a penalty prevents it."""
+        """Mark features in the span of the chosen ones; None where a penalty excludes this."""
         return None
 
     def _keep_products(self, column: Float) -> None:
@@ -278,7 +283,7 @@ class FeatureSpace(FeatureSets):
     def _slopes(
         self, q_q: float, step: Float, q_r: Float, along: Float | None, root: float
     ) -> Float:
-        """How δ, ‖z‖² (for each unit of l), τ, r·z and a·z go with −l and −q·z: (rows × 2)."""
+        """Return the slopes (rows × 2) of δ, ‖z‖² (per unit of l), τ, r·z, a·z in −l and −q·z."""
         t = len(step)
         if t == 1 and along is None:
             lost, r = float(step[0]), float(q_r[0])
@@ -295,14 +300,14 @@ class FeatureSpace(FeatureSets):
         return slopes
 
     def _update_candidates(self, products: Float, slopes: Float) -> None:
-        """All rows after a pivot with −l and −q·z in `products`."""
+        """Update all rows after a pivot with −l and −q·z in `products`."""
         change = slopes @ products
         change[:2, :] *= -products[0, :]
         self._rows += change
         raise_to(self._rows[:2, :], self._floors)
 
     def _update_spread(self, step: Float, r_q: Float, q_fourth: float) -> None:
-        """‖r∘z_i‖ from below and ‖z_i‖₄ from above, as r ← r − t q and z_i ← z_i − l_i q.
+        """Update the bounds of ‖r∘z_i‖ (lower) and ‖z_i‖₄ (upper): r ← r − t q, z_i ← z_i − l_i q.
 
         The first loses at most ‖t q∘z_i‖ ≤ |t| ‖q‖₄ ‖z_i‖₄ and ‖(r − t q)∘l_i q‖.
         """
@@ -316,13 +321,13 @@ class FeatureSpace(FeatureSets):
         self.fourth_root += size
 
     def _grow(self) -> None:
-        """Room for twice as many chosen features."""
+        """Enlarge all arrays for twice as many chosen features."""
         old, n = self._L.shape
-        room = (0, max(16, old))
-        self._L = self.location.xp.concat([self._L, self.location.empty((room[1], n))])
-        self._inverse = np.pad(self._inverse, room)
-        self._overlap = np.pad(self._overlap, room)
-        self._gram = np.pad(self._gram, room)
-        self._weights = np.pad(self._weights, (room, (0, 0)))
-        self._penalties = np.pad(self._penalties, room)
-        self._chosen = np.pad(self._chosen, room)
+        padding = (0, max(16, old))
+        self._L = self.location.xp.concat([self._L, self.location.empty((padding[1], n))])
+        self._inverse = np.pad(self._inverse, padding)
+        self._overlap = np.pad(self._overlap, padding)
+        self._gram = np.pad(self._gram, padding)
+        self._weights = np.pad(self._weights, (padding, (0, 0)))
+        self._penalties = np.pad(self._penalties, padding)
+        self._chosen = np.pad(self._chosen, padding)

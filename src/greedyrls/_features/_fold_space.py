@@ -1,11 +1,11 @@
 """Feature space of all splits at once: factors of the training rows, held-out inner products.
 
 The recurrences of docs/theory.md ("Folds"), with a leading axis for the K splits. For each split
-A = X_T'X_T + P on its training rows T, all columns less their means over T; L its partial factor.
-Of the held-out rows F: ‖z_i‖², r·z_i, V_si = x_i·q_s, q_u·q_s and ‖r‖². No row of X is seen.
+A = X_T'X_T + P on its training rows T, all columns minus their means over T; L its partial factor.
+On the held-out rows F: ‖z_i‖², r·z_i, V_si = x_i·q_s, q_u·q_s and ‖r‖². No row of X is read.
 
-On the host arrays are read as far as they are filled. On a device, where a step is recorded, their
-shapes are fixed: what is not filled is 0, and numbers of features and places are vectors of one.
+On the host only the filled part of arrays is read. On a device, where a step is recorded, their
+shapes are fixed: the rest is 0, and indices of features and positions are vectors of length one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .._rows import Candidates, SetSums
 
 
 class HeldOut(NamedTuple):
-    """A chosen feature on the held-out rows as measured there; (K), (K × t), (K × t)."""
+    """The statistics of a chosen feature on the held-out rows: (K), (K × t), (K × t)."""
 
     norms: Float  # ‖z‖²
     inner: Float  # r·z
@@ -44,7 +44,7 @@ class HeldOut(NamedTuple):
 
 
 class FoldSpace:
-    """The state of a search that lives with the driver."""
+    """The part of a search's state that has no rows, for all splits."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class FoldSpace:
         self._test_norms = np.maximum(
             test.xx - 2.0 * means * test.x + test.weight[:, None] * means**2, 0
         )
-        on_means = test.y - test.weight[:, None] * targets  # Σ over F of y less its training mean
+        on_means = test.y - test.weight[:, None] * targets  # Σ over F of y minus its training mean
         self._test_inner = (
             test.xy
             - targets[:, :, None] * test.x[:, None, :]
@@ -87,34 +87,34 @@ class FoldSpace:
         self.location = location
         if location.on_device:
             self._send()
-        room = location.buffer
-        self._L = room((splits, capacity, n))
-        self._V = room((splits, capacity, n))
+        allocate = location.buffer
+        self._L = allocate((splits, capacity, n))
+        self._V = allocate((splits, capacity, n))
         self._inverse = location.zeros((splits, capacity, capacity))  # of the chosen columns of L
         self._overlap = location.zeros((splits, capacity, capacity))  # q_u·q_s on the held-out rows
         self._weights = location.zeros((splits, capacity, t))
 
     def _send(self) -> None:
-        """From the host, where sums are added up, to the place, in one transfer."""
+        """Move the arrays from the host, where sums are added up, to the device in one transfer."""
         names = [name for name, value in vars(self).items() if isinstance(value, np.ndarray)]
         for name in ("target_means", "start_energy"):
-            names.remove(name)  # for the driver
+            names.remove(name)  # read on the host
         sent = to_device(self.location, *(getattr(self, name) for name in names))
         for name, value in zip(names, sent, strict=True):
             setattr(self, name, value)
 
     @property
     def size(self) -> int:
-        """|S|."""
+        """The number of chosen features, |S|."""
         return len(self.selected)
 
     @property
     def capacity(self) -> int:
-        """How many features there is room for."""
+        """The number of features that fit into the arrays."""
         return int(self._L.shape[1])
 
     def columns(self, train: Float, test: Float, index: Array | int) -> tuple[Float, Float]:
-        """X'x_b of a feature on training and on held-out rows, from its sums over them (K × n)."""
+        """Return X'x_b of a feature on training and held-out rows from its sums (K × n)."""
         mean = at(self.means, index)[:, None]
         on_train = train - self._train_weight * mean * self.means
         on_test = (
@@ -125,7 +125,7 @@ class FoldSpace:
         return on_train, on_test
 
     def losses(self) -> Float:
-        """Held-out sums of squares with each feature added, split by split: (K × t × n)."""
+        """Return held-out sums of squares with each feature added, (K × t × n)."""
         rho = self.tau / self.delta[:, None, :]
         values = rho * self.norms[:, None, :]
         values -= 2.0 * self.inner
@@ -134,7 +134,7 @@ class FoldSpace:
         return values
 
     def coefficients(self, indices: list[int] | NDArray[np.intp]) -> Float:
-        """β = A_SS⁻¹ A_Si of some candidates, (K × |S| × c)."""
+        """Return β = A_SS⁻¹ A_Si of candidates, (K × |S| × c)."""
         s = self.size
         inverse = self._inverse[:, :s, :s].mT
         L: Float
@@ -146,49 +146,49 @@ class FoldSpace:
         return result
 
     def padded_coefficients(self, index: Array) -> Float:
-        """The same of one candidate, with zeros up to the capacity, (K × capacity)."""
+        """Return β of one candidate, padded with zeros, (K × capacity)."""
         beta: Float = (self._inverse.mT @ at(self._L, index)[:, :, None])[:, :, 0]
         return beta
 
     def candidates(self, indices: NDArray[np.intp]) -> Candidates:
-        """Some candidates in the models of all splits."""
+        """Return candidates as the row blocks score them: means, β and ρ in all splits."""
         where = numbers_on(self.location, indices)
         rho = take(self.tau, where) / take(self.delta, where)[:, None, :]
         return Candidates(indices, take(self.means, where), self.coefficients(indices), rho)
 
     def weights(self) -> Float:
-        """Coefficients of the current models, (K × |S| × t)."""
+        """Return the coefficients of the current models, (K × |S| × t)."""
         return self._weights[:, : self.size]
 
     def scales(self, index: int) -> Float:
-        """A_bb of a feature in each split, (K)."""
-        own = self.penalty if isinstance(self.penalty, float) else self.penalty[index]
-        scales: Float = self.diagonal[:, index] + own
+        """Return A_bb of a feature in each split, (K)."""
+        penalty = self.penalty if isinstance(self.penalty, float) else self.penalty[index]
+        scales: Float = self.diagonal[:, index] + penalty
         return scales
 
     def corrected(self, split: int, index: int, beta: Float, products: Float) -> Float:
-        """β after a step of iterative refinement; products (|S|) are X_S'z, which should be Pβ."""
+        """Refine β iteratively, one step; products (|S|) are X_S'z, which should be Pβ."""
         s = self.size
         (inverse,) = to_host(self._inverse[split, :s, :s])
         return beta + inverse.T @ (inverse @ (products - self.penalty * beta))
 
     def set_pivot(self, split: int, index: int, beta: Float, norm: float, inner: Float) -> None:
-        """Take δ and τ of a candidate in a split from its ‖z‖² and r·z (t) on the training rows."""
+        """Set δ and τ of a candidate in a split from its ‖z‖² and r·z (t) on the training rows."""
         (w,) = to_host(self._weights[split, : self.size, :])
         self.delta[split, index] = norm + self.penalty * (1.0 + float(beta @ beta))
         (tau,) = to_device(self.location, inner + self.penalty * (beta @ w))
         self.tau[split, :, index] = tau
 
     def penalty_matrix(self) -> Float | None:
-        """What the penalty of the chosen features is multiplied with, (|S| × |S|); None if I."""
+        """Return the matrix (|S| × |S|) that the penalty multiplies; None for the identity."""
         return None
 
     def spanned(self) -> NDArray[np.bool_] | None:
-        """Features of which the chosen ones leave nothing; None where a penalty prevents it."""
+        """Mark features in the span of the chosen ones; None where a penalty excludes this."""
         return None
 
     def _penalised(self, index: Array | int, on_train: Float) -> Float:
-        """A_ib of a feature that is about to be added, from X'x_b on the training rows (K × n)."""
+        """Return A_ib of a feature to be added, from X'x_b on the training rows (K × n)."""
         return on_train
 
     def add(
@@ -212,7 +212,7 @@ class FoldSpace:
         on_test: Float,
         measured: HeldOut,
     ) -> None:
-        """`add` in numbers only; with vectors for index and |S|, beta is (K × capacity)."""
+        """Do the arithmetic of `add`; with vectors for index and |S|, beta is (K × capacity)."""
         xp = namespace_of(beta)
         filled = slice(size) if isinstance(size, int) else slice(None)
         delta = copy(at(self.delta, index))
@@ -253,7 +253,7 @@ class FoldSpace:
         on_test: Float,
         inverse: Float,
     ) -> None:
-        """Go to any set of features; `energy` is to be measured on the rows.
+        """Move to any set of features; `energy` must be measured on the rows afterwards.
 
         on_train and on_test are X'x_b of its features (K × |S| × n), inverse (K × |S| × |S|) is
         L⁻¹ of their part of A.
@@ -281,41 +281,41 @@ class FoldSpace:
         self.norms = np.maximum(norms, 0.0)
         self.inner = self._test_inner - q_r @ L + steps.transpose(0, 2, 1) @ (across - V)
 
-    def removals(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
-        """Of some chosen features what the others leave of them: β (K × |S| × c), ρ (K × t × c)."""
+    def removals(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Regress chosen features on the other ones: β (K × |S| × c) and ρ (K × t × c)."""
         s = self.size
         inverse = self._inverse[:, :s, :s]
-        on_pivots = inverse[:, :, places]
+        on_pivots = inverse[:, :, positions]
         v = np.square(on_pivots).sum(axis=1)[:, None, :]
         beta = inverse.transpose(0, 2, 1) @ on_pivots / v
-        return beta, self.weights().transpose(0, 2, 1)[:, :, places]
+        return beta, self.weights().transpose(0, 2, 1)[:, :, positions]
 
-    def removal_squares(self, places: NDArray[np.intp]) -> Float:
-        """‖r‖² on the held-out rows without each of some chosen features, (K × t × c).
+    def removal_squares(self, positions: NDArray[np.intp]) -> Float:
+        """Return ‖r‖² on the held-out rows without each of c chosen features, (K × t × c).
 
         With z = X_S β = Σ_s c_s q_s it is ‖r + z ρ‖².
         """
         s = self.size
         inverse, overlap = self._inverse[:, :s, :s], self._overlap[:, :s, :s]
-        on_pivots = inverse[:, :, places]
+        on_pivots = inverse[:, :, positions]
         c = on_pivots / np.square(on_pivots).sum(axis=1)[:, None, :]  # (K × |S| × c)
         back = inverse.transpose(0, 2, 1)
         steps = inverse @ self.correlation[:, :, self.selected].transpose(0, 2, 1)
         q_r = self._test_inner[:, :, self.selected] @ back - steps.transpose(0, 2, 1) @ overlap
-        rho = self.weights().transpose(0, 2, 1)[:, :, places]
+        rho = self.weights().transpose(0, 2, 1)[:, :, positions]
         norms = (c * (overlap @ c)).sum(axis=1)[:, None, :]
         squares: Float = self.energy[:, :, None] + rho * (2.0 * (q_r @ c) + rho * norms)
         return np.maximum(squares, 0.0)
 
     def _update_norms(self, row: Float, q_z: Float, q_q: Float) -> None:
-        """δ and ‖z‖² after a pivot with l and q·z (K × n) and q·q (K × 1)."""
+        """Update δ and ‖z‖² after a pivot with l and q·z (K × n) and q·q (K × 1)."""
         self.delta -= row * row
         raise_to(self.delta, self._floor)
         self.norms += row * (row * q_q - 2.0 * q_z)
         raise_to(self.norms, 0.0)
 
     def grow(self) -> None:
-        """Room for twice as many chosen features."""
+        """Enlarge all arrays for twice as many chosen features."""
         more = max(16, self.capacity)
         rows, square = (more, 0), (more, more)
         self._L, self._V = self._enlarged(self._L, rows), self._enlarged(self._V, rows)
@@ -324,7 +324,7 @@ class FoldSpace:
         self._weights = self._enlarged(self._weights, rows)
 
     def _enlarged(self, values: Float, more: tuple[int, int]) -> Float:
-        """Values with zeros after them."""
+        """Return values padded with zeros at the end of the last two axes."""
         splits, height, width = values.shape
         wide = self.location.zeros((splits, height + more[0], width + more[1]))
         wide[:, :height, :width] = values

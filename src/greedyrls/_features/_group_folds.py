@@ -1,7 +1,7 @@
-"""Groups of features where there are folds: questions to a row block, and feature space.
+"""Groups of features with folds: functions of a row block, and feature space.
 
-For each split the pivot matrices of all groups on its training rows are followed, and z_i·z_j of
-pairs on its held-out rows: with squared loss a step needs no look at the rows.
+For each split the recurrences update the pivot matrices of all groups on its training rows, and
+z_i·z_j of pairs on its held-out rows: with squared loss a step does not read the rows.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _PAIR_ELEMENTS = 1 << 20
 
 
 class PairSums(NamedTuple):
-    """Σ w x_i x_j over each set of rows, of pairs of columns in a group."""
+    """The sums Σ w x_i x_j over each set of rows, for pairs of columns in a group."""
 
     values: Float  # (sets × P)
 
 
 def pair_sums(block: FoldBlock, layout: GroupLayout) -> PairSums:
-    """The pairs of all groups, X minus its shift: one pass."""
+    """Sum the pairs of all groups over each set of rows, X minus its shift, in one pass."""
     values = np.zeros((len(block.sets), layout.n_pairs))
     parts = [part for part in layout.parts(np.arange(len(layout))) if part.width > 1]
     sums = [np.zeros((len(block.sets), *part.columns.shape, part.width)) for part in parts]
@@ -37,10 +37,10 @@ def pair_sums(block: FoldBlock, layout: GroupLayout) -> PairSums:
         for part, total in zip(parts, sums, strict=True):
             count = max(1, _PAIR_ELEMENTS // (part.width * max(1, len(rows))))
             for first in range(0, len(part.groups), count):
-                some = slice(first, first + count)
-                columns = part.columns[some]
-                own = x.columns(columns.ravel()).reshape(*columns.shape, len(rows))
-                total[number, some] += (own * block.weights[rows]) @ own.swapaxes(1, 2)
+                chunk = slice(first, first + count)
+                columns = part.columns[chunk]
+                gathered = x.columns(columns.ravel()).reshape(*columns.shape, len(rows))
+                total[number, chunk] += (gathered * block.weights[rows]) @ gathered.swapaxes(1, 2)
     for part, total in zip(parts, sums, strict=True):
         layout.put_pairs(part, total, values)
     return PairSums(values)
@@ -55,7 +55,7 @@ class FoldPairs(NamedTuple):
 
 
 def fold_pairs(rows: FoldRows, layout: GroupLayout) -> FoldPairs:
-    """One pass over X, or none where all groups have a single column."""
+    """Sum the pairs of each split: one pass over X, none if all groups have a single column."""
     if layout.n_pairs:
         rows.passes += 1
     sums: PairSums = rows.total(partial(pair_sums, layout=layout))
@@ -64,7 +64,7 @@ def fold_pairs(rows: FoldRows, layout: GroupLayout) -> FoldPairs:
 
 
 class GroupFoldSpace(FoldSpace):
-    """Feature space of all splits, with pairs."""
+    """Feature space of all splits with pairs of columns in a group."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class GroupFoldSpace(FoldSpace):
         )
 
     def _update_norms(self, row: Float, q_z: Float, q_q: Float) -> None:
-        """δ and ‖z‖², and the pairs, after a pivot with l, q·z and q·q."""
+        """Update δ, ‖z‖² and the pairs after a pivot with l, q·z and q·q."""
         super()._update_norms(row, q_z, q_q)
         left, right = self.layout.left, self.layout.right
         if not len(left):
@@ -101,7 +101,7 @@ class GroupFoldSpace(FoldSpace):
         self.pair_norms += both
 
     def group_coefficients(self, part: Part) -> Float:
-        """ρ = D⁻¹τ of some groups, (K × t × g × b)."""
+        """Return ρ = D⁻¹τ of groups, (K × t × g × b)."""
         D = self.layout.matrices(part, self.delta, self.pair_delta)
         assert isinstance(self.penalty, float)
         roots, _ = inverse_roots(D, self.penalty)
@@ -111,26 +111,26 @@ class GroupFoldSpace(FoldSpace):
         return rho
 
     def group_losses(self, groups: NDArray[np.intp]) -> Float:
-        """Held-out sums of squares with each of some groups added, (K × t × c)."""
+        """Return held-out sums of squares with each of c groups added, (K × t × c)."""
         values = np.empty((*self.energy.shape, len(groups)))
         for part in self.layout.parts(groups):
             rho = self.group_coefficients(part)
             W = self.layout.matrices(part, self.norms, self.pair_norms)
-            own = (W[:, None] @ rho[..., None])[..., 0]
-            own -= 2.0 * self.inner[:, :, part.columns]
-            own *= rho
-            values[:, :, part.positions] = self.energy[:, :, None] + own.sum(axis=-1)
+            change = (W[:, None] @ rho[..., None])[..., 0]
+            change -= 2.0 * self.inner[:, :, part.columns]
+            change *= rho
+            values[:, :, part.positions] = self.energy[:, :, None] + change.sum(axis=-1)
         return values
 
     def group_candidates(self, groups: NDArray[np.intp]) -> tuple[Candidates, NDArray[np.intp]]:
-        """All columns of some groups as candidates that are added together; where each begins."""
+        """Return all columns of groups as candidates, and the position where each group begins."""
         columns = self.layout.columns(groups)
         widths = self.layout.widths[groups]
         starts = np.concatenate(([0], np.cumsum(widths)[:-1]))
         rho = np.empty((*self.energy.shape, len(columns)))
         for part in self.layout.parts(groups):
-            places = starts[part.positions][:, None] + np.arange(part.width)
-            rho[:, :, places] = self.group_coefficients(part)
+            positions = starts[part.positions][:, None] + np.arange(part.width)
+            rho[:, :, positions] = self.group_coefficients(part)
         beta = self.coefficients(columns)
         return Candidates(columns, self.means[:, columns], beta, rho), starts
 
@@ -142,25 +142,24 @@ def group_split_losses(
     candidates: Candidates,
     starts: NDArray[np.intp],
 ) -> SplitSums:
-    """Σ e ℓ of each split with each group added, (K × c), tile by tile."""
+    """Return Σ e ℓ of each split with each group added, (K × c), tile by tile."""
     shares = [
-        block.shares(loss, split, own) for split, own in zip(block.splits, factors, strict=True)
+        block.shares(loss, split, of_split)
+        for split, of_split in zip(block.splits, factors, strict=True)
     ]
     indices, means, beta, rho = candidates
     totals = np.zeros((len(block.splits), len(starts)))
     name = loss.name.removeprefix("balanced_")
-    for number, places, x in block.tiles_of_splits(indices):
+    for number, rows, x in block.tiles_of_splits(indices):
         split = block.splits[number]
         x -= means[number]
-        for some, columns in split.chosen(block.column, places):
-            x -= columns[0].T @ beta[number][some]
+        for chosen, columns in split.chosen(block.column, rows):
+            x -= columns[0].T @ beta[number][chosen]
         errors = np.array(
             [
-                r[:, None] - np.add.reduceat(x * own, starts, axis=1)
-                for r, own in zip(split.r[0][:, places], rho[number], strict=True)
+                r[:, None] - np.add.reduceat(x * of_target, starts, axis=1)
+                for r, of_target in zip(split.r[0][:, rows], rho[number], strict=True)
             ]
         )
-        totals[number] += tiles.error_sums(
-            name, errors, split.y[0][:, places], shares[number][places]
-        )
+        totals[number] += tiles.error_sums(name, errors, split.y[0][:, rows], shares[number][rows])
     return SplitSums(totals)

@@ -1,7 +1,7 @@
-"""Feature space with groups: what is left of pairs of columns in a group, by recurrence.
+"""Feature space with groups: inner products of pairs of columns in a group, by recurrence.
 
-Beside δ_i and ‖z_i‖² of every column the off-diagonal entries within each group are followed: of
-D_ij = A_ij − Σ_s l_is l_js, the pivot matrix of a group, and of z_i·z_j.
+Beside δ_i and ‖z_i‖² of every column, the recurrences update the off-diagonal entries within each
+group: of D_ij = A_ij − Σ_s l_is l_js, the pivot matrix of a group, and of z_i·z_j.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from .._base import Float
 from .._problem import GroupLayout, Part, inverse_roots
 from ._feature_space import FeatureSpace
 
-# A pivot within a group this much smaller than that of its column alone: what is left of its digits
-# is not enough for a bound. (`TRUSTED_PIVOT` is about what the chosen features left of a column.)
+# A pivot within a group this much smaller than that of its column alone has too few digits left for
+# a bound. (`TRUSTED_PIVOT` compares the pivot of a column with the column before any step.)
 _TRUSTED_REGULARITY = 1e-9
 
 
@@ -37,7 +37,7 @@ class GroupSpace(FeatureSpace):
         self.pair_norms = products.copy()
 
     def _update_candidates(self, products: Float, slopes: Float) -> None:
-        """All rows after a pivot with −l and −q·z in `products`, and all pairs."""
+        """Update all rows and all pairs after a pivot with −l and −q·z in `products`."""
         super()._update_candidates(products, slopes)
         if not self.layout.n_pairs:
             return
@@ -52,7 +52,7 @@ class GroupSpace(FeatureSpace):
         self.pair_norms += both
 
     def rebuild(self, columns: Float, inverse: Float | None = None) -> None:
-        """Everything anew, pairs as well."""
+        """Recompute everything, including pairs, from the chosen features' Gram columns."""
         super().rebuild(columns, inverse)
         s = self.size
         beta = self._inverse[:s, :s].T @ self._L[:s]
@@ -65,29 +65,29 @@ class GroupSpace(FeatureSpace):
             self._subtract(self.pair_norms, part, beta)
 
     def _subtract(self, pairs: Float, part: Part, rows: Float) -> None:
-        """Subtract Σ_s v_si v_sj from the pairs of some groups, for vectors v (|S| × n)."""
+        """Subtract Σ_s v_si v_sj from the pairs of groups, for vectors v (|S| × n)."""
         if part.width > 1:
-            own = rows[:, part.columns].transpose(1, 2, 0)
-            known = self.layout.matrices(part, np.zeros(rows.shape[1]), pairs)
-            self.layout.put_pairs(part, known - own @ own.swapaxes(1, 2), pairs)
+            vectors = rows[:, part.columns].transpose(1, 2, 0)
+            current = self.layout.matrices(part, np.zeros(rows.shape[1]), pairs)
+            self.layout.put_pairs(part, current - vectors @ vectors.swapaxes(1, 2), pairs)
 
     def roots(self, part: Part) -> tuple[Float, NDArray[np.bool_]]:
-        """R with R'R = D⁻¹ of some groups, by the recurrences, and which of them to trust."""
+        """Return R with R'R = D⁻¹ of groups, by the recurrences, and which of them to trust."""
         D = self.layout.matrices(part, self.delta, self.pair_delta)
         roots, regularity = inverse_roots(D, float(self.penalty.min()))
         untrusted = self.untrusted()[part.columns].any(axis=1)
         return roots, ~untrusted & (regularity > _TRUSTED_REGULARITY)
 
     def norm_matrices(self, part: Part) -> Float:
-        """z_i·z_j within some groups, (g × b × b)."""
+        """Return z_i·z_j within groups, (g × b × b)."""
         return self.layout.matrices(part, self.norms, self.pair_norms)
 
     def penalty_matrices(self, part: Part, beta: Float) -> Float:
-        """P_ij + β_i'Pβ_j within some groups (g × b × b), for β (|S| × g·b) of their columns."""
+        """Return P_ij + β_i'Pβ_j within groups (g × b × b), for β (|S| × g·b) of their columns."""
         s, width = self.size, part.width
         scaled = np.sqrt(self._penalties[:s, None]) * beta
-        own = scaled.T.reshape(len(part.groups), width, s)
-        values: Float = own @ own.swapaxes(1, 2)
-        places = np.arange(width)
-        values[:, places, places] += self.penalty[part.columns]
+        vectors = scaled.T.reshape(len(part.groups), width, s)
+        values: Float = vectors @ vectors.swapaxes(1, 2)
+        diagonal = np.arange(width)
+        values[:, diagonal, diagonal] += self.penalty[part.columns]
         return values

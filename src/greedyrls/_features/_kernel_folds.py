@@ -1,4 +1,4 @@
-"""Feature space of all splits where the penalty is that of functions: P = α K_cc."""
+"""Feature space of all splits with the penalty of kernel functions, P = α K_cc."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class KernelFoldSpace(FoldSpace):
         self._spanned = SPANNED * scale
 
     def penalty_matrix(self) -> Float | None:
-        """K_SS."""
+        """Return K_SS, the kernel of the chosen centres."""
         return self._centers.kernel.copy()
 
     def spanned(self) -> NDArray[np.bool_] | None:
-        """Centres of which the chosen ones leave nothing but rounding in some split."""
+        """Mark centres in the span of the chosen ones, up to rounding, in at least one split."""
         is_spanned: NDArray[np.bool_] = np.any(self.delta <= self._spanned, axis=0)
         return is_spanned
 
@@ -45,16 +45,16 @@ class KernelFoldSpace(FoldSpace):
         return on_train + self._centers.add(index)
 
     def corrected(self, split: int, index: int, beta: Float, products: Float) -> Float:
-        """β after a step of refinement; products (|S|) are X_S'z, which should be P_SSβ − P_Si."""
+        """Refine β, one step; products (|S|) are X_S'z, which should be P_SSβ − P_Si."""
         inverse = self._inverse[split, : self.size, : self.size]
         wrong = products - self._centers.without(beta, self._centers.rows[:, index])
         return beta + inverse.T @ (inverse @ wrong)
 
     def set_pivot(self, split: int, index: int, beta: Float, norm: float, inner: Float) -> None:
-        """Take δ and τ of a candidate in a split from its ‖z‖² and r·z (t) on the training rows."""
-        rows, own = self._centers.rows[:, [index]], self._centers.diagonal[[index]]
+        """Set δ and τ of a candidate in a split from its ‖z‖² and r·z (t) on the training rows."""
+        rows, diagonal = self._centers.rows[:, [index]], self._centers.diagonal[[index]]
         pulled = self._centers.without(beta[:, None], rows)
-        left = self._centers.norms(own, beta[:, None], rows, pulled)
+        left = self._centers.norms(diagonal, beta[:, None], rows, pulled)
         w = self._weights[split, : self.size]
         self.delta[split, index] = norm + float(left[0])
         self.tau[split, :, index] = inner + w.T @ pulled[:, 0]

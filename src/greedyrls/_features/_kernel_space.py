@@ -1,8 +1,8 @@
-"""Feature space where the penalty is that of functions: P = α K_cc, not a diagonal matrix.
+"""Feature space with the penalty of kernel functions: P = α K_cc, not a diagonal matrix.
 
 A feature is a kernel column x_i = k(·, c_i), and w'Pw is α times the squared norm of the function
-Σ w_i k(·, c_i) in the space of the kernel. All recurrences hold with A = X'X + P; but x_i·q_s is no
-entry of the factor, as a diagonal P makes it: it is a number V_si of its own (docs/theory.md,
+Σ w_i k(·, c_i) in the space of the kernel. All recurrences hold with A = X'X + P; but x_i·q_s is an
+entry of the factor only for a diagonal P. Here it is stored separately as V_si (docs/theory.md,
 "Kernel centres").
 """
 
@@ -17,18 +17,19 @@ from .._base import Float, stacked
 from .._data import USE_ANOTHER, KernelMatrix
 from ._feature_space import Coefficients, FeatureSpace
 
-# No penalty keeps a pivot δ_i from 0 here: a centre whose column is A_ii times this or less after
-# the chosen ones is spanned by them up to rounding, and no candidate. Of the others the recurrences
-# know some seven digits.
+# No penalty keeps a pivot δ_i from 0 here: a centre with δ_i of at most A_ii times this is spanned
+# by the chosen ones up to rounding, and is no candidate. The pivots of the others have about seven
+# correct digits.
 SPANNED = 1e-8
-# Pivots are kept above this share of A_ii: those of no candidate must not divide by 0.
+# Pivots are kept above this share of A_ii, so that features that are no candidates never divide by
+# 0.
 LEAST = 1e-16
 # A squared norm this far below 0, relative to its summands, is no rounding.
 _NEGATIVE = 1e-9
 
 
 class CenterPenalty:
-    """P = α k(c_i, c_b): the diagonal, and the rows of chosen centres as they come."""
+    """The penalty P = α k(c_i, c_b): its diagonal, and the rows of the chosen centres."""
 
     def __init__(self, X: KernelMatrix, alpha: float, capacity: int) -> None:
         self._X = X
@@ -45,17 +46,17 @@ class CenterPenalty:
 
     @property
     def square(self) -> Float:
-        """P_SS."""
+        """The penalty P_SS of the chosen centres."""
         return self._alpha * self.kernel
 
     @property
     def kernel(self) -> Float:
-        """K_SS."""
+        """The kernel K_SS of the chosen centres."""
         s = len(self._chosen)
         return self._kernel[:s, :s]
 
     def add(self, index: int) -> Float:
-        """One more chosen centre; its row, (n)."""
+        """Add a chosen centre and return its row, (n)."""
         s = len(self._chosen)
         if s == len(self._rows):
             more = max(16, s)
@@ -71,19 +72,20 @@ class CenterPenalty:
         return row
 
     def without(self, beta: Float, rows: Float) -> Float:
-        """P_SS β − P_Si for candidates with coefficients beta and P_Si in `rows`, (|S| × c)."""
+        """Return P_SS β − P_Si (|S| × c) of candidates, with P_Si in `rows`."""
         pulled: Float = self.square @ beta - rows
         return pulled
 
-    def norms(self, own: Float, beta: Float, rows: Float, pulled: Float) -> Float:
-        """α times the squared norm of what is left of candidates as functions, (c).
+    def norms(self, diagonal: Float, beta: Float, rows: Float, pulled: Float) -> Float:
+        """Return α times the squared norm of candidates minus their projection, as functions, (c).
 
-        P_ii − 2 β'P_Si + β'P_SS β, with P_ii in `own` (c).
+        It is P_ii − 2 β'P_Si + β'P_SS β, with P_ii in `diagonal` (c).
         """
-        values: Float = own + (beta * (pulled - rows)).sum(axis=0)
+        values: Float = diagonal + (beta * (pulled - rows)).sum(axis=0)
         if (values < 0.0).any():
             size = np.abs(beta)
-            summands = own + (size * (np.abs(self.square) @ size + 2.0 * np.abs(rows))).sum(axis=0)
+            summands = size * (np.abs(self.square) @ size + 2.0 * np.abs(rows))
+            summands = diagonal + summands.sum(axis=0)
             if (values < -_NEGATIVE * summands).any():
                 raise ValueError(
                     "The kernel is not positive semidefinite: a combination of its functions has a "
@@ -94,7 +96,7 @@ class CenterPenalty:
 
 
 class KernelSpace(FeatureSpace):
-    """The state of a search for centres that lives with the driver."""
+    """The part of the state of a search for centres that has no rows."""
 
     def __init__(
         self, diagonal: Float, correlation: Float, X: KernelMatrix, alpha: float, capacity: int
@@ -107,24 +109,24 @@ class KernelSpace(FeatureSpace):
         self._V = np.empty((capacity, len(scale)))  # x_i·q_s, a chosen centre per row
 
     def terms(self, indices: NDArray[np.intp], beta: Float) -> Coefficients:
-        """The penalty terms that belong to β (|S| × c)."""
+        """Return β (|S| × c) with its penalty terms."""
         rows = self._centers.rows[:, indices]
         pulled = self._centers.without(beta, rows)
         penalty = self._centers.norms(self.penalty[indices], beta, rows, pulled)
         return Coefficients(beta, penalty, self._weights[: self.size].T @ pulled)
 
     def corrected(self, index: int, beta: Float, products: Float) -> Float:
-        """β after a step of refinement; products (|S|) are X_S'z, which should be P_SSβ − P_Si."""
+        """Refine β, one step; products (|S|) are X_S'z, which should be P_SSβ − P_Si."""
         inverse = self._inverse[: self.size, : self.size]
         wrong = products - self._centers.without(beta, self._centers.rows[:, index])
         return beta + inverse.T @ (inverse @ wrong)
 
     def penalty_matrix(self) -> Float | None:
-        """K_SS."""
+        """Return K_SS, the kernel of the chosen centres."""
         return self._centers.kernel.copy()
 
     def spanned(self) -> NDArray[np.bool_] | None:
-        """Centres of which the chosen ones leave nothing but rounding."""
+        """Mark centres in the span of the chosen ones, up to rounding."""
         is_spanned: NDArray[np.bool_] = self.delta <= self._doubtful
         return is_spanned
 
@@ -134,7 +136,7 @@ class KernelSpace(FeatureSpace):
         return overlap
 
     def _pivot_products(self, index: int, left: Float, column: Float, root: float) -> Float:
-        """−l and −q·z_i; l goes by A, q·z_i = V_i − Σ_s (q·q_s) l_is by the rows alone."""
+        """Return −l from A, and −q·z_i = −V_i + Σ_s (q·q_s) l_is from the rows alone, (2 × n)."""
         s = self.size
         on_chosen, both = left
         products: Float = np.stack((on_chosen, both - on_chosen)) @ self._L[:s]
@@ -144,7 +146,7 @@ class KernelSpace(FeatureSpace):
         return products
 
     def rebuild(self, columns: Float, inverse: Float | None = None) -> None:
-        """Everything anew from the chosen centres' Gram columns (|S| × n)."""
+        """Recompute everything from the chosen centres' Gram columns (|S| × n)."""
         s, centers = self.size, self._centers
         gram = columns[:, self.selected]
         gram = 0.5 * (gram + gram.T)

@@ -1,7 +1,7 @@
-"""Feature space of several searches that take their steps together, one for each penalty.
+"""Feature space of several searches that run in lockstep, one for each penalty.
 
-The recurrences of `_features` with a leading axis for the searches ("lanes"): an operation on all
-lanes costs the interpreter no more than one on a single lane.
+The recurrences of `_features` with a leading axis for the searches ("lanes"): the interpreter's
+overhead of an operation on all lanes is that of one lane.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from .._base import TRUSTED_PIVOT, Float
 
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 
 class LanePivots(NamedTuple):
-    """The features that the lanes add, as measured in the data; first axis: the lanes."""
+    """Statistics of the features that the lanes add, measured in the data; first axis: lanes."""
 
     delta: Float  # (P)
     rho: Float  # (P × t)
@@ -26,7 +26,7 @@ class LanePivots(NamedTuple):
 
 
 class LaneSpace:
-    """The state of the searches that lives with the driver."""
+    """The part of the searches' state that has no rows."""
 
     def __init__(self, diagonal: Float, correlation: Float, alphas: Float, capacity: int) -> None:
         lanes, (t, n) = len(alphas), correlation.shape
@@ -46,7 +46,7 @@ class LaneSpace:
         self._weights = np.zeros((lanes, capacity, t))
 
     def grow(self, capacity: int) -> None:
-        """Make room for more features."""
+        """Enlarge all arrays for `capacity` features."""
         more = capacity - self.selected.shape[1]
         if more <= 0:
             return
@@ -56,26 +56,28 @@ class LaneSpace:
         for name in ("gram", "_inverse", "_overlap"):
             setattr(self, name, np.pad(getattr(self, name), ((0, 0), (0, more), (0, more))))
 
-    def keep(self, lanes: Places) -> None:
-        """Go on with some lanes only."""
+    def keep(self, lanes: Indices) -> None:
+        """Drop all lanes but these."""
         for name, values in vars(self).items():
             if isinstance(values, np.ndarray) and name != "diagonal":
                 setattr(self, name, values[lanes])
 
     def untrusted(self) -> NDArray[np.bool_]:
-        """Candidates whose pivot is mostly rounding, (P × n)."""
+        """Return a mask (P × n) of the candidates whose pivot is mostly rounding."""
         return self.delta < self._doubtful
 
-    def coefficients(self, lane: int, indices: Places) -> tuple[Float, Float, Float]:
-        """β (|S| × c) of some candidates, P_ii + β'Pβ (c) and w'Pβ (t × c)."""
+    def coefficients(self, lane: int, indices: Indices) -> tuple[Float, Float, Float]:
+        """Return β (|S| × c) of candidates, P_ii + β'Pβ (c) and w'Pβ (t × c)."""
         s, alpha = self.size, self.alphas[lane]
         beta = self._inverse[lane, :s, :s].T @ self._L[lane, :s].take(indices, axis=1)
         penalty = alpha + alpha * np.add.reduce(beta * beta, axis=0)
         shrinkage = alpha * (self._weights[lane, :s].T @ beta)
         return beta, penalty, shrinkage
 
-    def add(self, indices: Places, columns: Float, betas: list[Float], pivots: LanePivots) -> Float:
-        """Add a feature to each lane; the drift of each pivot, (P).
+    def add(
+        self, indices: Indices, columns: Float, betas: list[Float], pivots: LanePivots
+    ) -> Float:
+        """Add a feature to each lane; returns the drift of each pivot, (P).
 
         columns (P × n) are X'x_b, betas the coefficients (|S|) on the lane's chosen features.
         """

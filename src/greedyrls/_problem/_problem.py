@@ -182,7 +182,8 @@ def make_problem(
     Names are those of X if it is a data frame or a file, else `feature_names`. Whether X is finite
     is checked on the first pass, which is made anyway (`report_non_finite`).
     """
-    names = feature_names_of(X) or feature_names
+    # NumPy arrays have no names of their own.
+    names = feature_names if _has_numbers(X) else feature_names_of(X) or feature_names
     remote: RemoteMatrix | None = getattr(X, "remote", None)
     if device is not None and remote is None:
         X = matrix_on(device, X, memory_limit, _check_array)
@@ -216,15 +217,10 @@ def make_problem(
     is_centred = check_flag(fit_intercept, "fit_intercept")
     if is_centred and remote is None:
         Y = without_rounding(Y, weights)
-    forced = feature_indices(forced_features, X.shape[1], names, "forced_features")
-    excluded = feature_indices(excluded_features, X.shape[1], names, "excluded_features")
-    both = sorted(set(forced) & set(excluded))
-    if both:
-        shown = [names[index] if names else index for index in both]
-        raise ValueError(
-            f"Features {shown} are both in forced_features and in excluded_features; "
-            "take them out of one of the two."
-        )
+    forced: tuple[int, ...] = ()
+    excluded: tuple[int, ...] = ()
+    if not (forced_features is None and excluded_features is None):
+        forced, excluded = _constraints(forced_features, excluded_features, X.shape[1], names)
     grouping = Grouping()
     if not (feature_groups is None and feature_costs is None and budget is None):
         grouping = grouping_of(feature_groups, feature_costs, budget, X.shape[1], names)
@@ -242,6 +238,25 @@ def make_problem(
         *grouping,
         class_weights=class_weights,
     )
+
+
+def _constraints(
+    forced_features: FeatureList | None,
+    excluded_features: FeatureList | None,
+    n: int,
+    names: tuple[str, ...] | None,
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Column numbers of forced and of excluded features, which have none in common."""
+    forced = feature_indices(forced_features, n, names, "forced_features")
+    excluded = feature_indices(excluded_features, n, names, "excluded_features")
+    both = sorted(set(forced) & set(excluded))
+    if both:
+        shown = [names[index] if names else index for index in both]
+        raise ValueError(
+            f"Features {shown} are both in forced_features and in excluded_features; "
+            "take them out of one of the two."
+        )
+    return forced, excluded
 
 
 def check_flag(value: Any, name: str) -> bool:

@@ -15,6 +15,7 @@ from ._at_set import removal_predictions as removal_predictions
 from ._at_set import removal_squares as removal_squares
 from ._at_set import without as without
 from ._blocks import RowBlock as RowBlock
+from ._blocks import make_scores as make_scores
 from ._fold_answers import Candidates as Candidates
 from ._fold_answers import SetSums as SetSums
 from ._fold_answers import SplitSums as SplitSums
@@ -56,4 +57,3 @@ from ._rounds import Round as Round
 from ._rounds import Rounds as Rounds
 from ._rounds import can_find_lowest as can_find_lowest
 from ._rounds import fetched_statistics as fetched_statistics
-from ._rounds import make_scores as make_scores

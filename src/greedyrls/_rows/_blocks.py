@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from .._base import (
     HALF_TILE_ELEMENTS,
     LEAST_TILE_ROWS,
+    Executor,
     Float,
     add_up,
     as_float,
+    ask,
     contiguous,
     inner,
     kernels,
@@ -45,6 +47,7 @@ from ._answers import (
     Products,
     RawSums,
     SampleStatistics,
+    Scores,
     SupportSums,
     TargetSums,
 )
@@ -452,3 +455,19 @@ class RowBlock:
     def statistics(self) -> SampleStatistics:
         """Return this block's part of the sums of r and h that the driver needs."""
         return statistics_of(self.r, self.d, self.anchor, self.weights)
+
+
+def make_scores(
+    executor: Executor,
+    blocks: Sequence[RowBlock],
+    Z: list[Float],
+    penalty: Float,
+    shrinkage: Float,
+    with_spread: bool,
+) -> Scores:
+    """Candidates from their z, where the blocks are."""
+    norms, correlations = executor.total(ask(RowBlock.moments), blocks, Z)
+    delta = norms + penalty
+    rho = (correlations + shrinkage) / delta
+    losses, mixed, fourth = executor.total(ask(RowBlock.losses, delta, rho, with_spread), blocks, Z)
+    return Scores(losses, delta, rho, norms, correlations, mixed, fourth)

@@ -35,7 +35,7 @@ from .._base import (
     whole_numbers,
 )
 from ._answers import SampleStatistics, Scores
-from ._blocks import RowBlock
+from ._blocks import RowBlock, make_scores
 from ._fused_features import BoundTerms, Chosen, FusedFeatures, Reported
 from ._fused_round import FusedRound, RoundTerms, can_fuse, packed_layout
 
@@ -133,22 +133,6 @@ def find_plainly(
         xp.astype(best, xp.float64), *scores, *(sums for answer in statistics for sums in answer)
     )
     return _DeviceRound(packed, columns, Z, moved)
-
-
-def make_scores(
-    executor: Executor,
-    blocks: Sequence[RowBlock],
-    Z: list[Float],
-    penalty: Float,
-    shrinkage: Float,
-    with_spread: bool,
-) -> Scores:
-    """Score candidates from their z, where the blocks are."""
-    norms, correlations = executor.total(ask(RowBlock.moments), blocks, Z)
-    delta = norms + penalty
-    rho = (correlations + shrinkage) / delta
-    losses, mixed, fourth = executor.total(ask(RowBlock.losses, delta, rho, with_spread), blocks, Z)
-    return Scores(losses, delta, rho, norms, correlations, mixed, fourth)
 
 
 class Rounds:

@@ -7,8 +7,9 @@ A kind of X declares traits (`Matrix`); each option needs some of them. tools/ca
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from .._data import AS_NUMPY, Matrix, NotOnDevice
+from .._data import AS_NUMPY, Matrix, NotOnDevice, kind_of
 
 # Vectors are NumPy arrays; rows are in this process; all values are in memory.
 HOST, LOCAL, RESIDENT = frozenset({"host"}), frozenset({"local"}), frozenset({"resident"})
@@ -24,6 +25,8 @@ KINDS: dict[str, frozenset[str]] = {
     "Dask": HOST,
 }
 
+# Traits of kernel columns, which are never in memory all at once and so cannot be loaded.
+_COMPUTED = frozenset({"computed"})
 _NUMPY_ONLY = "is implemented for NumPy arrays only"
 
 
@@ -66,7 +69,12 @@ FEATURES: dict[str, Feature] = {
         (HOST, RESIDENT),
         "needs all rows on the device",
         "use cv='loo'",
-        {"Dask": "without groups and shuffled splitters"},
+    ),
+    "splitters": Feature(
+        "folds: groups, any splitter",
+        (HOST | LOCAL, RESIDENT),
+        "needs all rows at once",
+        "use cv='loo'",
     ),
     "fold_loss": Feature(
         "folds: other losses",
@@ -95,28 +103,38 @@ FEATURES: dict[str, Feature] = {
         "needs X in memory",
         "use direction='forward'",
     ),
-    "centers": Feature(
-        "kernel centres",
-        (IN_MEMORY,),
-        "needs all points in memory",
-        notes={"Dask": "loads X into memory"},
-    ),
+    "centers": Feature("kernel centres", (IN_MEMORY,), "needs all points in memory"),
     "all_features": Feature(
         '`alpha_rule="all_features"`, `refit_alpha="cv"`',
         (IN_MEMORY,),
-        "needs X in memory",
+        "needs all columns in memory at once",
         "use alpha_rule='nested' or 'joint', or pass a number for alpha",
     ),
     "checkpoint": Feature("checkpoints", (HOST,), instead="leave out checkpoint"),
+    "class_weight": Feature(
+        "`class_weight`", (LOCAL,), "counts the classes of all rows", "pass sample_weight"
+    ),
+    "probabilities": Feature(
+        "`predict_proba` of a model fitted to X",
+        (LOCAL,),
+        "needs held-out values of all rows",
+        "use decision_function",
+    ),
     "assess": Feature(
-        "`assess`, the ranker, the command line",
+        "`assess`: leave-one-out, squared loss", (HOST | LOCAL,), "repeats the search on some rows"
+    ),
+    "assess_copies": Feature(
+        "`assess`: folds, other losses, `class_weight`, bootstrap",
         (IN_MEMORY,),
-        "takes rows apart",
-        notes={
-            "sparse": "yes; the ranker makes X dense",
-            "file": "`assess` with leave-one-out and squared loss only",
-            "device": "the ranker only, by NumPy",
-        },
+        "copies rows of X for each search",
+        "use inner_cv='loo', loss='squared' and resample='subsample', leave out class_weight",
+    ),
+    "ranker": Feature(
+        "the ranker",
+        (LOCAL | RESIDENT,),
+        "forms pairs of rows",
+        "use greedy_path(X, y, cv=groups), which needs no pairs",
+        {"sparse": "makes X dense", "device": "by NumPy"},
     ),
 }
 
@@ -125,6 +143,7 @@ def traits_of(X: Matrix) -> frozenset[str]:
     """What a matrix declares, as the table names it."""
     traits = frozenset() if X.on_device else HOST
     traits |= LOCAL if X.remote is None else frozenset()
+    traits |= _COMPUTED if X.centers is not None else frozenset()
     return traits | (RESIDENT if X.is_in_memory else frozenset())
 
 
@@ -133,20 +152,43 @@ def check_supported(X: Matrix, feature: str, what: str, instead: str | None = No
 
     `what` is how the user asked for it; `instead` replaces the advice of the table.
     """
-    asked, traits = FEATURES[feature], traits_of(X)
+    traits = traits_of(X)
+    error = NotOnDevice if "host" not in traits else ValueError
+    _check(FEATURES[feature], traits, X.noun, what, instead, error)
+
+
+class UnsupportedInput(TypeError, ValueError):
+    """Something that is not supported with the type of X, whichever of the two is to be changed."""
+
+
+def check_input(X: Any, feature: str, what: str, instead: str | None = None) -> None:
+    """`check_supported` with X as the user passed it, before anything of it is read."""
+    kind = kind_of(X)
+    _check(FEATURES[feature], KINDS[kind.name], kind.noun, what, instead, UnsupportedInput)
+
+
+def _check(
+    asked: Feature,
+    traits: frozenset[str],
+    noun: str,
+    what: str,
+    instead: str | None,
+    error: type[Exception],
+) -> None:
     if asked.works_with(traits):
         return
     advice = [asked.instead if instead is None else instead, load_into_memory(traits)]
     text = ", or ".join(part for part in advice if part)
-    error = NotOnDevice if "host" not in traits else ValueError
     raise error(
-        f"{what} is not supported with X {X.noun}: it {asked.reason(traits)}. "
+        f"{what} is not supported with X {noun}: it {asked.reason(traits)}. "
         f"{text[0].upper()}{text[1:]}."
     )
 
 
 def load_into_memory(traits: frozenset[str]) -> str:
-    """What makes a NumPy array of X."""
+    """What makes a NumPy array of X; nothing for kernel columns."""
+    if traits >= _COMPUTED:
+        return ""
     if "host" not in traits:
         return AS_NUMPY
     return "load X into memory (X.compute())" if "local" not in traits else "load X into memory"

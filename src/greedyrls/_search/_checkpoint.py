@@ -1,7 +1,7 @@
-"""What a search has found so far, in a file that is whole at every moment (docs/files.md).
+"""The results of a search so far, in a file that is replaced atomically (docs/files.md).
 
-The file says which data and parameters it belongs to. It ends with a checksum of all that comes
-before: what is damaged is refused, and nothing of another search is ever taken for this one's.
+The file identifies its data and parameters, and ends with a checksum of its content: a damaged file
+is refused, and so is one of another search.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from ..path import (
 )
 
 FORMAT = "greedyrls.checkpoint"
-VERSION = 2  # outer folds may come further, and know no features and standard errors
+VERSION = 2  # since 2, outer folds can grow, and store the loss without features and its error
 _MADE_BY = f"greedyrls {__version__}"
-# A search that ended so would go on, or has something to tell, when it is asked for again.
+# A search that stopped for one of these continues, or warns again, in the next call.
 _UNFINISHED = (StopReason.INTERRUPTED, StopReason.NUMERICAL_LIMIT)
-# What the parts of a fingerprint are of.
+# Descriptions of the parts of a fingerprint.
 _PARTS = {
     "X": "X",
     "y": "y",
@@ -59,17 +59,17 @@ Fingerprint = dict[str, str | None]
 
 
 class Identity(NamedTuple):
-    """Which search a checkpoint belongs to."""
+    """The search to which a checkpoint belongs."""
 
     parameters: dict[str, Any]  # numbers, strings and lists, as JSON has them
     fingerprint: Callable[[], Fingerprint]  # a pass over the data
     n_features: int  # columns of X
     loss: str
-    names: Mapping[str, str]  # what the caller calls the parameters, where that differs
+    names: Mapping[str, str]  # the caller's names of parameters, where they differ
 
 
 class FoldRecord(NamedTuple):
-    """What an outer fold says of penalties, up to a size."""
+    """The losses of penalties in an outer fold, up to a size."""
 
     losses: Float  # (A × k)
     measured: Float | None  # (A × k) in another measure, if there is one
@@ -78,14 +78,14 @@ class FoldRecord(NamedTuple):
 
 
 class SearchRecord(NamedTuple):
-    """The steps of a search, and whether its callback said that they are enough."""
+    """The steps of a search, and whether its callback asked to stop."""
 
     steps: tuple[Step, ...] = ()
     stopped: bool = False
 
 
 def check_file(checkpoint: Any) -> Path | None:
-    """A file that is there or can be written, by a name that no change of folder changes."""
+    """Return the absolute path of a file that exists or can be written; None without one."""
     if checkpoint is None:
         return None
     if not isinstance(checkpoint, str | os.PathLike) or isinstance(os.fspath(checkpoint), bytes):
@@ -107,7 +107,7 @@ def check_file(checkpoint: Any) -> Path | None:
 
 
 class _Content(NamedTuple):
-    """What a file says."""
+    """The content of a file."""
 
     parameters: dict[str, Any]
     fingerprint: dict[str, Any]
@@ -119,7 +119,7 @@ class _Content(NamedTuple):
 
 
 class Checkpoint:
-    """What is known of a search, read from its file, and written there whenever there is more."""
+    """The results of a search: read from its file, and written there after every change."""
 
     def __init__(self, file: Path, identity: Identity) -> None:
         self._file = file
@@ -130,20 +130,20 @@ class Checkpoint:
         self._searches: list[SearchRecord] = []
         self._path: SelectionPath | None = None
         self._made_by: str | None = None  # the release that wrote the file, if it is another one
-        # Text of what does not change any more: to make it anew would cost more at every step.
+        # JSON of values that do not change any more: encoding them again would slow down each step.
         self._texts: dict[int, tuple[object, str]] = {}
-        found = self._read() if file.exists() else None
-        if found is not None:
-            self._check_parameters(found.parameters)
+        content = self._read() if file.exists() else None
+        if content is not None:
+            self._check_parameters(content.parameters)
         self._fingerprint = identity.fingerprint()
-        if found is None:
+        if content is None:
             self._write()
         else:
-            self._check_fingerprint(found.fingerprint)
-            self._take(found)
+            self._check_fingerprint(content.fingerprint)
+            self._take(content)
 
     def refusal(self, why: str) -> ValueError:
-        """An error that says what is the matter with the file, and what to do."""
+        """Return an error that explains why the file cannot be used, and what to do."""
         if self._made_by is not None:
             why = f"{why} (it was written by {self._made_by}; this is {_MADE_BY})"
         return ValueError(
@@ -153,57 +153,57 @@ class Checkpoint:
 
     @property
     def path(self) -> SelectionPath | None:
-        """What came out, if the search had ended.
+        """The result, if the search had ended.
 
-        Of a function that is the loss only the name is known: the steps are made again, and would
-        show that it is another one.
+        None if the loss is a function, of which only the name is stored: its steps are replayed, to
+        detect that it was changed.
         """
         return None if is_function(self._identity.loss) else self._path
 
     def keep_alphas(self, alphas: Float) -> None:
-        """Remember the penalties that are tried."""
+        """Store the penalties that are tried."""
         self.alphas = alphas
         self._write()
 
     def keep_all_features(self, losses: Float) -> None:
-        """Remember the losses with all features."""
+        """Store the losses with all features."""
         self.all_features = losses
         self._write()
 
     def stage(self, number: int) -> FoldLog:
-        """The outer folds, made for the first time or for the second, by another loss."""
+        """Return the log of the outer folds of a stage: the second one has another loss."""
         while len(self._stages) <= number:
             self._stages.append([])
         return FoldLog(self, self._stages[number])
 
     def search(self, number: int = 0) -> SearchLog:
-        """The search of one of the penalties."""
+        """Return the log of the search of one of the penalties."""
         while len(self._searches) <= number:
             self._searches.append(SearchRecord())
         return SearchLog(self, number)
 
     def finish(self, path: SelectionPath) -> None:
-        """Remember what came out, if the search has ended."""
+        """Store the result, if the search has ended."""
         if path.stop_reason not in _UNFINISHED:
             self._path = path
             self._write()
 
     def searched(self, number: int) -> SearchRecord:
-        """What is known of a search."""
+        """Return the stored record of a search."""
         return self._searches[number]
 
     def keep_search(self, number: int, record: SearchRecord) -> None:
-        """Remember the steps of a search."""
+        """Store the steps of a search."""
         self._searches[number] = record
         self._write()
 
-    def keep_fold(self, folds: list[FoldRecord], place: int, record: FoldRecord) -> None:
-        """Remember how far an outer fold has come."""
-        folds[place : place + 1] = [record]
+    def keep_fold(self, folds: list[FoldRecord], number: int, record: FoldRecord) -> None:
+        """Store the losses of an outer fold so far."""
+        folds[number : number + 1] = [record]
         self._write()
 
     def _read(self) -> _Content:
-        """What the file says, whole and undamaged; whether it is of this search is not known."""
+        """Read the file and check that it is undamaged, but not that it belongs to this search."""
         data = self._file.read_bytes()
         try:
             document = json.loads(data)
@@ -220,75 +220,75 @@ class Checkpoint:
             raise self.refusal(f"cannot be used ({reason:.300})") from error
 
     def _check_versions(self, document: dict[str, Any]) -> None:
-        """An error if the file, or the path in it, is of a version that is not known here."""
+        """Raise an error if the file, or the path in it, has a version that cannot be read."""
         made_by = document.get("made_by")
         if isinstance(made_by, str) and made_by != _MADE_BY:
             self._made_by = printable(made_by)[:60]
         path = document.get("path")
-        for what, part, known in (
+        for what, part, readable in (
             ("is", document, (VERSION,)),
             ("has a path", path if isinstance(path, dict) else {}, PATH_VERSIONS),
         ):
             version = part.get("version")
-            if type(version) is int and version not in known:
+            if type(version) is int and version not in readable:
                 raise self.refusal(
                     f"{what} in version {version!s:.20} of the format, and this release reads "
-                    f"{'only ' * (len(known) == 1)}version{'s' * (len(known) > 1)} "
-                    f"{' and '.join(map(str, known))}"
+                    f"{'only ' * (len(readable) == 1)}version{'s' * (len(readable) > 1)} "
+                    f"{' and '.join(map(str, readable))}"
                 )
 
-    def _check_parameters(self, found: dict[str, Any]) -> None:
-        """An error if the file was made with others; a longer path may continue a shorter one."""
+    def _check_parameters(self, stored: dict[str, Any]) -> None:
+        """Raise an error if the parameters differ; a longer path may continue a shorter one."""
         asked = self._identity.parameters
-        # The file may have parameters that were left out now: they are None in this search.
-        for name in dict.fromkeys([*asked, *found]):
+        # Parameters that only the file has are None in this search.
+        for name in dict.fromkeys([*asked, *stored]):
             value: Any = asked.get(name)
-            known = found.get(name)
-            if known == value and type(known) is type(value):
+            before = stored.get(name)
+            if before == value and type(before) is type(value):
                 continue
             words = self._identity.names.get(name, name)
-            if name == "n_features" and self._may_grow and isinstance(known, int):
-                if known < value:
+            if name == "n_features" and self._may_grow and isinstance(before, int):
+                if before < value:
                     continue
                 words = f"the larger {words}"
             raise self.refusal(
-                f"was made with {words:.60} {_shown(known)}, not {_shown(value)} as in this call"
+                f"was made with {words:.60} {_shown(before)}, not {_shown(value)} as in this call"
             )
 
     @property
     def _may_grow(self) -> bool:
-        """Whether the steps do not depend on how many there will be: no penalty is chosen."""
+        """Whether the steps do not depend on their number: no penalty is chosen."""
         asked = self._identity.parameters
         return isinstance(asked["alpha"], float) and isinstance(asked["n_features"], int)
 
-    def _check_fingerprint(self, found: dict[str, Any]) -> None:
-        """An error if the file was made from other data."""
+    def _check_fingerprint(self, stored: dict[str, Any]) -> None:
+        """Raise an error if the file was made from other data."""
         others = [
-            words for name, words in _PARTS.items() if found.get(name) != self._fingerprint[name]
+            words for name, words in _PARTS.items() if stored.get(name) != self._fingerprint[name]
         ]
         if others:
             raise self.refusal(f"was made from other data (different: {', '.join(others)})")
 
-    def _take(self, found: _Content) -> None:
-        """All that the file knows."""
+    def _take(self, content: _Content) -> None:
+        """Check the content of the file and use it."""
         n = self._identity.n_features
-        for search in found.searches:
+        for search in content.searches:
             named = [index for step in search.steps for index in step.features]
             if len({index for index in named if index < n}) < len(named):
                 raise self.refusal("is damaged (a feature is unknown or appears twice)")
-        alphas, losses = found.alphas, found.all_features
+        alphas, losses = content.alphas, content.all_features
         if alphas is not None and (len(alphas) == 0 or (np.diff(alphas) <= 0.0).any()):
             raise self.refusal("is damaged (its penalties are not ascending)")
         tried = self._identity.parameters["alpha"] if alphas is None else alphas
         if losses is not None and (isinstance(tried, float | str) or len(tried) != len(losses)):
             raise self.refusal("is damaged (its penalties and losses do not fit)")
         self.alphas, self.all_features = alphas, losses
-        self._stages, self._searches = found.stages, found.searches
-        if found.parameters["n_features"] == self._identity.parameters["n_features"]:
-            self._path = found.path
+        self._stages, self._searches = content.stages, content.searches
+        if content.parameters["n_features"] == self._identity.parameters["n_features"]:
+            self._path = content.path
 
     def _text(self, value: Any, make: Callable[[Any], Any]) -> str:
-        """JSON of a value that does not change."""
+        """Return the cached JSON of a value that does not change."""
         if id(value) not in self._texts:
             self._texts[id(value)] = (value, write_document(make(value)))
         return self._texts[id(value)][1]
@@ -319,7 +319,7 @@ class Checkpoint:
         try:
             replace_file(self._file, _sealed(body.encode()), is_durable=True)
         except OSError as error:
-            # By its own name, not by the one it had for a moment.
+            # Name the checkpoint, not the temporary file.
             raise OSError(
                 error.errno,
                 f"the checkpoint cannot be written ({error.strerror})",
@@ -335,21 +335,21 @@ class SearchLog:
         self._number = number
 
     @property
-    def known(self) -> SearchRecord:
-        """What the search has found so far."""
+    def stored(self) -> SearchRecord:
+        """The stored record of the search."""
         return self._checkpoint.searched(self._number)
 
     def record(self, steps: Sequence[Step], stopped: bool) -> None:
-        """Write what is new."""
-        known = self.known
-        if len(steps) != len(known.steps) or stopped != known.stopped:
+        """Store the steps if there are new ones."""
+        recorded = self.stored
+        if len(steps) != len(recorded.steps) or stopped != recorded.stopped:
             self._checkpoint.keep_search(self._number, SearchRecord(tuple(steps), stopped))
 
-    def refusal(self, known: Step, again: Step) -> ValueError:
-        """An error that says that a step made again has another loss."""
+    def refusal(self, recorded: Step, again: Step) -> ValueError:
+        """Return an error for a replayed step that has another loss."""
         return self._checkpoint.refusal(
-            f"does not fit: with feature {known.index} the loss is {again.loss:.6g}, it has "
-            f"{known.loss:.6g}; was the loss function changed?"
+            f"does not fit: with feature {recorded.index} the loss is {again.loss:.6g}, it has "
+            f"{recorded.loss:.6g}; was the loss function changed?"
         )
 
 
@@ -360,13 +360,13 @@ class FoldLog:
         self._checkpoint = checkpoint
         self._folds = folds
 
-    def known(
-        self, place: int, n_alphas: int, n_strata: int, is_measured: bool
+    def stored(
+        self, number: int, n_alphas: int, n_strata: int, is_measured: bool
     ) -> FoldRecord | None:
-        """What a fold has said, as far as it had come."""
-        if place >= len(self._folds):
+        """Return the stored record of a fold; None if there is none."""
+        if number >= len(self._folds):
             return None
-        fold = self._folds[place]
+        fold = self._folds[number]
         shape = fold.losses.shape if fold.losses.ndim == 2 else (0, 0)
         width = 1 + shape[1]
         n_parts = width * width + n_strata * (2 * width + n_strata + 1)
@@ -377,13 +377,13 @@ class FoldLog:
             raise self._checkpoint.refusal("is damaged (losses of an outer fold do not fit)")
         return fold
 
-    def keep(self, place: int, record: FoldRecord) -> None:
-        """Write what a fold says."""
-        self._checkpoint.keep_fold(self._folds, place, record)
+    def keep(self, number: int, record: FoldRecord) -> None:
+        """Store the record of a fold."""
+        self._checkpoint.keep_fold(self._folds, number, record)
 
 
 def _read_content(values: JsonObject, data: bytes) -> _Content:
-    """What a document says; `data` is its text. Losses below 0 are left to the checksum."""
+    """Decode a document; `data` is its text. The sign of losses is not checked."""
     if not _is_sealed(data):
         raise ValueError("its content does not match its checksum")
     searches = [
@@ -407,7 +407,7 @@ def _read_content(values: JsonObject, data: bytes) -> _Content:
 
 
 def _cells(values: JsonObject, key: str, is_table: bool = True) -> Float:
-    """Losses in as many rows, and columns, as there are."""
+    """Return losses as an array of the shape that they have in the file."""
     rows = values.entries(key)
     if not is_table:
         return values.cells(key, (len(rows),), is_signed=True)
@@ -453,7 +453,7 @@ def _numbers(values: Float | None) -> str:
 
 
 def _sealed(body: bytes) -> bytes:
-    """An object with a checksum of itself as its last value."""
+    """Append a checksum of an object to it as its last value."""
     return body[:-1] + f', "checksum": "{hashlib.sha256(body).hexdigest()}"}}\n'.encode()
 
 

@@ -1,7 +1,7 @@
-"""Searches that remove features as well: floating, FoBa, exchanges, and backward elimination.
+"""Searches that also remove features: floating, FoBa, exchanges, and backward elimination.
 
-Generators of steps, as those of `_search`. They go to any set of features (`state.move_to`), and
-what they visited is in their steps: the best set of each size is found there.
+They are generators of steps, like those of `_searching`. They can move to any set of features
+(`state.move_to`); the best set of each size follows from their steps.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from .._criteria import BackwardState, Choice, Criterion, NumericalLimit, choose
 from ..path import Direction, FeatureSet, Step
 from ._searching import add_best, forward, ignore_rounding, runners_up_of, step_of
 
-# Features that will likely be added yet, however few are asked for.
+# The least number of features that a search with removals will likely still add.
 _LIKELY = 32
 
 
 def _add(state: Any, criterion: Criterion, n_features: int, n_runners_up: int) -> Step:
-    """Add the best feature; others will take the place of those that are removed again."""
+    """Add the best feature; expect more additions than a forward search, for removed features."""
     remaining = max(n_features - state.size, _LIKELY)
     return add_best(state, criterion, remaining, n_runners_up)
 
@@ -30,8 +30,8 @@ def _removed(
 ) -> Step | None:
     """Remove the worst feature if the loss is below `below` without it.
 
-    Where a leverage is nearly 1, the loss speculated and that of the model made again are not the
-    same. Searches end because the latter falls: what was only speculated is taken back.
+    If a leverage is nearly 1, the predicted loss differs from that of the model without the
+    feature. Searches terminate because the latter decreases: if it does not, the removal is undone.
     """
     began, before = time.perf_counter(), list(state.selected)
     choice = _worst(state, protected, n_runners_up, below)
@@ -48,7 +48,7 @@ def _removed(
 def _worst(
     state: Any, protected: Collection[int], n_runners_up: int, below: float
 ) -> Choice | None:
-    """The feature to remove, if the loss is below `below` without it; one at least stays."""
+    """Return the feature to remove, if the loss is below `below` without it; one always stays."""
     if state.size < 2:
         return None
     with ignore_rounding():
@@ -64,9 +64,9 @@ def floating(
 ) -> Iterator[Step]:
     """Sequential floating forward selection.
 
-    After each addition features are removed while the smaller set is better than the best known of
-    its size. Ends at the size asked for, when no removal is. Every removal lowers the best loss
-    known of a size, and there are only so many sets: so it ends.
+    After each addition, features are removed while the smaller set is better than the best one of
+    its size so far. The search ends at `n_features` when no removal helps. It terminates, because
+    every removal lowers the best loss of a size and the number of sets is finite.
     """
     state.keep_columns()
     best = {state.size: state.loss}
@@ -75,11 +75,13 @@ def floating(
         best[state.size] = min(step.loss, best.get(state.size, step.loss))
         yield step
         while True:
-            known = best.get(state.size - 1, -float("inf"))
-            removal = _removed(state, protected, n_runners_up, known - state.tie(known))
+            best_smaller = best.get(state.size - 1, -float("inf"))
+            removal = _removed(
+                state, protected, n_runners_up, best_smaller - state.tie(best_smaller)
+            )
             if removal is None:
                 break
-            best[state.size] = min(removal.loss, known)
+            best[state.size] = min(removal.loss, best_smaller)
             yield removal
 
 
@@ -95,9 +97,9 @@ def foba(
 
     After each addition that lowers the loss, features are removed while the loss rises by less than
     `ratio` of the gain with which the current size was last reached by an addition. Such a removal
-    leaves a lower loss than its size had when it was last visited, so the search ends: the smallest
-    of sizes visited without end would have losses that fall without end, and there are only so many
-    sets.
+    leaves a lower loss than its size had at the last visit. So the search terminates: the smallest
+    size visited infinitely often would have infinitely many different losses, but the number of
+    sets is finite.
     """
     state.keep_columns()
     gains: dict[int, float] = {}
@@ -121,8 +123,9 @@ def exchanges(
     """Exchange one feature for another while that lowers the loss; each is two steps.
 
     Features are tried in the order of the loss without them, and the first exchange that helps is
-    made: the best one for that feature. In the end no single exchange helps, as after always taking
-    the best of all, which would cost |S| searches for each exchange rather than mostly one.
+    made: the best one for that feature. In the end no single exchange helps. The same holds when
+    always making the best exchange of all, which costs |S| searches per exchange instead of mostly
+    one.
     """
     state.keep_columns()
     while True:
@@ -135,20 +138,20 @@ def exchanges(
 def _first_exchange(
     state: Any, criterion: Criterion, n_runners_up: int, protected: Collection[int]
 ) -> tuple[Step, Step] | None:
-    """The steps of the first exchange that helps, or None with the state as it was."""
+    """Make the first exchange that helps; None, with the state unchanged, if none does."""
     selected = list(state.selected)
     choice = _worst(state, protected, len(selected), float("inf"))
     if choice is None or not len(state.candidates):
         return None
     removals = [(choice.feature, choice.loss), *choice.runners_up]
     target, held = state.loss - state.tie(state.loss), state.held()
-    for place, (index, _) in enumerate(removals):
+    for position, (index, _) in enumerate(removals):
         rest = [other for other in selected if other != index]
-        others = tuple(removals[:place] + removals[place + 1 :])[:n_runners_up]
+        others = tuple(removals[:position] + removals[position + 1 :])[:n_runners_up]
         try:
             with ignore_rounding():
                 made = _exchange(state, criterion, index, rest, held, target, n_runners_up)
-        except NumericalLimit:  # an exchange that cannot be computed is none
+        except NumericalLimit:  # skip an exchange that cannot be computed
             continue
         if made is not None:
             removed, added = made
@@ -167,30 +170,30 @@ def _exchange(
     target: float,
     n_runners_up: int,
 ) -> tuple[Step, Step] | None:
-    """Put the best other feature in the place of one, if the loss is then below the target."""
+    """Replace a feature by the best other one, if the loss is then below the target."""
     began = time.perf_counter()
     state.move_to(rest, held)
-    state.barred[index] = float("inf")  # to take it back is no exchange
+    state.barred[index] = float("inf")  # adding it again would be no exchange
     if criterion.least(state) >= target:
         return None
-    found = criterion.choose(state, n_runners_up, 1)
-    if not state.mean_loss(found.loss) < target:
+    choice = criterion.choose(state, n_runners_up, 1)
+    if not state.mean_loss(choice.loss) < target:
         return None
     removed = step_of(state, (index,), (), False, began, "remove")
     began = time.perf_counter()
-    state.add(found.feature, found.pivot, found.ranking, 1)
-    runners_up = runners_up_of(state, found)
-    # Made anew: else rounding, which piles up from exchange to exchange, might lower the loss of
-    # equal sets for ever.
-    state.move_to([*rest, found.feature])
-    added = step_of(state, (found.feature,), runners_up, False, began)
+    state.add(choice.feature, choice.pivot, choice.ranking, 1)
+    runners_up = runners_up_of(state, choice)
+    # Recompute the model: otherwise rounding, which accumulates over exchanges, might lower the
+    # loss of equal sets forever.
+    state.move_to([*rest, choice.feature])
+    added = step_of(state, (choice.feature,), runners_up, False, began)
     return (removed, added) if added.loss < target else None
 
 
 def moves(
     direction: Direction, state: Any, criterion: Criterion, n_features: int, n_runners_up: int = 0
 ) -> Iterator[Step]:
-    """The steps of a search that adds features; `exchanges` are to follow for "swap"."""
+    """Return the steps of a search that adds features; for "swap", `exchanges` follow."""
     forced = state.problem.forced
     if direction.name == "floating":
         return floating(state, criterion, n_features, n_runners_up, forced)
@@ -201,7 +204,7 @@ def moves(
 
 
 def retreat(path: Sequence[FeatureSet], size: int) -> Iterator[Step]:
-    """From the last of nested sets back to one that is known, feature by feature."""
+    """Yield removals from the last of nested sets back to the one of `size`, without a search."""
     for larger, smaller in zip(reversed(path), reversed(path[:-1]), strict=False):
         if smaller.count < size:
             return

@@ -45,12 +45,12 @@ def forward_groups(
 
 
 def chosen_groups(state: AnyState, layout: GroupLayout) -> list[int]:
-    """The groups that are in the model, in their order."""
+    """Return the groups in the model, in the order of choice."""
     return list(dict.fromkeys(layout.owner[list(state.selected)].tolist()))
 
 
 def affordable(state: AnyState, layout: GroupLayout, chosen: list[int]) -> NDArray[np.intp]:
-    """Groups that may be added, and that what is left of the budget pays for."""
+    """Return the candidates that the rest of the budget can pay for."""
     is_open = state.barred[layout.firsts] < 0.0
     budget = state.problem.budget
     if budget is not None:

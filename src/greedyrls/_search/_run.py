@@ -1,4 +1,4 @@
-"""Runs a search to its end, an early stop or an interrupt, and makes a path of its steps."""
+"""Run a search to its end, an early stop or an interrupt, and make a path from its steps."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ from ._searching import forward, replay_together
 
 Callback = Callable[[Step], Any]
 
-# Losses recorded and made again may differ by rounding only.
+# Recorded and replayed losses may differ by rounding only.
 _SAME_LOSS = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a search ends."""
+    """The conditions that end a search."""
 
     size: int
     patience: int | None = None
     tol: float = 0.0
     least: int = 0  # no early stop before this size
-    by_budget: bool = False  # no size was asked for: the budget ends the search
+    by_budget: bool = False  # no size is set: the budget ends the search
 
     @property
     def capacity(self) -> int:
-        """Room to begin with: all of it, or little where the search will likely stop early."""
-        is_known = self.patience is None and not self.by_budget
-        return self.size if is_known else min(self.size, 64)
+        """The initial capacity of arrays: small if the search will likely stop early."""
+        is_fixed = self.patience is None and not self.by_budget
+        return self.size if is_fixed else min(self.size, 64)
 
     def is_stale(self, losses: Sequence[float], forced: int = 0) -> bool:
-        """Whether the smallest loss is `patience` steps old; less than `tol` is no improvement.
+        """Return whether no loss improved by `tol` (relative) in the last `patience` steps.
 
         The losses of forced features, which come first, do not count.
         """
@@ -70,7 +70,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What is recorded and told while a search goes on."""
+    """Options for recording and reporting the progress of a search."""
 
     n_runners_up: int = 0
     callback: Callback | None = None
@@ -81,7 +81,7 @@ UNWATCHED = Watch()
 
 
 class Run:
-    """Consumes the steps of a search and decides when it ends."""
+    """The steps of a search so far; `consume` decides when it ends."""
 
     def __init__(
         self,
@@ -101,9 +101,9 @@ class Run:
     def consume(
         self, steps: Iterator[Step], is_growing: bool = True, until: int | None = None
     ) -> None:
-        """Run to the end, to an early stop, or to an interrupt; or until there are so many steps.
+        """Run to the end, an early stop or an interrupt, or until there are `until` steps.
 
-        A search that does not only add has no known number of steps.
+        The number of steps is unknown, unless `is_growing`: the search only adds features.
         """
         if not self._verbose:
             self._consume(steps, until, None)
@@ -113,7 +113,7 @@ class Run:
             self._consume(steps, until, bar)
 
     def _consume(self, steps: Iterator[Step], until: int | None, bar: Progress | None) -> None:
-        """`consume`, shown by a bar or not."""
+        """Consume the steps, with a progress bar or without."""
         try:
             for step in steps:
                 self.steps.append(step)
@@ -122,8 +122,8 @@ class Run:
                 if self._callback is not None and self.says_stop(self._callback(step)):
                     self.stop_reason = StopReason.CALLBACK
                     break
-                # Not before the callback has answered: after a kill in between, it is asked
-                # again.
+                # Only after the callback has returned: if the process is killed in between, the
+                # callback is called again.
                 self._record()
                 if self.is_stale():
                     self.stop_reason = StopReason.NO_IMPROVEMENT
@@ -147,7 +147,7 @@ class Run:
 
     @property
     def is_out_of_budget(self) -> bool:
-        """Whether it is for the budget that there are no more steps."""
+        """Whether the search ended because of the budget."""
         limits = self._limits
         ended = self.stop_reason is StopReason.REACHED
         return ended and (limits.by_budget or len(self.steps) < limits.size)
@@ -157,7 +157,7 @@ class Run:
             self._log.record(self.steps, self.stop_reason is StopReason.CALLBACK)
 
     def is_stale(self) -> bool:
-        """Whether the losses have not improved for long enough."""
+        """Return whether the losses have not improved for `patience` steps."""
         if self._limits.patience is None:
             return False
         for step in self.steps[self._n_seen :]:
@@ -167,7 +167,7 @@ class Run:
         return self._limits.is_stale(self._best.losses, self._n_forced)
 
     def exchange(self, steps: Iterator[Step]) -> None:
-        """Run exchanges after a search that went to its end, or as far as it was of use."""
+        """Run exchanges after a search that reached its end or stopped improving."""
         reason = self.stop_reason
         if reason in (StopReason.REACHED, StopReason.NO_IMPROVEMENT):
             self._limits = replace(self._limits, patience=None)
@@ -176,7 +176,7 @@ class Run:
                 self.stop_reason = reason
 
     def _reach_numerical_limit(self, error: NumericalLimit) -> None:
-        """Keep the steps made so far, and say so; without any, it is an error."""
+        """Keep the steps made so far, with a warning; without any, raise an error."""
         sentence = StopReason.NUMERICAL_LIMIT.sentence
         if not self.steps:
             raise ValueError(f"{sentence.split(';')[0]}: {error}. Use a larger alpha.") from error
@@ -191,7 +191,7 @@ class Run:
 
     @staticmethod
     def says_stop(answer: Any) -> bool:
-        """True, also NumPy's; any other answer of a callback has no meaning."""
+        """Return whether a callback returned True, also NumPy's; other values are ignored."""
         return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
@@ -205,9 +205,9 @@ def search_path(
     began: float | None = None,
     log: SearchLog | None = None,
 ) -> SelectionPath:
-    """A path from the empty model; `first_pass` counts passes that `data` cost.
+    """Search a path from the empty model; `first_pass` counts the passes that made `data`.
 
-    Steps that the log knows are not searched for again.
+    Steps stored in the log are replayed, not searched again.
     """
     began = time.perf_counter() if began is None else began
     if plan.direction.name == "backward":
@@ -216,7 +216,7 @@ def search_path(
 
 
 class Search:
-    """A search from the empty model that can pause at a size, and go on from there."""
+    """A search from the empty model that can pause at a size and continue from there."""
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ class Search:
         self._initial_loss = self._state.loss
         stopped = False
         if log is not None:
-            done, stopped = log.known
+            done, stopped = log.stored
         done, stopped = self._replayed(done, stopped, log)
         self._run = Run(limits, watch, done, log)
         if stopped:
@@ -257,25 +257,25 @@ class Search:
     def _replayed(
         self, done: tuple[Step, ...], stopped: bool, log: SearchLog | None
     ) -> tuple[tuple[Step, ...], bool]:
-        """Make known steps again; those that could be made."""
+        """Replay recorded steps; returns those that could be replayed."""
         if not done:
             return done, stopped
         try:
             different = first_difference(self._state, done, self._initial_loss)
         except NumericalLimit:
-            # Rounding may decide whether a step can just be made: then all are searched for anew.
+            # Rounding may decide whether a step can still be computed: then search from scratch.
             self._start()
             return (), False
         if different is None:
             return done, stopped
         if log is not None:
             raise log.refusal(*different)
-        # A function that is the loss may not say the same twice.
+        # A user-defined loss function may not be deterministic.
         self._start()
         return (), False
 
     def path(self, size: int | None = None) -> SelectionPath:
-        """The path to a size, or to the end; only a search that adds can stop on its way."""
+        """Return the path to a size, or to the end; only a search that adds can pause."""
         plan, run = self._plan, self._run
         is_open = run.stop_reason is StopReason.REACHED
         if is_open and (size is None or len(run.steps) < size):
@@ -298,9 +298,9 @@ def _remaining(
     watch: Watch,
     n_done: int,
 ) -> Iterator[Step]:
-    """The steps after those made already.
+    """Yield the steps after the first `n_done`.
 
-    Not a method: a search that holds an iterator that holds the search is freed late.
+    This is not a method, to avoid a reference cycle of search and iterator, which is freed late.
     """
     yield from replay_together(state, data.problem.forced_entries[n_done:], forced=True)
     yield from any_moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
@@ -313,7 +313,7 @@ def any_moves(
     size: int,
     n_runners_up: int = 0,
 ) -> Iterator[Step]:
-    """The steps of a search of single features, or of groups, which are only added."""
+    """Return the steps of a search of single features, or of groups, which are only added."""
     if isinstance(criterion, GroupCriterion):
         return forward_groups(state, criterion, size, n_runners_up)
     if direction.name in ("floating", "foba"):
@@ -330,7 +330,7 @@ def _backward_path(
     first_pass: int,
     began: float,
 ) -> SelectionPath:
-    """A path from all features down to one: smaller sets are known only at the end."""
+    """Search a path from all features down to one; the smallest sets come last."""
     problem = data.problem
     folds = plan.folds
     assert folds is None or folds.remote is None
@@ -356,8 +356,8 @@ def _backward_path(
         ) from error
     forced = set(problem.forced)
     sets = tuple(
-        replace(known, forced=known.features[-1] in forced)
-        for known in best_sets(steps, start, size)
+        replace(feature_set, forced=feature_set.features[-1] in forced)
+        for feature_set in best_sets(steps, start, size)
     )
     seconds = time.perf_counter() - began
     return SelectionPath(
@@ -377,7 +377,7 @@ def _backward_path(
 def exchange_path(
     plan: Plan, data: Data, path: SelectionPath, size: int, watch: Watch
 ) -> SelectionPath:
-    """A forward path whose set of one size is exchanged, feature by feature, for a better one."""
+    """Improve the set of one size of a forward path by exchanges of single features."""
     began, alpha = time.perf_counter(), path.settings.alpha
     forced = data.problem.forced
     state, criterion = plan.search(data, alpha, size)
@@ -385,7 +385,7 @@ def exchange_path(
     state.keep_columns(path.indices.tolist())
 
     def steps() -> Iterator[Step]:
-        state.move_to(path.features(size).tolist())  # which may be beyond what can be computed
+        state.move_to(path.features(size).tolist())  # may raise NumericalLimit
         yield from exchanges(state, criterion, watch.n_runners_up, forced)
 
     run = Run(Limits(size), watch, (*path.steps, *retreat(path.sets, size)))
@@ -400,13 +400,13 @@ def exchange_path(
 
 
 def first_difference(
-    state: AnyState, known: Sequence[Step], initial_loss: float
+    state: AnyState, recorded: Sequence[Step], initial_loss: float
 ) -> tuple[Step, Step] | None:
-    """Make known steps again; the first whose loss is another one, as it was and as it is."""
-    entries = [step.features for step in known]
-    # In one pass, not one for each.
+    """Replay recorded steps; returns the first whose loss differs, recorded and replayed."""
+    entries = [step.features for step in recorded]
+    # In one pass for all columns.
     state.problem.X.fetch([index for entry in entries for index in entry])
-    for step, again in zip(known, replay_together(state, entries, False), strict=True):
+    for step, again in zip(recorded, replay_together(state, entries, False), strict=True):
         scale = max(abs(initial_loss), abs(step.loss))
         if abs(step.loss - again.loss) > _SAME_LOSS * scale:
             return step, again
@@ -422,14 +422,16 @@ def make_path(
     began: float,
     spent: Counters,
 ) -> SelectionPath:
-    """A path from the steps made; the state may be further by an unfinished step."""
+    """Make a path from the steps of a run; the state may be ahead by an unfinished step."""
     problem = state.problem
     counters = Counters(
         state.passes, state.exact_evaluations, state.rebuilds, time.perf_counter() - began
     )
     reason = run.stop_reason
     sets = best_sets(run.steps)
-    features = tuple(dict.fromkeys(index for known in reversed(sets) for index in known.features))
+    features = tuple(
+        dict.fromkeys(index for feature_set in reversed(sets) for index in feature_set.features)
+    )
     if reason is StopReason.REACHED and len(sets) == problem.n_available:
         reason = StopReason.EXHAUSTED
     elif problem.budget is not None and run.is_out_of_budget:
@@ -446,7 +448,7 @@ def make_path(
 
 
 def settings_of(problem: Problem, plan: Plan, alpha: float) -> Settings:
-    """What the result depends on."""
+    """Return the settings on which the result depends."""
     return Settings(
         alpha=alpha,
         fit_intercept=problem.fit_intercept,
@@ -465,7 +467,7 @@ def settings_of(problem: Problem, plan: Plan, alpha: float) -> Settings:
 
 
 def grouping_settings(problem: Problem) -> dict[str, Any]:
-    """Groups of several features with their names, costs and the budget."""
+    """Return the settings of groups of several features, costs and the budget."""
     groups, names, costs = problem.groups, problem.group_names, problem.costs
     wide: list[tuple[tuple[int, ...], str]] = []
     if groups is not None and names is not None:

@@ -1,4 +1,4 @@
-"""Searches for several penalties on the same data; where they can, they take steps together."""
+"""Searches for several penalties on the same data, in lockstep where possible."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._checkpoint import Checkpoint
 from ._plan import Data, Plan
 from ._run import UNWATCHED, Limits, Search, Watch, search_path, settings_of
 
-# As many searches take their steps together: their feature spaces must fit beside X.
+# The most searches in lockstep: their feature spaces must fit beside X.
 _LANES = 12
 # With fewer elements of X a single search, which scores every candidate, is as fast.
 _WORTH_LANES = 20_000
@@ -27,27 +27,27 @@ def search_paths(
     checkpoint: Checkpoint | None = None,
     n_before: int = 0,
 ) -> Iterator[SelectionPath]:
-    """The paths of several penalties on the same data, in their order.
+    """Yield the paths of several penalties on the same data, in their order.
 
-    With a checkpoint each goes by itself, since every step is written. `n_before` searches were
-    made on these data already.
+    With a checkpoint they run one by one, since every step is written. `n_before` is the number of
+    earlier searches on these data.
     """
     if checkpoint is None:
         searches = Searches(plan, data, alphas, limits, watch, is_first=n_before == 0)
         yield from searches.paths(range(len(alphas)))
         return
-    for place, alpha in enumerate(alphas.tolist(), n_before):
-        log = checkpoint.search(place)
-        path = search_path(plan, data, alpha, limits, watch, first_pass=int(place == 0), log=log)
+    for number, alpha in enumerate(alphas.tolist(), n_before):
+        log = checkpoint.search(number)
+        path = search_path(plan, data, alpha, limits, watch, first_pass=int(number == 0), log=log)
         yield path
         if path.interrupted:
             return
 
 
 class Searches:
-    """Searches that can pause at a size, all or some of them, and go on later.
+    """Searches that can pause at a size, all or some of them, and continue later.
 
-    Where they can take their steps together they do; the answer is the same.
+    They run in lockstep where possible; the results are the same.
     """
 
     def __init__(
@@ -62,10 +62,10 @@ class Searches:
     ) -> None:
         self._plan, self._data, self._alphas = plan, data, alphas
         self._limits, self._watch = limits, watch
-        self._first_pass = int(is_first)  # what the data cost is told with the first path
-        self._done = {} if done is None else done  # steps that need not be searched for again
+        self._first_pass = int(is_first)  # the first path reports the pass that made the data
+        self._done = {} if done is None else done  # steps that are replayed
         self._alone: dict[int, Search] = {}
-        self._told: dict[int, Counters] = {}
+        self._reported: dict[int, Counters] = {}
         self._together: list[_Together] = []
         if isinstance(data, LooData) and _take_steps_together(plan, data, watch):
             for first in range(0, len(alphas), _LANES):
@@ -73,27 +73,27 @@ class Searches:
                 self._together.append(_Together(plan, data, alphas, limits, rows))
 
     def paths(self, rows: Sequence[int], size: int | None = None) -> Iterator[SelectionPath]:
-        """The paths of some penalties, to a size or to their end, in the order of the rows.
+        """Yield the paths of penalties, to a size or to their end, in the order of `rows`.
 
-        After an interrupt there are paths only of searches that had begun.
+        After an interrupt only searches that had begun have paths.
         """
         parts: list[_Together | None] = [*self._together] or [None]
-        for some in parts:
-            own = [row for row in rows if some is None or row in some.rows]
-            found: dict[int, SelectionPath] = {}
-            if some is not None and own:
-                found = some.paths(own, size, self._first_pass)
-            interrupted = any(path.interrupted for path in found.values())
-            for row in own:
-                if row in found:
-                    path = found[row]
+        for part in parts:
+            rows_of_part = [row for row in rows if part is None or row in part.rows]
+            lane_paths: dict[int, SelectionPath] = {}
+            if part is not None and rows_of_part:
+                lane_paths = part.paths(rows_of_part, size, self._first_pass)
+            interrupted = any(path.interrupted for path in lane_paths.values())
+            for row in rows_of_part:
+                if row in lane_paths:
+                    path = lane_paths[row]
                 elif interrupted:
                     continue
                 else:
                     path = self._path_alone(row, size)
                 self._first_pass = 0
                 yield path
-                if path.interrupted and row not in found:
+                if path.interrupted and row not in lane_paths:
                     return
             if interrupted:
                 return
@@ -117,14 +117,14 @@ class Searches:
         return self._alone[row].path(size)
 
     def spent(self, row: int, path: SelectionPath) -> Counters:
-        """What a path has cost since it was last asked for."""
-        before = self._told.get(row, Counters())
-        self._told[row] = path.counters
+        """Return the cost of a path since the last call for it."""
+        before = self._reported.get(row, Counters())
+        self._reported[row] = path.counters
         return path.counters - before
 
 
 class _Together:
-    """Some of the searches, in lanes."""
+    """Searches in lockstep, one lane for each penalty."""
 
     def __init__(
         self, plan: Plan, data: LooData, alphas: Float, limits: Limits, rows: range
@@ -139,23 +139,25 @@ class _Together:
     def paths(
         self, rows: Sequence[int], size: int | None, first_pass: int
     ) -> dict[int, SelectionPath]:
-        """Those that lanes could make, by row."""
+        """Return the paths, by row, of searches that the lanes could finish."""
         before = self._data.passes
         first = self.rows.start
         self._lanes.run(size, [row - first for row in rows])
         self._passes += first_pass + self._data.passes - before
-        found, passes = {}, self._passes
+        lane_paths, passes = {}, self._passes
         for row in rows:
             lane = self._lanes.paths[row - first]
             if lane is not None:
                 alpha = float(self._alphas[row - first])
-                found[row] = _lane_path(self._plan, self._data, alpha, lane, passes, self._began)
-                passes = 0  # what the lanes cost together is told once
-        return found
+                lane_paths[row] = _lane_path(
+                    self._plan, self._data, alpha, lane, passes, self._began
+                )
+                passes = 0  # the first path reports the passes of all lanes
+        return lane_paths
 
 
 def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
-    """Whether lanes can make these searches, and are faster."""
+    """Return whether these searches can run in lockstep, and are faster then."""
     return (
         plan.loss.name == "squared"
         and plan.folds is None
@@ -168,7 +170,7 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
         and not data.problem.forced
         and watch.n_runners_up == 0
         and watch.callback is None
-        # Lanes take columns as they come, of rows that are here.
+        # Lanes read single columns of X in memory.
         and data.problem.X.is_in_memory
         and not data.problem.X.on_device
         and data.problem.n_samples * data.problem.n_features > _WORTH_LANES
@@ -178,7 +180,7 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
 def _lane_path(
     plan: Plan, data: LooData, alpha: float, lane: LanePath, passes: int, began: float
 ) -> SelectionPath:
-    """A path from the steps of a lane."""
+    """Make a path from the steps of a lane."""
     problem = data.problem
     chosen = [step.index for step in lane.steps]
     reason = StopReason.REACHED

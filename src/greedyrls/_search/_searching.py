@@ -14,14 +14,14 @@ from ..path import Action, Step
 
 
 def replay(state: State, indices: Sequence[int], forced: bool) -> Iterator[Step]:
-    """Add known features in their order, without a search."""
+    """Add features in their order, without a search."""
     return replay_together(state, [(index,) for index in indices], forced)
 
 
 def replay_together(
     state: State, entries: Sequence[tuple[int, ...]], forced: bool
 ) -> Iterator[Step]:
-    """The same where several features may be added in one step."""
+    """Add entries in their order, without a search; an entry may have several features."""
     later = [index for entry in entries for index in entry]
     for entry in entries:
         began = time.perf_counter()
@@ -34,17 +34,17 @@ def replay_together(
 def add_together(
     state: State, features: Sequence[int], later: Sequence[int], remaining: int
 ) -> None:
-    """Add features one after the other, in one step of a search: the model is the same.
+    """Add several features one after the other as one step of a search.
 
-    `later` are those that are likely to follow; `remaining` are to be added yet, these included.
+    `later` are likely to follow; `remaining` is the number still to be added, including these.
     """
-    for place, index in enumerate(features):
-        likely = [*features[place + 1 :], *later]
+    for position, index in enumerate(features):
+        likely = [*features[position + 1 :], *later]
 
         def ranking(count: int, likely: list[int] = likely) -> list[int]:
             return likely[:count]
 
-        state.add(index, state.measure(index), ranking, max(1, remaining - place))
+        state.add(index, state.measure(index), ranking, max(1, remaining - position))
 
 
 def forward(
@@ -65,7 +65,7 @@ def forward(
 
 
 def add_best(state: State, criterion: Criterion, remaining: int, n_runners_up: int) -> Step:
-    """Add the best feature; so many are likely to be added yet, this one included."""
+    """Add the best feature; `remaining` is the number still to be added, including this one."""
     began = time.perf_counter()
     with ignore_rounding():
         choice = criterion.choose(state, n_runners_up, remaining)
@@ -74,14 +74,14 @@ def add_best(state: State, criterion: Criterion, remaining: int, n_runners_up: i
 
 
 def runners_up_of(state: State, choice: Choice) -> tuple[tuple[int, float], ...]:
-    """Those of a choice whose loss is finite, in the units of the state's loss."""
+    """Return runners-up with a finite loss, in the units of the state's loss."""
     return tuple(
         (index, state.mean_loss(loss)) for index, loss in choice.runners_up if math.isfinite(loss)
     )
 
 
 def ignore_rounding() -> np.errstate:
-    """A leverage of 1 up to rounding divides by 0; its loss is then seen not to be finite."""
+    """Silence warnings: a leverage of 1 divides by 0, and the infinite loss is handled later."""
     return np.errstate(divide="ignore", invalid="ignore", over="ignore")
 
 
@@ -93,7 +93,7 @@ def step_of(
     began: float,
     action: Action = "add",
 ) -> Step:
-    """The step that led to the state as it is."""
+    """Return the step that led to the current state."""
     loss, error = state.loss, state.standard_error
     if not math.isfinite(loss) or math.isinf(error):
         raise NumericalLimit(f"the loss after feature {features[0]} is not finite")

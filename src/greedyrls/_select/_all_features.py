@@ -1,4 +1,4 @@
-"""The paper's way to a penalty: the exact leave-one-out loss of the model with all features."""
+"""The paper's rule for the penalty: the exact leave-one-out loss of the model with all features."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from .._base import Float, long_call
 from .._criteria import LooData
 from .._problem import Loss
 
-# Features or rows at a time.
+# The number of features or rows processed at a time.
 _BATCH = 256
 
 
 def all_features_losses(data: LooData, alphas: Float, loss: Loss) -> Float:
-    """Leave-one-out loss of ridge on all features not excluded, for each penalty, (A).
+    """Return the leave-one-out loss of ridge on all features not excluded, for each penalty, (A).
 
     One eigendecomposition of the smaller of X'X and XX' serves all penalties: O(m·n·min(m, n)).
     """
     problem = data.problem
     kept = np.setdiff1d(np.arange(problem.n_features), problem.excluded)
     find = _by_rows if problem.n_samples <= len(kept) else _by_features
-    # Eigenvectors of the smaller of both sides, and as many products with them.
+    # The cost of eigenvectors of the smaller matrix, and of as many products with them.
     short, long = sorted((problem.n_samples, len(kept)))
     with long_call(float(short) * short * long):
         residuals, shrunk = find(data, kept, alphas)
@@ -39,7 +39,7 @@ def all_features_losses(data: LooData, alphas: Float, loss: Loss) -> Float:
 
 
 def _by_features(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Float, Float]:
-    """Residuals (t × A × m) and 1 − h (A × m) from the eigenvectors of X'X."""
+    """Return residuals (t × A × m) and 1 − h (A × m) from the eigenvectors of X'X."""
     problem = data.problem
     gram = np.concatenate(
         [
@@ -68,7 +68,7 @@ def _by_features(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[
 
 
 def _by_rows(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Float, Float]:
-    """The same from the eigenvectors of XX', as sums of small numbers rather than differences.
+    """Return the same from the eigenvectors of XX', as sums of small numbers, not differences.
 
     r = V (s ∘ V'y) and 1 − h = (V ∘ V) s with s = α/(λ + α); the direction of the intercept, in
     which the fit is perfect, is left out.
@@ -77,14 +77,15 @@ def _by_rows(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Floa
     m = problem.n_samples
     kernel = np.zeros((m, m))
     for first in range(0, len(kept), _BATCH):
-        some = kept[first : first + _BATCH]
+        batch = kept[first : first + _BATCH]
         columns = np.concatenate(
-            [block.columns.fresh(some) for block in data.samples.blocks], axis=1
+            [block.columns.fresh(batch) for block in data.samples.blocks], axis=1
         )
         kernel += columns.T @ columns
     data.samples.passes += 1
     if problem.fit_intercept:
-        # Its eigenvalue is 0, as that of others may be: made the largest, it can be told apart.
+        # The eigenvalue of the intercept is 0, and others may be 0, too. Made the largest one, it
+        # can be identified.
         root = np.ones(m) if problem.weights is None else np.sqrt(problem.weights)
         root /= np.linalg.norm(root)
         kernel += 2.0 * (np.abs(kernel).sum(axis=1).max() + 1.0) * np.outer(root, root)
@@ -98,6 +99,6 @@ def _by_rows(data: LooData, kept: NDArray[np.intp], alphas: Float) -> tuple[Floa
 
 
 def _without_noise(values: Float) -> Float:
-    """Eigenvalues, with 0 for those that are rounding: a small penalty would make much of them."""
+    """Set eigenvalues that are rounding to 0: a small penalty would amplify them."""
     noise = len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
     return np.where(values > noise, values, 0.0)

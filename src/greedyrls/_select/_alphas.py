@@ -1,4 +1,4 @@
-"""Penalties to try: numbers, grids, and grids in the data's own scale."""
+"""Penalties to try: numbers, grids, and grids scaled to the data."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .._features import Chosen
 from .._problem import Loss, Problem, check_alpha
 from ..path import AlphaRule
 
-# Of the median sum of squares of a feature: from almost none, where the search is a matching
-# pursuit, to so large that it ranks features by their correlation with the target.
+# In units of the median sum of squares of a feature: from almost none, where the search is a
+# matching pursuit, to so large that it ranks features by their correlation with the target.
 _AUTO_EXPONENTS = np.arange(-4.0, 2.5, 1.0)
-# So many more are tried, one after the other, where the best is the first or last.
+# The most penalties tried beyond the grid, one by one, while the best is the first or last.
 MORE_PENALTIES = 3
-# For the penalty of a model on few chosen features: next to none, some, much. In between little
-# changes, so outer folds, which need many such models, look at these only.
+# For the penalty of a model on few chosen features: weak, medium, strong. Little changes between
+# these, so outer folds, which need many such models, try no others.
 _COARSE_EXPONENTS = np.array([-3.0, -1.0, 0.0])
 _FINE_EXPONENTS = np.arange(-5.0, 1.25, 0.25)
 
-# Functions of a kernel overlap, and a model has many: penalties that are best are smaller.
+# Kernel functions overlap, and a model has many: the best penalties are smaller.
 _KERNEL_SHARE = 1e-1
 
 _RULES: dict[str, AlphaRule] = {
@@ -35,13 +35,13 @@ _RULES: dict[str, AlphaRule] = {
     "all_features": "all_features",
 }
 
-# The penalty of models on chosen features: that of the search, by leave-one-out, by the folds of
-# the search, or a number.
+# The rule for the penalty of models on chosen features: that of the search, by leave-one-out, by
+# the folds of the search, or a number.
 Refit = float | Literal["same", "loo", "cv"]
 
 
 def check_alphas(alpha: Any) -> float | Float | Literal["auto"]:
-    """A number, an ascending grid without repetitions, or "auto"."""
+    """Return `alpha` as a number, an ascending grid without repetitions, or "auto"."""
     if isinstance(alpha, str):
         if alpha != "auto":
             raise ValueError(
@@ -66,7 +66,7 @@ def check_alphas(alpha: Any) -> float | Float | Literal["auto"]:
 
 
 def check_refit(refit_alpha: Any) -> Refit:
-    """A number, "same", "loo" or "cv"."""
+    """Return `refit_alpha` as a number, "same", "loo" or "cv"."""
     if isinstance(refit_alpha, str):
         if refit_alpha == "same":
             return "same"
@@ -82,45 +82,47 @@ def check_refit(refit_alpha: Any) -> Refit:
 
 
 def penalty_scale(diagonal: Float, excluded: tuple[int, ...] = ()) -> float:
-    """The median ‖x_i‖² of features that vary and are not excluded; 1 without any.
+    """Return the median ‖x_i‖² of features that vary and are not excluded; 1 without any.
 
-    Not the mean: a single column in small units would decide for all.
+    A single column in small units would dominate the mean.
     """
     kept = np.delete(diagonal, list(excluded))
-    # A constant column has a sum of squares that is rounding.
+    # The sum of squares of a constant column is rounding.
     varying = kept[kept > 1e-16 * kept.max(initial=0.0)]
     scale = float(np.median(varying)) if len(varying) else 1.0
     return scale if 0.0 < scale < math.inf else 1.0
 
 
 def problem_scale(problem: Problem, diagonal: Float) -> float:
-    """`penalty_scale` of the features of a problem, whose ‖x_i‖² are given (n)."""
+    """Return the `penalty_scale` of a problem whose features have ‖x_i‖² in `diagonal` (n)."""
     if problem.X.centers is None:
         return penalty_scale(diagonal, problem.excluded)
-    # The penalty of k(·, c) is that of a function: it is multiplied with k(c, c).
-    own = problem.X.centers.center_diagonal
-    ratios = np.divide(diagonal, own, out=np.zeros_like(diagonal), where=own > 0.0)
+    # The penalty of the function k(·, c) is multiplied by k(c, c).
+    center_diagonal = problem.X.centers.center_diagonal
+    ratios = np.divide(
+        diagonal, center_diagonal, out=np.zeros_like(diagonal), where=center_diagonal > 0.0
+    )
     return _KERNEL_SHARE * penalty_scale(ratios, problem.excluded)
 
 
 def auto_grid(scale: float, n_more: int = 0) -> Float:
-    """Penalties for the search, with some more on both sides."""
+    """Return penalties for the search, with `n_more` on both sides of the grid."""
     more = np.arange(1.0, n_more + 1.0)
     exponents = [_AUTO_EXPONENTS[0] - more[::-1], _AUTO_EXPONENTS, _AUTO_EXPONENTS[-1] + more]
     return scale * 10.0 ** np.concatenate(exponents)
 
 
 def refit_grid(scale: float, is_fine: bool) -> Float:
-    """Penalties for models on chosen features."""
+    """Return penalties to try for models on chosen features."""
     return scale * 10.0 ** (_FINE_EXPONENTS if is_fine else _COARSE_EXPONENTS)
 
 
 def model_penalties(
     refit: Refit, alpha: float, data: LooData | None, chosen: Chosen, loss: Loss, is_fine: bool
 ) -> Float:
-    """Penalties (k) of the models on chosen features, by the rule.
+    """Return the penalties (k) of the models on chosen features, by the rule `refit`.
 
-    `data` are those of the rows the models are fitted to; only "loo" and "cv" look at them.
+    `data` are those of the rows the models are fitted to; only "loo" and "cv" use them.
     """
     if refit == "same" or isinstance(refit, float):
         return np.full(chosen.n_models, alpha if refit == "same" else refit)

@@ -24,10 +24,10 @@ def select_path(
     class_weights: ClassWeights | None = None,
     feature_names: tuple[str, ...] | None = None,
 ) -> Selected:
-    """The path, with what it was made of.
+    """Select a path; returns it with the problem, plan and folds used.
 
-    X is anything that `greedy_path` takes, or a matrix that is made already. `labels` are the
-    classes that y has the codes of. `feature_names` are used where X has none.
+    X is anything that `greedy_path` accepts, or a `Matrix`. `labels` are the classes whose codes
+    are in y. `feature_names` are used if X has none.
     """
     problem = problem_of(
         X,
@@ -50,7 +50,7 @@ def problem_of(
     feature_names: tuple[str, ...] | None = None,
     is_local: bool = False,
 ) -> Problem:
-    """Data with the options that belong to them; with `is_local`, they must be in this process."""
+    """Make a problem from data and options; with `is_local`, X must be in this process."""
     return make_problem(
         X if is_local else remote_matrix(X, y, sample_weight),
         y,

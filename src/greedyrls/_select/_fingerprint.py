@@ -1,4 +1,4 @@
-"""Which search this is: a digest of the data, and the parameters that its answer depends on."""
+"""The identity of a search: a digest of the data, and the parameters its result depends on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ._request import Request
 
 
 def identity_of(request: Request) -> Identity:
-    """All that the answer depends on. How it is computed (blocks, threads, bounds) is no part."""
+    """Return everything the result depends on; blocks, threads and bounds do not change it."""
     problem, plan = request.problem, request.plan
     limits, is_automatic = request.limits, request.is_automatic
     is_chosen = not isinstance(request.alpha, float)
@@ -74,11 +74,11 @@ def identity_of(request: Request) -> Identity:
 
 
 def _data_digests(problem: Problem) -> tuple[str, str, str | None]:
-    """Of X, y and the weights; on a cluster of the digests of its pieces."""
+    """Return digests of X, y and the weights; on a cluster, of the digests of its pieces."""
     X, weights = problem.X, problem.weights
     if (remote := X.remote) is not None:
-        found = list(zip(*remote.executor.answers(ask(Piece.digest), remote.pieces), strict=True))
-        of_X, of_y, of_weights = (text_digest(repr((remote.counts, each))) for each in found)
+        by_part = list(zip(*remote.executor.answers(ask(Piece.digest), remote.pieces), strict=True))
+        of_X, of_y, of_weights = (text_digest(repr((remote.counts, each))) for each in by_part)
         return of_X, of_y, None if weights is None else of_weights
     y = problem.Y if not problem.single_target else problem.Y[:, 0]
     return matrix_digest(X), array_digest(y), None if weights is None else array_digest(weights)
@@ -89,7 +89,7 @@ def _kind(X: Matrix) -> str:
 
 
 def _loss_name(loss: Loss) -> str:
-    """A function by its module and name: what it does is not looked at."""
+    """Return the name of a loss; of a function, its module and name, not its code."""
     function = getattr(loss, "function", None)
     if function is None:
         return loss.name
@@ -103,11 +103,11 @@ def _folds_digest(folds: Folds | ClusterFolds | None, problem: Problem) -> str |
     if folds.remote is not None:
         remote = problem.X.remote
         assert remote is not None
-        own = remote.executor.answers(ids_digest, remote.pieces, folds.remote.ids)
-        return text_digest(repr(list(own)))
+        digests = remote.executor.answers(ids_digest, remote.pieces, folds.remote.ids)
+        return text_digest(repr(list(digests)))
     digest = hashlib.sha256()
     for split in folds.splits:
-        # Of all rows but those of a test there is no need to speak.
+        # If a split trains on all other rows, the test rows identify it.
         parts = (split.test,) if split.is_complement else (split.test, split.train)
         digest.update(f"{[len(part) for part in parts]}".encode())
         for part in parts:

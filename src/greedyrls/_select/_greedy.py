@@ -376,7 +376,7 @@ def extend_path(
 def _extended(
     path: SelectionPath, problem: Problem, plan: Plan, size: int, options: Options
 ) -> SelectionPath:
-    """The path continued to a size, by the plan that it was made with."""
+    """Continue the path to a size, by the plan that it was made with."""
     settings = path.settings
     began = time.perf_counter()
     limits, watch = Limits(size, options.patience), options.watch
@@ -385,10 +385,10 @@ def _extended(
     data = plan.data(problem)
     state, criterion = plan.search(data, settings.alpha, limits.capacity)
     if (different := first_difference(state, path.steps, path.initial_loss)) is not None:
-        known, again = different
+        recorded, again = different
         raise ValueError(
-            f"The data are not those of the path: with feature {known.index} the loss is "
-            f"{again.loss:.6g}, the path has {known.loss:.6g}. Pass the same X, y and "
+            f"The data are not those of the path: with feature {recorded.index} the loss is "
+            f"{again.loss:.6g}, the path has {recorded.loss:.6g}. Pass the same X, y and "
             "sample_weight, or start again with greedy_path."
         )
     run = Run(limits, watch, done=path.steps)
@@ -404,7 +404,7 @@ def _extended(
 
 
 def _groups_of(settings: Settings) -> dict[str, list[int]] | None:
-    """The groups that a path was selected with."""
+    """Return the groups that a path was selected with."""
     if settings.feature_groups is None or settings.group_names is None:
         return None
     pairs = zip(settings.group_names, settings.feature_groups, strict=True)
@@ -412,7 +412,7 @@ def _groups_of(settings: Settings) -> dict[str, list[int]] | None:
 
 
 def _check_same_plan(path: SelectionPath, plan: Plan) -> None:
-    """The same folds and loss, as far as their names tell."""
+    """Raise an error if folds or loss differ from those of the path, by their names."""
     settings = path.settings
     if plan.cv != settings.cv:
         raise ValueError(
@@ -427,7 +427,7 @@ def _check_same_plan(path: SelectionPath, plan: Plan) -> None:
 
 
 def _check_same_data(path: SelectionPath, problem: Problem) -> None:
-    """What can be told from shapes and names."""
+    """Raise an error if shapes, weights or names differ from those of the path."""
     settings = path.settings
     if (problem.n_samples, problem.n_features) != (settings.n_samples, settings.n_features_in):
         raise ValueError(

@@ -1,9 +1,9 @@
-"""Margins of models that did not see their sample, from which probabilities are made.
+"""Held-out margins, from which probabilities are calibrated.
 
-Where outer folds chose the penalty, the selection is repeated in each of them with the penalty and
-the size that were chosen, and its model predicts the rows held out. Otherwise the features are
-those of the path, which all rows chose: models on them without the rows of each fold of the
-criterion, or without each row in turn, predict what was left out.
+If outer folds chose the penalty, the selection is repeated in each of them with the chosen penalty
+and size, and its model predicts the rows held out. Otherwise the features are those of the path,
+which was selected on all rows: models on them without the rows of each fold of the criterion, or
+without each row in turn, predict the rows left out.
 """
 
 from __future__ import annotations
@@ -48,64 +48,64 @@ Rows = NDArray[np.intp]
 
 @limits_threads
 def calibrate(selected: Selected, verbose: int = 0) -> Calibration:
-    """Sigmoids for the model of the chosen size; X is not on a cluster."""
+    """Fit sigmoids for the model of the chosen size; X must not be on a cluster."""
     assert selected.problem.X.remote is None
     codes, weights = to_host(selected.problem.Y)[0], selected.weights
     values: list[Float] = []
     rows: list[Rows] = []
     source, parts = held_out_margins(selected, codes, verbose)
     for tested, margins in parts:
-        # Without a row that alone decides a coefficient there is no model of it.
-        is_known = np.isfinite(margins).all(axis=1)
-        rows.append(tested[is_known])
-        values.append(margins[is_known])
+        # If one row alone determines a coefficient, there is no model without that row.
+        is_finite = np.isfinite(margins).all(axis=1)
+        rows.append(tested[is_finite])
+        values.append(margins[is_finite])
     tested = np.concatenate(rows)
     times = np.bincount(tested, minlength=len(weights))
-    found = Margins(
+    held_out = Margins(
         np.concatenate(values),
         codes[tested],
         weights[tested] / times[tested],  # a sample counts once, however often it was tested
         int(np.count_nonzero(times)),
         source,
     )
-    return make_calibration(found, class_shares(codes, weights), selected.path.chosen_size)
+    return make_calibration(held_out, class_shares(codes, weights), selected.path.chosen_size)
 
 
 def held_out_margins(
     selected: Selected, codes: Float, verbose: int = 0
 ) -> tuple[Source, Iterator[tuple[Rows, Float]]]:
-    """Where margins come from, and rows with their margins (rows × t).
+    """Return the source of margins, and an iterator of rows with their margins (rows × t).
 
-    Of a regression, whose codes are its targets (m × t), they are predictions.
+    For a regression, whose codes are its targets (m × t), they are predictions.
     """
     if selected.path.chosen_size == 0:
-        # Without features all margins are the same, and say no more than the shares of classes.
+        # Without features all margins are equal; only the shares of classes matter.
         source: Source = "outer folds" if isinstance(selected.outer, Folds) else "leave-one-out"
         rows = positive_rows(selected.problem.host_weights, np.arange(len(codes)))
         return source, iter([(rows, np.zeros((len(rows), codes.shape[1])))])
     if isinstance(selected.outer, Folds):
         return "outer folds", _outer_margins(selected, selected.outer, verbose)
     if isinstance(selected.plan.folds, Folds):
-        # Folds may keep groups together, of which leaving out single rows would know too much.
+        # Folds may keep groups together; leaving out single rows would leak from their group.
         return "folds", _fold_margins(selected, selected.plan.folds, codes)
     return "leave-one-out", _loo_margins(selected, codes)
 
 
 def _outer_margins(selected: Selected, outer: Folds, verbose: int) -> Iterator[tuple[Rows, Float]]:
-    """The selection repeated in each outer fold, with the penalty and size that were chosen."""
+    """Repeat the selection in each outer fold with the chosen penalty and size."""
     problem, path = selected.problem, selected.path
     limits = Limits(path.chosen_size)
     with closing(progress_bar(verbose, outer.n_splits, what="probabilities")) as bar:
-        for place, split in enumerate(outer.splits):
+        for number, split in enumerate(outer.splits):
             fold = OuterFold(
-                problem, selected.plan, selected.data, outer, place, selected.refit, tests=None
+                problem, selected.plan, selected.data, outer, number, selected.refit, tests=None
             )
             with without_runtime_warnings():
-                ((found, _),) = fold.paths(np.array([path.settings.alpha]), [0], limits)
+                ((repeated, _),) = fold.paths(np.array([path.settings.alpha]), [0], limits)
             rows = positive_rows(problem.host_weights, split.test)
-            model = _model(found, len(found))
+            model = _model(repeated, len(repeated))
             (penalty,) = fold.penalties(model, path.settings.alpha, is_fine=True)
-            del fold  # before the next one takes its memory
+            del fold  # free its memory before the next one is made
             columns = _columns(problem, rows, np.array(model.indices)) - model.means
             coef = _solved(model, model.gram, model.correlation, float(penalty))
             bar.update(None)
@@ -113,22 +113,22 @@ def _outer_margins(selected: Selected, outer: Folds, verbose: int) -> Iterator[t
 
 
 def _model(path: SelectionPath, size: int) -> Chosen:
-    """The features of one size of a path."""
-    own = path.moments.of(path.sets[size - 1].features)
-    count = len(own.features)
+    """Return the features of one size of a path, with their moments."""
+    moments = path.moments.of(path.sets[size - 1].features)
+    count = len(moments.features)
     return Chosen(
-        own.features,
-        own.gram,
-        own.correlation,
-        own.feature_means,
-        own.target_means,
+        moments.features,
+        moments.gram,
+        moments.correlation,
+        moments.feature_means,
+        moments.target_means,
         (Chain(np.arange(count), np.array([count])),),
-        own.penalty,
+        moments.penalty,
     )
 
 
 def _columns(problem: Problem, rows: Rows, features: Rows) -> Float:
-    """Some rows of some columns, (rows × k)."""
+    """Return rows of columns, (rows × k)."""
     X = problem.here
     if X.on_device:
         (values,) = to_host(take(X.columns(features), numbers_on(X.location, rows)))
@@ -138,19 +138,19 @@ def _columns(problem: Problem, rows: Rows, features: Rows) -> Float:
 
 
 def _fold_margins(selected: Selected, folds: Folds, codes: Float) -> Iterator[tuple[Rows, Float]]:
-    """Models on the features of the path without the rows of each fold."""
+    """Yield margins of models on the path's features without the rows of each fold."""
     problem, path = selected.problem, selected.path
     model = _model(path, path.chosen_size)
     columns = _columns(problem, np.arange(problem.n_samples), np.array(model.indices))
-    given, k = problem.host_weights, len(model.indices)
-    weights = np.ones(len(codes)) if given is None else given
+    host_weights, k = problem.host_weights, len(model.indices)
+    weights = np.ones(len(codes)) if host_weights is None else host_weights
     if problem.fit_intercept:
-        # About the means of all rows, so that sums keep their digits.
+        # Subtract the means of all rows, so that sums keep their digits.
         columns = columns - model.means
     table = np.hstack([np.ones((len(codes), 1)), columns, codes])
     total = _products(table, weights)
     for split in folds.splits:
-        rows = positive_rows(given, split.test)
+        rows = positive_rows(host_weights, split.test)
         sums = _training_sums(split, table, weights, total)
         count = sums[0, 0]
         means = sums[0, 1:] / count if problem.fit_intercept else np.zeros(len(sums) - 1)
@@ -160,7 +160,7 @@ def _fold_margins(selected: Selected, folds: Folds, codes: Float) -> Iterator[tu
 
 
 def _solved(model: Chosen, gram: Float, right: Float, penalty: float) -> Float:
-    """Coefficients (k × t), as those of a path (`SelectionPath.coef`)."""
+    """Return coefficients (k × t), computed like those of a path (`SelectionPath.coef`)."""
     A = gram + penalty * (np.eye(len(gram)) if model.penalty is None else model.penalty)
     try:
         solution = linalg.cho_solve(linalg.cho_factor(A, lower=True), right)
@@ -170,7 +170,7 @@ def _solved(model: Chosen, gram: Float, right: Float, penalty: float) -> Float:
 
 
 def _training_sums(split: Split, table: Float, weights: Float, total: Float) -> Float:
-    """Products of the columns of a table over the training rows of a split."""
+    """Return products of the columns of a table over the training rows of a split."""
     if not split.is_complement:
         return _products(table[split.train], weights[split.train])
     test = _products(table[split.test], weights[split.test])
@@ -185,13 +185,13 @@ def _products(table: Float, weights: Float) -> Float:
 
 
 def _loo_margins(selected: Selected, codes: Float) -> Iterator[tuple[Rows, Float]]:
-    """Models on the features of the path without each row in turn."""
+    """Yield margins of models on the path's features without each row in turn."""
     problem, path = selected.problem, selected.path
     chosen = _model(path, path.chosen_size)
     models = pivots(chosen, selected.penalty)
     rows = positive_rows(problem.host_weights, np.arange(problem.n_samples))
     if models is None:
-        # The penalty is lost in the rounding of the data, and with it what a row left out changes.
+        # The penalty is lost in the rounding of the data, and so is the effect of a row left out.
         yield rows, np.zeros((len(rows), codes.shape[1]))
         return
     data = selected.data if isinstance(selected.data, LooData) else LooData(problem)
@@ -201,7 +201,7 @@ def _loo_margins(selected: Selected, codes: Float) -> Iterator[tuple[Rows, Float
 
 
 def _block_errors(block: RowBlock, chosen: Chosen, models: Models) -> Float:
-    """Leave-one-out errors of one model, (t × rows)."""
+    """Return leave-one-out errors of one model, (t × rows)."""
     values = np.empty((block.r.shape[0], block.n_rows))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for rows, _, errors in errors_by_size(block, chosen, [models]):

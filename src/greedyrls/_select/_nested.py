@@ -1,11 +1,11 @@
-"""The penalty that selects, and the size: losses by penalty and size, honest or optimistic.
+"""Choice of the penalty of the search and of the size, by their losses: nested or joint.
 
-Nested: in each outer fold the selection is made again on the training rows for every penalty, and
-the models of all sizes predict the held-out rows. Gram columns serve all folds and penalties.
+Nested: in each outer fold the selection is repeated on the training rows for every penalty, and the
+models of all sizes predict the held-out rows. Gram columns are shared by all folds and penalties.
 
-Where the size is chosen, what decides is the held-out loss, and it turns long before the search's
-own loss does. So all searches advance together, until the best held-out loss is old: at twice its
-size plus ten. Penalties that have fallen far behind do not go on.
+If the size is chosen, the held-out loss decides, and it has its minimum long before the search's
+own loss. So all searches advance together in rounds, until they reach twice the size of the best
+held-out loss plus ten. Penalties that have fallen far behind are dropped.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ from ..path import (
 from ._outer_fold import OuterFold, tested_weights
 from ._request import Request
 
-# The best held-out loss is old at so many times its size and so many features more. On surfaces of
-# seven data sets, searches that went on to the end chose another size once in 21 times.
+# Searches end at so many times the size of the best held-out loss, and so many features more. On
+# seven data sets, searches without this limit chose another size once in 21 times.
 _FACTOR, _MORE = 2, 10
-# A penalty does not go on if, at all sizes of the second half, its held-out loss is above the best
-# by more than so many standard errors over folds.
+# A penalty is dropped if, at all sizes of the second half, its held-out loss exceeds the best by
+# more than so many standard errors over folds.
 _HOPELESS = 4.0
-# Folds whose searches are kept between rounds may have this many bytes together.
+# Bytes that folds whose searches are kept between rounds may take together.
 _LIVE_BYTES = 1 << 29
 
 
 class Nested(NamedTuple):
-    """What outer folds say of penalties and sizes."""
+    """The choice of penalty and size by outer folds."""
 
     surface: AlphaSurface
-    pair: Pair  # the choice, and what it was compared with
+    pair: Pair  # the choice, and the pair it was compared with
     measured: Float | None  # (F × A × k) the held-out losses in another measure
     counters: Counters
 
 
 class Task(NamedTuple):
-    """What is searched for in outer folds."""
+    """The search to repeat in outer folds."""
 
     request: Request
     plan: Plan  # of the request, or the same with another loss
@@ -70,28 +70,28 @@ class Task(NamedTuple):
 
     @property
     def measure(self) -> Loss | None:
-        """Another loss, in which losses are returned as well."""
+        """Another loss, by which models are measured as well."""
         return self.request.rival
 
     @property
     def size(self) -> int | None:
-        """The size that is asked for; None if it is chosen by the rule."""
+        """The requested size; None if it is chosen by the rule."""
         return None if self.request.is_automatic else self.limits.size
 
     @property
     def goes_in_rounds(self) -> bool:
-        """Whether searches can pause: only those that add one feature after the other."""
+        """Whether searches run in rounds; only forward searches can pause."""
         return self.size is None and self.plan.direction.name == "forward"
 
 
 def nested_surface(
     task: Task, alphas: Float, log: Callable[[int], FoldLog] | None = None, n_more: int = 0
 ) -> Nested:
-    """The held-out surface; the pair is chosen on all sizes by the rule, or at one size.
+    """Compute the held-out surface; the pair is chosen over all sizes by the rule, or at one size.
 
-    While the best penalty is the first or last one, the next one beyond is tried, `n_more` times at
-    most. `log` has a record for the grid (0) and for each penalty beyond; what it knows is not
-    searched for again.
+    While the best penalty is the first or last one, the next one beyond is tried, at most `n_more`
+    times. `log` returns the records of the grid (0) and of each penalty beyond; recorded folds are
+    not searched again.
     """
     check_loss(task.plan.loss, task.data.problem, task.outer)
     folds = _Folds(task)
@@ -103,44 +103,44 @@ def nested_surface(
     while True:
         for stage in stages:
             folds.advance(stage, size)
-        found = _Found.of(stages, folds, size)
-        if task.goes_in_rounds and (wanted := _wanted(found.best_size, limits)) > size:
+        losses = _Losses.of(stages, folds, size)
+        if task.goes_in_rounds and (wanted := _wanted(losses.best_size, limits)) > size:
             for stage in stages:
-                stage.drop(found)
+                stage.drop(losses)
             size = wanted
             continue
-        nested = found.choose()
+        nested = losses.choose()
         if len(stages) > n_more or (beyond := nested.surface.beyond) is None:
             return nested
         stages.append(_Stage(np.array([beyond]), None if log is None else log(len(stages))))
 
 
 def _wanted(best: int, limits: Limits) -> int:
-    """How far searches must go for the best size to be trusted."""
+    """Return the size that searches must reach for the best size to be reliable."""
     return min(limits.size, max(limits.least, _FACTOR * best + _MORE))
 
 
 class _Stage:
-    """Some penalties in all outer folds, as far as they have come."""
+    """The records of a set of penalties in all outer folds so far."""
 
     def __init__(self, alphas: Float, log: FoldLog | None) -> None:
         self.alphas = alphas
         self.log = log
-        self.records: dict[int, FoldRecord] = {}  # of each fold
-        self.rows = list(range(len(alphas)))  # that go on
+        self.records: dict[int, FoldRecord] = {}  # by fold
+        self.rows = list(range(len(alphas)))  # penalties that are not dropped
         self.steps: dict[tuple[int, int], tuple[Step, ...]] = {}  # by fold and row
 
-    def drop(self, found: _Found) -> None:
-        """Let penalties that have fallen far behind end here."""
-        self.rows = [row for row in self.rows if not found.is_hopeless(float(self.alphas[row]))]
+    def drop(self, losses: _Losses) -> None:
+        """Drop penalties that have fallen far behind."""
+        self.rows = [row for row in self.rows if not losses.is_hopeless(float(self.alphas[row]))]
 
-    def reaches(self, place: int, size: int) -> bool:
-        """Whether a fold has come so far already."""
-        return place in self.records and self.records[place].losses.shape[1] >= size
+    def reaches(self, fold: int, size: int) -> bool:
+        """Return whether a fold has losses up to a size."""
+        return fold in self.records and self.records[fold].losses.shape[1] >= size
 
 
 class _Searched(NamedTuple):
-    """What the searches of a fold have found."""
+    """The results of the searches of a fold."""
 
     record: FoldRecord
     steps: dict[int, tuple[Step, ...]]  # by row
@@ -148,7 +148,7 @@ class _Searched(NamedTuple):
 
 
 class _Folds:
-    """The outer folds, with their searches as far as memory has room for them."""
+    """The outer folds, with their searches as far as they fit into memory."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -159,50 +159,52 @@ class _Folds:
         self._n_threads = min(task.request.n_jobs, task.outer.n_splits)
 
     def advance(self, stage: _Stage, size: int) -> None:
-        """Take the searches of all folds on to a size."""
-        task, places = self.task, range(self.task.outer.n_splits)
+        """Continue the searches of all folds to a size."""
+        task, numbers = self.task, range(self.task.outer.n_splits)
         before = task.data.passes
-        total = len(places) * len(stage.rows)
+        total = len(numbers) * len(stage.rows)
         bar = progress_bar(task.request.options.verbose, total, what="nested")
         with closing(bar), without_runtime_warnings():
-            for place in places:
-                self._recall(stage, place)
-            waiting = [place for place in places if not stage.reaches(place, size)]
+            for number in numbers:
+                self._recall(stage, number)
+            waiting = [number for number in numbers if not stage.reaches(number, size)]
             for _ in range(total - len(waiting) * len(stage.rows)):
                 bar.update(None)
-            jobs = [partial(self._searched, stage, place, size) for place in waiting]
-            # A fold at a time says how far it is; of several, each does when it has ended.
+            jobs = [partial(self._searched, stage, number, size) for number in waiting]
+            # A single fold reports each search; folds in threads report when they have ended.
             is_alone = self._n_threads == 1
-            told = bar.update if is_alone else None
-            found = (job(told) for job in jobs) if is_alone else in_threads(jobs, self._n_threads)
-            for place, (record, steps, counters) in zip(waiting, found, strict=True):
+            report = bar.update if is_alone else None
+            results = (
+                (job(report) for job in jobs) if is_alone else in_threads(jobs, self._n_threads)
+            )
+            for number, (record, steps, counters) in zip(waiting, results, strict=True):
                 for row, taken in steps.items():
-                    stage.steps[place, row] = taken
+                    stage.steps[number, row] = taken
                     if not is_alone:
                         bar.update(float(record.losses[row][: len(taken)][-1]))
                 self.counters += counters
-                stage.records[place] = record
+                stage.records[number] = record
                 if stage.log is not None:
-                    stage.log.keep(place, record)
+                    stage.log.keep(number, record)
         self.counters += Counters(passes=task.data.passes - before)
 
-    def _recall(self, stage: _Stage, place: int) -> None:
-        """What a checkpoint knows of a fold."""
-        if stage.log is not None and place not in stage.records:
+    def _recall(self, stage: _Stage, number: int) -> None:
+        """Use the record of a fold in a checkpoint, if there is one."""
+        if stage.log is not None and number not in stage.records:
             shape = (len(stage.alphas), self.n_strata)
-            known = stage.log.known(place, *shape, self.task.measure is not None)
-            if known is not None:
-                stage.records[place] = known
+            record = stage.log.stored(number, *shape, self.task.measure is not None)
+            if record is not None:
+                stage.records[number] = record
 
     def _searched(
-        self, stage: _Stage, place: int, size: int, told: Callable[[float], None] | None = None
+        self, stage: _Stage, number: int, size: int, report: Callable[[float], None] | None = None
     ) -> _Searched:
-        """The searches of a fold to a size; `told` is called with the loss of each."""
+        """Run the searches of a fold to a size; `report` is called with the loss of each."""
         task = self.task
         shape = (len(stage.alphas), self.n_strata)
-        grown = _grown(stage.records.get(place), size, shape, task.measure is not None)
-        fold = self._fold(place, len(stage.alphas))
-        done = {row: stage.steps.get((place, row), ()) for row in stage.rows}
+        grown = _grown(stage.records.get(number), size, shape, task.measure is not None)
+        fold = self._fold(number, len(stage.alphas))
+        done = {row: stage.steps.get((number, row), ()) for row in stage.rows}
         until = size if task.goes_in_rounds else None
         steps: dict[int, tuple[Step, ...]] = {}
         total = Counters()
@@ -211,47 +213,47 @@ class _Folds:
             grown = self._with_path(grown, row, path, fold)
             steps[row] = path.steps
             total += counters
-            if told is not None:
-                told(float(grown.losses[row][: len(path)][-1]))
+            if report is not None:
+                report(float(grown.losses[row][: len(path)][-1]))
         fold.forget()
         return _Searched(grown, steps, total)
 
     @property
     def n_strata(self) -> int:
-        """Of the losses' standard errors; 0 without any."""
+        """The number of strata of the standard errors; 0 if the loss has none."""
         return 0 if self.tests is None else len(self.tests[0].scales)
 
     def _with_path(
         self, record: FoldRecord, row: int, path: SelectionPath, fold: OuterFold
     ) -> FoldRecord:
-        """A record with what the models of a path come to on the rows held out."""
-        found = fold.held_out(path)
-        record.losses[row, : len(found.losses)] = found.losses
+        """Add the held-out losses of a path's models to a record."""
+        held_out = fold.held_out(path)
+        record.losses[row, : len(held_out.losses)] = held_out.losses
         if self.task.measure is not None and record.measured is not None:
             measured = fold.held_out(path, self.task.measure).losses
             record.measured[row, : len(measured)] = measured
-        if record.parts is not None and found.part is not None:
-            record.parts[row] = flat(found.part, 1 + record.losses.shape[1])
-        return record._replace(initial_loss=found.initial_loss)
+        if record.parts is not None and held_out.part is not None:
+            record.parts[row] = flat(held_out.part, 1 + record.losses.shape[1])
+        return record._replace(initial_loss=held_out.initial_loss)
 
-    def _fold(self, place: int, n_searches: int) -> OuterFold:
-        if place in self._live:
-            return self._live[place]
+    def _fold(self, number: int, n_searches: int) -> OuterFold:
+        if number in self._live:
+            return self._live[number]
         task = self.task
-        tests = None if self.tests is None else self.tests[place]
+        tests = None if self.tests is None else self.tests[number]
         problem = task.data.problem
-        # Gram columns of all rows are shared by folds that come one after the other: who fetches
-        # them first would depend on threads, and with it their last digits.
+        # Only folds that run one after the other share Gram columns of all rows: with threads, the
+        # order of fetching, and so the last digits, would depend on timing.
         whole = task.data if self._n_threads == 1 else None
-        fold = OuterFold(problem, task.plan, whole, task.outer, place, task.request.refit, tests)
-        room = _LIVE_BYTES // _bytes_of(problem, n_searches, task.limits.capacity)
-        if task.goes_in_rounds and len(self._live) < room:
-            self._live[place] = fold
+        fold = OuterFold(problem, task.plan, whole, task.outer, number, task.request.refit, tests)
+        most_live = _LIVE_BYTES // _bytes_of(problem, n_searches, task.limits.capacity)
+        if task.goes_in_rounds and len(self._live) < most_live:
+            self._live[number] = fold
         return fold
 
 
 def _bytes_of(problem: Problem, n_searches: int, capacity: int) -> int:
-    """About the memory of a fold with its searches."""
+    """Estimate the memory of a fold with its searches, in bytes."""
     m, n = problem.X.shape
     numbers = n_searches * (n * (capacity + 8) + 8 * m)
     if problem.X.is_in_memory:
@@ -262,7 +264,7 @@ def _bytes_of(problem: Problem, n_searches: int, capacity: int) -> int:
 def _grown(
     record: FoldRecord | None, size: int, shape: tuple[int, int], is_measured: bool
 ) -> FoldRecord:
-    """A record with room for a size, and what is known already."""
+    """Return a record enlarged to a size, with the numbers of the given one."""
     count, n_strata = shape
     losses = np.full((count, size), np.nan)
     measured = np.full((count, size), np.nan) if is_measured else None
@@ -271,18 +273,18 @@ def _grown(
     parts = np.tile(empty, (count, 1)) if n_strata else None
     if record is None:
         return FoldRecord(losses, measured, np.nan, parts)
-    known = record.losses.shape[1]
-    losses[:, :known] = record.losses
+    size_before = record.losses.shape[1]
+    losses[:, :size_before] = record.losses
     if measured is not None and record.measured is not None:
-        measured[:, :known] = record.measured
+        measured[:, :size_before] = record.measured
     if parts is not None and record.parts is not None:
         for row, numbers in enumerate(record.parts):
-            parts[row] = flat(unflat(numbers, 1 + known, n_strata), width)
+            parts[row] = flat(unflat(numbers, 1 + size_before, n_strata), width)
     return FoldRecord(losses, measured, record.initial_loss, parts)
 
 
 def _shares(task: Task) -> Float:
-    """What each fold counts in the mean, (F)."""
+    """Return the weight of each fold in the mean, (F)."""
     if task.outer.remote is not None:
         weights = task.outer.remote.weights
     else:
@@ -293,7 +295,7 @@ def _shares(task: Task) -> Float:
 
 
 def _tests(task: Task, shares: Float) -> list[Tests] | None:
-    """What standard errors must know of each fold; None where there are none of the loss."""
+    """Return the tests of each fold for standard errors; None if the loss has none."""
     loss, problem, outer = task.plan.loss, task.data.problem, task.outer
     if not loss.has_components:
         return None
@@ -310,8 +312,8 @@ def _tests(task: Task, shares: Float) -> list[Tests] | None:
     (Y,) = to_host(problem.Y)
     design = make_tests(loss, Y, problem.host_weights, outer.splits, task.request.outer_groups)
     assert design is not None
-    # Where folds are repeated, tests of the same samples are taken for equal: that can only be too
-    # cautious, and no row for each sample needs to be kept.
+    # If folds are repeated, tests of the same sample are treated as equal. That is conservative,
+    # and no row for each sample has to be kept.
     n_tests = sum(len(np.unique(tests.clusters)) for tests in design.of_folds)
     repeats = np.sqrt(n_tests / design.n_clusters)
     return [
@@ -320,8 +322,8 @@ def _tests(task: Task, shares: Float) -> list[Tests] | None:
     ]
 
 
-class _Found:
-    """The losses of all penalties up to a size."""
+class _Losses:
+    """The held-out losses of all penalties up to a size."""
 
     def __init__(
         self, folds: _Folds, alphas: Float, records: list[list[FoldRecord]], size: int
@@ -340,23 +342,23 @@ class _Found:
         if task.measure is not None:
             parts = [[np.asarray(one.measured)[:, :size] for one in stage] for stage in records]
             self.measured = np.concatenate(parts, axis=1)[:, order]
-        # Which stage, and which of its rows, each row is.
+        # The stage of each row, and its row there.
         rows = [
             (number, row) for number, one in enumerate(records) for row in range(len(one[0].losses))
         ]
-        self._rows = [rows[place] for place in order]
+        self._rows = [rows[position] for position in order]
         self._records = records
 
     @staticmethod
-    def of(stages: Sequence[_Stage], folds: _Folds, size: int) -> _Found:
-        """Those of all stages, in ascending order of the penalty."""
-        places = range(folds.task.outer.n_splits)
-        records = [[stage.records[place] for place in places] for stage in stages]
-        return _Found(folds, np.concatenate([stage.alphas for stage in stages]), records, size)
+    def of(stages: Sequence[_Stage], folds: _Folds, size: int) -> _Losses:
+        """Return the losses of all stages, in ascending order of the penalty."""
+        numbers = range(folds.task.outer.n_splits)
+        records = [[stage.records[number] for number in numbers] for stage in stages]
+        return _Losses(folds, np.concatenate([stage.alphas for stage in stages]), records, size)
 
     @property
     def best_size(self) -> int:
-        """Of the smallest loss; 0 where no features at all do as well."""
+        """The size of the smallest loss; 0 if a model without features is as good."""
         pair = chosen_pair(self.losses, self.initial_loss, None, self._n_forced)
         assert pair is not None
         return pair.size
@@ -366,7 +368,7 @@ class _Found:
         return self._folds.task.data.problem.n_forced
 
     def is_hopeless(self, alpha: float) -> bool:
-        """Whether a penalty has fallen so far behind that it will not win."""
+        """Return whether a penalty has fallen so far behind that it will not be chosen."""
         row, shares = int(np.flatnonzero(self._alphas == alpha)[0]), self._folds.shares
         best_row, best_size = best_pair(self.losses, self._n_forced)
         if row == best_row or len(shares) < 2:
@@ -380,21 +382,21 @@ class _Found:
         return bool((is_behind | np.isnan(errors)).all())
 
     def covariance(self, row: int) -> Float | None:
-        """Of the losses of a row: without features and of all sizes, (1 + k × 1 + k)."""
+        """Return the covariance (1 + k × 1 + k) of a row's losses, without features first."""
         n_strata, width = self._folds.n_strata, 1 + self._size
         if n_strata == 0:
             losses = self.fold_losses[:, row].T
             return fold_covariance(np.vstack([self.initial_losses, losses]), self._folds.shares)
-        stage, own = self._rows[row]
+        stage, row_of_stage = self._rows[row]
         parts = []
         for record in self._records[stage]:
             assert record.parts is not None
-            known = unflat(record.parts[own], 1 + record.losses.shape[1], n_strata)
-            parts.append(known.first(width))
+            part = unflat(record.parts[row_of_stage], 1 + record.losses.shape[1], n_strata)
+            parts.append(part.first(width))
         return covariance_of(parts)
 
     def choose(self) -> Nested:
-        """The surface, and the pair chosen."""
+        """Choose a pair of penalty and size; returns it with the surface."""
         task, losses = self._folds.task, self.losses
         if task.size is None:
             rule = self.covariance if task.request.size_rule == "1se" else None
@@ -429,9 +431,9 @@ class _Found:
 
 
 def pair_at(losses: Float, size: int | None, least: int) -> tuple[int, int]:
-    """Row and size of the smallest loss, over all sizes or at one.
+    """Return row and size of the smallest loss, over all sizes or at one.
 
-    Where every path ended before the size asked for, the last size that one reached counts.
+    If every path ended before the requested size, the largest size reached is used.
     """
     if size is None:
         return best_pair(losses, least)
@@ -445,7 +447,7 @@ def pair_at(losses: Float, size: int | None, least: int) -> tuple[int, int]:
 def joint_surface(
     paths: Sequence[SelectionPath], length: int, size: int | None, least: int
 ) -> AlphaSurface:
-    """The criterion's own losses along the path of each penalty."""
+    """Return the surface of the criterion's losses along the path of each penalty."""
     alphas = np.array([path.settings.alpha for path in paths])
     losses = np.full((len(alphas), length), np.nan)
     errors = np.full((len(alphas), length), np.nan)

@@ -1,4 +1,4 @@
-"""What a user can ask of a selection, in one class that knows what the caller calls each option."""
+"""All options of a selection in one class, with the names that the caller has for them."""
 
 from __future__ import annotations
 
@@ -24,25 +24,32 @@ from .._search import Watch, check_jobs
 from ..path import FORWARD, AlphaRule, Direction, SizeRule, check_direction
 from ._alphas import check_alphas
 
+# Options that are whole numbers: their defaults, and the least that they may be.
+_COUNTS = (
+    ("n_runners_up", 0, 0),
+    ("patience", None, 1),
+    ("block_rows", None, 1),
+    ("max_features", None, 1),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """How a public function or estimator calls the options, and which further values it takes."""
+    """The option names of a public function or estimator, and the further values it accepts."""
 
     names: Mapping[str, str] = field(default_factory=dict)  # where they differ from `Options`
     takes_shares: bool = False  # n_features may be a share of all features
-    takes_auto_loss: bool = False  # loss="auto": squared, and for classes another one as well
-    has_folds: bool = False  # of its own, for which groups may be meant
-    spreads_folds: bool = False  # threads search outer folds also where they could work on rows
+    takes_auto_loss: bool = False  # loss="auto": squared, or for classes possibly another one
+    has_folds: bool = False  # the caller has folds of its own, which may use the groups
+    spreads_folds: bool = False  # threads search outer folds even if they could work on rows
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Everything a user can ask of a selection, as given, with the defaults of `greedy_path`.
+    """All options of a selection as the user passed them, with the defaults of `greedy_path`.
 
-    `greedy_path` documents each option. Nothing is checked when the object is made: `make_request`
-    does that, with the data that the options are for. Errors use the names that the caller has for
-    the options.
+    `greedy_path` documents each option. The constructor checks nothing: `make_request` validates
+    the options together with the data. Errors use the caller's names of the options.
     """
 
     n_features: Any
@@ -78,16 +85,16 @@ class Options:
 
     @classmethod
     def of_estimator(cls, estimator: Any, caller: Caller) -> Self:
-        """The parameters of an estimator; those that it does not have keep their defaults."""
-        given = {}
+        """Return the parameters of an estimator; those it does not have keep their defaults."""
+        values = {}
         for option in fields(cls):
             name = caller.names.get(option.name, option.name)
             if hasattr(estimator, name):
-                given[option.name] = getattr(estimator, name)
-        return cls(**given, caller=caller)
+                values[option.name] = getattr(estimator, name)
+        return cls(**values, caller=caller)
 
     def name(self, option: str) -> str:
-        """What the caller calls an option."""
+        """Return the caller's name of an option."""
         return self.caller.names.get(option, option)
 
     def check(self) -> None:
@@ -96,17 +103,11 @@ class Options:
             raise TypeError(
                 f"{self.name('callback')} must be callable or None, got {self.callback!r}."
             )
-        if not is_whole(self.n_runners_up) or self.n_runners_up < 0:
-            raise ValueError(
-                f"{self.name('n_runners_up')} must be a whole number, 0 or more; got "
-                f"{self.n_runners_up!r}."
-            )
-        for option in ("patience", "block_rows", "max_features"):
+        for option, default, least in _COUNTS:
             value = getattr(self, option)
-            if value is not None and (not is_whole(value) or value < 1):
-                raise ValueError(
-                    f"{self.name(option)} must be None or a whole number, 1 or more; got {value!r}."
-                )
+            if value is not default and (not is_whole(value) or value < least):
+                allowed = f"{'None or ' * (default is None)}a whole number, {least} or more"
+                raise ValueError(f"{self.name(option)} must be {allowed}; got {value!r}.")
         if self.search not in ("auto", "bounded", "exhaustive"):
             raise ValueError(
                 f"{self.name('search')} must be 'auto', 'bounded' or 'exhaustive', got "
@@ -131,20 +132,20 @@ class Options:
                 f"checkpoint= is for direction='forward', got direction={direction.name!r}; leave "
                 "it out."
             )
-        given = [
+        stops = [
             f"{option}={getattr(self, option)!r}"
             for option in ("patience", "tol")
             if getattr(self, option) is not None
         ]
-        if direction.name == "backward" and given:
+        if direction.name == "backward" and stops:
             raise ValueError(
-                f"{' and '.join(given)} cannot end a search with direction='backward', which "
+                f"{' and '.join(stops)} cannot end a search with direction='backward', which "
                 "knows small sets last; leave it out."
             )
 
     @property
     def tolerance(self) -> float:
-        """`tol` as a number."""
+        """The value of `tol` as a number."""
         tol, name = self.tol, self.name("tol")
         if tol is None:
             return 0.0
@@ -157,26 +158,26 @@ class Options:
 
     @property
     def searched(self) -> Direction:
-        """`direction` and `backward_ratio`."""
+        """The direction of the search, from `direction` and `backward_ratio`."""
         if self.direction == "forward" and self.backward_ratio is None:
             return FORWARD
         return check_direction(self.direction, self.backward_ratio)
 
     @property
     def penalties(self) -> float | Float | Literal["auto"]:
-        """`alpha`: a number, an ascending grid without repetitions, or "auto"."""
+        """The penalties to try: a number, an ascending grid without repetitions, or "auto"."""
         if isinstance(self.alpha, float | int):
             return check_alpha(self.alpha)
         return check_alphas(self.alpha)
 
     @property
     def watch(self) -> Watch:
-        """What is recorded and reported while a search runs."""
+        """The options for recording and reporting the progress of a search."""
         return Watch(self.n_runners_up, self.callback, self.verbose)
 
     @property
     def has_auto_loss(self) -> bool:
-        """Whether another loss may be taken if it is clearly better."""
+        """Whether another loss may be used if it is clearly better."""
         is_auto = isinstance(self.loss, str) and self.loss == "auto"
         return is_auto and self.caller.takes_auto_loss
 
@@ -186,17 +187,17 @@ class Options:
         return make_loss("squared" if self.has_auto_loss else self.loss, self.name("loss"))
 
     def size(self, problem: Problem) -> int | Literal["auto"] | None:
-        """How many features (or groups) to select; None is as many as the budget pays for."""
-        given, name = self.n_features, self.name("n_features")
-        if given is None and problem.budget is not None:
+        """Return the number of features (or groups) to select; None if the budget limits it."""
+        value, name = self.n_features, self.name("n_features")
+        if value is None and problem.budget is not None:
             return None
-        if isinstance(given, str) and given == "auto":
+        if isinstance(value, str) and value == "auto":
             return "auto"
         if self.caller.takes_shares:
-            given = self._count_of_share(given, name, problem)
-        elif isinstance(given, str):
-            raise ValueError(f"{name} must be a number or 'auto', got {given!r}.")
-        size = check_n_features(given, problem, name)
+            value = self._count_of_share(value, name, problem)
+        elif isinstance(value, str):
+            raise ValueError(f"{name} must be a number or 'auto', got {value!r}.")
+        size = check_n_features(value, problem, name)
         if self.max_features is not None and size > self.max_features:
             most = self.name("max_features")
             raise ValueError(
@@ -205,18 +206,18 @@ class Options:
             )
         return size
 
-    def _count_of_share(self, given: Any, name: str, problem: Problem) -> int:
-        """A share of all features as a number of them; a whole number as it is."""
-        wrong = f"{name} must be a whole number, a share in (0, 1] or 'auto', got {given!r}."
-        if given is None and problem.costs is not None:
+    def _count_of_share(self, value: Any, name: str, problem: Problem) -> int:
+        """Convert a share of all features to a number of features; a whole number is unchanged."""
+        wrong = f"{name} must be a whole number, a share in (0, 1] or 'auto', got {value!r}."
+        if value is None and problem.costs is not None:
             wrong += " None requires a budget; pass one, or a number of features."
-        if isinstance(given, str):
+        if isinstance(value, str):
             raise ValueError(wrong)
-        if isinstance(given, bool) or not isinstance(given, numbers.Real):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise TypeError(wrong)
-        if isinstance(given, numbers.Integral):
-            return int(given)
-        share = float(given)
+        if isinstance(value, numbers.Integral):
+            return int(value)
+        share = float(value)
         if not 0.0 < share <= 1.0:
             raise ValueError(
                 f"{name}={share} as a share must be in (0, 1]; pass a share in this range, or "

@@ -1,4 +1,4 @@
-"""Outer folds, in which the whole selection is made again: given, or made of the criterion's."""
+"""Outer folds, in which the whole selection is repeated: the user's, or by default."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .._search import Plan, check_supported, folds_of, has_splits_within, n_clas
 from ._options import Options
 from ._outer_fold import training_part
 
-# Where the criterion is leave-one-out.
+# The number of outer folds if the criterion is leave-one-out.
 OUTER_FOLDS = 5
-# So many folds of the criterion, such as one for each group, are merged into few outer ones.
+# More folds of the criterion than this, such as one per group, are merged to few outer ones.
 _MANY_FOLDS = 10
 
 
 def criterion_groups(options: Options, groups: ArrayLike | None) -> ArrayLike | None:
-    """Groups for the criterion; they may be meant for the outer folds alone."""
+    """Return the groups for the criterion; None if they are meant for the outer folds alone."""
     if takes_groups(options.cv) or (options.alpha_cv is None and not options.caller.has_folds):
         return groups
     is_used = options.caller.has_folds or takes_groups(options.alpha_cv)
@@ -38,7 +38,7 @@ def criterion_groups(options: Options, groups: ArrayLike | None) -> ArrayLike | 
 
 
 def takes_groups(cv: Any) -> bool:
-    """A number of folds, or a splitter that is not leave-one-out."""
+    """Return whether `cv` is a number of folds, or a splitter that is not leave-one-out."""
     is_splitter = hasattr(cv, "split") and not isinstance(cv, str) and not hasattr(cv, "__array__")
     return is_whole(cv) or (is_splitter and not isinstance(cv, LeaveOneOut))
 
@@ -51,7 +51,7 @@ def outer_folds(
     labels: NDArray[Any] | None,
     shuffle: Shuffle,
 ) -> Folds | ClusterFolds:
-    """The folds in which the selection is made again; those made of a number are shuffled."""
+    """Return the folds in which the selection is repeated; a number gives shuffled folds."""
     check_supported(
         problem.X,
         "folds",
@@ -67,7 +67,7 @@ def outer_folds(
     if alpha_cv is None:
         folds = _default_outer_folds(problem, plan, groups, labels, counted, shuffle)
     else:
-        folds = _given_outer_folds(problem, alpha_cv, groups, labels, shuffle)
+        folds = _user_outer_folds(problem, alpha_cv, groups, labels, shuffle)
     assert isinstance(folds, Folds)
     for number, split in enumerate(folds.splits):
         if split.n_trained_on(counted) < 2:
@@ -93,11 +93,11 @@ def _cluster_outer_folds(
     groups: ArrayLike | None,
     shuffle: Shuffle,
 ) -> ClusterFolds:
-    """The same for rows on a cluster."""
+    """Return the outer folds for rows on a cluster."""
     if X.n_weighted < 4:
         raise ValueError(_too_few(X.n_weighted))
     if alpha_cv is not None:
-        folds = _given_outer_folds(problem, alpha_cv, groups, None, shuffle)
+        folds = _user_outer_folds(problem, alpha_cv, groups, None, shuffle)
     else:
         folds = _cluster_default(problem, X, plan, shuffle)
     assert folds.remote is not None
@@ -113,25 +113,29 @@ def _cluster_outer_folds(
 def _cluster_default(
     problem: Problem, X: RemoteMatrix, plan: Plan, shuffle: Shuffle
 ) -> ClusterFolds:
-    """As `_default_outer_folds`."""
-    own, classes = plan.folds, n_classes(problem)
-    is_usable = own is not None and own.remote is not None and own.remote.has_splits_within
-    if own is None or own.is_plain or not is_usable:
+    """Return the default outer folds on a cluster, by the rule of `_default_outer_folds`."""
+    folds_of_criterion, classes = plan.folds, n_classes(problem)
+    is_usable = (
+        folds_of_criterion is not None
+        and folds_of_criterion.remote is not None
+        and folds_of_criterion.remote.has_splits_within
+    )
+    if folds_of_criterion is None or folds_of_criterion.is_plain or not is_usable:
         count = _outer_count(plan, X.n_weighted)
         folds = k_folds(
             X, count, classes, is_outer=True, shuffle=shuffle, name="alpha_cv", takes_loo=False
         )
         if not is_usable or _are_fit(problem, plan, folds):
             return folds
-    assert own is not None
-    own = own.remote
-    assert own is not None
-    if own.n_splits > _MANY_FOLDS and own.is_partition:
-        return merged_folds(X, own, OUTER_FOLDS, classes)
-    return own
+    assert folds_of_criterion is not None
+    folds_of_criterion = folds_of_criterion.remote
+    assert folds_of_criterion is not None
+    if folds_of_criterion.n_splits > _MANY_FOLDS and folds_of_criterion.is_partition:
+        return merged_folds(X, folds_of_criterion, OUTER_FOLDS, classes)
+    return folds_of_criterion
 
 
-def _given_outer_folds(
+def _user_outer_folds(
     problem: Problem,
     alpha_cv: Any,
     groups: ArrayLike | None,
@@ -140,8 +144,10 @@ def _given_outer_folds(
 ) -> Folds | ClusterFolds:
     folds = None
     if not isinstance(alpha_cv, str):
-        own = groups if takes_groups(alpha_cv) else None
-        folds = folds_of(problem, alpha_cv, own, labels, shuffle, "alpha_cv", takes_loo=False)
+        groups_used = groups if takes_groups(alpha_cv) else None
+        folds = folds_of(
+            problem, alpha_cv, groups_used, labels, shuffle, "alpha_cv", takes_loo=False
+        )
     if folds is None:
         raise ValueError(
             f"alpha_cv={alpha_cv!r}: the selection is repeated for each outer fold and penalty; "
@@ -158,9 +164,9 @@ def _default_outer_folds(
     counted: NDArray[np.bool_],
     shuffle: Shuffle,
 ) -> Folds:
-    """Those of the criterion where it has any but a number of them; else a few shuffled ones.
+    """Return the folds of the criterion unless they come from a number; else shuffled ones.
 
-    Folds that a user made may keep rows together; a number of folds says nothing of the rows.
+    A user's folds may keep rows together; a number of folds does not say anything about the rows.
     """
     if isinstance(plan.folds, Folds):
         if plan.folds.is_plain:
@@ -180,22 +186,22 @@ def _default_outer_folds(
 
 
 def _outer_count(plan: Plan, n_weighted: int) -> int:
-    """How many outer folds: as many as the criterion has, if these are a few."""
+    """Return the number of outer folds: that of the criterion, if it is small."""
     count = OUTER_FOLDS if plan.folds is None else plan.folds.n_splits
     count = count if 2 < count <= _MANY_FOLDS else OUTER_FOLDS
     return max(2, min(count, n_weighted // 2))
 
 
 def _are_fit(problem: Problem, plan: Plan, outer: Folds | ClusterFolds) -> bool:
-    """Whether the criterion can be computed within each of the outer folds.
+    """Return whether the criterion can be computed within each of the outer folds.
 
     Some losses need every class in each test, and a class of few rows may be missing in one.
     """
     if not plan.loss.needs_every_class:
         return True
     try:
-        for place in range(outer.n_splits):
-            plan.within(training_part(problem, outer, place))
+        for number in range(outer.n_splits):
+            plan.within(training_part(problem, outer, number))
     except ValueError:
         return False
     return True
@@ -209,7 +215,7 @@ def _shuffled(
     counted: NDArray[np.bool_],
     shuffle: Shuffle,
 ) -> Folds:
-    """A few folds at random: by groups, or stratified by classes, where there are any."""
+    """Return shuffled folds: by groups, or stratified by classes, if there are any."""
     count = _outer_count(plan, int(counted.sum()))
     if groups is None and labels is not None:
         return _stratified(problem, labels, counted, count, shuffle)
@@ -227,7 +233,7 @@ def _shuffled(
 
 
 def _merged(folds: Folds) -> Folds:
-    """Fewer, larger folds: several of the given ones each, so that groups stay together."""
+    """Merge folds to fewer, larger ones, so that groups stay together."""
     fold_of = np.empty(folds.n_samples, dtype=np.intp)
     for number, split in enumerate(folds.splits):
         fold_of[split.test] = number % OUTER_FOLDS
@@ -249,7 +255,7 @@ def _stratified(
     count: int,
     shuffle: Shuffle,
 ) -> Folds:
-    """Stratified folds; a class of one sample is never tested, since it must be trained on."""
+    """Return stratified folds; a class of one sample is never tested, but trained on."""
     sizes = np.unique(labels[counted], return_counts=True)[1]
     shared = sizes[sizes > 1]
     if not len(shared):

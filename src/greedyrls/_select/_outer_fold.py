@@ -28,9 +28,9 @@ from ._alphas import Refit, model_penalties
 
 
 def chosen_of(path: SelectionPath) -> Chosen:
-    """The features of a path and their moments."""
+    """Return the features of a path with their moments."""
     moments = path.moments
-    sets = [known.features for known in path.sets]
+    sets = [feature_set.features for feature_set in path.sets]
     return Chosen(
         moments.features,
         moments.gram,
@@ -43,15 +43,15 @@ def chosen_of(path: SelectionPath) -> Chosen:
 
 
 class HeldOut(NamedTuple):
-    """What the models of a path come to on the rows held out."""
+    """The losses of a path's models on the rows held out."""
 
     losses: Float  # (k)
     initial_loss: float  # without features
-    part: Summed | None  # of no features and all sizes (1 + k), for standard errors
+    part: Summed | None  # sums for standard errors: without features, and of all sizes (1 + k)
 
 
 class OuterFold:
-    """The training rows of an outer fold: the others have lost their weight."""
+    """The training rows of an outer fold; the other rows have weight 0."""
 
     def __init__(
         self,
@@ -59,22 +59,22 @@ class OuterFold:
         plan: Plan,
         whole: Data | None,
         outer: Folds | ClusterFolds,
-        place: int,
+        number: int,
         refit: Refit,
         tests: Tests | None,
     ) -> None:
         self._whole = problem
         self._outer = outer
-        self._place = place
+        self._number = number
         self._tests = tests
-        self._problem = training_part(problem, outer, place)
+        self._problem = training_part(problem, outer, number)
         self._plan = plan.within(self._problem)
         self._data: Data = self._plan.data(self._problem, is_shared=True)
         if isinstance(whole, LooData) and isinstance(self._data, LooData):
             share_columns(whole, self._data)
         self._refit = refit
         self._rows = rows_for_refit(refit, self._plan, self._data)
-        self._known: dict[tuple[object, ...], HeldOut] = {}
+        self._results: dict[tuple[object, ...], HeldOut] = {}
         self._penalties: dict[tuple[object, ...], Float] = {}
         self._searches: dict[tuple[float, ...], Searches] = {}
 
@@ -86,9 +86,9 @@ class OuterFold:
         size: int | None = None,
         done: Mapping[int, tuple[Step, ...]] | None = None,
     ) -> Iterator[tuple[SelectionPath, Counters]]:
-        """The paths of some of the penalties to a size, and what each has cost since the last.
+        """Yield the paths of penalties to a size, with the cost of each since the last call.
 
-        Steps that are known are not searched for again.
+        Steps in `done` are replayed, not searched again.
         """
         key = tuple(alphas.tolist())
         if key not in self._searches:
@@ -96,38 +96,40 @@ class OuterFold:
         searches = self._searches[key]
         for row, path in zip(rows, searches.paths(rows, size), strict=False):
             if path.interrupted:
-                # A part of a search tells nothing of its penalty, and there is no other path.
+                # An incomplete search is no evidence for its penalty, and there is no other path.
                 raise KeyboardInterrupt
             yield path, searches.spent(row, path)
 
     def held_out(self, path: SelectionPath, measure: Loss | None = None) -> HeldOut:
-        """Held-out losses of the models on a path, by its own loss or in another measure."""
+        """Return held-out losses of a path's models, by its loss or in another measure."""
         loss = self._plan.loss if measure is None else measure
         chosen = chosen_of(path)
-        # Neighbouring penalties often find the same features, and with a penalty of its own the
-        # model depends on these alone.
+        # Neighbouring penalties often select the same features. Unless the model has the penalty of
+        # the search, it depends on these alone.
         same = path.settings.alpha if self._refit == "same" else 0.0
         sets = chosen.indices if path.is_nested else tuple(one.features for one in path.sets)
         key = (sets, tuple(one.count for one in path.sets), same, measure is None)
-        if key not in self._known:
-            if (known := key[:3]) not in self._penalties:
-                self._penalties[known] = self.penalties(chosen, path.settings.alpha, is_fine=False)
-            penalties = self._penalties[known]
-            self._known[key] = self._tested(chosen, penalties, loss)
-        return self._known[key]
+        if key not in self._results:
+            if (shared_key := key[:3]) not in self._penalties:
+                self._penalties[shared_key] = self.penalties(
+                    chosen, path.settings.alpha, is_fine=False
+                )
+            penalties = self._penalties[shared_key]
+            self._results[key] = self._tested(chosen, penalties, loss)
+        return self._results[key]
 
     def penalties(self, chosen: Chosen, alpha: float, is_fine: bool) -> Float:
-        """Of models on features that were selected with a penalty, (k)."""
+        """Return the penalties (k) of models on features that were selected with `alpha`."""
         loss = self._plan.loss
         return model_penalties(self._refit, alpha, self._rows, chosen, loss, is_fine)
 
     def forget(self) -> None:
-        """Shorter paths will not be asked for again."""
-        self._known.clear()
+        """Clear the cached results: shorter paths will not be needed again."""
+        self._results.clear()
         self._penalties.clear()
 
     def _guess(self, loss: Loss, means: Float) -> Float:
-        """What a model without features predicts, (t)."""
+        """Return the predictions of a model without features, (t)."""
         training = self._problem
         if training.X.remote is not None:
             return guess_without_features(loss, np.empty((0, len(means))), None, means)
@@ -135,21 +137,21 @@ class OuterFold:
         return guess_without_features(loss, Y, training.host_weights, means)
 
     def _tested(self, chosen: Chosen, penalties: Float, loss: Loss) -> HeldOut:
-        """Losses on the rows held out, each size with its own penalty (k)."""
+        """Return losses on the rows held out, each size with its own penalty (k)."""
         problem, outer = self._whole, self._outer
         guess = self._guess(loss, chosen.target_means)
         if outer.remote is not None:
             remote = problem.X.remote
             assert remote is not None
             moments: LossMoments = remote.executor.total(
-                ask(Piece.held_out_moments, self._place, chosen, penalties, guess, loss),
+                ask(Piece.held_out_moments, self._number, chosen, penalties, guess, loss),
                 remote.pieces,
                 outer.remote.ids,
             )
             values = moments.values()
             share = None if self._tests is None else summed_moments(moments, self._tests)
             return HeldOut(values[1:], float(values[0]), share)
-        test = positive_rows(problem.host_weights, outer.splits[self._place].test)
+        test = positive_rows(problem.host_weights, outer.splits[self._number].test)
         X, indices = problem.here, np.array(chosen.indices)
         rows = numbers_on(X.location, test)
         if X.on_device:
@@ -158,17 +160,21 @@ class OuterFold:
             columns = X.part(test, indices).astype(np.float64)
         weights = None if problem.host_weights is None else problem.host_weights[test]
         if problem.class_weights is not None:
-            tested = tested_weights(problem, outer.splits[self._place])
+            tested = tested_weights(problem, outer.splits[self._number])
             weights = tested[tested > 0.0]
         Y = take_rows(problem.Y, rows)
-        values, found = held_out_components(chosen, penalties, guess, columns, Y, weights, loss)
-        added = None if self._tests is None or found is None else part_of(found, self._tests)
+        values, components = held_out_components(
+            chosen, penalties, guess, columns, Y, weights, loss
+        )
+        added = (
+            None if self._tests is None or components is None else part_of(components, self._tests)
+        )
         assert added is None or isinstance(added, Summed)
         return HeldOut(values[1:], float(values[0]), added)
 
 
 def tested_weights(problem: Problem, split: Split) -> Float:
-    """What each held-out row of a split counts; weights of classes are of its training rows."""
+    """Return the weights of a split's held-out rows; class weights follow from training rows."""
     classes = problem.class_weights
     if classes is not None:
         return classes.weights(classes.factors(split.train))[split.test]
@@ -176,20 +182,20 @@ def tested_weights(problem: Problem, split: Split) -> Float:
     return np.ones(len(split.test)) if weights is None else weights[split.test]
 
 
-def training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> Problem:
-    """The problem whose rows of an outer fold have lost their weight."""
+def training_part(problem: Problem, outer: Folds | ClusterFolds, number: int) -> Problem:
+    """Return the problem with weight 0 for the held-out rows of an outer fold."""
     if outer.remote is not None:
         X = problem.X.remote
         assert X is not None
-        pieces = X.executor.each(ask(Piece.without, place), X.pieces, outer.remote.ids)
-        count = int(outer.remote.train_counts[place])
+        pieces = X.executor.each(ask(Piece.without, number), X.pieces, outer.remote.ids)
+        count = int(outer.remote.train_counts[number])
         part = X.reweighted(tuple(pieces), count)
         return replace(problem, X=part, weights=part.stand_ins()[1])
-    split = outer.splits[place]
+    split = outer.splits[number]
     class_weights = problem.class_weights
     if class_weights is None:
-        weights, given = np.zeros(problem.n_samples), problem.host_weights
-        weights[split.train] = 1.0 if given is None else given[split.train]
+        weights, row_weights = np.zeros(problem.n_samples), problem.host_weights
+        weights[split.train] = 1.0 if row_weights is None else row_weights[split.train]
     else:
         class_weights = class_weights.within(split.train)
         weights = class_weights.weights()
@@ -199,7 +205,7 @@ def training_part(problem: Problem, outer: Folds | ClusterFolds, place: int) -> 
         class_weights=class_weights,
     )
     if problem.X.centers is not None:
-        # No centre is where the model is tested.
+        # Rows on which the model is tested cannot be centres.
         held_out = problem.X.centers.centers_at(weights == 0.0)
         training = replace(training, excluded=tuple(sorted({*problem.excluded, *held_out})))
         if not training.n_available:

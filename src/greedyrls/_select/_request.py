@@ -1,4 +1,4 @@
-"""Options that are checked for a problem: the criterion, penalties, outer folds, sizes, threads."""
+"""The validated request: criterion, penalties, outer folds, sizes and threads for a problem."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import Float
 from .._cluster import ClusterFolds
+from .._data import Matrix
 from .._problem import Folds, Loss, Problem, check_n_features, make_loss, make_shuffle
 from .._search import (
     FEATURES,
@@ -20,6 +21,7 @@ from .._search import (
     check_file,
     check_jobs,
     check_refit_folds,
+    check_supported,
     make_plan,
     traits_of,
 )
@@ -28,46 +30,46 @@ from ._alphas import Refit, check_refit
 from ._options import Options
 from ._outer import criterion_groups, outer_folds
 
-# With an automatic size, a search that watches its own loss ends when the smallest is so many steps
-# old; all end with this many features unless another number is asked for.
+# With an automatic size, a search that watches its own loss ends after so many steps without a
+# smaller one; all end with this many features unless the user sets another number.
 PATIENCE = 10
 MOST_FEATURES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was decided for a problem, and the options that it was decided by."""
+    """The validated request for a problem, with the options it was made from."""
 
     options: Options
     problem: Problem
     plan: Plan
-    is_automatic: bool  # choose the size by the rule, rather than take the largest
+    is_automatic: bool  # choose the size by the rule, instead of using the largest
     alpha: float | Float | Literal["auto"]
     refit: Refit
     limits: Limits  # with the largest size that may be reached
     outer_limits: Limits  # the same for outer folds, which watch held-out losses by default
-    is_capped: bool  # whether the size ends at max_features, rather than for want of samples
-    outer: Folds | ClusterFolds | None  # where a penalty or size is chosen by held-out losses
-    outer_groups: NDArray[np.generic] | None  # samples that belong together there
+    is_capped: bool  # whether max_features limits the size, rather than the number of samples
+    outer: Folds | ClusterFolds | None  # if a penalty or size is chosen by held-out losses
+    outer_groups: NDArray[np.generic] | None  # the group of each sample in the outer folds
     rival: Loss | None  # another loss to select by, if it is clearly better in the outer folds
-    checkpoint: Path | None  # where to write what is known, and to go on from
+    checkpoint: Path | None  # the file of results so far
     n_jobs: int  # threads over outer folds; those over rows are the plan's
 
     @property
     def alpha_rule(self) -> AlphaRule:
-        """How a penalty is chosen of several."""
+        """The rule by which one of several penalties is chosen."""
         rule: AlphaRule = self.options.alpha_rule
         return rule
 
     @property
     def size_rule(self) -> SizeRule:
-        """How an automatic size is chosen."""
+        """The rule by which an automatic size is chosen."""
         rule: SizeRule = self.options.size_rule
         return rule
 
     @property
     def searches_often(self) -> bool:
-        """Whether there are several searches on the same data, which can share what they read."""
+        """Whether several searches run on the same data, and can share columns."""
         return self.outer is not None or not isinstance(self.alpha, float)
 
 
@@ -77,10 +79,10 @@ def make_request(
     groups: ArrayLike | None = None,
     labels: NDArray[Any] | None = None,
 ) -> Request:
-    """Check all options against the problem; labels are those of a classification."""
+    """Validate all options for the problem; `labels` are those of a classification."""
     options.check()
-    own_groups = None if groups is None else criterion_groups(options, groups)
-    plan = plan_of(problem, options, own_groups, labels)
+    groups_of_criterion = None if groups is None else criterion_groups(options, groups)
+    plan = plan_of(problem, options, groups_of_criterion, labels)
     penalties, rule = options.penalties, options.alpha_rule
     refit = _refit_rule(options.refit_alpha, penalties, rule)
     if refit == "cv":
@@ -88,25 +90,25 @@ def make_request(
     is_chosen = not isinstance(penalties, float)
     is_nested, is_automatic = rule == "nested" and is_chosen, isinstance(options.n_features, str)
     outer = None
-    # Rows that are streamed to a device cannot be taken apart: there the size is chosen by the
-    # search's own loss.
+    # Rows that are streamed to a device cannot be split: there the size is chosen by the search's
+    # own loss.
     if is_nested or (is_automatic and FEATURES["folds"].works_with(traits_of(problem.X))):
         shuffle = make_shuffle(options.random_state)
         outer = outer_folds(problem, plan, options.alpha_cv, groups, labels, shuffle)
     limits = _limits(problem, plan, options, outer)
     watches_itself = outer is None or (rule == "joint" and is_chosen)
-    own_limits = limits
+    search_limits = limits
     if is_automatic and watches_itself and limits.patience is None:
-        own_limits = replace(limits, patience=None if _is_backward(plan) else PATIENCE)
+        search_limits = replace(limits, patience=None if _is_backward(plan) else PATIENCE)
     is_spread = outer is not None and _spreads_folds(problem, plan, options)
-    return Request(
+    request = Request(
         options=options,
         problem=problem,
         plan=replace(plan, n_jobs=1) if is_spread else plan,
         is_automatic=is_automatic,
         alpha=penalties,
         refit=refit,
-        limits=own_limits,
+        limits=search_limits,
         outer_limits=limits,
         is_capped=is_automatic and limits.size == (options.max_features or MOST_FEATURES),
         outer=outer,
@@ -115,6 +117,18 @@ def make_request(
         checkpoint=None if options.checkpoint is None else check_file(options.checkpoint),
         n_jobs=check_jobs(options.n_jobs) if is_spread else 1,
     )
+    _check_data(problem.X, request)
+    return request
+
+
+def _check_data(X: Matrix, request: Request) -> None:
+    """Errors for what is not supported on this kind of X, and not a matter of the plan."""
+    if request.alpha_rule == "all_features" and not isinstance(request.alpha, float):
+        check_supported(X, "all_features", "alpha_rule='all_features'")
+    if request.rival is not None:
+        check_supported(X, "loss", f"loss={request.rival.name!r}")
+    if request.checkpoint is not None:
+        check_supported(X, "checkpoint", "A checkpoint")
 
 
 def plan_of(
@@ -123,7 +137,7 @@ def plan_of(
     groups: ArrayLike | None = None,
     labels: NDArray[Any] | None = None,
 ) -> Plan:
-    """How candidates are judged, by all threads over rows; groups are those of the criterion."""
+    """Return the plan of the search, with all threads over rows; `groups` are the criterion's."""
     return make_plan(
         problem,
         cv=options.cv,
@@ -143,9 +157,9 @@ def _is_backward(plan: Plan) -> bool:
 
 
 def _spreads_folds(problem: Problem, plan: Plan, options: Options) -> bool:
-    """Whether threads search outer folds at the same time, rather than work on blocks of rows.
+    """Return whether threads search outer folds in parallel, instead of blocks of rows.
 
-    Folds of a file or device share what they read, and a user's function may not expect threads.
+    Folds of a file or device share what they read, and a user's function may not be thread-safe.
     For leave-one-out either may be faster; with folds as the criterion there are no blocks of rows.
     """
     is_function = plan.loss.name.startswith("callable:")
@@ -155,21 +169,21 @@ def _spreads_folds(problem: Problem, plan: Plan, options: Options) -> bool:
 
 
 def _rival(problem: Problem, options: Options, labels: NDArray[Any] | None) -> Loss | None:
-    """Another loss to select by where the loss is open, for a classification."""
+    """Return another loss to compare with for a classification with loss="auto"; else None."""
     if labels is None or not options.has_auto_loss:
         return None
     X = problem.X
     if not X.is_in_memory and not X.on_device:
-        return None  # a pass for every step of every fold
+        return None  # it would cost a pass for every step of every fold
     if X.on_device and not (options.device is None and X.is_in_host_memory):
-        return None  # not supported there, and NumPy cannot read it as it is
+        return None  # not supported on a device, and NumPy cannot read the data
     return make_loss("zero_one")
 
 
 def _limits(
     problem: Problem, plan: Plan, options: Options, outer: Folds | ClusterFolds | None
 ) -> Limits:
-    """When a search ends that watches no loss of its own unless the user asks for it."""
+    """Return the limits of a search; it stops by its own loss only if the user asks for it."""
     size = options.size(problem)
     by_budget = size is None
     if size is None:
@@ -186,7 +200,7 @@ def _limits(
 
 
 def _refit_rule(refit_alpha: Any, alpha: float | Float | str, rule: AlphaRule) -> Refit:
-    """None is "loo" where the penalty of the search is chosen for the search alone."""
+    """Return the rule for refitting; by default "loo" if the penalty is chosen for the search."""
     if refit_alpha is not None:
         return check_refit(refit_alpha)
     is_grid = isinstance(alpha, np.ndarray)
@@ -194,7 +208,7 @@ def _refit_rule(refit_alpha: Any, alpha: float | Float | str, rule: AlphaRule) -
 
 
 def _largest_size(problem: Problem, options: Options, rows: int) -> int:
-    """With an automatic size, where a search ends at the latest; `rows` are those it trains on."""
+    """Return the largest size to try if it is automatic; `rows` is the number of training rows."""
     if problem.n_available == 0:
         raise ValueError("All features of X are excluded: there is nothing to choose from.")
     most = MOST_FEATURES if options.max_features is None else options.max_features
@@ -207,19 +221,19 @@ def _largest_size(problem: Problem, options: Options, rows: int) -> int:
 
 
 def _fewest_rows(problem: Problem, plan: Plan, outer: Folds | ClusterFolds | None) -> int:
-    """About the fewest rows of positive weight that a model of the procedure is fitted to."""
+    """Estimate the fewest rows of positive weight that any model is fitted to."""
     counted = problem.n_weighted
     fewest = counted
     if outer is not None:
         fewest = _fewest_trained_on(problem, outer)
     if plan.folds is not None:
-        # The share that a split of the criterion leaves of the rows of an outer fold.
+        # The share of an outer fold's rows on which a split of the criterion trains.
         fewest = int(fewest * (_fewest_trained_on(problem, plan.folds) / counted))
     return max(2, fewest)
 
 
 def _fewest_trained_on(problem: Problem, folds: Folds | ClusterFolds) -> int:
-    """Of the splits, rows of positive weight."""
+    """Return the fewest rows of positive weight that any split trains on."""
     if folds.remote is not None:
         return int(folds.remote.train_counts.min())
     counted = problem.has_weight
@@ -227,32 +241,32 @@ def _fewest_trained_on(problem: Problem, folds: Folds | ClusterFolds) -> int:
 
 
 class Selected(NamedTuple):
-    """A path with what it was made of."""
+    """A path with the problem, plan and folds that it was made with."""
 
     path: SelectionPath
     problem: Problem
     plan: Plan
-    outer: Folds | ClusterFolds | None  # in which the penalty was chosen
+    outer: Folds | ClusterFolds | None  # the folds in which the penalty was chosen
     refit: Refit
-    data: Data | None = None  # of the problem, if they are there already
+    data: Data | None = None  # of the problem, if they can be reused
 
     @property
     def weights(self) -> Float:
-        """What rows count (m), without weights of classes."""
+        """The weights of rows (m), without class weights."""
         problem = self.problem
         classes = problem.class_weights
-        given = problem.host_weights if classes is None else classes.sample_weights
-        return np.ones(problem.n_samples) if given is None else given
+        row_weights = problem.host_weights if classes is None else classes.sample_weights
+        return np.ones(problem.n_samples) if row_weights is None else row_weights
 
     @property
     def penalty(self) -> float:
-        """Of the model of the chosen size."""
+        """The penalty of the model of the chosen size."""
         penalties, size = self.path.refit_alphas, self.path.chosen_size
         return self.path.settings.alpha if penalties is None else penalties[size - 1]
 
 
 def make_selected(path: SelectionPath, request: Request, data: Data | None) -> Selected:
-    """A path with what it was made of; the plan is that of the loss that was taken."""
+    """Return a path with its problem and folds, and the plan of the loss that was chosen."""
     plan, rival = request.plan, request.rival
     if rival is not None and path.settings.loss == rival.name:
         plan = replace(plan, loss=rival)

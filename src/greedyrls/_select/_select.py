@@ -10,14 +10,12 @@ import numpy as np
 
 from .._base import Float, column, counted, limits_threads, number, plural, to_host
 from .._criteria import FoldData, LooCurve, LooData, ManyFoldData
-from .._data import Matrix
 from .._problem import Problem
 from .._search import (
     Checkpoint,
     Data,
     Limits,
     Plan,
-    check_supported,
     exchange_path,
     rows_for_refit,
     search_path,
@@ -42,24 +40,23 @@ from ._nested import Nested, Task, joint_surface, nested_surface
 from ._outer_fold import chosen_of
 from ._request import Request, Selected, make_selected
 
-# Penalty of the search by another loss, in the scale of the grid.
+# Penalty of the search by another loss, in units of the scale of the grid.
 _RIVAL_PENALTY = 1e-2
-# It is taken if it is better by this many standard errors over folds, and right on so many samples
-# more: of few samples a lucky two or three would decide. With a whole standard error it was often
-# refused where it is truly better (tried on 23 problems).
+# That loss is used if it is better by this many standard errors over folds, and right on more than
+# so many further samples: with few samples two or three would decide by chance. With a whole
+# standard error it was often rejected although it is better (tried on 23 problems).
 _CLEARLY = 0.5
 _SAMPLES = 4
-# By 2 to 4 % with 200 samples of 100 features, by up to 9 % with 60 of 300
+# The optimism is 2 to 4 % with 200 samples of 100 features, up to 9 % with 60 of 300
 # (benchmarks/suites/claims.py).
 _OPTIMISTIC = "As the best of many losses it is somewhat optimistic; assess gives one that is not."
 
 
 @limits_threads
 def select(request: Request, data: Data | None = None) -> Selected:
-    """The whole procedure; `data` are those of the problem, if they are there already."""
+    """Run the whole selection; `data` are those of the problem, if they can be reused."""
     began = time.perf_counter()
     problem, plan = request.problem, request.plan
-    _check_data(problem.X, request)
     plan.prepare(problem, request.limits.size, request.options.verbose)
     before = problem.X.passes
     checkpoint = None
@@ -67,19 +64,19 @@ def select(request: Request, data: Data | None = None) -> Selected:
         checkpoint = Checkpoint(request.checkpoint, identity_of(request))
         if checkpoint.path is not None:
             return make_selected(checkpoint.path, request, data)
-    asked = plan
+    requested = plan
     if plan.direction.name == "swap" and request.is_automatic:
         # The size is chosen on the forward path; then the set of that size is exchanged.
         plan = replace(plan, direction=FORWARD)
     data = plan.data(problem, is_shared=request.searches_often) if data is None else data
-    found = _search(problem, plan, data, request, began, checkpoint)
-    path, plan, told = found.path, found.plan, found.told
+    outcome = _search(problem, plan, data, request, began, checkpoint)
+    path, plan, explanation = outcome.path, outcome.plan, outcome.explanation
     path = with_refit(path, plan, data, request.refit)
-    path = _with_size(path, found.pair, plan, data, request)
-    if asked.direction != plan.direction:
-        path = _exchanged(path, replace(plan, direction=asked.direction), data, request)
-    if told and path.size_choice is not None:
-        sentence = f"{path.size_choice.sentence} {told}"
+    path = _with_size(path, outcome.pair, plan, data, request)
+    if requested.direction != plan.direction:
+        path = _exchanged(path, replace(plan, direction=requested.direction), data, request)
+    if explanation and path.size_choice is not None:
+        sentence = f"{path.size_choice.sentence} {explanation}"
         path = replace(path, size_choice=replace(path.size_choice, sentence=sentence))
     counters = replace(path.counters, seconds=time.perf_counter() - began)
     if problem.X.passes_dominate:
@@ -90,23 +87,13 @@ def select(request: Request, data: Data | None = None) -> Selected:
     return make_selected(path, request, None if problem.X.passes_dominate else data)
 
 
-def _check_data(X: Matrix, request: Request) -> None:
-    """Errors for what is not supported on this kind of X."""
-    if request.alpha_rule == "all_features" and not isinstance(request.alpha, float):
-        check_supported(X, "all_features", "alpha_rule='all_features'")
-    if request.rival is not None:
-        check_supported(X, "loss", f"loss={request.rival.name!r}")
-    if request.checkpoint is not None:
-        check_supported(X, "checkpoint", "A checkpoint")
-
-
 class _Outcome(NamedTuple):
-    """A path with what its penalty and size were chosen on."""
+    """A path with the plan and pair by which its penalty and size were chosen."""
 
     path: SelectionPath
-    plan: Plan  # that was followed
-    pair: Pair | None = None  # the size by held-out losses
-    told: str = ""  # where there was another plan
+    plan: Plan  # the plan that was used
+    pair: Pair | None = None  # the choice of the size by held-out losses
+    explanation: str = ""  # of the choice between two losses
 
 
 def _search(
@@ -117,7 +104,7 @@ def _search(
     began: float,
     checkpoint: Checkpoint | None,
 ) -> _Outcome:
-    """Choose the penalty by the rule, and the size by held-out losses; the path of that penalty."""
+    """Choose the penalty by the rule and the size by held-out losses, and search the path."""
 
     def search(plan: Plan, alpha: float, limits: Limits, number: int = 0) -> SelectionPath:
         log = None if checkpoint is None else checkpoint.search(number)
@@ -134,39 +121,41 @@ def _search(
             path = search(choice.plan, surface.alpha, limits)
             path = replace(path, surface=surface, counters=path.counters + choice.counters)
             pair = choice.nested.pair if request.is_automatic else None
-            return _Outcome(path, choice.plan, pair, choice.told)
+            return _Outcome(path, choice.plan, pair, choice.explanation)
         if request.alpha_rule == "joint":
             joint = _joint(plan, data, alphas, request, checkpoint)
             if not request.is_automatic or request.outer is None or joint.interrupted:
                 return _Outcome(joint, plan)
             assert joint.surface is not None
             surface, counters = joint.surface, joint.counters
-            number = len(surface.alphas)  # of a search of its own, after those of all penalties
+            number = len(surface.alphas)  # one more search, after those of all penalties
         else:
             surface, counters = _all_features(problem, plan, data, alphas, checkpoint)
             number = 0
         alpha = surface.alpha
-    pair, own, limits = None, None, request.limits
+    pair, size_surface, limits = None, None, request.limits
     if request.is_automatic and request.outer is not None:
         log = None if checkpoint is None else checkpoint.stage
         nested = nested_surface(_task(plan, data, request), np.array([alpha]), log)
-        own, pair, counters = nested.surface, nested.pair, counters + nested.counters
-        limits = _limits_after(request, own)
+        size_surface, pair, counters = nested.surface, nested.pair, counters + nested.counters
+        limits = _limits_after(request, size_surface)
     path = search(plan, alpha, limits, number)
     counters = path.counters + counters
-    return _Outcome(replace(path, surface=surface, size_surface=own, counters=counters), plan, pair)
+    return _Outcome(
+        replace(path, surface=surface, size_surface=size_surface, counters=counters), plan, pair
+    )
 
 
 def _task(plan: Plan, data: Data, request: Request, least: int = 0) -> Task:
-    """The search in outer folds; `least` is a size that must be reached."""
+    """Return the search in outer folds; `least` is a size that must be reached."""
     limits = request.outer_limits
     return Task(request, plan, data, replace(limits, least=max(least, limits.least)))
 
 
 def _limits_after(request: Request, surface: AlphaSurface) -> Limits:
-    """Of the search on all rows, once it is known how far outer folds have gone."""
+    """Return the limits of the search on all rows, after that in the outer folds."""
     limits = request.outer_limits
-    # The path must reach the size that was chosen, however its own loss goes.
+    # The path must reach the chosen size, even if its own loss increases.
     least = max(limits.least, request.limits.least, surface.size)
     size = limits.size
     if request.is_automatic:
@@ -175,18 +164,18 @@ def _limits_after(request: Request, surface: AlphaSurface) -> Limits:
 
 
 class _NestedChoice(NamedTuple):
-    """Which of two plans the outer folds chose."""
+    """The choice of the outer folds between two plans."""
 
     plan: Plan
     nested: Nested
     counters: Counters
-    told: str
+    explanation: str
 
 
 def _nested(
     plan: Plan, data: Data, alphas: Float, request: Request, checkpoint: Checkpoint | None
 ) -> _NestedChoice:
-    """The outer folds' choice: of the penalty, and of the loss to select by if there are two."""
+    """Choose the penalty in outer folds, and the loss to select by if there are two."""
 
     def nested(plan: Plan, alphas: Float, stages: tuple[int, ...], least: int = 0) -> Nested:
         return nested_surface(
@@ -208,18 +197,18 @@ def _nested(
     second = nested(other_plan, nearest, (1,), first.surface.size)
     counters = first.counters + second.counters
     count = data.problem.n_weighted
-    is_better, told = _compare(first, second, request.rival.name, count)
+    is_better, explanation = _compare(first, second, request.rival.name, count)
     if data.problem.class_weights is not None:
-        told = told.replace("the error rate", "the error rate (classes weighted)")
+        explanation = explanation.replace("the error rate", "the error rate (classes weighted)")
     if is_better and second.surface.size > 0:
-        return _NestedChoice(other_plan, second, counters, told)
-    return _NestedChoice(plan, first, counters, told)
+        return _NestedChoice(other_plan, second, counters, explanation)
+    return _NestedChoice(plan, first, counters, explanation)
 
 
 def _compare(first: Nested, second: Nested, name: str, n_samples: int) -> tuple[bool, str]:
-    """Whether the second is clearly better, at the size of the first.
+    """Return whether the second is clearly better, at the size of the first, and a sentence.
 
-    Both in the measure of the second, paired over folds.
+    Both are measured by the loss of the second, paired over folds.
     """
     assert first.measured is not None
     assert second.measured is not None
@@ -232,7 +221,7 @@ def _compare(first: Nested, second: Nested, name: str, n_samples: int) -> tuple[
     covariance = fold_covariance((one - other)[None], shares)
     error = np.inf if covariance is None else float(np.sqrt(max(0.0, covariance[0, 0])))
     is_better = gain > _CLEARLY * error and gain * n_samples > _SAMPLES
-    # Always saying the most frequent class may be wrong less often, and predicts nothing.
+    # It must also beat a constant prediction of the most frequent class.
     guessing = second.surface.initial_loss
     if guessing is not None:
         is_better = is_better and (guessing - float(shares @ other)) * n_samples > _SAMPLES
@@ -249,8 +238,8 @@ def _grid(data: Data, request: Request, checkpoint: Checkpoint | None) -> Float:
     if isinstance(request.alpha, np.ndarray):
         return request.alpha
     if checkpoint is not None and checkpoint.alphas is not None:
-        return checkpoint.alphas  # with other threads, sums may end in another digit
-    # With all features more penalties cost next to nothing: there is no need to add them later.
+        return checkpoint.alphas  # with other threads, sums may differ in the last digit
+    # With all features more penalties cost next to nothing: try them from the start.
     n_more = _more_penalties(request) if request.alpha_rule == "all_features" else 0
     alphas = auto_grid(problem_scale(data.problem, _diagonal(data)), n_more)
     if checkpoint is not None:
@@ -259,12 +248,12 @@ def _grid(data: Data, request: Request, checkpoint: Checkpoint | None) -> Float:
 
 
 def _more_penalties(request: Request) -> int:
-    """How many may be tried beyond the grid: a list of the user's is all there is."""
+    """Return how many penalties may be tried beyond the grid: none beyond a user's list."""
     return MORE_PENALTIES if isinstance(request.alpha, str) else 0
 
 
 def _diagonal(data: Data) -> Float:
-    """‖x_i‖² about the means, of all rows, (n)."""
+    """Return ‖x_i‖² about the means of all rows, (n)."""
     if isinstance(data, LooData):
         (diagonal,) = to_host(data.start.diagonal)
         return diagonal
@@ -281,7 +270,7 @@ def _joint(
     request: Request,
     checkpoint: Checkpoint | None,
 ) -> SelectionPath:
-    """The paths of all penalties; the one whose own loss is the smallest."""
+    """Search the paths of all penalties; returns the one whose loss is the smallest."""
     paths: list[SelectionPath] = []
     size = None if request.is_automatic else request.limits.size
     for _ in range(1 + _more_penalties(request)):
@@ -296,7 +285,7 @@ def _joint(
     total = sum((path.counters for path in paths), Counters())
     chosen = replace(paths[surface.row], surface=surface, counters=total)
     if any(path.interrupted for path in paths):
-        # Then other penalties were not tried, or not to the end.
+        # Other penalties were not tried, or not to the end.
         chosen = replace(chosen, stop_reason=StopReason.INTERRUPTED)
     return chosen
 
@@ -304,7 +293,7 @@ def _joint(
 def _all_features(
     problem: Problem, plan: Plan, data: Data, alphas: Float, checkpoint: Checkpoint | None
 ) -> tuple[AlphaSurface, Counters]:
-    """The paper's rule."""
+    """Choose the penalty by the loss with all features, the rule of the paper."""
     if checkpoint is not None and checkpoint.all_features is not None:
         return _all_features_surface(alphas, checkpoint.all_features), Counters()
     loo_data = data if isinstance(data, LooData) else LooData(problem)
@@ -317,7 +306,7 @@ def _all_features(
 
 
 def _all_features_surface(alphas: Float, losses: Float) -> AlphaSurface:
-    """A single column of losses (A)."""
+    """Return a surface with a single column of losses (A)."""
     row, _ = best_pair(losses[:, None], 1)
     return AlphaSurface(
         "all_features",
@@ -333,7 +322,7 @@ def _all_features_surface(alphas: Float, losses: Float) -> AlphaSurface:
 
 
 def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> SelectionPath:
-    """The path with the penalty of the model at each size."""
+    """Return the path with the penalty of the model at each size."""
     path = replace(path, settings=replace(path.settings, refit_alpha=refit))
     if refit == "same":
         return path
@@ -347,9 +336,9 @@ def with_refit(path: SelectionPath, plan: Plan, data: Data, refit: Refit) -> Sel
 def _with_size(
     path: SelectionPath, pair: Pair | None, plan: Plan, data: Data, request: Request
 ) -> SelectionPath:
-    """The path with the size chosen by the rule, and why."""
+    """Return the path with the size chosen by the rule, and the reason."""
     if not request.is_automatic:
-        return replace(path, size_choice=_given_size(path, data.problem.unit))
+        return replace(path, size_choice=_requested_size(path, data.problem.unit))
     stopped, unit = path.stop_reason.sentence, data.problem.unit
     if path.stop_reason is StopReason.REACHED:
         stopped = f"The search ended with the largest size tried, {len(path)}."
@@ -374,29 +363,29 @@ def _with_size(
 
 
 def _exchanged(path: SelectionPath, plan: Plan, data: Data, request: Request) -> SelectionPath:
-    """The path whose set of the chosen size was exchanged for a better one, with its penalties."""
+    """Improve the set of the chosen size by exchanges; returns the path with its penalties."""
     choice, size = path.size_choice, path.chosen_size
     assert choice is not None
     if size == 0 or path.stop_reason in (StopReason.INTERRUPTED, StopReason.CALLBACK):
-        # There is nothing to exchange; or who has asked to stop does not want to wait for it.
+        # If the set is empty or the user asked to stop, skip the exchange phase.
         settings = replace(path.settings, direction=plan.direction.name)
         return replace(path, settings=settings)
-    found = exchange_path(plan, data, path, size, request.options.watch)
-    found = with_refit(found, plan, data, request.refit)
-    before, after = float(path.losses[size - 1]), float(found.losses[size - 1])
-    told = [choice.sentence]
-    is_whole = found.stop_reason is path.stop_reason
+    exchanged = exchange_path(plan, data, path, size, request.options.watch)
+    exchanged = with_refit(exchanged, plan, data, request.refit)
+    before, after = float(path.losses[size - 1]), float(exchanged.losses[size - 1])
+    sentences = [choice.sentence]
+    is_whole = exchanged.stop_reason is path.stop_reason
     if after < before:
         moved = f"from {number(before, 6)} to {number(after, 6)}."
-        told.append(f"Exchanges of features took its {plan.measure} {moved}")
+        sentences.append(f"Exchanges of features took its {plan.measure} {moved}")
     elif is_whole:
-        told.append("No exchange of one of them for another feature lowers the loss.")
+        sentences.append("No exchange of one of them for another feature lowers the loss.")
     if not is_whole:
-        told.append(found.stop_reason.sentence)
-    return replace(found, size_choice=replace(choice, sentence=" ".join(told)))
+        sentences.append(exchanged.stop_reason.sentence)
+    return replace(exchanged, size_choice=replace(choice, sentence=" ".join(sentences)))
 
 
-def _given_size(path: SelectionPath, unit: str) -> SizeChoice:
+def _requested_size(path: SelectionPath, unit: str) -> SizeChoice:
     count = counted(len(path), unit)
     if path.stop_reason in (StopReason.REACHED, StopReason.EXHAUSTED):
         return SizeChoice(len(path), "given", f"{count}, as asked.")
@@ -406,7 +395,7 @@ def _given_size(path: SelectionPath, unit: str) -> SizeChoice:
 def _nested_size(
     path: SelectionPath, pair: Pair, request: Request, stopped: str, unit: str
 ) -> SizeChoice:
-    """The size that held-out losses have chosen, in words."""
+    """Return the size chosen by held-out losses, with a sentence that explains it."""
     surface = path.surface if path.size_surface is None else path.size_surface
     assert surface is not None
     size = min(pair.size, len(path))
@@ -429,12 +418,12 @@ def _nested_size(
             f"({number(pair.error, 6)}) of the smallest, {loss(pair.best_size)} at "
             f"{sized(pair.best_size)}"
         )
-    found = f"{sized(size)} chosen by rule '{request.size_rule}': {why}. {_OPTIMISTIC} {stopped}"
-    return SizeChoice(size, request.size_rule, found[0].upper() + found[1:])
+    sentence = f"{sized(size)} chosen by rule '{request.size_rule}': {why}. {_OPTIMISTIC} {stopped}"
+    return SizeChoice(size, request.size_rule, sentence[0].upper() + sentence[1:])
 
 
 def _covariance(path: SelectionPath, plan: Plan, data: Data) -> Float | None:
-    """Of the losses of all sizes, from samples or splits."""
+    """Return the covariance of the losses of all sizes, from samples or splits."""
     fold_losses = path.fold_losses
     if fold_losses is not None and isinstance(data, FoldData | ManyFoldData):
         return fold_covariance(fold_losses, data.fold_shares)

@@ -1,11 +1,11 @@
-"""Steps of a search that a GPU takes by itself, one after the other; the host hears of them later.
+"""The stepper of GPUs: they take steps of a search by themselves; the host reads the results later.
 
-A recorded step is followed by a kernel that decides what the criterion and the state decide on the
-host: whether no other candidate can be better, nothing ties, the pivot is to be trusted and its
-Gram column is there. If all is plain it takes the feature into everything that has |S| numbers, and
-two more kernels do the same in both spaces. If anything is in doubt nothing is changed, all further
-steps under way do nothing, and the host takes that step as ever. So a step waits for no host, and
-there is nothing to undo. For one target.
+After a recorded step a kernel decides what `_leave_one_out` and `_state` decide on the host:
+whether no other candidate can be better, nothing ties, the pivot is accurate and its Gram column is
+available. If so, it adds the feature to all arrays of |S| numbers, and two more kernels update both
+spaces. In case of doubt nothing is changed, all further steps in the queue are no-ops, and the host
+takes that step as usual. So no step waits for the host, and nothing has to be undone. For one
+target.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ from .._rows import (
 )
 from ._stepper import Stop
 
-# Steps launched at a time at most; half as many are under way while the host hears of the others.
+# The most steps launched at a time; half as many are queued while the host reads the others.
 _MOST_STEPS = 16
 # Numbers that a program copies.
 _COPIED = 1024
 
 # Outcomes of a step.
 DOUBTFUL, PLAIN, LACKS_COLUMN = 0.0, 1.0, 2.0
-# What was launched once in this process, so that its kernels are compiled and loaded.
-_DONE: set[tuple[object, ...]] = set()
+# Kinds of steps launched in this process, whose kernels are compiled and loaded.
+_LAUNCHED: set[tuple[object, ...]] = set()
 
 
 class Doubts(NamedTuple):
-    """What a step must not exceed; `_choice`, `_state` and `_leave_one_out` say why."""
+    """The limits of a recorded step; `_choice`, `_state` and `_leave_one_out` explain them."""
 
     tie: float
     tie_rounding: float
@@ -86,7 +86,7 @@ class HistoryRow(NamedTuple):
 
 
 class Extra(NamedTuple):
-    """What recorded steps need after `Sent`."""
+    """Further arrays of recorded steps, after those of `Sent`."""
 
     overlap: Array  # (capacity × capacity)
     energy: Array  # (1) of the target
@@ -97,17 +97,17 @@ _ROW = Layout(HistoryRow, (1,), (1,), (1,), (_N_SUMS,))
 
 
 class Start(NamedTuple):
-    """What the steps start from, on the host but for the last two."""
+    """The state from which the steps start, on the host except for the last two."""
 
     terms: BoundTerms
     chosen: Chosen
     energy: float  # of the target
     diagonal: Array  # (n)
-    addresses: Array  # (n) of Gram columns; 0 of those that are not there
+    addresses: Array  # (n) of Gram columns; 0 if a column is not available
 
 
 class RecordedSteps:
-    """The recorded step with what follows it, and the steps that are under way."""
+    """A recorded step with its admission, and the steps in the queue."""
 
     def __init__(self, step: RecordedStep, features: FusedFeatures, doubts: Doubts) -> None:
         self.step, self._features, self._doubts = step, features, doubts
@@ -115,34 +115,34 @@ class RecordedSteps:
         self._extra = Layout(Extra, (capacity, capacity), (1,))
         new = features.vectors.L.new_zeros
         self._sent = new((features.sent.size + self._extra.size,))
-        self._given = np.zeros(self._sent.shape)
+        self._staged = np.zeros(self._sent.shape)
         self._added = features.new_added()
         self._history = new((capacity, _ROW.size))
         self._rows = np.zeros((capacity, _ROW.size))
         self._replay: Any = None
         self._vectors: tuple[Array, Array] | None = None
-        self._end = 0  # |S| after all steps that are under way
-        self._known = 0  # |S| up to which rows are on the host
+        self._end = 0  # |S| after all steps in the queue
+        self._fetched = 0  # |S| up to which rows are on the host
         self._count = 2
-        self._coming: list[tuple[int, Any, Any]] = []
+        self._transfers: list[tuple[int, Any, Any]] = []
 
     @property
-    def room(self) -> int:
-        """Chosen features at most."""
+    def most_chosen(self) -> int:
+        """The largest number of chosen features."""
         return min(self._features.capacity, int(self.step.room.shape[0]))
 
     def begin(self, block: RowBlock, start: Start) -> None:
-        """Make ready for steps from here."""
+        """Prepare for steps from the current model."""
         s = len(start.chosen.features)
-        self._features.fill(self._given, start.terms, start.chosen)
-        extra = self._extra_of(self._given)
+        self._features.fill(self._staged, start.terms, start.chosen)
+        extra = self._extra_of(self._staged)
         extra.overlap[:s, :s] = start.chosen.overlap
         extra.energy[0] = start.energy
         chosen = np.zeros(self._features.capacity)
         chosen[:s] = start.chosen.features
         location = location_of(self._sent)
-        self._sent[:] = _there(location, self._given)
-        self._features.added.views(self._added).chosen[:] = _there(location, chosen)
+        self._sent[:] = _on_device(location, self._staged)
+        self._features.added.views(self._added).chosen[:] = _on_device(location, chosen)
         self.step.memory.take(block)
         if self._vectors is None or any(
             one is not other
@@ -150,58 +150,58 @@ class RecordedSteps:
         ):
             self._vectors = start.diagonal, start.addresses
             self._replay = None
-        self._known = self._end = s
+        self._fetched = self._end = s
         self._count = 2
-        self._coming = []
+        self._transfers = []
 
     def _extra_of(self, vector: Array) -> Extra:
         return self._extra.views(vector[self._features.sent.size :])
 
     def launch(self, most: int) -> None:
-        """Have some more steps taken, and their rows sent."""
+        """Queue up to `most` more steps, and the transfer of their reports."""
         if self._replay is None:
             recorder = recorder_of(location_of(self._sent))
             assert recorder is not None
             kind = (*self.step.kind, "steps")
             self._replay = recorder(
-                self._work, (self._sent, self.step.memory.state), kind in _DONE, False
+                self._work, (self._sent, self.step.memory.state), kind in _LAUNCHED, False
             )
-            _DONE.add(kind)
+            _LAUNCHED.add(kind)
         count = min(self._count, most)
         self._count = min(_MOST_STEPS, 2 * self._count)
         for _ in range(count):
             self._replay.start()
         begin, self._end = self._end, self._end + count
-        self._coming.append((self._end, *_rows_under_way(self._history[begin : self._end])))
+        self._transfers.append((self._end, *_start_transfer(self._history[begin : self._end])))
 
     def taken(self, size: int, last: int) -> HistoryRow | Stop:
-        """The step from a model of `size` features, or why it is left to the host.
+        """Return the step from a model of `size` features, or why it is left to the host.
 
-        No step that is under way leads beyond `last` features.
+        No step in the queue leads beyond `last` features.
         """
-        if size >= self._known:
-            self._hear(last)
-        if size >= self._known:
+        if size >= self._fetched:
+            self._wait(last)
+        if size >= self._fetched:
             return Stop.DONE
         row = _ROW.views(self._rows[size])
         if row.outcome != PLAIN:
             return Stop.NEEDS_COLUMNS if row.outcome == LACKS_COLUMN else Stop.IN_DOUBT
         return row
 
-    def _hear(self, last: int) -> None:
-        """Wait for the next rows, with more steps under way meanwhile."""
-        while len(self._coming) < 2 and self._end < last:
+    def _wait(self, last: int) -> None:
+        """Wait for the next reports, with more steps in the queue meanwhile."""
+        while len(self._transfers) < 2 and self._end < last:
             self.launch(last - self._end)
-        if self._coming:
-            end, rows, event = self._coming.pop(0)
+        if self._transfers:
+            end, rows, event = self._transfers.pop(0)
             if event is not None:
                 event.synchronize()
             note_transfer()
-            self._rows[self._known : end] = rows
-            self._known = end
+            self._rows[self._fetched : end] = rows
+            self._fetched = end
 
     def settled(self, chosen: tuple[int, ...]) -> tuple[RowBlock, Chosen]:
-        """The block and what has |S| numbers after these features, which were all taken."""
+        """Return the block and the arrays of |S| numbers after these features were added."""
         s = len(chosen)
         (vector,) = to_host(self._sent)
         sent, overlap = self._features.sent.views(vector), self._extra_of(vector).overlap
@@ -209,7 +209,7 @@ class RecordedSteps:
         return self.step.memory.block(chosen), Chosen(*known, chosen)
 
     def _work(self, vector: Array, state: Array) -> tuple[()]:
-        """A step: the recorded round, whether its best candidate is taken, and all that follows."""
+        """Launch a step: the round, the admission of its best candidate, and all updates."""
         from ._step_kernels import admit, keep
 
         step, features, c = self.step, self._features, self.step.c
@@ -220,7 +220,7 @@ class RecordedSteps:
         added = features.added.views(self._added)
         m, total = fused.columns.shape[1], state.shape[0] * state.shape[1]
         with _fused.device_of(vector):
-            # A single warp: what it reads of `vector` is read before it is written.
+            # A single warp: all its reads of `vector` precede its writes.
             admit[(1,)](
                 *features.sent.views(vector), *self._extra_of(vector), *added, *fused.packed,
                 *step.reported, step.beta, data.penalty, diagonal, data.barred, addresses,
@@ -236,13 +236,13 @@ class RecordedSteps:
         return ()
 
 
-def _there(location: Any, values: Float) -> Array:
-    """A copy on the device."""
+def _on_device(location: Any, values: Float) -> Array:
+    """Return a copy on the device."""
     return location.xp.from_numpy(values).to(location.device)
 
 
-def _rows_under_way(rows: Array) -> tuple[Float, Any]:
-    """Rows on their way to the host, and the event to wait for."""
+def _start_transfer(rows: Array) -> tuple[Float, Any]:
+    """Start the transfer of rows to the host; returns them and the event to wait for."""
     import torch
 
     if not rows.is_cuda:
@@ -261,15 +261,15 @@ class RecordedStepper:
     def __init__(self, state: SelectionState, criterion: LeaveOneOut) -> None:
         self._state = state
         self._steps: RecordedSteps | None = None
-        # Candidates of a round, and where other steps begin: those that score every candidate.
+        # Candidates of a round, and the size from which every candidate is scored.
         self._c = first_width(state, 1)
         self._end = min(criterion.bounded_sizes(state), state.problem.n_available - self._c)
-        # Where the device finds the Gram column of a feature, (n); 0 if there is none.
+        # Device addresses of Gram columns, (n); 0 if a column is not available.
         self._addresses: Float | None = None
         self._version = -1
 
     def begin(self, last: int) -> Stop | None:
-        """Send what steps from here need."""
+        """Send the current model to the device."""
         state, rows, features = self._state, self._state.samples, self._state.features
         if not isinstance(rows, DeviceRows) or not isinstance(features, DeviceFeatures):
             return Stop.NOT_AVAILABLE
@@ -299,7 +299,7 @@ class RecordedStepper:
         return None
 
     def step(self, last: int) -> int | Stop:
-        """The next of the steps that are under way."""
+        """Take the next of the steps in the queue."""
         state, rows, features = self._state, self._state.samples, self._state.features
         assert self._steps is not None
         assert isinstance(rows, DeviceRows)
@@ -321,7 +321,7 @@ class RecordedStepper:
     def _farthest(self, last: int) -> int:
         """Chosen features at most."""
         assert self._steps is not None
-        return min(last, self._end, self._steps.room)
+        return min(last, self._end, self._steps.most_chosen)
 
     def _gram_addresses(self) -> Float:
         gram = self._state.gram
@@ -337,5 +337,5 @@ class RecordedStepper:
 
 
 def _doubts() -> Doubts:
-    """When a step is not left to a device."""
+    """Return the limits of a recorded step."""
     return Doubts(TIE, TIE_ROUNDING, MARGIN, REFINED_PIVOT, DRIFT_BOUND, SMALLEST_D)

@@ -1,6 +1,6 @@
 """Triton kernels of `RecordedSteps`; loaded when they are first launched."""
 
-# Annotations of a kernel are Triton's own: they say what is compiled in.
+# Annotations of a kernel are interpreted by Triton: they name compile-time constants.
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
 
 import triton
@@ -23,7 +23,7 @@ def admit(
     refined_pivot: tl.constexpr, drift_bound: tl.constexpr, smallest_d: tl.constexpr,
     sum_rounding: tl.constexpr, parallel: tl.constexpr, tiny: tl.constexpr, largest: tl.constexpr,
 ):  # fmt: skip
-    """Take the best candidate, if nothing is in doubt; else stop."""
+    """Add the best candidate if nothing is in doubt; else stop."""
     size = tl.load(chosen_size).to(tl.int64)
     if size < 0:
         tl.store(added + field.SIZE, -1.0)
@@ -31,21 +31,21 @@ def admit(
     v = tl.arange(0, candidates)
     index = tl.load(best).to(tl.int64)
     losses = tl.load(scores + c * field.LOSSES + v, mask=v < c, other=float("inf"))
-    own = scores + index
-    loss = tl.load(own + c * field.LOSSES)
-    delta = tl.load(own + c * field.DELTA)
-    rho = tl.load(own + c * field.RHO)
-    norm = tl.load(own + c * field.NORMS)
-    inner = tl.load(own + c * field.CORRELATIONS)
-    mixed = tl.load(own + c * field.MIXED)
-    fourth = tl.load(own + c * field.FOURTH)
+    of_best = scores + index
+    loss = tl.load(of_best + c * field.LOSSES)
+    delta = tl.load(of_best + c * field.DELTA)
+    rho = tl.load(of_best + c * field.RHO)
+    norm = tl.load(of_best + c * field.NORMS)
+    inner = tl.load(of_best + c * field.CORRELATIONS)
+    mixed = tl.load(of_best + c * field.MIXED)
+    fourth = tl.load(of_best + c * field.FOURTH)
     r_r = tl.load(sums + field.R_R) + tiny
     g_r = tl.load(sums + field.G_R)
     g_g = tl.load(sums + field.G_G)
     d = tl.load(sums + field.LARGEST_D)
     feature = tl.load(numbers + index).to(tl.int64)
-    own_penalty = tl.load(floor + feature)
-    scale = tl.load(diagonal + feature) + own_penalty
+    penalty = tl.load(floor + feature)
+    scale = tl.load(diagonal + feature) + penalty
     drift = tl.abs(tl.load(recurred + index) - delta) / scale
     limit = loss + (tie * loss + tie_rounding * tl.sqrt(loss * tl.load(energy)))
     rivals = tl.sum(((v != index) & (losses <= limit)).to(tl.int32), axis=0)
@@ -66,7 +66,7 @@ def admit(
     tl.store(row + _SUMS + k, tl.load(sums + k, mask=k < n_sums, other=0.0), mask=k < n_sums)
     is_plain = is_plain & has_column
     if is_plain:
-        # What has |S| numbers: `FeatureSpace.add`.
+        # Arrays of |S| numbers: `FeatureSpace.add`.
         root = tl.sqrt(delta)
         step = rho * root
         q_q = norm / delta
@@ -77,10 +77,10 @@ def admit(
         overlap = on_chosen
         for first in range(0, size, ahead):
             for s in tl.static_range(ahead):
-                place = first + s
-                is_there = is_a & (0 * a + place < size)
-                column = tl.load(overlaps + place * capacity + a, mask=is_there, other=0.0)
-                share = tl.load(on_factor + place * c, mask=place < size, other=0.0) / root
+                position = first + s
+                is_valid = is_a & (0 * a + position < size)
+                column = tl.load(overlaps + position * capacity + a, mask=is_valid, other=0.0)
+                share = tl.load(on_factor + position * c, mask=position < size, other=0.0) / root
                 overlap -= column * share
         b = tl.load(beta + a * c + index, mask=is_a, other=0.0)
         tl.store(inverse + size * capacity + a, -b / root, mask=is_a)
@@ -92,8 +92,8 @@ def admit(
         w = tl.load(weights + a, mask=is_a, other=0.0)
         tl.store(weights + a, w - b * rho, mask=is_a)
         tl.store(weights + size, rho)
-        tl.store(penalties + size, own_penalty)
-        # What vectors of n need: `FeatureSpace._slopes`, `_update_spread`.
+        tl.store(penalties + size, penalty)
+        # For vectors of n numbers: `FeatureSpace._slopes`, `_update_spread`.
         q_fourth = tl.sqrt(tl.sqrt(fourth)) / root
         lost = tl.abs(step) * q_fourth
         tl.store(added + field.SIZE, size.to(tl.float64))
@@ -111,7 +111,7 @@ def admit(
         tl.store(slopes + 5, 0.0)
         tl.store(slopes + 6, inner / root - step * q_q)
         tl.store(slopes + 7, step)
-        # How g is made of r and the anchor: `_criterion._approximation`.
+        # Approximate g by r and the anchor: `_leave_one_out.approximation`.
         c1 = g_r / r_r
         c2 = 0.0 * c1
         square = (1.0 + sum_rounding) * g_g - c1 * g_r
@@ -146,13 +146,13 @@ def admit(
 
 
 @triton.jit
-def keep(added, best, columns, room, state, own, m, total, rows: tl.constexpr):
-    """The column of the feature among the chosen ones, and the block with it as the block."""
+def keep(added, best, columns, chosen, state, block, m, total, rows: tl.constexpr):
+    """Append the feature's column to the chosen ones, and replace the block's state."""
     size = tl.load(added + field.SIZE).to(tl.int64)
     if size < 0:
         return
     j = tl.program_id(0).to(tl.int64) * rows + tl.arange(0, rows)
     index = tl.load(best).to(tl.int64)
     column = tl.load(columns + index * m + j, mask=j < m, other=0.0)
-    tl.store(room + size * m + j, column, mask=j < m)
-    tl.store(own + j, tl.load(state + j, mask=j < total, other=0.0), mask=j < total)
+    tl.store(chosen + size * m + j, column, mask=j < m)
+    tl.store(block + j, tl.load(state + j, mask=j < total, other=0.0), mask=j < total)

@@ -1,4 +1,4 @@
-"""From a table to a result: reading, preparing, analysing, the model in the units of the data."""
+"""From a table to a result: read it, prepare it, analyse it, and return the model in its units."""
 
 from .._lazy import attach
 

@@ -39,7 +39,7 @@ from ._table import Texts as Texts
 from ._table import Unusable as Unusable
 from ._table import make_texts as make_texts
 from .read import MISSING as MISSING
-from .read import Given as Given
+from .read import InputFile as InputFile
 from .read import file_name as file_name
-from .read import given as given
+from .read import open_input as open_input
 from .read import read_table as read_table

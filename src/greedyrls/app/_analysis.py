@@ -1,4 +1,4 @@
-"""The selection from a prepared table, and what is known of how good it is."""
+"""Select features from a prepared table, and estimate how good the selection is."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from ..assess import (
     PermutationNull,
     Stability,
     Trial,
+    class_indices,
     cross_validate_path,
     measures_for,
     permutation_null,
-    places_of,
     rates_of_folds,
     resample_path,
 )
@@ -48,24 +48,24 @@ from ._question import Question
 from ._table import InputError
 
 _RUNNERS_UP = 3
-# Of the sum of squares of a feature, where no penalty is chosen.
+# Penalty as a share of the sum of squares of a feature, if no penalty is chosen.
 _MIDDLING = 1e-2
 
 
 class Choice(NamedTuple):
-    """A path, and what makes probabilities of its chosen model; None where that is not known."""
+    """A path, and the sigmoids that give probabilities of its chosen model (None: unknown)."""
 
     path: SelectionPath
     sigmoids: tuple[Sigmoid, ...] | None
 
 
 def choose(prepared: Prepared, question: Question) -> SelectionPath:
-    """The path, with penalty and size chosen as asked."""
+    """Return the path, with penalty and size chosen as asked."""
     return choose_model(prepared, question, has_probabilities=False).path
 
 
 def choose_model(prepared: Prepared, question: Question, has_probabilities: bool = True) -> Choice:
-    """The same with the probabilities of a classification."""
+    """Return the path and, for a classification, the sigmoids of its probabilities."""
     folds = plan_folds(prepared, question, None)
     is_regression = prepared.task == "regression"
     make: Any = GreedyRLSRegressor if is_regression else GreedyRLSClassifier
@@ -93,7 +93,7 @@ def choose_model(prepared: Prepared, question: Question, has_probabilities: bool
         **together(prepared, question),
     )
     with warnings.catch_warnings():
-        # The result says so in its own words.
+        # The result reports both in its own words.
         warnings.filterwarnings("ignore", message="The search was interrupted")
         warnings.filterwarnings("ignore", message="No features were chosen")
         model.fit(prepared.X, prepared.y, prepared.weights, prepared.groups)
@@ -103,7 +103,7 @@ def choose_model(prepared: Prepared, question: Question, has_probabilities: bool
 
 
 def class_weight(prepared: Prepared, question: Question) -> ClassWeight | None:
-    """Weights of classes by label; on the command line labels are text."""
+    """Return class weights by label; the command line gives labels as text."""
     if question.class_weight is None or isinstance(question.class_weight, str):
         return question.class_weight
     labels = {_as_text(label): label for label in prepared.classes or ()}
@@ -112,7 +112,7 @@ def class_weight(prepared: Prepared, question: Question) -> ClassWeight | None:
         if name not in labels:
             raise InputError(
                 f"--class-weight names {name!r}, which is not a class of the target; its classes "
-                f"are {', '.join(repr(one) for one in list(labels)[:8])}."
+                f"are {', '.join(repr(known) for known in list(labels)[:8])}."
             )
         if labels[name] in weights:
             raise InputError(f"--class-weight of {name!r} is given more than once.")
@@ -121,26 +121,27 @@ def class_weight(prepared: Prepared, question: Question) -> ClassWeight | None:
 
 
 def _as_text(label: Any) -> str:
-    """A label as people write it."""
+    """Return a label as people write it."""
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
     return str(label).lower() if isinstance(label, bool) else str(label)
 
 
 def together(prepared: Prepared, question: Question) -> dict[str, Any]:
-    """Features of a column that are selected together, and what columns cost."""
+    """Return the options that select all features of a column together, with costs of columns."""
     if not question.whole_columns:
         return {}
-    places: dict[str, list[int]] = {}
-    for place, feature in enumerate(prepared.features):
-        places.setdefault(feature.column, []).append(place)
+    features: dict[str, list[int]] = {}
+    for index, entry in enumerate(prepared.features):
+        features.setdefault(entry.column, []).append(index)
     options: dict[str, Any] = {
-        "feature_groups": {name: own for name, own in places.items() if len(own) > 1} or None
+        "feature_groups": {name: indices for name, indices in features.items() if len(indices) > 1}
+        or None
     }
     if question.costs or question.budget is not None:
-        # A column of a single feature goes by its number, which cannot be taken for a group.
+        # A column with a single feature is given by number, which cannot be mistaken for a group.
         options["feature_costs"] = {
-            name if len(places[name]) > 1 else places[name][0]: cost
+            name if len(features[name]) > 1 else features[name][0]: cost
             for name, cost in question.costs
         }
         options["budget"] = question.budget
@@ -148,9 +149,9 @@ def together(prepared: Prepared, question: Question) -> dict[str, Any]:
 
 
 def provisional(question: Question, prepared: Prepared) -> Question:
-    """The same question with a middling penalty: answered in a fraction of the time.
+    """Return the same question with a medium penalty, which is answered much faster.
 
-    Choosing the penalty takes most of the time; this is there to be saved if it is interrupted.
+    Choosing the penalty takes most of the time. This result is saved if that is interrupted.
     """
     if isinstance(question.alpha, list):
         alpha = sorted(question.alpha)[len(question.alpha) // 2]
@@ -161,10 +162,10 @@ def provisional(question: Question, prepared: Prepared) -> Question:
 
 
 def model_curve(prepared: Prepared, question: Question, path: SelectionPath) -> Curve | None:
-    """Losses of the path's models, left out as in the search, where these are not the search's own.
+    """Return held-out losses of the path's models, in the way of the search; None if not needed.
 
-    With a penalty of its own for each size, the loss that the search went by may be far from that
-    of the model. None where the penalty of the search is that of the models.
+    If each size has its own penalty, the loss that guided the search may differ much from that of
+    the model. None if the models have the penalty of the search.
     """
     if path.refit_alphas is None:
         return None
@@ -175,12 +176,12 @@ def model_curve(prepared: Prepared, question: Question, path: SelectionPath) -> 
         curve = LooCurve(LooData(problem).samples, problem, chosen_of(path), plan.loss)
         return Curve(curve.own_losses(penalties), curve.own_errors(penalties))
     assert isinstance(plan.folds, Folds)
-    # As the criterion counts them: with weights of classes, if there are any.
+    # Weighted as in the criterion, with class weights if there are any.
     problem = replace(problem, class_weights=None)
     trial = Trial(path, plan, problem, None, path.settings.refit_alpha)
     losses, shares = trial.losses_in_folds(plan.folds, plan.loss)
     if not np.isfinite(losses).all():
-        return None  # a penalty is lost in the rounding of the training rows of a fold
+        return None  # a penalty is below the rounding of the training rows of a fold
     covariance = fold_covariance(losses.T, shares)
     assert covariance is not None  # there are two folds or more
     return Curve(shares @ losses, np.sqrt(np.maximum(np.diagonal(covariance), 0.0)))
@@ -189,10 +190,10 @@ def model_curve(prepared: Prepared, question: Question, path: SelectionPath) -> 
 def own_rates(
     prepared: Prepared, path: SelectionPath, question: Question | None = None
 ) -> ClassRates | None:
-    """Error rate, balanced accuracy and AUC of the chosen model, each row left out in turn.
+    """Return error rate, balanced accuracy and AUC of the chosen model, by leave-one-out.
 
-    Features were chosen with all rows, so they are too good. None of a regression, and where the
-    search went by folds: leaving out single rows would be far too good for groups.
+    The features were chosen with all rows, so these are optimistic. None for a regression, and if
+    the search used folds: leaving out single rows would be far too optimistic for groups.
     """
     if prepared.task == "regression" or path.settings.cv != "loo":
         return None
@@ -206,8 +207,8 @@ def own_rates(
         )
         for measure in measures
     ]
-    places = places_of(trial.predictions_on(problem, np.arange(len(prepared.y))))
-    predicted = np.bincount(places, prepared.weights, max(2, problem.n_targets))
+    indices = class_indices(trial.predictions_on(problem, np.arange(len(prepared.y))))
+    predicted = np.bincount(indices, prepared.weights, max(2, problem.n_targets))
     rates = FoldRates(
         np.array(losses),
         np.array([trial.initial_loss(measure) for measure in measures]),
@@ -220,7 +221,7 @@ def own_rates(
 def make_selected_plan(
     prepared: Prepared, path: SelectionPath, question: Question, problem: Problem
 ) -> Plan:
-    """What the search of the path went by."""
+    """Return the plan of the search: its folds and loss."""
     return make_plan(
         problem,
         cv=plan_folds(prepared, question, None).criterion,
@@ -231,7 +232,7 @@ def make_selected_plan(
 
 
 def make_selected_problem(prepared: Prepared, path: SelectionPath, question: Question) -> Problem:
-    """What the path was searched on."""
+    """Return the problem that the path was searched on."""
     targets = make_targets(prepared.y, prepared.task)
     weights: ClassWeights | None = None
     if targets.labels is not None and targets.classes is not None:
@@ -248,7 +249,7 @@ def make_selected_problem(prepared: Prepared, path: SelectionPath, question: Que
 
 
 def rare_classes(prepared: Prepared) -> dict[Any, int]:
-    """Classes of few rows, with how many: less than a tenth, and than half of an equal share."""
+    """Return the sizes of rare classes: below a tenth of the rows, and half of an equal share."""
     if prepared.task == "regression":
         return {}
     labels, counts = np.unique(prepared.y, return_counts=True)
@@ -258,12 +259,12 @@ def rare_classes(prepared: Prepared) -> dict[Any, int]:
 
 
 def rare_notes(prepared: Prepared, question: Question) -> list[str]:
-    """What to do where a class is rare and has no weight."""
-    found, total = rare_classes(prepared), len(prepared.y)
-    if question.class_weight is not None or not found:
+    """Return advice if a class is rare and has no weight."""
+    rare, total = rare_classes(prepared), len(prepared.y)
+    if question.class_weight is not None or not rare:
         return []
-    shown = [f"{label!r} has {many / total:.1%}" for label, many in list(found.items())[:3]]
-    more = "" if len(found) <= 3 else f", and {len(found) - 3} more"
+    shown = [f"{label!r} has {size / total:.1%}" for label, size in list(rare.items())[:3]]
+    more = "" if len(rare) <= 3 else f", and {len(rare) - 3} more"
     return [
         f"Rare classes: of {count_in_words(total)} rows {', '.join(shown)}{more}. Accuracy says "
         "little about them; see AUC and balanced accuracy, and --class-weight balanced."
@@ -271,9 +272,9 @@ def rare_notes(prepared: Prepared, question: Question) -> list[str]:
 
 
 def assess(prepared: Prepared, question: Question, folds: int) -> PathAssessment:
-    """The whole selection made again in each of some outer folds."""
+    """Repeat the whole selection in each outer fold."""
     plan = plan_folds(prepared, question, folds)
-    found = cross_validate_path(
+    assessment = cross_validate_path(
         prepared.X,
         prepared.y,
         question.n_features,
@@ -281,17 +282,17 @@ def assess(prepared: Prepared, question: Question, folds: int) -> PathAssessment
         random_state=question.seed,
         **_options(prepared, question, plan, question.alpha),
     )
-    return replace(found, feature_names_in=entry_names(prepared, question))
+    return replace(assessment, feature_names_in=entry_names(prepared, question))
 
 
 def resample(prepared: Prepared, question: Question, path: SelectionPath, count: int) -> Stability:
-    """Selections of the chosen size on halves of the rows, with the penalty of the path.
+    """Select features of the chosen size on halves of the rows, with the penalty of the path.
 
-    Where no features were chosen, the size is chosen again on each half.
+    If no features were chosen, the size is chosen again on each half.
     """
-    # Half of the rows are as many as two outer folds leave; the penalty is not chosen again.
+    # Two outer folds also train on half of the rows; the penalty is not chosen again.
     plan = plan_folds(prepared, replace(question, alpha=path.settings.alpha), 2)
-    found = resample_path(
+    stability = resample_path(
         prepared.X,
         prepared.y,
         path.chosen_size or question.n_features,
@@ -299,20 +300,20 @@ def resample(prepared: Prepared, question: Question, path: SelectionPath, count:
         random_state=question.seed,
         **_options_of(prepared, question, plan, path),
     )
-    return replace(found, feature_names_in=entry_names(prepared, question))
+    return replace(stability, feature_names_in=entry_names(prepared, question))
 
 
 def permute(
     prepared: Prepared, question: Question, path: SelectionPath, count: int
 ) -> PermutationNull:
-    """Selections of the chosen size on permuted targets, with the penalty of the path.
+    """Select features of the chosen size on permuted targets, with the penalty of the path.
 
-    Where no features were chosen, the size is chosen again for each.
+    If no features were chosen, the size is chosen again for each permutation.
     """
     plan = plan_folds(prepared, question, None)
     measure = None
     if question.class_weight is not None or rare_classes(prepared):
-        # Where one class is predicted for all rows, the error rate is the same for any targets.
+        # If one class is predicted for all rows, the error rate is the same for any targets.
         measure = "auc" if len(prepared.classes or ()) == 2 else "squared"
     return permutation_null(
         prepared.X,
@@ -328,7 +329,7 @@ def permute(
 def _options_of(
     prepared: Prepared, question: Question, plan: FoldPlan, path: SelectionPath
 ) -> dict[str, Any]:
-    """The same where penalty, loss and size (unless it is 0) are those of a path."""
+    """Return common options with penalty, loss and size (unless it is 0) taken from a path."""
     options = _options(prepared, question, plan, path.settings.alpha)
     options["loss"] = path.settings.loss
     if path.chosen_size:
@@ -337,7 +338,7 @@ def _options_of(
 
 
 def _options(prepared: Prepared, question: Question, plan: FoldPlan, alpha: Any) -> dict[str, Any]:
-    """What all assessments take."""
+    """Return the options common to all assessments."""
     is_chosen = question.n_features == "auto"
     return {
         "alpha": alpha,
@@ -360,16 +361,16 @@ def _options(prepared: Prepared, question: Question, plan: FoldPlan, alpha: Any)
 
 
 def entry_names(prepared: Prepared, question: Question) -> tuple[str, ...]:
-    """The same, with the name of a column for the first of its features if these go together."""
+    """Return feature names; the first feature of a whole column has the name of the column."""
     names, seen = list(feature_names(prepared)), set[str]()
     if question.whole_columns:
-        for place, feature in enumerate(prepared.features):
+        for index, feature in enumerate(prepared.features):
             if feature.column not in seen:
-                names[place] = feature.column
+                names[index] = feature.column
             seen.add(feature.column)
     return tuple(names)
 
 
 def feature_names(prepared: Prepared) -> tuple[str, ...]:
-    """Names of all features that the search saw."""
+    """Return the names of all features that the search saw."""
     return tuple(feature.name for feature in prepared.features)

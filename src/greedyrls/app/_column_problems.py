@@ -21,7 +21,7 @@ from ._table import (
 
 
 def unusable_columns(table: Table, columns: Mapping[str, Column]) -> list[Problem]:
-    """Columns that could not be read, each a problem; dates, lists and the like are none."""
+    """Return a problem for each column that could not be read; dates, lists etc. are none."""
     return [
         _unread(table, name, column)
         for name, column in columns.items()
@@ -30,19 +30,19 @@ def unusable_columns(table: Table, columns: Mapping[str, Column]) -> list[Proble
 
 
 def _unread(table: Table, name: str, column: Unusable) -> Problem:
-    """A column with numbers that cannot be read for sure."""
+    """Return the problem of a column whose numbers cannot be read reliably."""
     text = (
         f"column {name!r} {column.why}; {reading_advice(column)}, leave it out "
         f"({options_for('--drop', [name])}) or take it as text "
         f"({options_for('--categorical', [name])})."
     )
-    words = [one for option, one in column.options if option == "--missing"]
+    words = [value for option, value in column.options if option == "--missing"]
     if words:
         return Problem(text, _repeated("--missing", words))
-    # Another decimal mark would be wrong for columns that have points.
+    # Another decimal mark would be wrong for columns with decimal points.
     has_points = any(
-        isinstance(one, Numbers) and not one.is_whole and not one.is_flag
-        for one in table.columns.values()
+        isinstance(other, Numbers) and not other.is_whole and not other.is_flag
+        for other in table.columns.values()
     )
     for option, mark in column.options:
         if option == "--thousands" or not has_points:
@@ -51,19 +51,19 @@ def _unread(table: Table, name: str, column: Unusable) -> Problem:
 
 
 def odd_values(table: Table, columns: Mapping[str, Numbers | Texts]) -> list[Problem]:
-    """Text columns with too many values, and infinite numbers."""
+    """Return problems of text columns with too many values, and of infinite numbers."""
     problems = []
-    many = {
+    sizes = {
         name: len(values.levels)
         for name, values in columns.items()
         if isinstance(values, Texts) and len(values.levels) > MOST_LEVELS
     }
-    if many:
-        names = list(many)
+    if sizes:
+        names = list(sizes)
         problems.append(
             Problem(
                 f"there are text columns with more than {MOST_LEVELS} different values: "
-                f"{_counted(many)}. Leave them out ({options_for('--drop', names)}) or put their "
+                f"{_counted(sizes)}. Leave them out ({options_for('--drop', names)}) or put their "
                 "values into fewer groups.",
                 _repeated("--drop", names),
             )
@@ -75,7 +75,7 @@ def odd_values(table: Table, columns: Mapping[str, Numbers | Texts]) -> list[Pro
         words = [word for word in ("inf", "-inf") if (values.values == float(word)).any()]
         problems.append(
             Problem(
-                f"column {name!r} has an infinite value in {table.place(row)}; correct it, or "
+                f"column {name!r} has an infinite value in {table.location(row)}; correct it, or "
                 f"pass {options_for('--missing', words)} to take it as missing.",
                 _repeated("--missing", words),
             )
@@ -86,9 +86,9 @@ def odd_values(table: Table, columns: Mapping[str, Numbers | Texts]) -> list[Pro
 def gaps_in_words(
     table: Table, columns: Mapping[str, Numbers | Texts], gaps: Mapping[str, int]
 ) -> Problem:
-    """Missing values, which nobody asked to fill in."""
+    """Return the problem of missing values that are not filled in."""
     worst = sorted(gaps, key=lambda name: -gaps[name])
-    first = table.place(int(np.argmax(columns[worst[0]].is_missing)))
+    first = table.location(int(np.argmax(columns[worst[0]].is_missing)))
     return Problem(
         f"there are missing values in {len(worst)} column{'s' * (len(worst) != 1)}: "
         f"{_counted({name: gaps[name] for name in worst})}; {worst[0]!r} first in {first}. Fill "
@@ -99,7 +99,7 @@ def gaps_in_words(
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    """Some names with their numbers, and how many more there are."""
+    """Return some names with their numbers, and how many more there are."""
     shown = ", ".join(f"{name!r} ({count})" for name, count in list(counts.items())[:SHOWN])
     return f"{shown} and {len(counts) - SHOWN} more" if len(counts) > SHOWN else shown
 

@@ -1,4 +1,4 @@
-"""Columns that name rows or groups rather than measure something, told from values and names."""
+"""Columns that identify rows or groups instead of measuring something, by values and names."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from .._base import Float
 from ._table import MOST_LEVELS, Column, Numbers, Texts, Unusable, listed, options_for
 
-# Below this many rows a name or a sequence alone is too little to leave a column out.
+# With fewer rows than this, a name or a sequence alone does not justify leaving a column out.
 _FEW_ROWS = 20
-# Row numbers have this share of all whole numbers in their range, and whole numbers drawn at random
-# from that range would have ties but for this probability.
+# Row numbers have at least this share of the whole numbers in their range, and random whole numbers
+# from that range would have no ties with at most this probability.
 _DENSE = 0.75
 _BY_CHANCE = 1e-6
-# Numbers of so many digits, all as long as each other, are codes: no measurement is so exact.
+# Numbers with this many digits, all of the same length, are codes: no measurement is so exact.
 _CODE_DIGITS = 7
-# Numbers of a group stand for so many groups at least.
+# Group numbers denote at least this many groups.
 _LEAST_GROUPS = 10
 _LEAST_NAMED_GROUPS = 5
-# Where more of the columns than this look alike, they are measurements of one kind.
+# If more columns than this (or this share) look alike, they are measurements of one kind.
 _MOST_ALIKE = (3, 0.2)
 _YEARS = (1800, 2100)
 
@@ -38,7 +38,7 @@ _ROW_NAMES = _set(
     "unnamed0"
 )
 _ID_WORDS = _set("id uuid guid identifier")
-# Whole numbers in a sequence, each once, that do measure something.
+# Names of unique whole numbers in a sequence that do measure something.
 _SEQUENCES = _set(
     "year years yr jahr month months monat week weeks woche day days tag hour hours hr minute "
     "minutes min second seconds sec time times t date age ages alter period quarter season visit "
@@ -59,7 +59,7 @@ Kind = Literal["sequence", "name", "code", "category", "group"]
 
 
 class Finding(NamedTuple):
-    """What a column seems to be, and the words that say why."""
+    """Kind of a column that is no measurement, and the evidence in words."""
 
     kind: Kind
     why: str = ""
@@ -71,39 +71,39 @@ def without_identifiers(
     wanted: Collection[str],
     notes: list[str],
 ) -> dict[str, Column]:
-    """The columns that may be features, without row numbers and identifiers; notes tell of both.
+    """Return the columns that may be features, and add notes on row numbers and identifiers.
 
-    `evidence` are the columns with all rows of the file: where some are left out, row numbers are
-    no longer consecutive. Columns that were asked for (`wanted`) stay, without a note.
+    `evidence` has the columns with all rows of the file: if some rows are left out, row numbers are
+    no longer consecutive. Columns in `wanted` stay, without a note.
     """
-    found = {
+    findings = {
         name: finding
         for name in columns
         if name not in wanted and (finding := looks_like(name, evidence[name])) is not None
     }
     for kind in ("code", "group"):
-        alike = [name for name, (own, why) in found.items() if own == kind and why]
+        alike = [name for name, (seen, why) in findings.items() if seen == kind and why]
         if len(alike) > max(_MOST_ALIKE[0], _MOST_ALIKE[1] * len(columns)):
-            found = {name: one for name, one in found.items() if name not in alike}
-    left_out = [name for name, one in found.items() if one.kind in ("sequence", "name")]
+            findings = {name: value for name, value in findings.items() if name not in alike}
+    left_out = [name for name, value in findings.items() if value.kind in ("sequence", "name")]
     if len(left_out) == len(columns):
-        left_out = []  # rather a doubtful column than none
+        left_out = []  # a doubtful column is better than none
     if left_out:
-        one = len(left_out) == 1
+        is_single = len(left_out) == 1
         notes.append(
-            f"Left out, as {'it seems' if one else 'they seem'} to number or name rows: "
-            f"{listed(left_out)}. To keep {'it' if one else 'one'} as a feature, pass "
+            f"Left out, as {'it seems' if is_single else 'they seem'} to number or name rows: "
+            f"{listed(left_out)}. To keep {'it' if is_single else 'one'} as a feature, pass "
             f"{options_for('--keep', left_out)}."
         )
-    notes += _remarks({name: one for name, one in found.items() if name not in left_out})
+    notes += _remarks({name: value for name, value in findings.items() if name not in left_out})
     return {name: values for name, values in columns.items() if name not in set(left_out)}
 
 
-def _remarks(found: Mapping[str, Finding]) -> list[str]:
-    """What to say of columns that stay, though they may be something else."""
+def _remarks(findings: Mapping[str, Finding]) -> list[str]:
+    """Return notes on columns that stay although they may not be measurements."""
 
     def named(*kinds: Kind) -> list[str]:
-        return [name for name, one in found.items() if one.kind in kinds]
+        return [name for name, finding in findings.items() if finding.kind in kinds]
 
     remarks = []
     if names := named("sequence", "name", "code"):
@@ -118,7 +118,7 @@ def _remarks(found: Mapping[str, Finding]) -> list[str]:
             f"{options_for('--id', names)}."
         )
     remarks += [
-        f"{name!r} {found[name].why or 'may number groups of rows'}: if it numbers groups, keep "
+        f"{name!r} {findings[name].why or 'may number groups of rows'}: if it numbers groups, keep "
         f"their rows together in all folds with {options_for('--cv', [name])}, or leave it out "
         f"with {options_for('--id', [name])}."
         for name in named("group")
@@ -127,7 +127,7 @@ def _remarks(found: Mapping[str, Finding]) -> list[str]:
 
 
 def looks_like(name: str, values: Column) -> Finding | None:
-    """What a column is if not a measurement; None where nothing says so."""
+    """Return what a column seems to be if it is no measurement, or None."""
     if isinstance(values, Unusable) or values.is_missing.any():
         return None
     words = _words(name)
@@ -139,7 +139,7 @@ def looks_like(name: str, values: Column) -> Finding | None:
 
 
 def _text(words: list[str], values: Texts) -> Finding | None:
-    """Text is left out by its name alone, and only where each row has its own."""
+    """Return a finding if the column is named like an identifier and each row has its own text."""
     is_unique = len(values.levels) == len(values.codes) >= _FEW_ROWS
     return Finding("name") if is_unique and _names_rows(words) else None
 
@@ -164,17 +164,17 @@ def _number(words: list[str], column: Numbers) -> Finding | None:
 
 
 def _is_sequence(different: Float) -> bool:
-    """Whether whole numbers (sorted), each there once, are nearly all those of their range."""
+    """Whether unique whole numbers (sorted) nearly fill their range."""
     count, reach = len(different), float(different[-1] - different[0]) + 1.0
     if count < _DENSE * reach:
         return False
-    # reach! / (reach − count)! / reach^count: of numbers drawn at random none comes twice.
+    # reach! / (reach − count)! / reach^count: the probability that random numbers have no ties.
     chance = math.lgamma(reach + 1.0) - math.lgamma(reach - count + 1.0) - count * math.log(reach)
     return chance < math.log(_BY_CHANCE)
 
 
 def _are_codes(different: Float) -> bool:
-    """Whether whole numbers (sorted) are long, and all of the same length."""
+    """Whether whole numbers (sorted) are long and all of the same length."""
     if different[0] < 10.0 ** (_CODE_DIGITS - 1) or different[-1] >= 2.0**53:
         return False
     is_rounded = bool((different % 10.0 == 0.0).all())
@@ -182,27 +182,27 @@ def _are_codes(different: Float) -> bool:
 
 
 def _group(words: list[str], different: Float, counts: NDArray[np.intp]) -> Finding | None:
-    """Numbers of groups: by the name, or as each comes equally often, more of them than of each."""
-    many, each = len(different), int(counts[0])
-    is_often = counts.sum() >= 2 * many and different[0] >= 0.0
-    if _names_groups(words) and is_often and many >= _LEAST_NAMED_GROUPS:
+    """Return a finding if numbers denote groups, by the name or by equal frequencies."""
+    n_groups, each = len(different), int(counts[0])
+    is_often = counts.sum() >= 2 * n_groups and different[0] >= 0.0
+    if _names_groups(words) and is_often and n_groups >= _LEAST_NAMED_GROUPS:
         return Finding("group")
-    if many < max(_LEAST_GROUPS, each) or each < 2 or (counts != each).any():
+    if n_groups < max(_LEAST_GROUPS, each) or each < 2 or (counts != each).any():
         return None
     steps = np.diff(different)
     if steps[0] > 1.0 and (steps == steps[0]).all():
         return None  # a grid of settings
-    return Finding("group", f"has {many} whole numbers, each in {each} rows")
+    return Finding("group", f"has {n_groups} whole numbers, each in {each} rows")
 
 
 def _is_measure(words: list[str], different: Float) -> bool:
-    """Whether it is a time, an age or a rank, which may come once each."""
+    """Whether the column is a time, an age or a rank, which may be unique in each row."""
     is_year = _YEARS[0] <= different[0] and different[-1] <= _YEARS[1]
     return bool(is_year or not _SEQUENCES.isdisjoint(words))
 
 
 def _words(name: str) -> list[str]:
-    """The words of a name in small letters: CustomerID and customer_id are customer and id."""
+    """Return the words of a name in lower case: CustomerID and customer_id are customer and id."""
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
     return [word for word in re.split(r"[^0-9a-zà-öø-ÿ]+", parted.casefold()) if word]
 
@@ -214,7 +214,7 @@ def _names_rows(words: list[str]) -> bool:
 
 
 def _core(words: list[str]) -> list[str]:
-    """The words without "number" or "code" at the end."""
+    """Return the words without "number" or "code" at the end."""
     return words[:-1] if len(words) > 1 and words[-1] in _NUMBER_WORDS else words
 
 

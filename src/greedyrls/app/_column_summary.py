@@ -1,4 +1,4 @@
-"""A column of the data in short, as results have it."""
+"""Summaries of columns, as results contain them."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ import numpy as np
 from ._data_summary import ColumnSummary
 from ._table import Column, Texts, Unusable
 
-# So many of the most frequent texts are told of a column.
-_TOLD_LEVELS = 10
+# A summary has at most this many of the most frequent texts.
+_MOST_LISTED = 10
 
 
 def summary(name: str, values: Column) -> ColumnSummary:
-    """A column in short."""
+    """Return the summary of a column."""
     assert not isinstance(values, Unusable)
     missing = int(values.is_missing.sum())
     if isinstance(values, Texts):
         counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels))
-        order = np.argsort(-counts, kind="stable")[:_TOLD_LEVELS]
-        levels = tuple((values.levels[place], int(counts[place])) for place in order)
+        order = np.argsort(-counts, kind="stable")[:_MOST_LISTED]
+        levels = tuple((values.levels[index], int(counts[index])) for index in order)
         used = int(np.count_nonzero(counts))
         return ColumnSummary(name, "text", missing, n_levels=used, levels=levels)
-    known = values.values[~values.is_missing]
+    present = values.values[~values.is_missing]
     return ColumnSummary(
         name,
         "flag" if values.is_flag else "number",
         missing,
-        low=float(known.min()),
-        mean=float(known.mean()),
-        high=float(known.max()),
-        deviation=float(known.std()),
+        low=float(present.min()),
+        mean=float(present.mean()),
+        high=float(present.max()),
+        deviation=float(present.std()),
     )

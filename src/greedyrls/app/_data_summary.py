@@ -1,4 +1,4 @@
-"""What a selection was made from and how, without the data."""
+"""A description of the data and of how a selection was made from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._base import exported
 @exported("greedyrls.app")
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A feature as the search saw it: a column, or whether it has a certain text, put in scale.
+    """A feature as the search saw it: a column or the indicator of a text, standardised.
 
     The search saw (value − mean)/scale.
     """
@@ -23,24 +23,24 @@ class Feature:
 
     @property
     def name(self) -> str:
-        """The column, and the text it must have."""
+        """The column, and the text that the feature indicates."""
         return self.column if self.level is None else f"{self.column}={self.level}"
 
 
 @exported("greedyrls.app")
 @dataclass(frozen=True, slots=True)
 class ColumnSummary:
-    """A column of the data in short."""
+    """Summary of a column of the data."""
 
     name: str
     kind: Literal["number", "flag", "text"]
     n_missing: int
-    # Of numbers: smallest, mean, largest, standard deviation; None for text.
+    # Smallest, mean and largest number and standard deviation; None for text.
     low: float | None = None
     mean: float | None = None
     high: float | None = None
     deviation: float | None = None
-    # Of text and classes: the most frequent values and how often each is there.
+    # The most frequent values of text and classes, with their counts.
     n_levels: int | None = None
     levels: tuple[tuple[str, int], ...] = ()
 
@@ -48,16 +48,16 @@ class ColumnSummary:
 @exported("greedyrls.app")
 @dataclass(frozen=True, slots=True)
 class DataSummary:
-    """The data that the selection was made from, without the data."""
+    """Description of the data that the selection was made from."""
 
     file: str
     n_bytes: int
     sha256: str
     n_rows: int
     n_columns: int
-    n_features: int  # columns to choose from, once text is coded
+    n_features: int  # candidate features, after text is encoded
     target: ColumnSummary
-    columns: tuple[ColumnSummary, ...] = ()  # those on the path
+    columns: tuple[ColumnSummary, ...] = ()  # columns on the path
     notes: tuple[str, ...] = ()  # what was done to the data before the search, in sentences
 
 

@@ -1,4 +1,4 @@
-"""Dates: cells read as moments, and the parts of a date that are features."""
+"""Dates: parse cells as moments, and compute the parts of a date that are features."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _ISO = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class DatePart:
-    """What a column of a model is of a column of dates.
+    """The part of a date column that a column of a model contains.
 
     Attributes
     ----------
@@ -69,21 +69,21 @@ class DatePart:
 
     @property
     def name(self) -> str:
-        """What the column of the model is called."""
+        """The name of the column of the model."""
         return f"{self.column}: {self.part}"
 
     @property
     def words(self) -> str:
-        """What it is, for people who have to compute it."""
+        """A description for people who have to compute the part."""
         if self.part == "days":
             return f"days since {self.origin}, with fractions for times of day (UTC)"
         if self.part == "year":
             return "the year (UTC), such as 2024"
-        known = MONTHS if self.part == "month" else WEEKDAYS
-        return f"the {self.part} (UTC), one of {' '.join(known)}"
+        names = MONTHS if self.part == "month" else WEEKDAYS
+        return f"the {self.part} (UTC), one of {' '.join(names)}"
 
     def values(self, dates: Dates) -> Numbers | Texts:
-        """Of some dates, (m)."""
+        """Return the part of some dates, (m)."""
         moments, is_missing = dates.moments, dates.is_missing
         if self.part == "days":
             elapsed = moments - np.datetime64(self.origin or "", "us")
@@ -100,24 +100,26 @@ class DatePart:
 
 
 def _numbers(values: Float, is_missing: NDArray[np.bool_]) -> Numbers:
-    known = values[~is_missing]
-    is_whole = bool(len(known) and (known == np.floor(known)).all())
+    present = values[~is_missing]
+    is_whole = bool(len(present) and (present == np.floor(present)).all())
     return Numbers(np.where(is_missing, np.nan, values), is_whole=is_whole)
 
 
-def _texts(places: NDArray[np.int64], names: Sequence[str], is_missing: NDArray[np.bool_]) -> Texts:
-    used = np.unique(places[~is_missing]).tolist()
-    levels = sorted(names[place] for place in used)
+def _texts(
+    indices: NDArray[np.int64], names: Sequence[str], is_missing: NDArray[np.bool_]
+) -> Texts:
+    used = np.unique(indices[~is_missing]).tolist()
+    levels = sorted(names[index] for index in used)
     codes = np.full(len(names), -1, dtype=np.int32)
-    for place in used:
-        codes[place] = levels.index(names[place])
-    return Texts(np.where(is_missing, -1, codes[places]).astype(np.int32), tuple(levels))
+    for index in used:
+        codes[index] = levels.index(names[index])
+    return Texts(np.where(is_missing, -1, codes[indices]).astype(np.int32), tuple(levels))
 
 
 def with_parts(
     table: Table, names: Sequence[str], notes: list[str]
 ) -> tuple[Table, dict[str, DatePart]]:
-    """A table with the parts of some columns of dates in their places, and what each is."""
+    """Replace date columns of a table by their parts; also return what each part is."""
     parts: dict[str, DatePart] = {}
     columns: dict[str, Column] = {}
     for name, values in table.columns.items():
@@ -126,7 +128,7 @@ def with_parts(
             continue
         if not isinstance(values, Dates):
             raise InputError(
-                f"--dates {name!r}: the column of {table.source} has {_what(values)}, not dates "
+                f"--dates {name!r}: the column of {table.source} has {_kind_of(values)}, not dates "
                 "such as 2024-01-31."
             )
         if values.is_missing.all():
@@ -136,13 +138,13 @@ def with_parts(
         for part in PARTS:
             origin = str(first) if part == "days" else None
             order: Any = values.order
-            found = DatePart(name, part, origin, order)
-            if found.name in table.columns:
+            computed = DatePart(name, part, origin, order)
+            if computed.name in table.columns:
                 raise InputError(
-                    f"--dates {name!r} makes a column {found.name!r}, which {table.source} has "
+                    f"--dates {name!r} makes a column {computed.name!r}, which {table.source} has "
                     "already; rename it in the file."
                 )
-            parts[found.name], columns[found.name] = found, found.values(values)
+            parts[computed.name], columns[computed.name] = computed, computed.values(values)
         notes.append(
             f"{name!r} is used by its year, month, weekday and the days since {first} ({name}: "
             "year, …)."
@@ -151,22 +153,22 @@ def with_parts(
 
 
 def with_computed(table: Table, parts: Collection[DatePart]) -> Table:
-    """A table with the parts that a model looks at, from its dates; those given stay if not."""
+    """Add to a table the date parts that a model needs; precomputed parts are kept."""
     columns = dict(table.columns)
     for part in parts:
         values = columns.get(part.column)
         if isinstance(values, Dates):
             columns[part.name] = part.values(values)
         elif part.name not in columns:
-            table.column(part.column)  # or an error that names those like it
-            what = _what(table.columns[part.column])
+            table.column(part.column)  # raises an error that suggests similar names
+            kind = _kind_of(table.columns[part.column])
             raise InputError(
-                f"Column {part.column!r} of {table.source} has {what}; the model takes dates there."
+                f"Column {part.column!r} of {table.source} has {kind}; the model takes dates there."
             )
     return replace(table, columns=columns)
 
 
-def _what(values: Column) -> str:
+def _kind_of(values: Column) -> str:
     if isinstance(values, Unusable):
         return values.what
     return "numbers" if isinstance(values, Numbers) else "text"
@@ -175,16 +177,18 @@ def _what(values: Column) -> str:
 def left_out_notes(
     table: Table, columns: Mapping[str, Column], wanted: Collection[str]
 ) -> list[str]:
-    """What to say of columns that are neither numbers nor text, or an error if one is wanted."""
+    """Return notes on columns that are neither numbers nor text, or fail if one is wanted."""
     odd = {
-        name: one.what for name, one in columns.items() if isinstance(one, Unusable) and not one.why
+        name: column.what
+        for name, column in columns.items()
+        if isinstance(column, Unusable) and not column.why
     }
-    dated = [name for name, what in odd.items() if what == "dates"]
-    for name, what in odd.items():
+    dated = [name for name, kind in odd.items() if kind == "dates"]
+    for name, kind in odd.items():
         if name in wanted:
             advice = f"pass {options_for('--dates', [name])}" if name in dated else "leave it out"
             raise InputError(
-                f"Column {name!r} of {table.source} has {what}, which cannot be used as features "
+                f"Column {name!r} of {table.source} has {kind}, which cannot be used as features "
                 f"directly: {advice}."
             )
     notes = []
@@ -193,7 +197,7 @@ def left_out_notes(
             f"Left out, as dates: {listed(dated)}. To use year, month, weekday and elapsed days, "
             f"pass {options_for('--dates', dated)}."
         )
-    others = [f"{name!r} ({what})" for name, what in odd.items() if name not in dated]
+    others = [f"{name!r} ({kind})" for name, kind in odd.items() if name not in dated]
     if others:
         more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
         notes.append(
@@ -204,7 +208,7 @@ def left_out_notes(
 
 
 class DateProblem(ValueError):
-    """Texts that are no dates, or whose order is in doubt; `words` has {} for each of them."""
+    """Texts that are no dates, or whose order is ambiguous; `words` has {} for each of them."""
 
     def __init__(self, words: str, *positions: int) -> None:
         super().__init__(words)
@@ -215,44 +219,44 @@ class DateProblem(ValueError):
 class _Fields(NamedTuple):
     position: int
     year: int
-    numbers: tuple[int, int]  # month and day, or as they are written before a year
-    is_last: bool  # the year
+    numbers: tuple[int, int]  # month and day, or in the written order before a year
+    is_last: bool  # whether the year is written last
     time: datetime.timedelta  # since midnight, UTC
 
 
 def read_dates(texts: Sequence[str | None], order: Order | None) -> tuple[Moments, Order | None]:
-    """Moments of texts, and the order of day and month where years are written last.
+    """Return the moments of texts, and the order of day and month if years are written last.
 
-    The order is told by the texts, all of which have the same; `order` is needed where they do not
-    tell. Raises DateProblem.
+    The order is inferred from the texts, which must all have the same; `order` is needed if they
+    are ambiguous. Raises DateProblem.
     """
     plain = _iso_moments(texts)
     if plain is not None:
         return plain, None
     fields = [_fields(text, position) for position, text in enumerate(texts) if text is not None]
-    last = [one for one in fields if one.is_last]
-    found = _order_of(last, order) if last else None
+    last = [entry for entry in fields if entry.is_last]
+    inferred = _order_of(last, order) if last else None
     moments = np.full(len(texts), "NaT", dtype="M8[us]")
-    for one in fields:
-        month, day = one.numbers[::-1] if one.is_last and found == "dmy" else one.numbers
+    for entry in fields:
+        month, day = entry.numbers[::-1] if entry.is_last and inferred == "dmy" else entry.numbers
         try:
-            moment = datetime.datetime(one.year, month, day) + one.time
+            moment = datetime.datetime(entry.year, month, day) + entry.time
         except (ValueError, OverflowError):
-            raise DateProblem("{} is not a calendar date", one.position) from None
-        moments[one.position] = np.datetime64(moment, "us")
-    return moments, found
+            raise DateProblem("{} is not a calendar date", entry.position) from None
+        moments[entry.position] = np.datetime64(moment, "us")
+    return moments, inferred
 
 
 def _iso_moments(texts: Sequence[str | None]) -> Moments | None:
-    """Moments of texts that are all ISO dates in UTC, by NumPy, which is faster."""
+    """Return the moments of texts by NumPy, which is faster, if all are ISO dates in UTC."""
     is_iso = _ISO.fullmatch
     if not all(text is None or is_iso(text) for text in texts):
         return None
     try:
         # Digits beyond microseconds are cut off.
-        known = ["NaT" if text is None else text[:26].rstrip("Z") for text in texts]
-        return np.array(known, dtype="M8[us]")
-    except ValueError:  # a day that the calendar does not have
+        plain = ["NaT" if text is None else text[:26].rstrip("Z") for text in texts]
+        return np.array(plain, dtype="M8[us]")
+    except ValueError:  # not a calendar date
         return None
 
 
@@ -282,61 +286,65 @@ def _time(match: re.Match[str], position: int) -> datetime.timedelta:
     if not is_hour or minute > 59 or second > 59:
         raise DateProblem("{} has no time of day", position)
     fraction = int((match["fraction"] or "0")[:6].ljust(6, "0"))
-    found = datetime.timedelta(hours=hour, minutes=minute, seconds=second, microseconds=fraction)
+    elapsed = datetime.timedelta(hours=hour, minutes=minute, seconds=second, microseconds=fraction)
     zone = match["zone"]
     if zone is None or zone[0] not in "+-":
-        return found
+        return elapsed
     digits = zone[1:].replace(":", "").ljust(4, "0")
     offset = datetime.timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-    return found - offset if zone[0] == "+" else found + offset
+    return elapsed - offset if zone[0] == "+" else elapsed + offset
 
 
 def _order_of(last: list[_Fields], order: Order | None) -> Order:
-    """Whether the day or the month comes first."""
+    """Return whether the day or the month comes first."""
     proofs: dict[Order, _Fields] = {}
-    for one in last:
-        first, second = one.numbers
+    for entry in last:
+        first, second = entry.numbers
         if first > 12 and second > 12:
-            raise DateProblem("{} is not a calendar date", one.position)
+            raise DateProblem("{} is not a calendar date", entry.position)
         if first > 12 or second > 12:
-            proofs.setdefault("dmy" if first > 12 else "mdy", one)
+            proofs.setdefault("dmy" if first > 12 else "mdy", entry)
     if len(proofs) == 2:
-        both = (proofs["dmy"].position, proofs["mdy"].position)
-        raise DateProblem("{} has the day first and {} the month; write them alike", *both)
-    told = next(iter(proofs), None)
-    if told is not None and order is not None and told != order:
+        positions = (proofs["dmy"].position, proofs["mdy"].position)
+        raise DateProblem("{} has the day first and {} the month; write them alike", *positions)
+    inferred = next(iter(proofs), None)
+    if inferred is not None and order is not None and inferred != order:
         raise DateProblem(
-            f"{{}} is not written as --date-order {order} says", proofs[told].position
+            f"{{}} is not written as --date-order {order} says", proofs[inferred].position
         )
-    doubtful = next((one for one in last if one.numbers[0] != one.numbers[1]), None)
-    if told is None and order is None and doubtful is not None:
+    doubtful = next((entry for entry in last if entry.numbers[0] != entry.numbers[1]), None)
+    if inferred is None and order is None and doubtful is not None:
         raise DateProblem(
             "{} may have the day or the month first, and no other cell shows which; pass "
             "--date-order dmy (day first) or --date-order mdy",
             doubtful.position,
         )
-    return told or order or "dmy"
+    return inferred or order or "dmy"
 
 
 def dates_of_values(values: Sequence[Any], order: Order | None = None) -> Dates:
-    """Dates from Python's own, those of NumPy and pandas, and texts. Raises DateProblem."""
+    """Convert dates of Python, NumPy and pandas, and texts. Raises DateProblem."""
     array = np.asarray(values) if hasattr(values, "__array__") else None
     if array is not None and array.dtype.kind == "M":
         return Dates("dates", array.astype("M8[us]"))
     entries = list(values)
-    texts: list[str | None] = [one if isinstance(one, str) and one else None for one in entries]
-    moments, found = read_dates(texts, order)
-    for position, one in enumerate(entries):
-        if isinstance(one, np.datetime64):
-            moments[position] = one.astype("M8[us]")
-        elif isinstance(one, datetime.datetime):  # pandas.NaT is one, and differs from itself
-            if one == one:
-                moments[position] = _in_utc(one)
-        elif isinstance(one, datetime.date):
-            moments[position] = np.datetime64(one, "us")
-        elif not (one is None or isinstance(one, str) or _is_missing(one)):
+    texts: list[str | None] = [
+        value if isinstance(value, str) and value else None for value in entries
+    ]
+    moments, inferred = read_dates(texts, order)
+    for position, value in enumerate(entries):
+        if isinstance(value, np.datetime64):
+            moments[position] = value.astype("M8[us]")
+        elif isinstance(
+            value, datetime.datetime
+        ):  # pandas.NaT is a datetime that differs from itself
+            if value == value:
+                moments[position] = _in_utc(value)
+        elif isinstance(value, datetime.date):
+            moments[position] = np.datetime64(value, "us")
+        elif not (value is None or isinstance(value, str) or _is_missing(value)):
             raise DateProblem("{} is not a date", position)
-    return Dates("dates", moments, found)
+    return Dates("dates", moments, inferred)
 
 
 def _in_utc(moment: datetime.datetime) -> np.datetime64:
@@ -352,13 +360,13 @@ def _is_missing(value: Any) -> bool:
 
 
 def orders_of(parts: Collection[DatePart]) -> dict[str, Order | None]:
-    """How the dates of some parts were written, by column."""
-    found: dict[str, Order | None] = {}
+    """Return the order of day and month in the dates of some parts, by column."""
+    orders: dict[str, Order | None] = {}
     for part in parts:
-        found[part.column] = found.get(part.column) or part.order
-    return found
+        orders[part.column] = orders.get(part.column) or part.order
+    return orders
 
 
 def order_for(order: Order | Mapping[str, Order] | None, name: str) -> Order | None:
-    """The order of a column, of one for all or of those of some."""
+    """Return the order of a column, from one order for all columns or from orders by column."""
     return order.get(name) if isinstance(order, Mapping) else order

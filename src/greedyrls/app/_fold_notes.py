@@ -1,4 +1,4 @@
-"""Folds of which there are fewer than usual, or than were asked for."""
+"""Notes on folds that are fewer than usual, or than asked for."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ._table import InputError
 def fold_notes(
     prepared: Prepared, question: Question, outer: int | None, has_asked: bool
 ) -> list[str]:
-    """What to say where the data do not allow the usual number of folds.
+    """Return a note if the data do not allow the usual number of folds.
 
-    A number that somebody asked for and cannot have is an error: `--cv K`, and `outer` folds if
-    `has_asked`.
+    A number that the user asked for and that is impossible is an error: `--cv K`, and `outer` folds
+    if `has_asked`.
     """
     plan = plan_folds(prepared, question, outer)
     made = _counts(plan)
@@ -28,8 +28,8 @@ def fold_notes(
     asked = question.folds
     if asked is not None and made[2] < asked:
         others = [
-            f"the {counted(count, 'fold')} of {what}"
-            for count, what in zip(
+            f"the {counted(count, 'fold')} of {purpose}"
+            for count, purpose in zip(
                 made, ("the assessment", "the choice of the penalty"), strict=False
             )
             if count
@@ -39,11 +39,11 @@ def fold_notes(
         loo = "" if made[2] < 2 or prepared.groups is not None else ", or --cv loo"
         raise InputError(f"--cv {asked} is not possible: {why}{within}. Use {instead}{loo}.")
     if prepared.time is not None:
-        return []  # the order of time has a note of its own
+        return []  # time order has its own note
     usual = _usual(question, outer, prepared.groups is not None)
-    told = [
-        f"{count} instead of {most} {what}"
-        for count, most, what in zip(
+    fewer = [
+        f"{count} instead of {most} {purpose}"
+        for count, most, purpose in zip(
             made,
             usual,
             ("folds for the assessment", "folds to choose the penalty", "folds in the search"),
@@ -51,16 +51,16 @@ def fold_notes(
         )
         if most is not None and count < most
     ]
-    if not told:
+    if not fewer:
         return []
-    return [f"Fewer folds than usual: {', '.join(told)}, since {why}."]
+    return [f"Fewer folds than usual: {', '.join(fewer)}, since {why}."]
 
 
 def _counts(plan: FoldPlan) -> tuple[int, int, int]:
-    """How many folds there are at each level; 0 for none."""
+    """Return how many folds there are at each level; 0 for none."""
     outer, penalty, criterion = (
-        0 if one is None or isinstance(one, str) else int(one.get_n_splits())
-        for one in (plan.outer, plan.penalty, plan.criterion)
+        0 if splitter is None or isinstance(splitter, str) else int(splitter.get_n_splits())
+        for splitter in (plan.outer, plan.penalty, plan.criterion)
     )
     return outer, penalty, criterion
 
@@ -74,10 +74,10 @@ def _usual(
 
 
 def _why(prepared: Prepared, units: int) -> str:
-    """What the data have of what folds are made of."""
+    """Return the number of units that folds are made of, in words."""
     if prepared.groups is not None:
-        whose = "" if prepared.task == "regression" else " with rows of each class"
-        return f"there {'is' if units == 1 else 'are'} {counted(units, 'group')}{whose}"
+        qualifier = "" if prepared.task == "regression" else " with rows of each class"
+        return f"there {'is' if units == 1 else 'are'} {counted(units, 'group')}{qualifier}"
     if prepared.task == "regression":
         return f"there are {counted(units, 'row')}"
     labels, counts = np.unique(prepared.y, return_counts=True)

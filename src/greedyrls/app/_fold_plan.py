@@ -1,4 +1,4 @@
-"""Folds in folds for a table: of the assessment, of the penalty and of the search."""
+"""Nested folds for a table: for the assessment, the penalty and the search."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from ._question import Question
 from ._table import InputError
 from ._time_column import TimeOrder
 
-# Folds that choose the penalty.
+# Number of folds to choose the penalty.
 PENALTY_FOLDS = 5
-# With groups and no number of folds.
+# Number of folds of the search with groups, by default.
 GROUP_FOLDS = 10
-# The same in the order of time.
+# Number of folds of the search in time order, by default.
 _TIME_FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class FoldPlan:
-    """Shuffled folds in folds: groups stay together, classes are spread; or folds in time order.
+    """Nested folds: shuffled, with groups together and classes stratified, or in time order.
 
-    Files are often sorted, so that folds of neighbouring rows would be unlike each other.
+    Folds are shuffled because files are often sorted: folds of neighbouring rows would differ.
     """
 
-    outer: Any  # of the assessment; None without one
-    penalty: Any  # of the choice of the penalty, among the training rows of the first
-    criterion: Any  # of the search, among those of the second; or "loo"
+    outer: Any  # for the assessment; None without one
+    penalty: Any  # to choose the penalty, within the training rows of `outer`
+    criterion: Any  # for the search, within the training rows of `penalty`; or "loo"
 
 
 def plan_folds(prepared: Prepared, question: Question, outer: int | None) -> FoldPlan:
-    """Folds of the numbers asked for, or fewer where there are not so many groups or samples."""
+    """Return folds of the numbers asked for, or fewer if there are too few groups or samples."""
     if prepared.time is not None:
         return _plan_in_time(prepared, prepared.time, question, outer)
     groups, seed = prepared.groups, question.seed
-    make, units, told = fold_units(prepared)
+    make, units, advice = fold_units(prepared)
     is_by_folds = groups is not None or question.folds is not None
     is_chosen = not isinstance(question.alpha, float)
     asked = [
@@ -47,23 +47,23 @@ def plan_folds(prepared: Prepared, question: Question, outer: int | None) -> Fol
         PENALTY_FOLDS if is_chosen else None,
         (question.folds or GROUP_FOLDS) if is_by_folds else None,
     ]
-    found: list[Any] = []
+    folds: list[Any] = []
     for count in asked:
         if count is None:
-            found.append(None)
+            folds.append(None)
             continue
         count = min(count, units)
         if count < 2:
-            raise InputError(f"There {told} --cv loo, or a number for --alpha without --assess.")
-        found.append(make(count, shuffle=True, random_state=seed))
-        units -= -(-units // count)  # what is left to train on where folds are of equal size
-    return FoldPlan(found[0], found[1], "loo" if found[2] is None else found[2])
+            raise InputError(f"There {advice} --cv loo, or a number for --alpha without --assess.")
+        folds.append(make(count, shuffle=True, random_state=seed))
+        units -= -(-units // count)  # units left to train on, in folds of equal size
+    return FoldPlan(folds[0], folds[1], "loo" if folds[2] is None else folds[2])
 
 
 def _plan_in_time(
     prepared: Prepared, time: TimeOrder, question: Question, outer: int | None
 ) -> FoldPlan:
-    """Folds in folds in the order of time: each has the earlier rows of the one around it."""
+    """Return nested folds in time order: each level uses the earlier rows of the level above."""
     is_chosen = question.n_features == "auto" or not isinstance(question.alpha, float)
     asked = [
         outer,
@@ -72,10 +72,10 @@ def _plan_in_time(
     ]
     assert prepared.groups is not None
     keeps_classes = prepared.task == "classification"
-    left, found = np.arange(len(prepared.y)), list[Any]()
+    left, folds = np.arange(len(prepared.y)), list[Any]()
     for count in asked:
         if count is None:
-            found.append(None)
+            folds.append(None)
             continue
         try:
             made, fewest = _most_in_time(time, count, keeps_classes, prepared, left)
@@ -84,15 +84,15 @@ def _plan_in_time(
                 f"Rows cannot be tested in the order of {time.column!r}: {error}. Use more rows or "
                 "a finer time, a number for --alpha without --assess, or leave out --time."
             ) from error
-        found.append(made)
+        folds.append(made)
         left = left[fewest]
-    return FoldPlan(*found)
+    return FoldPlan(*folds)
 
 
 def _most_in_time(
     time: TimeOrder, count: int, keeps_classes: bool, prepared: Prepared, rows: Any
 ) -> tuple[TimeOrderedSplit, Any]:
-    """As many folds of some rows as can be, up to a number, and the fewest rows trained on."""
+    """Return as many folds as possible, up to a number, and the rows of the first training set."""
     assert prepared.groups is not None
     y, units = prepared.y[rows], prepared.groups[rows]
     most = time.splitter(count, keeps_classes).most(y, units)
@@ -101,22 +101,23 @@ def _most_in_time(
 
 
 def fold_units(prepared: Prepared) -> tuple[Any, int, str]:
-    """What folds are made by and of how many units, and what to say where these are too few."""
+    """Return the splitter, the number of units it divides, and advice if these are too few."""
     groups, y = prepared.groups, prepared.y
     if groups is not None:
-        make, count, told = GroupKFold, int(groups.max()) + 1, ""
+        make, count, of_class = GroupKFold, int(groups.max()) + 1, ""
         if prepared.task == "classification":
             make = StratifiedGroupKFold
             for label in np.unique(y):
                 having = len(np.unique(groups[y == label]))
                 if having < count:
-                    count, told = having, f" with class {label.item()!r}"
-        many = "is 1 group" if count == 1 else f"are {count} groups"
-        return make, count, f"{many}{told}, too few for nested folds: use another column,"
+                    count, of_class = having, f" with class {label.item()!r}"
+        available = "is 1 group" if count == 1 else f"are {count} groups"
+        return make, count, f"{available}{of_class}, too few for nested folds: use another column,"
     if prepared.task == "regression":
         return KFold, len(y), f"are {len(y)} rows, too few for nested folds: use"
     labels, counts = np.unique(y, return_counts=True)
     fewest, rarest = int(counts.min()), labels[counts.argmin()].item()
-    many = "is 1 row" if fewest == 1 else f"are {fewest} rows"
-    told = f"{many} of class {rarest!r}, too few for nested folds: merge it with another class, use"
-    return StratifiedKFold, fewest, told
+    available = "is 1 row" if fewest == 1 else f"are {fewest} rows"
+    advice = f"{available} of class {rarest!r}, too few for nested folds: "
+    advice += "merge it with another class, use"
+    return StratifiedKFold, fewest, advice

@@ -1,4 +1,4 @@
-"""Columns of data frames and mappings, as those of a table."""
+"""Columns of data frames and mappings, converted to columns of a table."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ._table import Column, Dates, InputError, Numbers, Table, Texts, Unusable, 
 
 
 def texts_of_numbers(column: Numbers) -> Texts:
-    """Numbers as the texts that people write."""
+    """Return numbers as the texts that people write."""
     return make_texts([_written(value, column.is_flag) for value in column.values.tolist()])
 
 
 def _written(value: float, is_flag: bool) -> str | None:
-    """3 rather than 3.0, true rather than 1."""
+    """Return a number as text: 3 instead of 3.0, true instead of 1."""
     if math.isnan(value):
         return None
     if is_flag:
@@ -27,9 +27,9 @@ def _written(value: float, is_flag: bool) -> str | None:
 
 
 def as_table(data: Any, names: list[str], parts: Collection[DatePart] = ()) -> Table:
-    """The named columns of a data frame, or of a mapping to columns, as a table.
+    """Return the named columns of a data frame, or of a mapping to columns, as a table.
 
-    And the dates of some parts, or the parts themselves where there are no dates.
+    It also has the date columns of `parts`, or the parts themselves if there are no dates.
     """
     if isinstance(data, Table):
         return data
@@ -49,13 +49,13 @@ def as_table(data: Any, names: list[str], parts: Collection[DatePart] = ()) -> T
     for part in parts:
         if part.column in keys:
             if not isinstance(columns.get(part.column), Dates):
-                given = data[keys[part.column]]
-                columns[part.column] = _as_dates(given, part.column, orders[part.column])
+                values = data[keys[part.column]]
+                columns[part.column] = _as_dates(values, part.column, orders[part.column])
         elif part.column not in keys and part.name in keys:
             columns[part.name] = _as_column(data[keys[part.name]])
         else:
             table.column(part.column)
-    # Without a column to look at, any tells the number of rows.
+    # Without named columns, any column has the number of rows.
     shown = columns if columns else {name: _as_column(data[keys[name]]) for name in list(keys)[:1]}
     lengths = {
         len(column.is_missing)
@@ -67,19 +67,19 @@ def as_table(data: Any, names: list[str], parts: Collection[DatePart] = ()) -> T
     return Table(source, columns, lengths.pop() if lengths else 0)
 
 
-def _as_dates(given: Any, name: str, order: Order | None) -> Dates:
+def _as_dates(values: Any, name: str, order: Order | None) -> Dates:
     try:
-        return dates_of_values(given, order)
+        return dates_of_values(values, order)
     except DateProblem as problem:
-        cells = [repr(list(given)[position]) for position in problem.positions]
+        cells = [repr(list(values)[position]) for position in problem.positions]
         raise InputError(
             f"Column {name!r} of the data must have dates, but {problem.words.format(*cells)}."
         ) from problem
 
 
-def _as_column(given: Any) -> Column:
-    # Lists through objects, because NumPy would turn missing values among text into text.
-    values = np.asarray(given, dtype=None if hasattr(given, "__array__") else object)
+def _as_column(data: Any) -> Column:
+    # Lists are converted to objects because NumPy would turn missing values among text into text.
+    values = np.asarray(data, dtype=None if hasattr(data, "__array__") else object)
     if values.ndim != 1:
         return Unusable("more than one value in each row" if values.ndim else "a single value")
     if values.dtype.kind in "biuf":
@@ -102,21 +102,21 @@ def _as_column(given: Any) -> Column:
 
 
 def text_of(value: Any) -> str | None:
-    """A text, or a number as people write it; None stays None."""
+    """Return a text, or a number as people write it; None stays None."""
     if value is None or isinstance(value, str):
         return value
     return _written(_number_of(value), isinstance(value, bool))
 
 
 def _number_of(value: Any) -> float:
-    if isinstance(value, bytes | bytearray):  # which float would parse
+    if isinstance(value, bytes | bytearray):  # float would parse them
         raise TypeError("bytes are no number")
     return float(value)
 
 
 def is_missing(value: Any) -> bool:
-    """Whether it is None, not a number, or what pandas has for a missing value."""
-    # pandas.NA is neither equal nor unequal to itself, and its truth is an error.
+    """Whether a value is None, NaN, or a missing value of pandas."""
+    # pandas.NA is neither equal nor unequal to itself, and has no truth value.
     if value is None or type(value).__name__ == "NAType":
         return True
     differs = value != value

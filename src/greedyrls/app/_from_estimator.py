@@ -17,11 +17,11 @@ from ._pipeline_columns import Columns, Source, inputs_of, made_by
 _LINEAR = (GreedyRLSRegressor, GreedyRLSClassifier, GreedyRLSRanker)
 
 
-def model_of(given: Any, target: str) -> LinearModel:
-    """The model, with the steps before the estimator folded in."""
+def model_of(fitted: Any, target: str) -> LinearModel:
+    """Return the model, with the steps before the estimator folded in."""
     from .. import __version__
 
-    estimator, columns = _opened(given)
+    estimator, columns = _opened(fitted)
     coef = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
     if len(columns) != coef.shape[1]:
         raise ValueError(
@@ -30,11 +30,11 @@ def model_of(given: Any, target: str) -> LinearModel:
         )
     intercepts = np.atleast_1d(np.asarray(estimator.intercept_, dtype=np.float64)).copy()
     sums: dict[tuple[Source, str | None], Any] = {}
-    for place in estimator.selected_.tolist():
-        made, own = columns[place], coef[:, place]
-        intercepts += own * made.constant
+    for index in estimator.selected_.tolist():
+        made, weights = columns[index], coef[:, index]
+        intercepts += weights * made.constant
         for key, factor in made.parts.items():
-            sums[key] = sums.get(key, 0.0) + own * factor
+            sums[key] = sums.get(key, 0.0) + weights * factor
     classes = getattr(estimator, "classes_", None)
     return LinearModel(
         task="regression" if classes is None else "classification",
@@ -51,12 +51,12 @@ def model_of(given: Any, target: str) -> LinearModel:
     )
 
 
-def _opened(given: Any) -> tuple[Any, Columns]:
-    """The fitted estimator, and the columns it sees by those of the data."""
-    given = getattr(given, "best_estimator_", given)  # of a search over parameters
-    steps = [given]
-    if isinstance(given, Pipeline):
-        steps = [step for _, step in given.steps]
+def _opened(fitted: Any) -> tuple[Any, Columns]:
+    """Return the fitted estimator, and its columns in terms of those of the data."""
+    fitted = getattr(fitted, "best_estimator_", fitted)  # a fitted parameter search
+    steps = [fitted]
+    if isinstance(fitted, Pipeline):
+        steps = [step for _, step in fitted.steps]
     *before, estimator = steps
     if isinstance(estimator, Pipeline):
         inner, columns = _opened(estimator)
@@ -72,18 +72,18 @@ def _opened(given: Any) -> tuple[Any, Columns]:
             f"{type(estimator).__name__}."
         )
     check_is_fitted(estimator)
-    known = [step for step in steps if hasattr(step, "n_features_in_")]
-    columns = inputs_of(known[0])
+    seen = [step for step in steps if hasattr(step, "n_features_in_")]
+    columns = inputs_of(seen[0])
     for step in before:
         columns = made_by(step, columns)
     return estimator, columns
 
 
 def _inputs(sources: list[Source]) -> tuple[InputColumn, ...]:
-    """The columns of the data, each once, read in one way."""
-    found: dict[str, Source] = {}
+    """Return the columns of the data, each once; raise an error if one is read in two ways."""
+    by_name: dict[str, Source] = {}
     for source in sources:
-        other = found.setdefault(source.name, source)
+        other = by_name.setdefault(source.name, source)
         if other == source:
             continue
         how = "filled in with different values"
@@ -95,7 +95,9 @@ def _inputs(sources: list[Source]) -> tuple[InputColumn, ...]:
             f"Column {source.name!r} is {how} by two steps of the pipeline; a LinearModel reads a "
             "column in one way. Give the second step a copy of the column under another name."
         )
-    return tuple(InputColumn(one.name, one.levels, _fill(one)) for one in found.values())
+    return tuple(
+        InputColumn(column.name, column.levels, _fill(column)) for column in by_name.values()
+    )
 
 
 def _fill(source: Source) -> float | str | None:
@@ -105,7 +107,7 @@ def _fill(source: Source) -> float | str | None:
 
 
 def sigmoids_of(estimator: Any) -> tuple[Sigmoid, ...] | None:
-    """Those of `predict_proba`, if the estimator has it for its size."""
+    """Return the sigmoids of `predict_proba`, if the estimator has them for its size."""
     calibration = getattr(estimator, "calibration_", None)
     if calibration is None or calibration.size != estimator.n_features_:
         return None

@@ -1,4 +1,4 @@
-"""Columns that predict the target almost exactly alone: copies of it, or known only after it."""
+"""Columns that alone predict the target almost exactly: copies of it, or known only after it."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from ..assess import LEFT_OF_CLASSES, LEFT_OF_SQUARES, NOT_BY_CHANCE, by_chance
 from ._preparation import Prepared
 from ._table import MOST_LEVELS
 
-# Numbers of (rows × columns) worked on at a time.
+# Elements (rows × columns) processed at a time.
 _ELEMENTS = 1 << 20
-# Numbers are looked at as codes of classes among so many features; each takes a sort.
+# With more features than this, numbers are not checked as codes of classes: each takes a sort.
 _MOST_SORTED = 5000
 
 
 def find_leaks(prepared: Prepared) -> tuple[str, ...]:
-    """Features and whole text columns that alone leave next to nothing of the loss, by name.
+    """Return names of features and text columns that alone leave almost nothing of the loss.
 
-    Decided by the leave-one-out loss of the model on a single feature, without a penalty and with
-    an intercept: squared loss for numbers, error rate for classes. A text column, and for classes
-    also a column of few different numbers, is judged as a whole, too: by the mean or the most
-    frequent class of the other rows with the same value. A column that does so by chance is none.
+    The criterion is the leave-one-out loss of the model on a single feature, without a penalty and
+    with an intercept: squared loss for numbers, error rate for classes. A text column (and, for
+    classes, a column with few different numbers) is also judged as a whole: by the mean or the most
+    frequent class of the other rows with the same value. A column that predicts well by chance is
+    not a leak.
     """
     m, n = prepared.X.shape
     weights = np.ones(m) if prepared.weights is None else prepared.weights
     Y = np.asarray(make_targets(prepared.y, prepared.task).values, dtype=np.float64)
     Y = Y.reshape(m, -1)
     is_classes = prepared.task == "classification"
-    if not _is_telling(Y, weights, is_classes, n):
+    if not _is_informative(Y, weights, is_classes, n):
         return ()
     judge = _class_share if is_classes else _square_share
     bar = LEFT_OF_CLASSES if is_classes else LEFT_OF_SQUARES
@@ -40,35 +41,35 @@ def find_leaks(prepared: Prepared) -> tuple[str, ...]:
         block = slice(first, min(n, first + width))
         is_leak[block] = judge(prepared.X[:, block], Y, weights) <= bar
     by_column: dict[str, list[int]] = {}
-    for place, feature in enumerate(prepared.features):
-        by_column.setdefault(feature.column, []).append(place)
-    found: list[str] = []
-    for column, places in by_column.items():
-        names = [prepared.features[place].name for place in places if is_leak[place]]
+    for index, feature in enumerate(prepared.features):
+        by_column.setdefault(feature.column, []).append(index)
+    leaks: list[str] = []
+    for column, indices in by_column.items():
+        names = [prepared.features[index].name for index in indices if is_leak[index]]
         if names:
-            found += [column] if len(places) == 1 else names
-        elif _is_leak_as_a_whole(prepared, places, Y, weights):
-            found.append(column)
-    return tuple(found)
+            leaks += [column] if len(indices) == 1 else names
+        elif _is_leak_as_a_whole(prepared, indices, Y, weights):
+            leaks.append(column)
+    return tuple(leaks)
 
 
-def _is_telling(Y: Float, weights: Float, is_classes: bool, n: int) -> bool:
-    """Whether a perfect feature would be more than chance, for the rows and features there are."""
+def _is_informative(Y: Float, weights: Float, is_classes: bool, n: int) -> bool:
+    """Whether a perfect feature would be more than chance, for so many rows and features."""
     if is_classes:
         rarest = int((Y > 0.0).sum(axis=0).min()) if Y.shape[1] > 1 else int((Y > 0.0).sum())
         return by_chance(len(Y), n, min(rarest, len(Y) - rarest)) < NOT_BY_CHANCE
-    # A few outliers may be all that there is to predict: rows count by their share of the variance.
+    # A few outliers may dominate the target: rows count by their share of the variance.
     squares = np.square(Y - np.average(Y, axis=0, weights=weights)).sum(axis=1)
     largest = squares.max()
     if not largest > 0.0:
         return False
     squares = squares / largest
-    telling = 3.0 * squares.sum() ** 2 / np.square(squares).sum()
-    return by_chance(int(min(len(Y), telling)), n, None) < NOT_BY_CHANCE
+    effective = 3.0 * squares.sum() ** 2 / np.square(squares).sum()
+    return by_chance(int(min(len(Y), effective)), n, None) < NOT_BY_CHANCE
 
 
 def _errors(X: Float, Y: Float, weights: Float) -> Float:
-    """Leave-one-out errors (t × m × n) of the line on each feature alone, with an intercept."""
+    """Return leave-one-out errors (t × m × n) of the line on each feature, with an intercept."""
     total = weights.sum()
     X = X - (weights @ X) / total
     Y = Y - (weights @ Y) / total
@@ -76,28 +77,28 @@ def _errors(X: Float, Y: Float, weights: Float) -> Float:
     squares = np.einsum("ij,ij->j", scaled, X)
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = (scaled.T @ Y) / squares[:, None]  # (n × t)
-        # What is left of a row's own error once the row is left out.
-        rest = 1.0 - weights[:, None] / total - scaled * X / squares
-        rest[rest <= 1e-9] = np.nan
-        return np.stack([(Y[:, [t]] - X * slopes[:, t]) / rest for t in range(Y.shape[1])])
+        # One minus the leverage of each row.
+        complement = 1.0 - weights[:, None] / total - scaled * X / squares
+        complement[complement <= 1e-9] = np.nan
+        return np.stack([(Y[:, [t]] - X * slopes[:, t]) / complement for t in range(Y.shape[1])])
 
 
 def _square_share(X: Float, Y: Float, weights: Float) -> Float:
-    """The squared loss that each feature alone leaves, as a share of that without features, (n)."""
+    """Return the squared loss with each feature alone, relative to that without features, (n)."""
     errors = _errors(X, Y, weights)
     left: Float = np.einsum("tmn,tmn,m->n", errors, errors, weights)
     return np.nan_to_num(left / _squares_without(Y, weights), nan=np.inf)
 
 
 def _squares_without(Y: Float, weights: Float) -> float:
-    """Squared leave-one-out errors of the mean, added up."""
+    """Return the sum of squared leave-one-out errors of the mean."""
     errors = Y - np.average(Y, axis=0, weights=weights)
     errors /= (1.0 - weights / weights.sum())[:, None]
     return float((weights @ np.square(errors)).sum())
 
 
 def _class_share(X: Float, Y: Float, weights: Float) -> Float:
-    """The error rate of each feature alone, as a share of that of the most frequent class, (n)."""
+    """Return the error rate of each feature alone, relative to that of the largest class, (n)."""
     errors = _errors(X, Y, weights)
     predictions = Y.T[:, :, None] - errors
     if Y.shape[1] == 1:
@@ -110,19 +111,19 @@ def _class_share(X: Float, Y: Float, weights: Float) -> Float:
 
 
 def _base(Y: Float, weights: Float) -> float:
-    """The weight of rows that are not of the most frequent class."""
+    """Return the weight of rows that do not belong to the most frequent class."""
     totals = weights @ (Y > 0.0)
     largest = max(totals[0], weights.sum() - totals[0]) if len(totals) == 1 else totals.max()
     return float(weights.sum() - largest)
 
 
-def _is_leak_as_a_whole(prepared: Prepared, places: list[int], Y: Float, weights: Float) -> bool:
-    """Whether rows with the same value of a column have the same target, all but exactly."""
-    is_text = prepared.features[places[0]].level is not None
+def _is_leak_as_a_whole(prepared: Prepared, indices: list[int], Y: Float, weights: Float) -> bool:
+    """Whether rows with the same value of a column have almost exactly the same target."""
+    is_text = prepared.features[indices[0]].level is not None
     is_classes = prepared.task == "classification"
     if not is_text and (not is_classes or prepared.X.shape[1] > _MOST_SORTED):
         return False
-    values = prepared.X[:, places]
+    values = prepared.X[:, indices]
     if not is_text and len(np.unique(values[: 4 * MOST_LEVELS])) > MOST_LEVELS:
         return False
     codes = np.unique(values, axis=0, return_inverse=True)[1].ravel()
@@ -131,21 +132,21 @@ def _is_leak_as_a_whole(prepared: Prepared, places: list[int], Y: Float, weights
         return False
     if is_classes:
         return _is_sorted_by(codes, Y, weights, prepared.X.shape[1])
-    # Means of the other rows with the same value; a value that comes once says nothing.
+    # Means of the other rows with the same value; a unique value gives no information.
     sums = np.bincount(codes, weights)
-    rest = 1.0 - weights / sums[codes]
+    complement = 1.0 - weights / sums[codes]
     if (counts == 1).any() or len(codes) - len(counts) < len(counts) + 10:
         return False
     means = np.bincount(codes, weights * Y[:, 0]) / sums
-    errors = (Y[:, 0] - means[codes]) / rest
+    errors = (Y[:, 0] - means[codes]) / complement
     share = (weights @ np.square(errors)) / _squares_without(Y, weights)
     return bool(share <= LEFT_OF_SQUARES)
 
 
 def _is_sorted_by(codes: NDArray[np.intp], Y: Float, weights: Float, n: int) -> bool:
-    """Whether the most frequent class of the other rows with the same code is nearly always right.
+    """Whether codes determine classes: the majority of the other rows is nearly always right.
 
-    And whether that would not happen by chance, if classes were spread over the codes at random.
+    False if that would also happen by chance, with classes assigned to codes at random.
     """
     labels = np.argmax(Y, axis=1) if Y.shape[1] > 1 else (Y[:, 0] > 0.0).astype(np.intp)
     classes = int(labels.max()) + 1
@@ -154,9 +155,9 @@ def _is_sorted_by(codes: NDArray[np.intp], Y: Float, weights: Float, n: int) -> 
     others = table[codes]
     rows = np.arange(len(codes))
     others[rows, labels] -= weights
-    own = others[rows, labels].copy()
+    same = others[rows, labels].copy()
     others[rows, labels] = -np.inf
-    is_wrong = ~(own > np.maximum(others.max(axis=1), 0.0))
+    is_wrong = ~(same > np.maximum(others.max(axis=1), 0.0))
     if not weights @ is_wrong <= LEFT_OF_CLASSES * _base(Y, weights):
         return False
     shares = np.bincount(labels) / len(labels)

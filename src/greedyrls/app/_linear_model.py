@@ -1,4 +1,4 @@
-"""The model on the chosen features, in the units of the data: small, readable, JSON."""
+"""The model on the chosen features, in the units of the data: small, readable, stored as JSON."""
 
 from __future__ import annotations
 
@@ -245,9 +245,9 @@ class LinearModel:
         """
         table = self._table(data)
         values = np.tile(np.array(self.intercepts, dtype=np.float64), (table.n_rows, 1))
-        known = {column.name: self._filled(table, column) for column in self.columns}
+        columns = {column.name: self._filled(table, column) for column in self.columns}
         for term in self.terms:
-            values += term_values(known[term.column], term.level)[:, None] * term.coefficients
+            values += term_values(columns[term.column], term.level)[:, None] * term.coefficients
         return values
 
     def predict(self, data: Any) -> NDArray[Any]:
@@ -293,19 +293,19 @@ class LinearModel:
         if self.classes is None:
             return scores[:, 0] if scores.shape[1] == 1 else scores
         if scores.shape[1] == 1:
-            places = (scores[:, 0] > 0.0).astype(np.intp)
+            indices = (scores[:, 0] > 0.0).astype(np.intp)
         else:
-            places = np.argmax(scores, axis=1)
+            indices = np.argmax(scores, axis=1)
         labels = np.array(self.classes)
         if repr(labels.tolist()) != repr(list(self.classes)):
-            # NumPy cuts null characters off the end of texts, and rounds very large whole numbers.
+            # NumPy drops trailing null characters of texts, and rounds very large whole numbers.
             labels = np.array(self.classes, dtype=object)
-        return labels[places]
+        return labels[indices]
 
     def unseen(self, data: Any) -> dict[str, list[str]]:
         """Return categories that the fit did not see, by column; they contribute to no term."""
         table = self._table(data)
-        found = {}
+        categories = {}
         for column in self.columns:
             values = table.column(column.name)
             if column.levels is None or isinstance(values, Unusable):
@@ -319,18 +319,18 @@ class LinearModel:
                 if level not in column.levels and code in used
             ]
             if new:
-                found[column.name] = new
-        return found
+                categories[column.name] = new
+        return categories
 
     def n_filled(self, data: Any) -> dict[str, int]:
         """Return the number of missing values that the model fills in, by column (if any)."""
         table = self._table(data)
-        found = {}
+        counts = {}
         for column in self.columns:
             values = table.column(column.name)
             if column.fill is not None and not isinstance(values, Unusable):
-                found[column.name] = int(values.is_missing.sum())
-        return {name: count for name, count in found.items() if count}
+                counts[column.name] = int(values.is_missing.sum())
+        return {name: count for name, count in counts.items() if count}
 
     @property
     def date_orders(self) -> dict[str, Order | None]:
@@ -338,13 +338,13 @@ class LinearModel:
         return orders_of([column.date for column in self.columns if column.date is not None])
 
     def _table(self, data: Any) -> Table:
-        """All columns of the model, parts of dates among them."""
+        """Return all columns of the model, including parts of dates."""
         parts = [column.date for column in self.columns if column.date is not None]
         plain = [column.name for column in self.columns if column.date is None]
         return with_computed(as_table(data, plain, parts), parts)
 
     def _filled(self, table: Table, column: InputColumn) -> Column:
-        """A column as the model takes it, without missing values."""
+        """Return a column as the model takes it, without missing values."""
         values = table.column(column.name)
         where = f"Column {column.name!r} of {table.source}"
         if isinstance(values, Unusable) and values.why:
@@ -357,17 +357,17 @@ class LinearModel:
             values = texts_of_numbers(values)
         is_missing = values.is_missing
         if isinstance(values, Numbers) and np.isinf(values.values).any():
-            place = table.place(int(np.argmax(np.isinf(values.values))))
+            location = table.location(int(np.argmax(np.isinf(values.values))))
             raise InputError(
-                f"{where} has an infinite value in {place}; correct it, or take it as missing"
+                f"{where} has an infinite value in {location}; correct it, or take it as missing"
                 f"{' (--missing inf)' if table.names else ''}."
             )
         if not is_missing.any():
             return values
         if column.fill is None:
-            place = table.place(int(np.argmax(is_missing)))
+            location = table.location(int(np.argmax(is_missing)))
             raise InputError(
-                f"{where} has {int(is_missing.sum())} missing values, the first in {place}, and "
+                f"{where} has {int(is_missing.sum())} missing values, the first in {location}, and "
                 "the model was fitted without any: fill them, or fit it with --impute median."
             )
         if isinstance(values, Numbers):
@@ -409,7 +409,7 @@ class LinearModel:
 
 
 def term_values(column: Column, level: str | None) -> Float:
-    """What a term multiplies, (m): numbers, or 1 for a text and 0 for others."""
+    """Return what a term multiplies, (m): numbers, or 1 for its text and 0 for others."""
     if level is None:
         assert isinstance(column, Numbers)
         return column.values

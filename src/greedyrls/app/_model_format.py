@@ -14,12 +14,12 @@ from ._linear_model import InputColumn, LinearModel, Term
 
 FORMAT = "greedyrls.model"
 VERSION = 2
-# Without parts of dates a file is of the first version, which older releases read.
+# A file without date parts has the first version, which older releases can read.
 VERSIONS = (1, VERSION)
 
 
 def encode(model: LinearModel, indent: int | None = None) -> str:
-    """Text of a model."""
+    """Return a model as JSON text."""
     document = {
         "format": FORMAT,
         "version": version_of(model.columns),
@@ -43,37 +43,37 @@ def encode(model: LinearModel, indent: int | None = None) -> str:
 
 
 def decode(text: str | bytes) -> LinearModel:
-    """A model from its text, or a ValueError that says what is wrong with it."""
+    """Read a model from its text; raise a ValueError that says what is wrong with it."""
     return read_document(text, FORMAT, VERSIONS, _read)
 
 
 def sigmoids_document(sigmoids: tuple[Sigmoid, ...] | None) -> list[dict[str, float]] | None:
-    """Slopes and intercepts as plain numbers."""
-    return None if sigmoids is None else [one._asdict() for one in sigmoids]
+    """Return slopes and intercepts as plain numbers."""
+    return None if sigmoids is None else [sigmoid._asdict() for sigmoid in sigmoids]
 
 
 def read_sigmoids(document: JsonObject, outputs: int, is_of_classes: bool) -> Any:
-    """One for each output; None where there are none, as in files of the first days."""
+    """Read one sigmoid for each output; None if there are none, as in early files."""
     if not document.has_optional("sigmoids"):
         return None
-    found = tuple(
-        Sigmoid(one.positive("slope"), one.number("intercept"))
-        for one in document.parts("sigmoids", "a sigmoid")
+    sigmoids = tuple(
+        Sigmoid(part.positive("slope"), part.number("intercept"))
+        for part in document.parts("sigmoids", "a sigmoid")
     )
-    if not is_of_classes or len(found) != outputs:
-        raise ValueError(f"sigmoids has {len(found)} entries for {outputs} outputs of classes")
-    return found
+    if not is_of_classes or len(sigmoids) != outputs:
+        raise ValueError(f"sigmoids has {len(sigmoids)} entries for {outputs} outputs of classes")
+    return sigmoids
 
 
 def _read(document: JsonObject) -> LinearModel:
     task: Any = document.one_of("task", ("regression", "classification"))
     intercepts = document.array("intercepts", None)
-    columns = tuple(read_column(one) for one in document.parts("columns", "a column"))
+    columns = tuple(read_column(part) for part in document.parts("columns", "a column"))
     by_name = {column.name: column for column in columns}
     if len(by_name) < len(columns):
         raise ValueError("a column appears more than once")
     terms = tuple(
-        _read_term(one, by_name, len(intercepts)) for one in document.parts("terms", "a term")
+        _read_term(part, by_name, len(intercepts)) for part in document.parts("terms", "a term")
     )
     classes = read_classes(document) if task == "classification" else None
     if classes is None and document.has("classes"):
@@ -94,10 +94,10 @@ def _read(document: JsonObject) -> LinearModel:
 
 
 def column_document(column: InputColumn) -> dict[str, Any]:
-    """A column as plain strings, numbers and lists."""
+    """Return a column as plain strings, numbers and lists."""
     levels = None if column.levels is None else list(column.levels)
     document = {"name": column.name, "levels": levels, "fill": column.fill}
-    # Only where they say something: most models are made from files with points, without dates.
+    # Written only if needed: most models come from files with decimal points and without dates.
     if column.decimal != ".":
         document["decimal"] = column.decimal
     if column.missing:
@@ -106,12 +106,12 @@ def column_document(column: InputColumn) -> dict[str, Any]:
 
 
 def version_of(columns: Collection[InputColumn]) -> int:
-    """The first version of a file that can hold these."""
+    """Return the first version of the format that can hold these columns."""
     return VERSION if any(column.date is not None for column in columns) else VERSIONS[0]
 
 
 def read_column(column: JsonObject) -> InputColumn:
-    """A column from its document."""
+    """Read a column from its document."""
     levels = tuple(column.texts("levels")) if column.has("levels") else None
     fill: Any = None
     if column.has("fill"):
@@ -137,7 +137,7 @@ def _read_date(date: JsonObject) -> DatePart:
     if origin is not None and not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", origin):
         raise ValueError(f"origin is {origin!r:.40}, which is not a date")
     if origin is not None:
-        datetime.date.fromisoformat(origin)  # a ValueError if the calendar has no such day
+        datetime.date.fromisoformat(origin)  # raises a ValueError if it is no calendar date
     return DatePart(date.text("column"), part, origin, order)
 
 

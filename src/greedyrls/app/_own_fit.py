@@ -1,4 +1,4 @@
-"""What a model says of the rows it was fitted to, each left out in turn."""
+"""Held-out predictions and errors of a model on the rows it was fitted to."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .._problem import make_targets
 from .._select import Selected, held_out_margins
 from ..assess import (
     Predictions,
+    class_indices,
     jackknife_errors,
     part_of_classes,
     part_of_numbers,
-    places_of,
     shown_rows,
     united,
 )
@@ -25,9 +25,9 @@ from ._question import Question
 def own_predictions(
     prepared: Prepared, question: Question, path: SelectionPath
 ) -> Predictions | None:
-    """Predictions of the chosen model, each row or fold of the criterion left out in turn.
+    """Return predictions of the chosen model, with each row or fold of the search left out.
 
-    None without features, and where all rows took part.
+    None without features.
     """
     if not path.chosen_size:
         return None
@@ -36,22 +36,24 @@ def own_predictions(
     Y = selected.problem.Y
     source, parts = held_out_margins(selected, Y)
     assert source != "outer folds"
-    is_shown, found, counted = shown_rows(len(Y)), [], []
+    is_shown, summaries, counted = shown_rows(len(Y)), [], []
     for rows, values in parts:
         weights = selected.weights[rows]
         if targets.labels is None:
-            found.append(part_of_numbers(Y[rows, 0], values[:, 0], is_shown[rows]))
+            summaries.append(part_of_numbers(Y[rows, 0], values[:, 0], is_shown[rows]))
         else:
             is_known = np.isfinite(values).all(axis=1)
-            own = values[is_known]
-            classes = places_of(Y[rows][is_known])
-            found.append(part_of_classes(classes, own, places_of(own), weights[is_known]))
+            scores = values[is_known]
+            classes = class_indices(Y[rows][is_known])
+            summaries.append(
+                part_of_classes(classes, scores, class_indices(scores), weights[is_known])
+            )
         counted.append(float(weights.sum()))
-    return united(found, np.array(counted), source, targets.labels is not None)
+    return united(summaries, np.array(counted), source, targets.labels is not None)
 
 
 def coefficient_errors(prepared: Prepared, question: Question, path: SelectionPath) -> Float | None:
-    """Standard errors of intercept and coefficients of the chosen model, (t × 1 + k).
+    """Return standard errors of intercept and coefficients of the chosen model, (t × 1 + k).
 
     Rows of a group are left out together. None without features.
     """
@@ -60,8 +62,8 @@ def coefficient_errors(prepared: Prepared, question: Question, path: SelectionPa
         return None
     selected = _selected(prepared, question, path)
     problem, features = selected.problem, path.features(size)
-    own = path.moments.of(tuple(features.tolist()))
-    scale = np.eye(len(features)) if own.penalty is None else own.penalty
+    moments = path.moments.of(tuple(features.tolist()))
+    scale = np.eye(len(features)) if moments.penalty is None else moments.penalty
     coefficients, intercepts = jackknife_errors(
         prepared.X[:, features],
         problem.Y,
@@ -74,7 +76,7 @@ def coefficient_errors(prepared: Prepared, question: Question, path: SelectionPa
 
 
 def _selected(prepared: Prepared, question: Question, path: SelectionPath) -> Selected:
-    """The path with what it was made of, but without the folds that chose the penalty."""
+    """Return the path with its problem and plan, without the folds that chose the penalty."""
     problem = make_selected_problem(prepared, path, question)
     plan = make_selected_plan(prepared, path, question, problem)
     return Selected(path, problem, plan, None, path.settings.refit_alpha)

@@ -1,7 +1,7 @@
-"""What the steps of a fitted pipeline make of the columns of the data, as sums of simple terms.
+"""Output columns of fitted pipeline steps, as linear combinations of the columns of the data.
 
-Every column that a scaler, an imputer, an encoder or a selector makes is a constant plus numbers of
-the data, or flags of their categories, times coefficients. Such sums stay sums under the next step.
+Every column that a scaler, an imputer, an encoder or a selector outputs is a constant plus
+coefficients times numbers of the data or indicators of categories. The next step keeps that form.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._frame_columns import is_missing, text_of
 
-# Whole numbers beyond are not all numbers of float64, in which a model reads them.
+# Larger whole numbers are not all exact in float64, as which a model reads them.
 _LARGEST_CODE = 2**53
 
 
@@ -38,20 +38,20 @@ class Source:
     """A column of the data, and how it is read."""
 
     name: str
-    levels: tuple[str, ...] | None = None  # None: its numbers
-    fill: Any = None  # what stands for a missing value; None where none may be missing
+    levels: tuple[str, ...] | None = None  # None for numbers
+    fill: Any = None  # replaces missing values; None if none are allowed
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A column that a step has made: a constant plus coefficients times what they belong to."""
+    """An output column of a step: a constant plus coefficients times their terms."""
 
-    parts: dict[tuple[Source, str | None], float]  # numbers of a column, or one of its levels
+    parts: dict[tuple[Source, str | None], float]  # by column, and level of a text column
     constant: float = 0.0
 
     @property
     def only(self) -> Source | None:
-        """The column that this is a multiple of, if it is one of numbers (or texts) as read."""
+        """The column that this is a multiple of, if it is a single column without levels."""
         if len(self.parts) != 1:
             return None
         ((source, level),) = self.parts
@@ -59,11 +59,11 @@ class Made:
 
     @property
     def is_as_read(self) -> bool:
-        """Whether it is a column of the data, with or without a fill."""
+        """Whether this is a column of the data itself, with or without a fill value."""
         return self.only is not None and (self.constant, *self.parts.values()) == (0.0, 1.0)
 
     def scaled(self, factor: float, constant: float) -> Made:
-        """This times a number, plus another one."""
+        """Return this column times a factor, plus a constant."""
         parts = {key: value * factor for key, value in self.parts.items()}
         return Made(parts, self.constant * factor + constant)
 
@@ -72,32 +72,32 @@ Columns = list[Made]
 
 
 def inputs_of(step: Any) -> Columns:
-    """The columns of the data, by the names that a fitted step has seen, or x0, x1, …"""
+    """Return the columns of the data, named as a fitted step has seen them, or x0, x1, …"""
     names = getattr(step, "feature_names_in_", None)
     if names is None:
         names = [f"x{column}" for column in range(step.n_features_in_)]
     return [Made({(Source(str(name)), None): 1.0}) for name in names]
 
 
-def made_by(step: Any, given: Columns) -> Columns:
-    """What a fitted step makes of some columns; an error that names a step that has no such sum."""
+def made_by(step: Any, columns: Columns) -> Columns:
+    """Return the output columns of a fitted step; raise an error if it is not supported."""
     if step is None or isinstance(step, str):  # "passthrough"
-        return given
+        return columns
     for kind, make in _STEPS:
         if isinstance(step, kind):
             check_is_fitted(step)
-            expected = getattr(step, "n_features_in_", len(given))
-            if expected != len(given):
+            expected = getattr(step, "n_features_in_", len(columns))
+            if expected != len(columns):
                 raise ValueError(
-                    f"{_name(step)} was fitted to {expected} columns, but gets {len(given)} from "
+                    f"{_name(step)} was fitted to {expected} columns, but gets {len(columns)} from "
                     "the steps before it; fit the whole pipeline again."
                 )
-            return make(step, given)
+            return make(step, columns)
     refuse(step, "it is not a linear transformation that this release supports")
 
 
 def refuse(step: Any, why: str) -> NoReturn:
-    """An error for a step that cannot be folded in."""
+    """Raise an error for a step that cannot be folded in."""
     raise TypeError(
         f"{_name(step)} cannot be folded into a LinearModel: {why}. Leave the step out of the "
         "pipeline and fit again, or take LinearModel.from_estimator(pipeline[-1]) and compute the "
@@ -109,96 +109,99 @@ def _name(step: Any) -> str:
     return type(step).__name__
 
 
-def _pipeline(step: Any, given: Columns) -> Columns:
-    for _, one in step.steps:
-        given = made_by(one, given)
-    return given
+def _pipeline(step: Any, columns: Columns) -> Columns:
+    for _, inner in step.steps:
+        columns = made_by(inner, columns)
+    return columns
 
 
-def _affine(given: Columns, factors: Any, constants: Any) -> Columns:
-    """Every column times a number plus another one."""
-    count = len(given)
+def _affine(columns: Columns, factors: Any, constants: Any) -> Columns:
+    """Return every column times a factor plus a constant."""
+    count = len(columns)
     factors = np.ones(count) if factors is None else np.asarray(factors, dtype=np.float64)
     constants = np.zeros(count) if constants is None else np.asarray(constants, dtype=np.float64)
-    found = zip(given, factors.tolist(), constants.tolist(), strict=True)
-    return [made.scaled(factor, constant) for made, factor, constant in found]
+    triples = zip(columns, factors.tolist(), constants.tolist(), strict=True)
+    return [made.scaled(factor, constant) for made, factor, constant in triples]
 
 
-def _about(given: Columns, centre: Any, scale: Any) -> Columns:
-    """Every column about a centre, divided by a scale."""
+def _about(columns: Columns, centre: Any, scale: Any) -> Columns:
+    """Return every column minus a centre, divided by a scale."""
     factors = None if scale is None else 1.0 / np.asarray(scale, dtype=np.float64)
     constants = None
     if centre is not None:
         constants = -np.asarray(centre, dtype=np.float64)
         constants = constants if scale is None else constants / scale
-    return _affine(given, factors, constants)
+    return _affine(columns, factors, constants)
 
 
-def _standard(step: Any, given: Columns) -> Columns:
-    return _about(given, step.mean_ if step.with_mean else None, step.scale_)
+def _standard(step: Any, columns: Columns) -> Columns:
+    return _about(columns, step.mean_ if step.with_mean else None, step.scale_)
 
 
-def _robust(step: Any, given: Columns) -> Columns:
+def _robust(step: Any, columns: Columns) -> Columns:
     centre = step.center_ if step.with_centering else None
-    return _about(given, centre, step.scale_ if step.with_scaling else None)
+    return _about(columns, centre, step.scale_ if step.with_scaling else None)
 
 
-def _min_max(step: Any, given: Columns) -> Columns:
+def _min_max(step: Any, columns: Columns) -> Columns:
     if step.clip:
         refuse(step, "with clip=True it is not linear")
-    return _affine(given, step.scale_, step.min_)
+    return _affine(columns, step.scale_, step.min_)
 
 
-def _max_abs(step: Any, given: Columns) -> Columns:
+def _max_abs(step: Any, columns: Columns) -> Columns:
     if getattr(step, "clip", False):
         refuse(step, "with clip=True it is not linear")
-    return _about(given, None, step.scale_)
+    return _about(columns, None, step.scale_)
 
 
-def _function(step: Any, given: Columns) -> Columns:
+def _function(step: Any, columns: Columns) -> Columns:
     if step.func is not None:
         called = getattr(step.func, "__name__", repr(step.func))
         refuse(step, f"its function {called!r} may compute anything")
-    return given
+    return columns
 
 
-def _selector(step: Any, given: Columns) -> Columns:
-    return [given[place] for place in step.get_support(indices=True)]
+def _selector(step: Any, columns: Columns) -> Columns:
+    return [columns[index] for index in step.get_support(indices=True)]
 
 
-def _imputer(step: Any, given: Columns) -> Columns:
+def _imputer(step: Any, columns: Columns) -> Columns:
     if step.add_indicator:
-        refuse(step, "with add_indicator=True it tells what is missing, which a term cannot")
+        refuse(
+            step,
+            "with add_indicator=True it adds columns that a LinearModel cannot represent",
+        )
     if not is_missing(step.missing_values):
         refuse(
             step,
             f"it takes {step.missing_values!r} for missing, and a LinearModel only empty cells "
             "and NaN",
         )
-    found = []
-    for made, value in zip(given, np.asarray(step.statistics_).tolist(), strict=True):
+    filled = []
+    for made, value in zip(columns, np.asarray(step.statistics_).tolist(), strict=True):
         if is_missing(value):
-            continue  # a column without any values is dropped
-        found.append(_filled(made, value))
-    return found
+            continue  # a column without values is dropped
+        filled.append(_filled(made, value))
+    return filled
 
 
 def _filled(made: Made, value: Any) -> Made:
-    """A column whose missing values are filled in; those of encoders have none."""
+    """Return a column whose missing values are filled in; columns of encoders have none."""
     source = made.only
     if source is None or source.fill is not None:
         return made
     ((_, factor),) = made.parts.items()
-    # In the units of the data, where the step comes after a scaler.
+    # Convert to the units of the data if the step comes after a scaler.
     fill = value if made.is_as_read else (float(value) - made.constant) / factor
     return Made({(replace(source, fill=fill), None): factor}, made.constant)
 
 
-def _one_hot(step: Any, given: Columns) -> Columns:
-    infrequent = getattr(step, "infrequent_categories_", [None] * len(given))
-    dropped = [None] * len(given) if step.drop_idx_ is None else list(step.drop_idx_)
-    found: Columns = []
-    columns = zip(given, step.categories_, infrequent, dropped, strict=True)
+def _one_hot(step: Any, inputs: Columns) -> Columns:
+    infrequent = getattr(step, "infrequent_categories_", [None] * len(inputs))
+    dropped = [None] * len(inputs) if step.drop_idx_ is None else list(step.drop_idx_)
+    encoded: Columns = []
+    columns = zip(inputs, step.categories_, infrequent, dropped, strict=True)
     for made, categories, rare, drop in columns:
         source = made.only
         if source is None or not made.is_as_read:
@@ -212,7 +215,10 @@ def _one_hot(step: Any, given: Columns) -> Columns:
                 "infrequent ones, for which there is no term",
             )
         stand_in = _stand_in(values)
-        texts = [stand_in if is_missing(one) else _text(step, source, one) for one in values]
+        texts = [
+            stand_in if is_missing(category) else _text(step, source, category)
+            for category in values
+        ]
         if len(set(texts)) < len(texts):
             refuse(step, f"two categories of column {source.name!r} are written alike")
         fill = source.fill
@@ -227,17 +233,20 @@ def _one_hot(step: Any, given: Columns) -> Columns:
         elif stand_in in texts or step.handle_unknown != "error":
             fill = stand_in
         read = Source(source.name, tuple(texts), fill)
-        seldom_texts = [stand_in if is_missing(one) else _text(step, source, one) for one in seldom]
-        groups = [[one] for one in texts if one not in seldom_texts]
+        seldom_texts = [
+            stand_in if is_missing(category) else _text(step, source, category)
+            for category in seldom
+        ]
+        groups = [[category] for category in texts if category not in seldom_texts]
         groups += [seldom_texts] if seldom_texts else []
         if drop is not None:
             groups = [group for group in groups if texts[int(drop)] not in group]
-        found += [Made(dict.fromkeys(((read, text) for text in group), 1.0)) for group in groups]
-    return found
+        encoded += [Made(dict.fromkeys(((read, text) for text in group), 1.0)) for group in groups]
+    return encoded
 
 
 def _stand_in(values: Sequence[Any]) -> str:
-    """A text for a missing value, which is none of the categories."""
+    """Return a text for missing values that is none of the categories."""
     text = ""
     while text in values:
         text = f"{text}missing"
@@ -245,7 +254,7 @@ def _stand_in(values: Sequence[Any]) -> str:
 
 
 def _text(step: Any, source: Source, value: Any) -> str:
-    """A category as a model reads it."""
+    """Return a category as a model reads it."""
     is_number = isinstance(value, int | float) and math.isfinite(value)
     is_exact = not isinstance(value, int) or abs(value) <= _LARGEST_CODE
     if not isinstance(value, str) and not (is_number and is_exact):
@@ -257,51 +266,53 @@ def _text(step: Any, source: Source, value: Any) -> str:
     return text
 
 
-def _column_transformer(step: Any, given: Columns) -> Columns:
+def _column_transformer(step: Any, inputs: Columns) -> Columns:
     names = getattr(step, "feature_names_in_", None)
     weights = step.transformer_weights or {}
-    found: Columns = []
+    outputs: Columns = []
     for name, transformer, columns in step.transformers_:
         with warnings.catch_warnings():
-            # scikit-learn 1.6 announces that the rest will be named; numbers are understood, too.
+            # scikit-learn 1.6 warns that the remainder will be given by name; numbers work, too.
             warnings.simplefilter("ignore", FutureWarning)
-            own = [given[place] for place in _places(columns, len(given), names)]
-        if own and not (isinstance(transformer, str) and transformer == "drop"):
-            found += _weighted(made_by(transformer, own), weights.get(name))
-    return found
+            selected = [inputs[index] for index in _column_indices(columns, len(inputs), names)]
+        if selected and not (isinstance(transformer, str) and transformer == "drop"):
+            outputs += _weighted(made_by(transformer, selected), weights.get(name))
+    return outputs
 
 
-def _places(columns: Any, count: int, names: Any) -> list[int]:
-    """Columns by number, name, mask or slice, as scikit-learn takes them."""
-    known = {} if names is None else {str(name): place for place, name in enumerate(names)}
+def _column_indices(columns: Any, count: int, names: Any) -> list[int]:
+    """Return column indices for a number, name, mask or slice, as in scikit-learn."""
+    by_name = {} if names is None else {str(name): index for index, name in enumerate(names)}
     if isinstance(columns, slice):
         first, last = columns.start, columns.stop
-        if isinstance(first, str) or isinstance(last, str):  # by name the last one is in, too
-            first = known[first] if isinstance(first, str) else first
-            last = known[last] + 1 if isinstance(last, str) else last
+        if isinstance(first, str) or isinstance(last, str):  # a slice by name includes its end
+            first = by_name[first] if isinstance(first, str) else first
+            last = by_name[last] + 1 if isinstance(last, str) else last
         return list(range(count))[slice(first, last, columns.step)]
     if isinstance(columns, str | int | np.integer):
         columns = [columns]
     chosen = list(columns)
-    if chosen and all(isinstance(one, bool | np.bool_) for one in chosen):
-        return [place for place, is_in in enumerate(chosen) if is_in]
-    return [known[one] if isinstance(one, str) else int(one) % count for one in chosen]
+    if chosen and all(isinstance(column, bool | np.bool_) for column in chosen):
+        return [index for index, is_in in enumerate(chosen) if is_in]
+    return [
+        by_name[column] if isinstance(column, str) else int(column) % count for column in chosen
+    ]
 
 
-def _union(step: Any, given: Columns) -> Columns:
+def _union(step: Any, columns: Columns) -> Columns:
     weights = step.transformer_weights or {}
-    found: Columns = []
+    outputs: Columns = []
     for name, transformer in step.transformer_list:
         if not (isinstance(transformer, str) and transformer == "drop"):
-            found += _weighted(made_by(transformer, given), weights.get(name))
-    return found
+            outputs += _weighted(made_by(transformer, columns), weights.get(name))
+    return outputs
 
 
 def _weighted(columns: Columns, weight: Any) -> Columns:
-    return columns if weight is None else [one.scaled(float(weight), 0.0) for one in columns]
+    return columns if weight is None else [column.scaled(float(weight), 0.0) for column in columns]
 
 
-# Exact types and those made of them; a selector of ours in the middle of a pipeline is a selector.
+# Supported types, including subclasses; an estimator of ours within a pipeline is a selector.
 _STEPS: tuple[tuple[type, Callable[[Any, Columns], Columns]], ...] = (
     (Pipeline, _pipeline),
     (ColumnTransformer, _column_transformer),

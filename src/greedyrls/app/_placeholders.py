@@ -11,20 +11,20 @@ import numpy as np
 from .._base import Float
 from ._table import Column, Numbers, listed
 
-# As people type them: nines, at least two behind a minus sign, three without; well logs have .25.
+# As people type them: at least two nines after a minus sign, three without; well logs have .25.
 _NINES = re.compile(r"-9{2,7}|9{3,7}|-9{3,4}[.]25?0?")
 _LEAST_ROWS = 2
 
 
 def placeholder_notes(columns: Mapping[str, Column]) -> list[str]:
-    """Notes on values far from all others that come several times and look like placeholders."""
-    found: dict[str, dict[str, int]] = {}
+    """Return notes on outlying values that occur several times and look like placeholders."""
+    columns_of: dict[str, dict[str, int]] = {}
     for name, column in columns.items():
         if isinstance(column, Numbers) and not column.is_flag:
             for text, count in _placeholders(column.values).items():
-                found.setdefault(text, {})[name] = count
+                columns_of.setdefault(text, {})[name] = count
     notes = []
-    for text, counts in found.items():
+    for text, counts in columns_of.items():
         rows = sum(counts.values())
         notes.append(
             f"{text} in {rows} rows of {listed(list(counts))} may stand for a missing value: if it "
@@ -34,20 +34,20 @@ def placeholder_notes(columns: Mapping[str, Column]) -> list[str]:
 
 
 def _placeholders(values: Float) -> dict[str, int]:
-    """How often the lowest and the highest value come, where they look like placeholders."""
-    known = values[np.isfinite(values)]
-    if not known.size:
+    """Return counts of the lowest and the highest value if they look like placeholders."""
+    finite = values[np.isfinite(values)]
+    if not finite.size:
         return {}
-    found = {}
-    for value in {float(known.min()), float(known.max())}:
+    counts = {}
+    for value in {float(finite.min()), float(finite.max())}:
         text = f"{value:g}" if abs(value) < 1e6 else f"{value:.0f}"
         if not _NINES.fullmatch(text):
             continue
-        others = known[known != value]
-        count = len(known) - len(others)
+        others = finite[finite != value]
+        count = len(finite) - len(others)
         if not others.size or count < _LEAST_ROWS:
             continue
         low, high = float(others.min()), float(others.max())
         if min(abs(value - low), abs(value - high)) > high - low:
-            found[text] = count
-    return found
+            counts[text] = count
+    return counts

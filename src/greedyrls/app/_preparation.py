@@ -1,4 +1,4 @@
-"""From a table to what a search takes: target, coded text, filled gaps, common scale."""
+"""Prepare a table for a search: target, encoded text, filled gaps, standardised features."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Impute = Literal["median"]
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Which column is what, and how the others are made into features."""
+    """The role of each column, and how the others become features."""
 
     target: str
     ids: tuple[str, ...] = ()
@@ -52,15 +52,15 @@ class Roles:
     weights: str | None = None
     categorical: tuple[str, ...] = ()
     forced: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()  # as features, though they look like row numbers
-    priced: tuple[str, ...] = ()  # have a cost, so they are features, too
+    kept: tuple[str, ...] = ()  # features even if they look like row numbers
+    priced: tuple[str, ...] = ()  # features with a cost
     task: Task = "auto"
     impute: Impute | None = None
     is_standardised: bool = True
-    is_centred: bool = True  # not where the model has no intercept
+    is_centred: bool = True  # False if the model has no intercept
     drops_missing_target: bool = False
-    dates: tuple[str, ...] = ()  # whose parts are features
-    time: str | None = None  # by which rows are ordered
+    dates: tuple[str, ...] = ()  # date columns whose parts are features
+    time: str | None = None  # column by which rows are ordered
 
     @property
     def as_dates(self) -> tuple[str, ...]:
@@ -69,33 +69,33 @@ class Roles:
 
     @property
     def as_text(self) -> tuple[str, ...]:
-        """Columns that are read as they are written."""
+        """Columns that are read as text, unchanged."""
         groups = () if self.groups is None else (self.groups,)
         return (*self.ids, *groups, *self.categorical)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """What a search takes, and the way back to the table."""
+    """Input of a search, and the information to return to the units of the table."""
 
-    X: Float  # (m × n) in common scale
+    X: Float  # (m × n) standardised
     y: NDArray[Any]  # (m) numbers or labels
     task: Literal["regression", "classification"]
     classes: tuple[Label, ...] | None
     features: tuple[Feature, ...]  # (n)
     inputs: dict[str, InputColumn]  # by column
-    summaries: dict[str, ColumnSummary]  # by column, the target among them
+    summaries: dict[str, ColumnSummary]  # by column, including the target
     groups: NDArray[Any] | None
     weights: Float | None
     forced: tuple[int, ...]
     notes: tuple[str, ...]
     n_columns: int
-    time: TimeOrder | None = None  # then groups are rows of the same time, or given ones
+    time: TimeOrder | None = None  # if set, groups are rows of the same time, or those asked for
 
 
 def prepare(table: Table, roles: Roles) -> Prepared:
     """Check the table and make features of its columns."""
-    # Numbers too large to be squared are looked for, and told of by column.
+    # Numbers that are too large to be squared are detected and reported by column.
     with np.errstate(over="ignore", invalid="ignore"):
         return _prepare(table, roles)
 
@@ -103,7 +103,7 @@ def prepare(table: Table, roles: Roles) -> Prepared:
 def _prepare(table: Table, roles: Roles) -> Prepared:
     _check_roles(table, roles)
     notes = list(table.notes)
-    problems: list[Problem] = []  # all that are found, so that the user sees them at once
+    problems: list[Problem] = []  # collected, so that the user sees all of them at once
     evidence, target = table.columns, None
     if roles.time is not None:
         check_times(table, roles.time, roles.target)
@@ -168,23 +168,23 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
 
 
 def _check_roles(table: Table, roles: Roles) -> None:
-    """Every column named is there, and has one role."""
+    """Raise an error unless every named column exists and has one role."""
     taken: dict[str, str] = {}
     named = [("--target", roles.target)]
     named += [("--id", name) for name in roles.ids]
     named += [("--drop", name) for name in roles.dropped]
     named += [("--cv", roles.groups)] if roles.groups is not None else []
     named += [("--weight", roles.weights)] if roles.weights is not None else []
-    if roles.time is not None and roles.time not in roles.dates:  # both is possible
+    if roles.time is not None and roles.time not in roles.dates:  # a column may be both
         named.append(("--time", roles.time))
     for option, name in named:
         table.check_has(name, option)
         if taken.get(name, option) != option:
             raise InputError(f"Column {name!r} cannot be both {taken[name]} and {option}.")
         taken[name] = option
-    both = [name for name in roles.dates if name in roles.categorical]
-    if both:
-        raise InputError(f"Column {both[0]!r} cannot be both --categorical and --dates.")
+    conflicting = [name for name in roles.dates if name in roles.categorical]
+    if conflicting:
+        raise InputError(f"Column {conflicting[0]!r} cannot be both --categorical and --dates.")
     for option, names in (
         ("--categorical", roles.categorical),
         ("--force", roles.forced),
@@ -198,7 +198,7 @@ def _check_roles(table: Table, roles: Roles) -> None:
 
 
 def _with_target(table: Table, roles: Roles, notes: list[str], problems: list[Problem]) -> Table:
-    """Only rows that have a target."""
+    """Return the rows that have a target."""
     values = table.column(roles.target)
     assert not isinstance(values, Unusable)
     where = f"column {roles.target!r} (the target)"
@@ -209,14 +209,14 @@ def _with_target(table: Table, roles: Roles, notes: list[str], problems: list[Pr
     if count == table.n_rows:
         raise table.problem(f"{where} is empty: every value is missing.")
     if not roles.drops_missing_target:
+        first = table.location(int(np.argmax(is_missing)))
         text = (
-            f"{where} is missing in {count} of {table.n_rows} rows, first in "
-            f"{table.place(int(np.argmax(is_missing)))}: fill it in, or leave these rows out with "
-            "--drop-missing-target."
+            f"{where} is missing in {count} of {table.n_rows} rows, first in {first}: "
+            "fill it in, or leave these rows out with --drop-missing-target."
         )
         problems.append(Problem(text, ("--drop-missing-target",)))
     notes.append(f"{_rows(count)} without a target left out.")
-    return _some_rows(table, ~is_missing)
+    return _with_rows(table, ~is_missing)
 
 
 def _has_values(values: Column) -> bool:
@@ -224,15 +224,15 @@ def _has_values(values: Column) -> bool:
 
 
 def _with_weight(table: Table, roles: Roles, notes: list[str]) -> Table:
-    """Only rows that have a weight: the others are no samples, and must not count for scales."""
+    """Return the rows of positive weight: the others must not affect the scales of features."""
     weights = _weights(table, roles)
     if weights is None or weights.all():
         return table
     notes.append(f"{_rows(int(np.count_nonzero(weights == 0.0)))} of weight 0 left out.")
-    return _some_rows(table, weights > 0.0)
+    return _with_rows(table, weights > 0.0)
 
 
-def _some_rows(table: Table, kept: NDArray[np.bool_]) -> Table:
+def _with_rows(table: Table, kept: NDArray[np.bool_]) -> Table:
     columns = {name: _part(column, kept) for name, column in table.columns.items()}
     rows = np.flatnonzero(kept) if table.rows is None else table.rows[kept]
     return replace(table, columns=columns, n_rows=len(rows), rows=rows)
@@ -242,10 +242,10 @@ def _part(column: Column, kept: NDArray[np.bool_]) -> Column:
     if isinstance(column, Numbers):
         return Numbers(column.values[kept], column.is_whole, column.is_flag)
     if isinstance(column, Texts):
-        # Texts of the other rows are none that a model has seen.
-        places, codes = np.unique(column.codes[kept], return_inverse=True)
-        is_missing = int((places < 0).any())
-        levels = tuple(column.levels[place] for place in places[is_missing:])
+        # Texts that occur only in other rows are unseen by the model.
+        used, codes = np.unique(column.codes[kept], return_inverse=True)
+        is_missing = int((used < 0).any())
+        levels = tuple(column.levels[code] for code in used[is_missing:])
         return Texts((codes - is_missing).astype(np.int32), levels)
     if isinstance(column, Dates):
         return Dates(column.what, column.moments[kept], column.order)
@@ -260,8 +260,8 @@ def _groups(table: Table, roles: Roles) -> NDArray[Any] | None:
     if isinstance(values, Unusable):
         raise table.problem(f"{where} has {values.what}; it must have text or numbers.")
     if values.is_missing.any():
-        place = table.place(int(np.argmax(values.is_missing)))
-        raise table.problem(f"{where} has missing values, first in {place}; fill them in.")
+        location = table.location(int(np.argmax(values.is_missing)))
+        raise table.problem(f"{where} has missing values, first in {location}; fill them in.")
     codes = values.codes if isinstance(values, Texts) else values.values
     groups = np.unique(codes, return_inverse=True)[1]
     if groups.max() < 1:
@@ -280,8 +280,8 @@ def _weights(table: Table, roles: Roles) -> Float | None:
         raise table.problem(f"{where} must have numbers.")
     is_bad = ~(np.isfinite(values.values) & (values.values >= 0.0))
     if is_bad.any():
-        place = table.place(int(np.argmax(is_bad)))
-        raise table.problem(f"{where} must have numbers of 0 or more; see {place}.")
+        location = table.location(int(np.argmax(is_bad)))
+        raise table.problem(f"{where} must have numbers of 0 or more; see {location}.")
     if not values.values.any():
         raise table.problem(f"{where} is 0 in all rows.")
     return values.values
@@ -294,7 +294,7 @@ def _usable(
     notes: list[str],
     problems: list[Problem],
 ) -> dict[str, Numbers | Texts]:
-    """Columns that can be features; notes and problems name those that cannot."""
+    """Return columns that can be features; notes and problems name those that cannot."""
     problems += unusable_columns(table, columns)
     notes += left_out_notes(table, columns, {*roles.forced, *roles.kept, *roles.priced})
     usable: dict[str, Numbers | Texts] = {}
@@ -315,7 +315,7 @@ def _usable(
 def _check_gaps(
     table: Table, columns: dict[str, Numbers | Texts], roles: Roles, problems: list[Problem]
 ) -> None:
-    """Missing values are a problem unless they are filled in."""
+    """Add a problem for missing values unless they are filled in."""
     gaps = {name: int(values.is_missing.sum()) for name, values in columns.items()}
     gaps = {name: count for name, count in gaps.items() if count}
     if gaps and roles.impute is None:
@@ -325,7 +325,7 @@ def _check_gaps(
 def _filled(
     table: Table, columns: dict[str, Numbers | Texts], roles: Roles, notes: list[str]
 ) -> tuple[dict[str, Numbers | Texts], dict[str, InputColumn]]:
-    """Columns without gaps, and what stands for gaps in each."""
+    """Return columns without gaps, and how gaps are filled in each."""
     gaps = {name: int(values.is_missing.sum()) for name, values in columns.items()}
     gaps = {name: count for name, count in gaps.items() if count}
     filled: dict[str, Numbers | Texts] = {}
@@ -343,7 +343,7 @@ def _filled(
             if roles.impute is not None:
                 fill = float(np.nanmedian(values.values))
                 if values.is_flag:
-                    fill = float(fill > 0.5)  # half true is neither
+                    fill = float(fill > 0.5)  # the median of flags may be 0.5
             if name in gaps:
                 values = Numbers(np.where(values.is_missing, fill, values.values))
             mark = "," if name in table.comma_columns else "."
@@ -364,13 +364,13 @@ def _features(
     weights: Float | None,
     notes: list[str],
 ) -> tuple[tuple[Feature, ...], Float]:
-    """Features and their values (m × n); a text column has one for each text, or one of two."""
+    """Return features and their values (m × n): one for each text, or a single one of two texts."""
     wanted: list[tuple[str, str | None]] = []
     constant = []
     for name, values in columns.items():
         if isinstance(values, Texts):
             used = [values.levels[code] for code in np.unique(values.codes).tolist()]
-            # Of two texts one says it all.
+            # One indicator suffices for two texts.
             wanted += [(name, level) for level in (used[1:] if len(used) == 2 else used)]
             is_constant = len(used) < 2
         else:
@@ -381,7 +381,7 @@ def _features(
     if constant:
         notes.append(f"{_columns(constant)} with a single value left out: {_listed(constant)}.")
     left_out = set(constant)
-    wanted = [one for one in wanted if one[0] not in left_out]
+    wanted = [pair for pair in wanted if pair[0] not in left_out]
     if not wanted:
         raise InputError(
             f"{table.source} has no column to choose from besides {roles.target!r} and those left "
@@ -389,41 +389,41 @@ def _features(
         )
     X = np.empty((table.n_rows, len(wanted)), order="F")
     features = []
-    for place, (name, level) in enumerate(wanted):
+    for index, (name, level) in enumerate(wanted):
         numbers = term_values(columns[name], level)
-        # Twice, because the mean of values far from 0 is rounded.
+        # The second mean removes the rounding of the first, for values far from 0.
         mean = float(np.average(numbers, weights=weights))
         mean += float(np.average(numbers - mean, weights=weights))
-        X[:, place] = numbers - mean
-        scale = float(np.sqrt(np.average(np.square(X[:, place]), weights=weights)))
+        X[:, index] = numbers - mean
+        scale = float(np.sqrt(np.average(np.square(X[:, index]), weights=weights)))
         if not (np.isfinite(scale) and scale > 0.0):
             raise InputError(
                 f"Column {name!r} of {table.source} has numbers too large or too close to each "
-                "other to be put in scale; divide them by a round number, or leave the column out "
+                "other to be standardised; divide them by a round number, or leave the column out "
                 f"({_options('--drop', [name])})."
             )
         if not roles.is_standardised:
             scale = 1.0
         if not roles.is_centred:
-            X[:, place] = numbers
+            X[:, index] = numbers
             mean = 0.0
-        X[:, place] /= scale
+        X[:, index] /= scale
         features.append(Feature(name, level, mean, scale))
     return tuple(features), X
 
 
 def _forced(features: Sequence[Feature], roles: Roles) -> tuple[int, ...]:
-    """Features of columns that must be in; of dates all parts."""
+    """Return the features of forced columns; for dates, all parts."""
 
-    def places(name: str) -> list[int]:
+    def indices_of(name: str) -> list[int]:
         of_date = [f"{name}: {part}" for part in PARTS] if name in roles.dates else []
-        return [at for at, one in enumerate(features) if one.column in (name, *of_date)]
+        return [at for at, feature in enumerate(features) if feature.column in (name, *of_date)]
 
-    found = [place for name in roles.forced for place in places(name)]
-    missing = [name for name in roles.forced if not places(name)]
+    indices = [index for name in roles.forced for index in indices_of(name)]
+    missing = [name for name in roles.forced if not indices_of(name)]
     if missing:
         raise InputError(f"--force {missing[0]!r}: the column has a single value, or none.")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(indices))
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""What is asked of a table."""
+"""The request that an analysis of a table answers."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ..path import DirectionName, SizeRule
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of the data: as in `greedy_path`, with shuffled folds made of a number."""
+    """A request for a selection: options as in `greedy_path`, with a number of shuffled folds."""
 
     n_features: int | Literal["auto"] = "auto"
     alpha: float | list[float] | Literal["auto"] = "auto"
-    folds: int | None = None  # of the criterion; None is leave-one-out
+    folds: int | None = None  # of the search; None is leave-one-out
     loss: str = "auto"
     size_rule: SizeRule = "1se"
     max_features: int | None = None
     fit_intercept: bool = True
-    whole_columns: bool = False  # all texts of a column together
-    costs: tuple[tuple[str, float], ...] = ()  # of columns; others cost 1
+    whole_columns: bool = False  # select all texts of a column together
+    costs: tuple[tuple[str, float], ...] = ()  # of columns; other columns cost 1
     budget: float | None = None
     direction: DirectionName = "forward"
     class_weight: Literal["balanced"] | tuple[tuple[str, float], ...] | None = None

@@ -1,4 +1,4 @@
-"""All that came out of a selection from a table: what is written, shown and reported."""
+"""The complete result of a selection from a table, as it is written, shown and reported."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ class SelectionResult:
 
     def features_of(self, k: int) -> tuple[Feature, ...]:
         """The features of size k, in the order of selection: more than k if they go together."""
-        known = dict(zip(order_of(self.path), self.features, strict=True))
-        return tuple(known[index] for index in self.path.features(k).tolist())
+        by_index = dict(zip(order_of(self.path), self.features, strict=True))
+        return tuple(by_index[index] for index in self.path.features(k).tolist())
 
     @property
     def unit(self) -> str:
@@ -127,21 +127,21 @@ class SelectionResult:
         from .. import __version__
 
         size = self.size if k is None else k
-        own = self.features_of(size)
+        features = self.features_of(size)
         seen = self.standardised_coefficients(size)
-        coefficients = seen / np.array([feature.scale for feature in own])
-        means = np.array([feature.mean for feature in own])
+        coefficients = seen / np.array([feature.scale for feature in features])
+        means = np.array([feature.mean for feature in features])
         intercepts = np.atleast_1d(self.path.intercept(size)) - coefficients @ means
         if not size and self.classes is not None:
             intercepts = constant_scores(intercepts)
-        used = {feature.column for feature in own}
+        used = {feature.column for feature in features}
         return LinearModel(
             task=self.task,
             target=self.target,
             columns=tuple(column for column in self.inputs if column.name in used),
             terms=tuple(
                 Term(feature.column, feature.level, tuple(column.tolist()))
-                for feature, column in zip(own, coefficients.T, strict=True)
+                for feature, column in zip(features, coefficients.T, strict=True)
             ),
             intercepts=tuple(intercepts.tolist()),
             classes=self.classes,
@@ -208,14 +208,14 @@ class SelectionResult:
 
     @property
     def class_rates(self) -> ClassRates | None:
-        """From the assessment if there is one, otherwise from the chosen model itself."""
+        """Further measures of a classification, from the assessment or the chosen model."""
         return self.own_rates if self.assessment is None else self.assessment.class_rates
 
     @property
     def predictions(self) -> Predictions | None:
-        """From the assessment if there is one, otherwise from the chosen model itself."""
-        found = None if self.assessment is None else self.assessment.predictions
-        return self.own_predictions if found is None else found
+        """Predictions of held-out rows, from the assessment or else from the chosen model."""
+        tested = None if self.assessment is None else self.assessment.predictions
+        return self.own_predictions if tested is None else tested
 
     @property
     def sentence(self) -> str:
@@ -232,29 +232,29 @@ class SelectionResult:
         return warnings_of(self)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The path as a table: a row for each size, with names as keys; None where unknown.
+        """The path as a table: a row for each size, with names as keys; None if unknown.
 
-        The search's own losses, with its penalty, are apart from those of the models. The share of
-        a runner-up is of the gain that the chosen feature gave.
+        Losses of the search, with its penalty, are separate from those of the models. The share of
+        a runner-up is relative to the gain of the chosen feature.
         """
-        own, names = self.own_curve, self.path.changes()
+        curve, names = self.own_curve, self.path.changes()
         before, search_before, table = self.path.initial_loss, self.path.initial_loss, []
-        costs, known = self.path.costs, set[Feature]()
-        for place, step in enumerate(self.path.sets):
-            own_features = self.features_of(place + 1)
-            added = [feature for feature in own_features if feature not in known]
-            feature, known = added[0], set(own_features)
+        costs, seen = self.path.costs, set[Feature]()
+        for index, step in enumerate(self.path.sets):
+            own_features = self.features_of(index + 1)
+            added = [feature for feature in own_features if feature not in seen]
+            feature, seen = added[0], set(own_features)
             runner = step.runners_up[0] if step.runners_up else None
-            honest = self.honest(place + 1)
-            loss = float(own.mean[place])
+            honest = self.honest(index + 1)
+            loss = float(curve.mean[index])
             table.append(
                 {
-                    "n_features": place + 1,
-                    "feature": names[place],
+                    "n_features": index + 1,
+                    "feature": names[index],
                     "column": feature.column,
                     "level": feature.level if len(added) == 1 else None,
                     "loss": loss,
-                    "standard_error": or_none(float(own.error[place])),
+                    "standard_error": or_none(float(curve.error[index])),
                     "gain": before - loss,
                     "honest_loss": None if honest is None else honest[0],
                     "honest_error": None if honest is None else or_none(honest[1]),
@@ -263,8 +263,8 @@ class SelectionResult:
                     "runner_up_share": _share(search_before, step.loss, runner),
                     "search_loss": step.loss,
                     "runner_up_search_loss": None if runner is None else runner[1],
-                    "is_chosen": place < self.size,
-                    **({} if costs is None else {"cost": float(costs[place])}),
+                    "is_chosen": index < self.size,
+                    **({} if costs is None else {"cost": float(costs[index])}),
                 }
             )
             before, search_before = loss, step.loss
@@ -304,19 +304,19 @@ class SelectionResult:
 
 
 def order_of(path: SelectionPath) -> list[int]:
-    """All features of a path by column number, in the order of the first size that has them."""
+    """Return all features of a path by column number, ordered by the first size that has them."""
     if path.is_nested:
         return [int(index) for index in path.indices]
-    return list(dict.fromkeys(index for known in path.sets for index in known.features))
+    return list(dict.fromkeys(index for chosen in path.sets for index in chosen.features))
 
 
 def or_none(value: float) -> float | None:
-    """A number for a table, or nothing where there is none."""
+    """Return a number for a table, or None for NaN."""
     return None if np.isnan(value) else float(value)
 
 
 def _share(before: float, after: float, runner: tuple[int, float] | None) -> float | None:
-    """How much of the gain the next best feature would have given."""
+    """Return the gain of the next best feature relative to that of the chosen one."""
     if runner is None or not before > after:
         return None
     return (before - runner[1]) / (before - after)

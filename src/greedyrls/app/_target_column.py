@@ -1,4 +1,4 @@
-"""The target of a table: numbers of a regression, or classes."""
+"""The target of a table: numbers for a regression, or classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._linear_model import Label
 from ._table import Column, Numbers, Table, Texts, Unusable, listed, options_for, reading_advice
 
 MOST_CLASSES = 100
-# Of numbers whose fourth powers are numbers, too.
+# Range of numbers whose fourth powers neither overflow nor underflow.
 _SPREADS = (1e-75, 1e75)
 
 Target = tuple[Literal["regression", "classification"], NDArray[Any], tuple[Label, ...] | None]
@@ -33,7 +33,7 @@ def check_target_is_readable(table: Table, name: str) -> None:
 
 
 def make_target(table: Table, name: str, task: Task, notes: list[str]) -> Target:
-    """The task, and the target as numbers or labels; it has no gaps."""
+    """Return the task, and the target as numbers or labels, without gaps."""
     values = table.columns[name]
     y = _plain(values)
     different = np.unique(y)
@@ -52,8 +52,9 @@ def make_target(table: Table, name: str, task: Task, notes: list[str]) -> Target
     if isinstance(values, Numbers) and np.isinf(values.values).any():
         is_infinite = np.isinf(values.values)
         words = sorted({f"{value:g}" for value in values.values[is_infinite].tolist()})
+        first = table.location(int(np.argmax(is_infinite)))
         raise table.problem(
-            f"{_where(name)} has an infinite value in {table.place(int(np.argmax(is_infinite)))}; "
+            f"{_where(name)} has an infinite value in {first}; "
             f"correct it, or pass {options_for('--missing', words)} to take it as missing.",
             *(part for word in words for part in ("--missing", word)),
         )
@@ -81,7 +82,7 @@ def make_target(table: Table, name: str, task: Task, notes: list[str]) -> Target
         if isinstance(values, Texts):
             raise table.problem(f"{text}, and they are not numbers: choose another target.")
         raise table.problem(f"{text}: use --task regression.", "--task", "regression")
-    rare = [str(one) for one in classes if np.count_nonzero(y == one) == 1]
+    rare = [str(label) for label in classes if np.count_nonzero(y == label) == 1]
     if rare:
         notes.append(f"Classes with a single row: {listed(rare)}.")
     return "classification", y, classes
@@ -103,7 +104,7 @@ def _where(name: str) -> str:
 
 
 def _plain(values: Column) -> NDArray[Any]:
-    """A column without gaps as an array of numbers, flags or strings."""
+    """Return a column without gaps as an array of numbers, flags or strings."""
     if isinstance(values, Texts):
         return np.array(values.levels)[values.codes]
     assert isinstance(values, Numbers)

@@ -16,19 +16,19 @@ Codes = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimeOrder:
-    """Units of rows that are never taken apart, in time."""
+    """Units of rows in time order; a unit is never split between folds."""
 
     column: str
     starts: Codes  # (units) first and last time of each, by rank
     ends: Codes
 
     def splitter(self, n_splits: int, keeps_classes: bool) -> TimeOrderedSplit:
-        """Folds in this order, of rows whose groups are these units."""
+        """Return a splitter for folds in this order, of rows whose groups are these units."""
         words = f"the order of {self.column!r}"
         return TimeOrderedSplit(n_splits, self.starts, self.ends, words, keeps_classes)
 
     def note(self, is_feature: bool) -> str:
-        """What to say of it."""
+        """Return a note on the order."""
         also = "" if is_feature else f"; {self.column!r} itself is not a feature"
         return (
             f"Rows are in the order of {self.column!r}: all folds train on earlier rows and test "
@@ -37,15 +37,15 @@ class TimeOrder:
 
 
 def check_times(table: Table, name: str, target: str) -> None:
-    """Every row that has a target has a time; rows are still numbered as in the file."""
+    """Raise an error if a row with a target has no time; rows are still numbered as in the file."""
     values, y = table.columns[name], table.columns[target]
     if isinstance(y, Unusable) or not isinstance(values, Numbers | Dates):
         return
     is_missing = values.is_missing & ~y.is_missing
     if is_missing.any():
-        place = table.place(int(np.argmax(is_missing)))
+        location = table.location(int(np.argmax(is_missing)))
         raise InputError(
-            f"Column {name!r} (--time) of {table.source} has missing values, first in {place}; "
+            f"Column {name!r} (--time) of {table.source} has missing values, first in {location}; "
             "fill them in, or leave these rows out of the file."
         )
 
@@ -53,7 +53,7 @@ def check_times(table: Table, name: str, target: str) -> None:
 def ordered_by(
     table: Table, name: str, groups: NDArray[Any] | None, grouped_by: str | None
 ) -> tuple[Codes, TimeOrder]:
-    """The unit of each row, and when units begin and end: rows of the same time, or groups."""
+    """Return the unit of each row (its group or time), and when units begin and end."""
     values = table.columns[name]
     where = f"Column {name!r} (--time) of {table.source}"
     if isinstance(values, Dates):
@@ -61,8 +61,8 @@ def ordered_by(
     elif isinstance(values, Numbers):
         times = values.values
     else:
-        what = values.what if isinstance(values, Unusable) else "text"
-        raise InputError(f"{where} has {what}; it must have dates, timestamps or numbers.")
+        kind = values.what if isinstance(values, Unusable) else "text"
+        raise InputError(f"{where} has {kind}; it must have dates, timestamps or numbers.")
     ranks = np.unique(times, return_inverse=True)[1].reshape(-1)
     if ranks.max() < 1:
         raise InputError(f"{where} has a single value in all rows: there is no order.")

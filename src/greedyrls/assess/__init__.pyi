@@ -19,13 +19,13 @@ from ._class_rates import BY_AUC as BY_AUC
 from ._class_rates import RARE as RARE
 from ._class_rates import ClassRates as ClassRates
 from ._class_rates import FoldRates as FoldRates
+from ._class_rates import class_indices as class_indices
 from ._class_rates import measures_for as measures_for
-from ._class_rates import places_of as places_of
 from ._class_rates import rates_of_folds as rates_of_folds
 from ._coefficient_errors import jackknife_errors as jackknife_errors
 from ._null import PermutationNull as PermutationNull
 from ._path_warnings import assessment_cautions as assessment_cautions
-from ._path_warnings import known_leaks as known_leaks
+from ._path_warnings import leaking_features as leaking_features
 from ._path_warnings import not_said_by as not_said_by
 from ._path_warnings import path_cautions as path_cautions
 from ._path_warnings import path_warnings as path_warnings

@@ -470,6 +470,8 @@ def resample_path(
         class_weight=class_weight,
     )
     check_count("n_resamples", n_resamples, 2)
+    if isinstance(resample, str) and resample == "bootstrap":
+        procedure.check_copies("resample='bootstrap'", "use resample='subsample'")
     problem = procedure.problem
     draws, source = draw_rows(
         problem.has_weight,

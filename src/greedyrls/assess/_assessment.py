@@ -1,4 +1,4 @@
-"""What outer folds say of a whole selection: curves by size, estimate, stability, warnings."""
+"""Results of an assessment in outer folds: curves by size, estimate, stability, warnings."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ from ._stability import Order, Stability, index_by_size
 if TYPE_CHECKING:
     import pandas
 
-# Not where something may be wrong with the data.
+# Left out if something may be wrong with the data.
 REPORT_IT = " Report the first."
 
 
 _RATES = ("zero_one", "balanced_zero_one", "auc")
-# Tests of all folds by training rows of one: well above what it is with each row tested once.
+# A ratio of test rows of all folds to training rows of one fold that exceeds the ratio of disjoint
+# folds by this factor means that rows are tested repeatedly.
 _REPEATED = 1.01
 # With fewer independent samples than this, intervals covered the truth too seldom in simulations.
 _FEW = 200
@@ -148,7 +149,7 @@ class PathAssessment(ArrayValue):
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that a notebook shows."""
         from .._notebook import assessment_html
 
         return assessment_html(self)
@@ -220,11 +221,11 @@ class PathAssessment(ArrayValue):
 
     @property
     def _own_losses(self) -> Float:
-        """What the selection of each fold believes of the size that it chose, (F)."""
+        """Loss of each fold at its chosen size, as estimated by the selection itself, (F)."""
         return at_sizes(self.selection_losses, self.own_initial_losses, self.chosen_sizes)
 
     def _mean(self, values: Float, is_corrected: bool = False) -> tuple[float, float]:
-        """Of a number for each fold, with its standard error."""
+        """Return the mean of one number per fold, and its standard error."""
         mean, error = self._over_folds(values[:, None], is_corrected)
         return float(mean[0]), float(error[0])
 
@@ -266,14 +267,14 @@ class PathAssessment(ArrayValue):
         return float(self.shares @ (self.initial_losses - self.chosen_losses)), error
 
     def _chosen_error(self, variance: float, difference: float) -> float:
-        """Of a number at the chosen sizes, from variances over held-out samples."""
+        """Return the standard error of a mean at the chosen sizes, from held-out variances."""
         chosen = [
             order[:size] for order, size in zip(self.features, self.chosen_sizes, strict=True)
         ]
-        size = max(1, *map(len, chosen))  # models without features all agree: no index
+        size = max(1, *map(len, chosen))  # without features the index is undefined
         agreement = index_by_size(chosen, self.n_available, self.forced, size)[-1:]
-        both = np.array([variance]), np.array([difference])
-        return float(corrected(*both, agreement, self.test_ratio, len(self.shares))[0])
+        variances = np.array([variance]), np.array([difference])
+        return float(corrected(*variances, agreement, self.test_ratio, len(self.shares))[0])
 
     @cached_property
     def _agreement(self) -> Float:
@@ -322,13 +323,13 @@ class PathAssessment(ArrayValue):
             chosen = f"where the searches ended ({self.n_asked} were asked for)"
         is_doubtful = self.leaks or (self.class_rates and self.class_rates.advice(self.measure))
         praise = "" if is_doubtful else REPORT_IT
-        own = self.reading.written(float(self.shares @ self._own_losses))
+        believed = self.reading.written(float(self.shares @ self._own_losses))
         without = self.reading.written(self.initial_loss)
         return (
             f"On samples that took no part in the selection the {self.reading.name} is "
             f"{self._estimate_in_words()}{self._interval_in_words()}{self.second_measure}, with "
             f"{self._sizes_in_words()}, {chosen} ({self.folds}). The selection's own estimate is "
-            f"{own}; without features it is {without}.{praise}"
+            f"{believed}; without features it is {without}.{praise}"
             f"{self._rates_in_words()}"
         )
 
@@ -352,17 +353,17 @@ class PathAssessment(ArrayValue):
     def _interval_in_words(self) -> str:
         low, high = self.interval
         if np.isnan(low) or self.overlap == 0.0 or not self.estimate[1] > 0.0:
-            return ""  # errors of files without a correction are too small for an interval
+            return ""  # uncorrected errors of old files are too small for an interval
         few = self.n_samples if self.n_independent is None else self.n_independent
         about = "roughly " if few < _FEW else ""
         return f" ({percent(LEVEL)} interval {about}{self.reading.interval(low, high)})"
 
     def _rates_in_words(self) -> str:
-        """Of a classification."""
+        """Return further measures of a classification and advice, each after a space."""
         if self.class_rates is None:
             return ""
-        told = (self.class_rates.sentence(self.measure), self.class_rates.advice(self.measure))
-        return "".join(f" {words}" for words in told if words)
+        sentences = (self.class_rates.sentence(self.measure), self.class_rates.advice(self.measure))
+        return "".join(f" {words}" for words in sentences if words)
 
     @property
     def doubts(self) -> list[str]:
@@ -377,50 +378,50 @@ class PathAssessment(ArrayValue):
 
     @property
     def leaks(self) -> tuple[str, ...]:
-        """Features that were chosen first and alone predict the test rows almost exactly."""
+        """Features that were chosen first and each predict the test rows almost exactly alone."""
         loss, n = float(self.test.mean[0]), self.n_available
         if not cautions.is_too_good(loss, self.initial_loss, self.measure, self.n_samples, n):
             return ()
-        known = self.feature_names_in
+        names = self.feature_names_in
         first = dict.fromkeys(int(order[0]) for order in self.features)
-        return tuple(known[index] if known else f"x{index}" for index in first)
+        return tuple(names[index] if names else f"x{index}" for index in first)
 
     def _sizes_in_words(self) -> str:
         low, high = int(self.chosen_sizes.min()), int(self.chosen_sizes.max())
-        many = f"{low}" if low == high else f"{low} to {high}"
+        sizes = f"{low}" if low == high else f"{low} to {high}"
         if not high:
             return "no features"
         empty, folds = int((self.chosen_sizes == 0).sum()), len(self.shares)
         without = f" (none in {empty} of {folds} folds)" if empty else ""
-        return f"{many} {'feature' if low == high == 1 else 'features'}{without}"
+        return f"{sizes} {'feature' if low == high == 1 else 'features'}{without}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings about the result, in sentences; often there are none."""
-        own = self._own_losses
+        own_losses = self._own_losses
         reached = [int(count) for count in np.isfinite(self.test_losses).sum(axis=1)]
         typical = int(np.median(self.chosen_sizes))
-        found = cautions.too_good(self.leaks)
-        found += cautions.many_features(self.n_features_in, self.n_samples)
+        sentences = cautions.too_good(self.leaks)
+        sentences += cautions.many_features(self.n_features_in, self.n_samples)
         if self.n_asked is not None:
-            found += cautions.ended_early(reached, self.n_asked)
-        found += cautions.overfitted(
+            sentences += cautions.ended_early(reached, self.n_asked)
+        sentences += cautions.overfitted(
             self.estimate[0],
-            float(self.shares @ own),
-            self._mean(self.chosen_losses - own)[1],
+            float(self.shares @ own_losses),
+            self._mean(self.chosen_losses - own_losses)[1],
             self._sizes_in_words(),
             self.reading,
         )
-        found += self.doubts
-        found += self._still_falling()
+        sentences += self.doubts
+        sentences += self._still_falling()
         index = self.stability.index
         if len(self.shares) > 1 and typical and len(index):
             at_size = float(index[min(typical, len(index)) - 1])
-            found += cautions.unstable(at_size, typical, len(self.shares))
-        return tuple(found)
+            sentences += cautions.unstable(at_size, typical, len(self.shares))
+        return tuple(sentences)
 
     def _still_falling(self) -> list[str]:
-        """Where more features may do better: the last drop is above its standard error."""
+        """Return a warning if the last drop of the test loss exceeds its standard error."""
 
         def clear_drop(first: int, last: int) -> float:
             return self._mean(self.test_losses[:, first] - self.test_losses[:, last])[1]
@@ -451,7 +452,10 @@ class PathAssessment(ArrayValue):
         )
 
     def _over_folds(self, losses: Float, is_corrected: bool = False) -> Curve:
-        """Means (k) and standard errors (k) of losses by fold (F × k).
+        """Return means (k) and standard errors (k) of losses by fold (F × k).
+
+        The errors are corrected for shared training rows if asked, or if rows are tested
+        repeatedly.
 
         Corrected for the training rows that folds share, or where rows are tested repeatedly.
         """

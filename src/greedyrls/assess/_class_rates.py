@@ -1,4 +1,7 @@
-"""How good a classification is in further measures: error rate, balanced accuracy, AUC.
+"""Further measures of a classification: error rate, balanced accuracy, AUC.
+
+The error rate does not show that a model orders samples well if it predicts the same class for all
+of them, as is common if one class is rare.
 
 The error rate cannot see a model that orders samples well and predicts the same class for all of
 them, as is common where a class is rare.
@@ -16,27 +19,27 @@ from numpy.typing import NDArray
 from .._base import ArrayValue, Float, column, exported, score
 from ..path import fold_covariance
 
-# A further measure shows that something predicts the classes if it is better by this many standard
+# A further measure shows that features predict the classes if it is better by this many standard
 # errors over folds. There are several of them, and folds share training rows: with two errors AUC
 # was better on 10 to 15 % of targets that are noise (m = 300 and 600, ten folds).
 _CLEARLY = 3.0
-# From here on an order is called good.
+# An AUC of at least this is called good.
 _GOOD = 0.7
-# A class of which there is less is called rare.
+# A class with a smaller share is called rare.
 RARE = 0.1
-# What losses are shown as (`_measures.Reading`).
+# Scores that losses are shown as (`Reading`).
 READ_AS = {"zero_one": "accuracy", "balanced_zero_one": "balanced accuracy", "auc": "AUC"}
-# Losses of probabilities, in the order in which they are kept.
+# Losses of probabilities, in the order in which they are stored.
 PROBABILITY_LOSSES = ("brier_score", "log_loss")
-# Advice, in Python and for the command line (`_result_words.on_command_line`).
+# Advice for Python, translated for the command line by `on_command_line`.
 BALANCED = 'class_weight="balanced"'
 BY_AUC = 'loss="auc"'
 
 
 def at_sizes(losses: Float, initial_losses: Float | None, sizes: NDArray[np.intp]) -> Float:
-    """Of losses (F × k) by fold and size those at one size of each fold, (F).
+    """Return the loss of each fold at its size, (F), from losses (F × k) by fold and size.
 
-    Size 0 has the losses without features, (F); not a number where these are unknown.
+    Size 0 has the losses without features, (F); NaN if these are unknown.
     """
     if initial_losses is None:
         initial_losses = np.full(len(losses), np.nan)
@@ -46,26 +49,26 @@ def at_sizes(losses: Float, initial_losses: Float | None, sizes: NDArray[np.intp
 
 
 def measures_for(n_targets: int) -> tuple[str, ...]:
-    """The losses that are known of a classification, for its codes in so many targets."""
+    """Return the names of the losses recorded for a classification that is coded by n targets."""
     names = ("zero_one", "balanced_zero_one", "squared")
     return (*names, "auc") if n_targets == 1 else names
 
 
-def places_of(values: Float) -> NDArray[np.intp]:
-    """The class predicted by values (rows × t) of the model, (rows)."""
+def class_indices(values: Float) -> NDArray[np.intp]:
+    """Return the index of the class predicted by values (rows × t) of the model, (rows)."""
     if values.shape[1] == 1:
         return (values[:, 0] > 0.0).astype(np.intp)
-    places: NDArray[np.intp] = np.argmax(values, axis=1)
-    return places
+    indices: NDArray[np.intp] = np.argmax(values, axis=1)
+    return indices
 
 
 class FoldRates(NamedTuple):
-    """Of one outer fold; losses have as many sizes as its path."""
+    """Rates of one outer fold; losses have as many sizes as its path."""
 
     losses: Float  # (L × k) in each measure
     initial_losses: Float  # (L) of the model without features
     predicted: Float  # (c) weight of the test rows predicted to be of each class
-    probability_losses: Float | None = None  # (2 × 2) see `PROBABILITY_LOSSES`; with, without model
+    probability_losses: Float | None = None  # (2 × 2) `PROBABILITY_LOSSES`, with and without model
 
 
 @exported("greedyrls.assess")
@@ -152,50 +155,50 @@ class ClassRates(ArrayValue):
         return None if score is None else 1.0 - score
 
     def by_size(self, measure: str) -> Float:
-        """The mean loss over folds for each size, (k); not a number where there is none."""
+        """Return the mean loss over folds by size, (k); NaN if it is undefined."""
         losses = self.losses[self.measures.index(measure)]
         shares = np.where(np.isfinite(losses).any(axis=1), self.shares, 0.0)
         if not shares.any():
             return np.full(losses.shape[1], np.nan)
-        # A fold that ended early has no number, and so has no mean.
+        # A size that some fold did not reach has no mean.
         mean: Float = shares[shares > 0.0] @ losses[shares > 0.0] / shares.sum()
         return mean
 
     def scores_by_size(self) -> dict[str, Float]:
-        """AUC (of two classes) and balanced accuracy for each size, (k) each."""
-        known = {"auc": "auc", "balanced_accuracy": "balanced_zero_one"}
+        """Return AUC (for two classes) and balanced accuracy by size, (k) each."""
+        losses = {"auc": "auc", "balanced_accuracy": "balanced_zero_one"}
         return {
-            name: 1.0 - self.by_size(loss) for name, loss in known.items() if loss in self.measures
+            name: 1.0 - self.by_size(loss) for name, loss in losses.items() if loss in self.measures
         }
 
     @property
     def only_class(self) -> Any | None:
-        """The class that every sample is predicted to be of, if there is one."""
-        place = int(np.argmax(self.predicted))
-        return self.classes[place] if self.predicted[place] > 1.0 - 1e-9 else None
+        """The class that is predicted for every sample, if there is one."""
+        index = int(np.argmax(self.predicted))
+        return self.classes[index] if self.predicted[index] > 1.0 - 1e-9 else None
 
     def is_clearly_better(self, measure: str) -> bool:
         """Whether the chosen models are clearly better than those without features."""
-        own, initial, shares = self._at_chosen(measure)
-        if not len(own):
+        chosen, initial, shares = self._at_chosen(measure)
+        if not len(chosen):
             return False
-        gain = float(shares @ (initial - own))
-        covariance = fold_covariance((initial - own)[None], shares)
+        gain = float(shares @ (initial - chosen))
+        covariance = fold_covariance((initial - chosen)[None], shares)
         error = 0.0 if covariance is None else float(np.sqrt(max(0.0, covariance[0, 0])))
         return gain > max(_CLEARLY * error, 1e-9)
 
     @property
     def predicts(self) -> bool:
-        """Whether the error rate, AUC or squared error says that features predict the classes.
+        """Whether the error rate, AUC or squared error shows that features predict the classes.
 
-        With weights of classes the balanced error rate rather than the squared error: models were
-        fitted to the weighted one, and a constant too, so that without weights noise may win.
+        With class weights the balanced error rate replaces the squared error: the models and the
+        constant were fitted to the weighted squared error, so noise may win by the unweighted one.
         """
         unfair = "squared" if self.is_weighted else "balanced_zero_one"
         return any(self.is_clearly_better(name) for name in self.measures if name != unfair)
 
     def second_score(self, measure: str) -> tuple[str, float | None]:
-        """The measure that people know a classification by, beside the accuracy or `measure`."""
+        """Return the familiar measure to report besides `measure`, and its value."""
         if "auc" in self.measures and measure != "auc":
             return "AUC", self.auc
         if measure in ("auc", "balanced_zero_one"):
@@ -204,20 +207,20 @@ class ClassRates(ArrayValue):
         return "balanced accuracy", self.balanced_accuracy
 
     def sentence(self, measure: str) -> str:
-        """Further measures, beside that of an assessment and the second one."""
+        """Return a sentence with the measures other than `measure` and the second one."""
         rate = self.error_rate
-        known = {
+        scores = {
             "AUC": self.auc,
             "balanced accuracy": self.balanced_accuracy,
             "accuracy": None if rate is None else 1.0 - rate,
         }
         said = (READ_AS.get(measure), self.second_score(measure)[0])
-        told = [
+        parts = [
             f"{name} {score(value)}"
-            for name, value in known.items()
+            for name, value in scores.items()
             if value is not None and name not in said
         ]
-        measures = f"In other measures: {', '.join(told)}." if told else ""
+        measures = f"In other measures: {', '.join(parts)}." if parts else ""
         return " ".join(words for words in (measures, self._probabilities_in_words()) if words)
 
     def _probabilities_in_words(self) -> str:
@@ -236,7 +239,7 @@ class ClassRates(ArrayValue):
         )
 
     def advice(self, measure: str) -> str:
-        """What to do where the measure misleads, as where one class is predicted for all."""
+        """Return advice if the measure misleads, as if one class is predicted for all samples."""
         only = self.only_class
         if only is None:
             return self._beyond_the_error_rate() if measure == "zero_one" else ""
@@ -247,13 +250,13 @@ class ClassRates(ArrayValue):
         auc = self.auc
         if auc is not None and self.is_clearly_better("auc"):
             how = "good" if auc >= _GOOD else "better than chance"
-            return f"The order is {how} (AUC {score(auc)}), but {every}: {use}."
+            return f"The ranking is {how} (AUC {score(auc)}), but {every}: {use}."
         if self.predicts:
-            return f"The features say something of the classes, but {every}: {use}."
+            return f"The features carry information about the classes, but {every}: {use}."
         return f"E{every[1:]}."
 
     def _beyond_the_error_rate(self) -> str:
-        """Where models that predict something have a higher error rate than those that do not."""
+        """Return advice if models that predict something have a higher error rate than none."""
         without = float(self.shares @ self.initial_losses[self.measures.index("zero_one")])
         if not self.predicts or (self.error_rate or 0.0) <= without:
             return ""
@@ -266,40 +269,45 @@ class ClassRates(ArrayValue):
     def _score(self, measure: str) -> float | None:
         if measure not in self.measures:
             return None
-        own, _, shares = self._at_chosen(measure)
-        return 1.0 - float(shares @ own) if len(own) else None
+        losses, _, shares = self._at_chosen(measure)
+        return 1.0 - float(shares @ losses) if len(losses) else None
 
     def _at_chosen(self, measure: str) -> tuple[Float, Float, Float]:
-        """Losses and those without features of the folds that have them, and their shares."""
+        """Return losses with and without features, and shares, of folds where both are defined."""
         row = self.measures.index(measure)
-        own = at_sizes(self.losses[row], self.initial_losses[row], self.chosen_sizes)
-        known = np.isfinite(own) & np.isfinite(self.initial_losses[row])
-        shares = self.shares[known]
-        return own[known], self.initial_losses[row, known], shares / max(shares.sum(), 1e-300)
+        losses = at_sizes(self.losses[row], self.initial_losses[row], self.chosen_sizes)
+        is_known = np.isfinite(losses) & np.isfinite(self.initial_losses[row])
+        shares = self.shares[is_known]
+        return (
+            losses[is_known],
+            self.initial_losses[row, is_known],
+            shares / max(shares.sum(), 1e-300),
+        )
 
 
 def rates_of_folds(
     labels: NDArray[Any] | None,
-    found: Sequence[FoldRates | None],
+    fold_rates: Sequence[FoldRates | None],
     chosen_sizes: NDArray[np.intp],
     shares: Float,
     is_weighted: bool,
 ) -> ClassRates | None:
-    """The rates of all folds together; none of a regression, which has no labels."""
-    folds = [fold for fold in found if fold is not None]
+    """Return the rates of all folds together; None for a regression, which has no labels."""
+    folds = [fold for fold in fold_rates if fold is not None]
     if labels is None or not folds:
         return None
     size = max(fold.losses.shape[1] for fold in folds)
     losses = np.full((len(folds[0].losses), len(folds), size), np.nan)
-    for place, fold in enumerate(folds):
-        losses[:, place, : fold.losses.shape[1]] = fold.losses
+    for index, fold in enumerate(folds):
+        losses[:, index, : fold.losses.shape[1]] = fold.losses
     scores = [fold.probability_losses for fold in folds if fold.probability_losses is not None]
     with_and_without = np.array(scores).transpose(2, 1, 0) if len(scores) == len(folds) else None
     predicted = np.sum([fold.predicted for fold in folds], axis=0)
     classes = np.unique(labels)
     return ClassRates(
         classes=tuple(
-            one if isinstance(one, str | int | float) else str(one) for one in classes.tolist()
+            label if isinstance(label, str | int | float) else str(label)
+            for label in classes.tolist()
         ),
         measures=measures_for(1 if len(classes) == 2 else len(classes)),
         losses=losses,

@@ -15,9 +15,9 @@ from scipy import linalg
 
 from .._base import Float
 
-# Without a row that has nearly all of the weight of a coefficient there is no model.
+# The model without a row is undefined if that row carries nearly all weight of a coefficient.
 _LEAST_LEFT = 1e-9
-# Numbers that are looked at together.
+# Numbers that are processed together.
 _BLOCK = 1 << 20
 
 
@@ -30,11 +30,11 @@ def jackknife_errors(
     groups: NDArray[np.intp] | None = None,
     fit_intercept: bool = True,
 ) -> tuple[Float, Float]:
-    """Standard errors of coefficients (t × k) and intercepts (t) of a ridge regression.
+    """Return standard errors of coefficients (t × k) and intercepts (t) of a ridge regression.
 
     X is (m × k), Y is (m × t), and penalty (k × k) is added to the Gram matrix of X. Rows of a
-    group, given by numbers (m), are left out together. Not a number where a model cannot be left
-    without a row.
+    group, given by numbers (m), are left out together. Errors are NaN if the model without a row is
+    undefined.
     """
     m, k = X.shape
     weights = np.ones(m) if weights is None else weights
@@ -70,7 +70,7 @@ def jackknife_errors(
 def _without_rows(
     factor: tuple[Float, bool], Z: Float, errors: Float, weights: Float
 ) -> Iterator[Float]:
-    """Changes of the solution without each row, (rows × p × t) for some rows at a time."""
+    """Yield the changes of the solution without each row, (rows × p × t), in blocks of rows."""
     size = max(1, _BLOCK // (Z.shape[1] * errors.shape[1]))
     for start in range(0, len(Z), size):
         rows = slice(start, start + size)
@@ -90,14 +90,14 @@ def _without_groups(
     weights: Float,
     groups: NDArray[np.intp],
 ) -> Iterator[Float]:
-    """Changes of the solution without each group, (1 × p × t) for each."""
+    """Yield the change of the solution without each group, (1 × p × t)."""
     order = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
     for rows in np.split(order, starts[1:]):
-        own = Z[rows] * weights[rows, None]
+        weighted = Z[rows] * weights[rows, None]
         try:
-            factor = linalg.cho_factor(A - own.T @ Z[rows], lower=True)
+            factor = linalg.cho_factor(A - weighted.T @ Z[rows], lower=True)
         except linalg.LinAlgError:
             yield np.full((1, *whole.shape), np.nan)
             continue
-        yield (linalg.cho_solve(factor, right - own.T @ Y[rows]) - whole)[None]
+        yield (linalg.cho_solve(factor, right - weighted.T @ Y[rows]) - whole)[None]

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from .._base import Float, is_whole
 
 Rows = NDArray[np.intp]
-Draw = tuple[Rows, Float | None]  # rows, and how often each counts; None for once
+Draw = tuple[Rows, Float | None]  # rows, and how often each counts (None: once)
 
-# A draw without all classes, or of a single row, is drawn again so many times.
+# A draw that is not usable is repeated at most this many times.
 _TRIES = 100
 
 
 def make_generator(random_state: Any) -> np.random.Generator:
-    """From a seed, nothing, or a generator."""
+    """Return a random generator made from a seed or None, or the given generator."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is None or (is_whole(random_state) and random_state >= 0):
@@ -38,9 +38,9 @@ def draw_rows(
     share: Any,
     generator: np.random.Generator,
 ) -> tuple[list[Draw], str]:
-    """Draws of the rows that count, and what they are in words.
+    """Return random draws among the rows with weight, and a description of them.
 
-    Units are groups where there are any. With labels, classes keep their shares in a subsample.
+    Whole groups are drawn if groups are given. With labels, a subsample keeps class shares.
     """
     if not isinstance(resample, str) or resample not in ("subsample", "bootstrap"):
         raise ValueError(f"resample must be 'subsample' or 'bootstrap', got {resample!r}.")
@@ -70,9 +70,9 @@ def draw_rows(
                 f"{'' if labels is None else ', or fewer than 2 of a class'}; {hint}"
                 f"{'' if labels is None else ', or merge rare classes'}."
             )
-        own = times[unit_of]
-        kept = own > 0
-        draws.append((rows[kept], None if resample == "subsample" else own[kept].astype(float)))
+        counts = times[unit_of]
+        kept = counts > 0
+        draws.append((rows[kept], None if resample == "subsample" else counts[kept].astype(float)))
     units = "groups" if groups is not None else "samples"
     if resample == "bootstrap":
         return draws, f"{repeats} bootstrap samples of {units}"
@@ -80,14 +80,14 @@ def draw_rows(
 
 
 def _subsample(unit_of: Rows, strata: Rows, share: float, generator: np.random.Generator) -> Rows:
-    """1 for the units drawn, 0 for the others; a unit lies in one stratum."""
+    """Return 1 for the units drawn and 0 for the others; each unit lies in one stratum."""
     count = int(unit_of.max()) + 1
     stratum_of = np.zeros(count, dtype=np.intp)
     stratum_of[unit_of] = strata
     times = np.zeros(count, dtype=np.intp)
     for stratum in np.unique(stratum_of):
         (units,) = (stratum_of == stratum).nonzero()
-        # Two of each class, four in all, are the fewest that a selection can be made on.
+        # A selection needs at least two samples of each class, and four in all.
         least = 1 if count < len(unit_of) else 2 if stratum_of.any() else 4
         size = min(len(units), max(least, round(share * len(units))))
         times[generator.choice(units, size, replace=False)] = 1
@@ -95,13 +95,13 @@ def _subsample(unit_of: Rows, strata: Rows, share: float, generator: np.random.G
 
 
 def _bootstrap(unit_of: Rows, generator: np.random.Generator) -> Rows:
-    """How often each unit is drawn."""
+    """Return how often each unit is drawn."""
     count = int(unit_of.max()) + 1
     return np.bincount(generator.integers(count, size=count), minlength=count)
 
 
 def _is_usable(times: Rows, labels: NDArray[Any] | None) -> bool:
-    """Whether a selection can be made on it: two samples of every class, four in all."""
+    """Whether a draw has enough samples for a selection: two of every class, four in all."""
     kept = times > 0
     if kept.sum() < 4:
         return False
@@ -116,9 +116,9 @@ def draw_order(
     generator: np.random.Generator,
     groups: NDArray[Any] | None = None,
 ) -> Rows:
-    """A permutation of all rows that moves those that count among themselves.
+    """Return a permutation of all rows that moves only the rows that count.
 
-    Groups change places as wholes, with others of the same size.
+    Whole groups are exchanged with groups of the same size.
     """
     order = np.arange(len(counted))
     (rows,) = counted.nonzero()
@@ -126,17 +126,17 @@ def draw_order(
         order[rows] = generator.permutation(rows)
         return order
     _, group_of = np.unique(groups[rows], return_inverse=True)
-    members = [rows[group_of == group] for group in range(int(group_of.max()) + 1)]
-    sizes = np.array([len(own) for own in members])
+    members = [rows[group_of == number] for number in range(int(group_of.max()) + 1)]
+    sizes = np.array([len(rows_of_group) for rows_of_group in members])
     for size in np.unique(sizes):
         (same,) = (sizes == size).nonzero()
-        for place, other in zip(same, generator.permutation(same), strict=True):
-            order[members[place]] = members[other]
+        for group, other in zip(same, generator.permutation(same), strict=True):
+            order[members[group]] = members[other]
     return order
 
 
 def check_groups_move(counted: NDArray[np.bool_], groups: NDArray[Any] | None) -> None:
-    """Whether any two groups can change places."""
+    """Raise an error if no two groups have the same size, so that none can be exchanged."""
     if groups is None:
         return
     _, sizes = np.unique(groups[counted], return_counts=True)

@@ -9,7 +9,7 @@ import numpy as np
 from .._base import ArrayValue, Float, counted, exported, number
 from ..path import Reading, measure_in_words
 
-# Losses this close (relatively) are equal.
+# Losses are equal if they differ by less than this, relatively.
 _TIE = 1e-10
 
 
@@ -52,7 +52,7 @@ class PermutationNull(ArrayValue):
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that a notebook shows."""
         from .._notebook import null_html
 
         return null_html(self)
@@ -121,18 +121,18 @@ class PermutationNull(ArrayValue):
         """A sentence on the result of the permutations, with losses presented as in `reading`."""
         count = len(self.null_losses)
         typical = float(np.nanmedian(self.null_chosen_losses))
-        permuted, own = reading.column(np.array([typical, self.chosen_loss]))
+        permuted, chosen = reading.column(np.array([typical, self.chosen_loss]))
         return (
             f"The same selection on permuted targets has a median {reading.name} of {permuted} by "
-            f"its own estimate, against {own} on the targets as given: p = "
+            f"its own estimate, against {chosen} on the targets as given: p = "
             f"{number(self.chosen_p_value, 3)} from {counted(count, 'permutation')}."
         )
 
 
 def _p_values(losses: Float, null_losses: Float) -> Float:
-    """(1 + number of permutations not above) / (1 + P), by column."""
+    """Return (1 + the number of permutations whose loss is not above) / (1 + P), by column."""
     bar = losses + _TIE * np.abs(losses)
-    # The negation counts what is not a number as not above.
+    # The negation counts NaN as not above.
     better = np.count_nonzero(~(null_losses > bar), axis=0)
     values: Float = (1.0 + better) / (1.0 + len(null_losses))
     return values

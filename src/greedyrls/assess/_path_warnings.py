@@ -1,4 +1,4 @@
-"""Warnings in words for a path, with what else is known of it."""
+"""Warnings in words for a path, and for its assessment if there is one."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from . import cautions
 from ._assessment import PathAssessment
 from ._null import PermutationNull
 
-# A feature that the penalty shrinks by more than this is not looked at for a leak.
+# A feature that the penalty shrinks by more than this is not checked for a leak.
 _SHRUNK = 0.3
 
-# A feature that comes later has a gain of its own if it is this share of what it would have given
-# before. A copy gains next to nothing; held-out gains of single steps vary by a factor of two.
+# A feature chosen later is distinct from an earlier one if it still gains this share of what it
+# would have gained in its place. A copy gains next to nothing; held-out gains of single steps vary
+# by a factor of two.
 _OWN = 0.25
 
 
@@ -74,38 +75,38 @@ def path_warnings(
             raise TypeError(
                 f"{name} must be a {kind.__name__} or None, got {type(value).__name__}."
             )
-    found = cautions.too_good(known_leaks(path, assessment))
-    own = path_cautions(path, path.losses)
+    sentences = cautions.too_good(leaking_features(path, assessment))
+    of_path = path_cautions(path, path.losses)
     if assessment is not None:
         more = assessment_cautions(path, assessment)
-        own = not_said_by(more, own)
-        own += [sentence for sentence in more if sentence not in own]
-    found += own
+        of_path = not_said_by(more, of_path)
+        of_path += [sentence for sentence in more if sentence not in of_path]
+    sentences += of_path
     if null is not None:
-        found += cautions.noise(null.chosen_p_value, len(null.null_losses))
-    return tuple(found)
+        sentences += cautions.noise(null.chosen_p_value, len(null.null_losses))
+    return tuple(sentences)
 
 
-def not_said_by(tested: list[str], own: list[str]) -> list[str]:
-    """What a path says of itself, without what its test folds say, too, in other numbers."""
-    said = {one.split(":")[0] for one in tested if one.startswith(cautions.MORE)}
-    return [sentence for sentence in own if sentence.split(":")[0] not in said]
+def not_said_by(tested: list[str], sentences: list[str]) -> list[str]:
+    """Return the warnings of a path that the warnings of its test folds do not repeat."""
+    said = {words.split(":")[0] for words in tested if words.startswith(cautions.MORE)}
+    return [sentence for sentence in sentences if sentence.split(":")[0] not in said]
 
 
 def assessment_cautions(path: SelectionPath, assessment: PathAssessment) -> list[str]:
-    """What an assessment says, without what is said of the path, or what the path knows better."""
-    told = cautions.too_good(assessment.leaks)
+    """Return warnings of an assessment, without those that the path gives itself or rules out."""
+    repeated = cautions.too_good(assessment.leaks)
     if _is_done(path) or _is_next_noise(path):
-        told += assessment._still_falling()
-    found = [sentence for sentence in assessment.warnings if sentence not in told]
-    return found + _better_with_fewer(path, assessment)
+        repeated += assessment._still_falling()
+    sentences = [sentence for sentence in assessment.warnings if sentence not in repeated]
+    return sentences + _better_with_fewer(path, assessment)
 
 
 def _better_with_fewer(path: SelectionPath, assessment: PathAssessment) -> list[str]:
-    """Where fewer features do clearly better on test folds than as many as were chosen.
+    """Return a warning if fewer features do clearly better on test folds than those chosen.
 
-    Only in another measure than that by which they were chosen, such as the error rate: by the same
-    one the choice was made on other folds, and this would be one more on the test folds.
+    It is given only if the measure differs from the loss by which the size was chosen, such as the
+    error rate. Otherwise it would be a second choice of size, made on the test folds.
     """
     size, losses = path.chosen_size, assessment.test_losses
     if assessment.measure == path.settings.loss or not 1 < size <= losses.shape[1]:
@@ -123,29 +124,29 @@ def _better_with_fewer(path: SelectionPath, assessment: PathAssessment) -> list[
 
 
 def path_cautions(path: SelectionPath, losses: Float, reading: Reading | None = None) -> list[str]:
-    """What to say of a path alone; `losses` (k) are those of its models, told as `reading` has it.
+    """Return warnings about a path alone; `losses` (k) are those of its models.
 
-    A path does not know whether its targets are codes of classes; without a reading losses are
-    told as they are.
+    Losses are presented as in `reading`. A path does not record whether its targets are codes of
+    classes; without a reading, losses are presented as they are.
     """
     settings, size = path.settings, path.chosen_size
-    found = cautions.many_features(settings.n_features_in, settings.n_samples)
-    shown = _known_best(path, losses)
+    sentences = cautions.many_features(settings.n_features_in, settings.n_samples)
+    shown = _best_estimate(path, losses)
     is_done = _is_done(path) or _is_next_noise(path)
     clear_drop = partial(_drop_by_noise, path, losses)
     if shown is not losses:
         clear_drop = partial(_difference_error, path)
-    told = Reading("loss", "loss", "loss") if reading is None else reading
-    found += cautions.still_falling(shown, path.initial_loss, is_done, told, clear_drop)
-    found += _fewer(path, reading)
-    rivals = [_rival(path, place, shown) for place in range(size)]
-    # Runners-up were judged by the search, and only ties within the model matter.
+    shown_as = Reading("loss", "loss", "loss") if reading is None else reading
+    sentences += cautions.still_falling(shown, path.initial_loss, is_done, shown_as, clear_drop)
+    sentences += _fewer(path, reading)
+    rivals = [_rival(path, step, shown) for step in range(size)]
+    # Runners-up have losses of the search, and only ties within the model matter.
     ties = cautions.near_ties(path.losses[:size], path.initial_loss, path.changes(), rivals)
-    return found + ties
+    return sentences + ties
 
 
-def _known_best(path: SelectionPath, losses: Float) -> Float:
-    """The losses of the models in the outer folds, if known up to the chosen size, else others."""
+def _best_estimate(path: SelectionPath, losses: Float) -> Float:
+    """Return held-out losses if they reach the chosen size, otherwise the given losses."""
     if path.held_out is None or not np.isfinite(path.held_out[0][: path.chosen_size]).all():
         return losses
     return path.held_out[0]
@@ -158,7 +159,7 @@ def _is_done(path: SelectionPath) -> bool:
 
 
 def _difference_error(path: SelectionPath, first: int, last: int) -> float:
-    """The standard error of the difference between two places of the held-out curve."""
+    """Return the standard error of the difference between two sizes of the held-out curve."""
     surface = path.outer_surface
     assert surface is not None
     if surface.fold_losses is None or surface.fold_shares is None:
@@ -169,39 +170,39 @@ def _difference_error(path: SelectionPath, first: int, last: int) -> float:
 
 
 def _fewer(path: SelectionPath, reading: Reading | None) -> list[str]:
-    """Where the held-out curve says that far fewer features do as well as those chosen.
+    """Return a warning if far fewer features do as well as those chosen, by the held-out losses.
 
-    At most half of them, and within one standard error of the difference. None where the chosen
-    size was not reached in outer folds.
+    Far fewer means at most half, within one standard error of the difference. There is no warning
+    if the outer folds did not reach the chosen size.
     """
     size, held_out = path.chosen_size, path.held_out
     if held_out is None or size < 2 or not np.isfinite(held_out[0][size - 1]):
         return []
     losses = held_out[0]
-    least = max(1, sum(known.forced for known in path.sets))
+    least = max(1, sum(chosen_set.forced for chosen_set in path.sets))
     for fewer in range(least, size // 2 + 1):
         error = _difference_error(path, fewer - 1, size - 1)
         if losses[fewer - 1] - losses[size - 1] <= error * (1.0 + SAME_ERROR):
             pair = float(losses[fewer - 1]), float(losses[size - 1])
             unit = "feature" if path.settings.feature_groups is None else "group"
             words = measure_in_words(path.settings.loss)
-            told = Reading(words, words, "loss") if reading is None else reading
-            return cautions.as_good_with_fewer(fewer, size, pair, error, unit, told)
+            shown_as = Reading(words, words, "loss") if reading is None else reading
+            return cautions.as_good_with_fewer(fewer, size, pair, error, unit, shown_as)
     return []
 
 
 def _drop_by_noise(path: SelectionPath, losses: Float, first: int, last: int) -> float:
-    """What so many selected features of noise may bring."""
+    """Return the largest drop of the loss between two sizes that noise features may cause."""
     if path.settings.loss != "squared":
         return np.nan
     return (last - first) * _noise(path, float(losses[first]), last)
 
 
 def _is_next_noise(path: SelectionPath) -> bool:
-    """Whether the runner-up of the last step, which would come next, is no better than noise.
+    """Whether the runner-up of the last step, the next candidate, is no better than noise.
 
-    It is known where runners-up were recorded. A penalty that leaves a share λ of a coefficient out
-    takes a share λ² of each gain.
+    This is known only if runners-up were recorded. A penalty that shrinks a coefficient by a share
+    λ reduces its gain by a share λ².
     """
     if path.settings.loss != "squared" or not path.sets or not path.sets[-1].runners_up:
         return False
@@ -213,44 +214,45 @@ def _is_next_noise(path: SelectionPath) -> bool:
 
 
 def _noise(path: SelectionPath, loss: float, size: int) -> float:
-    """What the best feature of noise may bring."""
+    """Return the largest drop of the loss that a single noise feature may cause."""
     settings = path.settings
     n = settings.n_features_in - len(settings.excluded_features)
     return cautions.gain_of_noise(loss, settings.n_samples, n, size)
 
 
-def _share(path: SelectionPath, place: int, loss: float) -> float:
-    """What a loss that might have been is of the gain that a step gave."""
-    before = path.losses[place - 1] if place else path.initial_loss
-    gain = float(before - path.losses[place])
+def _share(path: SelectionPath, step: int, loss: float) -> float:
+    """Return the gain of a runner-up as a share of the gain of the feature chosen in that step."""
+    before = path.losses[step - 1] if step else path.initial_loss
+    gain = float(before - path.losses[step])
     return float(before - loss) / gain if gain > 0.0 else 0.0
 
 
-def _rival(path: SelectionPath, place: int, losses: Float) -> tuple[str, float] | None:
-    """The best runner-up of a step that is not chosen besides, by name, and its loss.
+def _rival(path: SelectionPath, step: int, losses: Float) -> tuple[str, float] | None:
+    """Return the name and loss of the best runner-up of a step that is a real alternative.
 
-    One that is chosen later for a gain of its own is no rival. One that then gains little of what
-    it would have given here stands for the same thing, and is.
+    A runner-up that is chosen later with a gain of its own is none. If its later gain is only a
+    small part of what it would have gained in this step, it carries the same information and is
+    one.
     """
     chosen = path.entries(path.chosen_size).tolist()
     gains = -np.diff(losses, prepend=path.initial_loss)
-    for index, loss in path.sets[place].runners_up:
+    for index, loss in path.sets[step].runners_up:
         if index in chosen:
             later = float(gains[chosen.index(index)])
-            if not path.is_nested or later >= _OWN * _share(path, place, loss) * gains[place]:
+            if not path.is_nested or later >= _OWN * _share(path, step, loss) * gains[step]:
                 continue
         return path.name_of(index), loss
     return None
 
 
-def known_leaks(path: SelectionPath, assessment: PathAssessment | None) -> tuple[str, ...]:
-    """Features that predict almost exactly alone by what the path or its assessment says."""
+def leaking_features(path: SelectionPath, assessment: PathAssessment | None) -> tuple[str, ...]:
+    """Return features that predict almost exactly alone, by the path or its assessment."""
     tested = () if assessment is None else assessment.leaks
     return tuple(dict.fromkeys((*_path_leaks(path), *tested)))
 
 
 def _path_leaks(path: SelectionPath) -> tuple[str, ...]:
-    """The first feature and its runners-up, where each predicts almost exactly alone, by name."""
+    """Return the names of the first feature and runners-up that each predict almost exactly."""
     if not path.sets:
         return ()
     settings, first = path.settings, path.sets[0]
@@ -262,17 +264,17 @@ def _path_leaks(path: SelectionPath) -> tuple[str, ...]:
         m, n = settings.n_samples, settings.n_features_in
         return cautions.is_too_good(loss, path.initial_loss, settings.loss, m, n)
 
-    found = [path.group_names(1)[0]] if any(map(is_leak, losses)) else []
+    names = [path.group_names(1)[0]] if any(map(is_leak, losses)) else []
     if settings.direction == "forward":
-        found += [path.name_of(index) for index, loss in first.runners_up if is_leak(loss)]
-    return tuple(found)
+        names += [path.name_of(index) for index, loss in first.runners_up if is_leak(loss)]
+    return tuple(names)
 
 
 def _unshrunk(path: SelectionPath, loss: float) -> float:
-    """The squared loss at the first size without what the penalty adds to it.
+    """Return the squared loss at the first size, without the part that is due to the penalty.
 
-    A share λ² = (1 − g/(g + α))² of the loss without features comes from the penalty, and leave-
-    one-out adds to it: what is left is no less than the share that the feature does not explain.
+    A share λ² = (1 − g/(g + α))² of the loss without features comes from the penalty, and
+    leave-one-out adds to it: the remainder is at least the share that the feature does not explain.
     """
     if path.settings.loss != "squared" or path.sets[0].count != 1:
         return loss

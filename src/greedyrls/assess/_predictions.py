@@ -1,8 +1,8 @@
-"""Predictions of rows that took no part in their model, in short: what pictures of a fit show.
+"""Summaries of predictions of held-out rows, from which plots of the fit are drawn.
 
-Of a regression some rows with what was observed and what was predicted. Of a classification sums
-over rows: who is taken for whom, the ROC curve, and how often events happen that are predicted with
-a certain probability.
+A regression keeps observed and predicted values of some rows. A classification keeps sums over
+rows: the confusion matrix, the ROC curve, and the observed frequency of events by predicted
+probability.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from sklearn.metrics import roc_curve
 
 from .._base import ArrayValue, Float, exported
 
-# Where predictions come from whose row took no part in the model.
+# How the rows were held out of the model that predicts them.
 PredictionSource = Literal["test folds", "folds", "leave-one-out"]
 SOURCES: tuple[PredictionSource, ...] = ("test folds", "folds", "leave-one-out")
-# More points than this hide each other.
+# More points than this overlap.
 _MOST_POINTS = 1000
-# Of the ROC curve: false positive rates from 0 to 1.
+# False positive rates of the ROC curve, from 0 to 1.
 ROC_GRID = np.linspace(0.0, 1.0, 101)
-# Of probabilities: bins of equal width.
+# Number of bins of probabilities, of equal width.
 N_BINS = 10
-# More classes than this make no table that can be read.
+# A confusion matrix of more classes than this is unreadable.
 MOST_CLASSES = 30
 
 
 class Part(NamedTuple):
-    """Predictions of some rows, such as those of a fold."""
+    """Summary of the predictions of some rows, such as those of a fold."""
 
-    observed: Float  # (p) of a regression, rows that are shown
+    observed: Float  # (p) values of the rows shown, for a regression
     predicted: Float  # (p)
     n_rows: int
     confusion: Float | None = None  # (c × c) weights, by class and by predicted class
@@ -78,7 +78,7 @@ class Predictions(ArrayValue):
 
 
 def shown_rows(n_samples: int) -> NDArray[np.bool_]:
-    """Whether each row is among those that are shown, (m): the same ones at every call."""
+    """Return a mask (m) of the rows that are shown, the same at every call."""
     if n_samples <= _MOST_POINTS:
         return np.ones(n_samples, dtype=bool)
     chosen = np.random.default_rng(0).choice(n_samples, _MOST_POINTS, replace=False)
@@ -88,7 +88,7 @@ def shown_rows(n_samples: int) -> NDArray[np.bool_]:
 
 
 def part_of_numbers(observed: Float, predicted: Float, is_shown: NDArray[np.bool_]) -> Part:
-    """Of a regression, (rows) each."""
+    """Summarise predictions of a regression, (rows) each."""
     is_known = is_shown & np.isfinite(predicted)
     return Part(observed[is_known], predicted[is_known], len(observed))
 
@@ -100,7 +100,7 @@ def part_of_classes(
     weights: Float | None,
     probabilities: Float | None = None,
 ) -> Part:
-    """Of classes by place (rows), with scores (rows × t) and probabilities (rows × c)."""
+    """Summarise classes by index (rows), with scores (rows × t) and probabilities (rows × c)."""
     weights = np.ones(len(classes)) if weights is None else weights
     c = max(2, scores.shape[1])
     nothing = np.empty(0)
@@ -125,7 +125,7 @@ def part_of_classes(
 
 
 def _roc(is_positive: NDArray[np.bool_], scores: Float, weights: Float) -> Float:
-    """True positive rates on the grid; at a step the upper end, but 0 is where it starts."""
+    """Return true positive rates on the grid: the upper end at a step, and 0 at the start."""
     false, true, _ = roc_curve(is_positive, scores, sample_weight=weights, drop_intermediate=False)
     rates: Float = np.interp(ROC_GRID, false, true)
     rates[0] = 0.0
@@ -135,7 +135,7 @@ def _roc(is_positive: NDArray[np.bool_], scores: Float, weights: Float) -> Float
 def united(
     parts: Sequence[Part], shares: Float, source: PredictionSource, is_classes: bool
 ) -> Predictions:
-    """Predictions of all folds together; shares (F) are what each counts in means."""
+    """Combine the predictions of all folds; shares (F) are the weights of the folds in means."""
     observed = np.concatenate([part.observed for part in parts])
     predicted = np.concatenate([part.predicted for part in parts])
     n_rows = sum(part.n_rows for part in parts)
@@ -157,7 +157,9 @@ def united(
         observed,
         predicted,
         confusion=np.sum(tables, axis=0) if tables else None,
-        roc=np.average([one for one, _ in curves], axis=0, weights=[share for _, share in curves])
+        roc=np.average(
+            [curve for curve, _ in curves], axis=0, weights=[share for _, share in curves]
+        )
         if curves
         else None,
         reliability=reliability,

@@ -13,7 +13,7 @@ _ROUNDING = 1e-9
 
 
 def predictions_document(predictions: Predictions | None) -> dict[str, Any] | None:
-    """Predictions as plain numbers, strings and lists."""
+    """Return predictions as plain numbers, strings and lists."""
     if predictions is None:
         return None
     return {
@@ -32,7 +32,7 @@ def _listed(values: Float | None) -> Any:
 
 
 def read_predictions(document: JsonObject, n_classes: int | None) -> Predictions | None:
-    """Predictions from the document that they are a part of; older files have none."""
+    """Read predictions from the document that contains them; None for older files."""
     if not document.has_optional("predictions"):
         return None
     part = document.part("predictions")
@@ -46,11 +46,11 @@ def read_predictions(document: JsonObject, n_classes: int | None) -> Predictions
     if n_classes is not None and part.has("confusion"):
         if n_classes > MOST_CLASSES:
             raise ValueError(f"confusion is of more than {MOST_CLASSES} classes")
-        confusion = _known("confusion", part.cells("confusion", (n_classes, n_classes)), np.inf)
+        confusion = _bounded("confusion", part.cells("confusion", (n_classes, n_classes)), np.inf)
     if part.has("roc"):
         if n_classes != 2:
             raise ValueError("roc is not of two classes")
-        roc = _known("roc", part.cells("roc", (len(ROC_GRID),)), 1.0)
+        roc = _bounded("roc", part.cells("roc", (len(ROC_GRID),)), 1.0)
         if (np.diff(roc) < -_ROUNDING).any():
             raise ValueError("roc falls")
     if part.has("reliability"):
@@ -68,7 +68,7 @@ def read_predictions(document: JsonObject, n_classes: int | None) -> Predictions
     )
 
 
-def _known(key: str, values: Float, highest: float) -> Float:
+def _bounded(key: str, values: Float, highest: float) -> Float:
     if not (values <= highest + _ROUNDING).all():
         raise ValueError(f"{key} has no number, or one above {highest:g}")
     return values

@@ -28,7 +28,7 @@ from .._problem import (
     one_per_row,
     report_non_finite,
 )
-from .._search import Plan, folds_of
+from .._search import Plan, check_input, check_supported, folds_of
 from .._select import Caller, Options, Request, make_request, problem_of, select, takes_groups
 from ._trial import Rows, Trial
 
@@ -65,6 +65,21 @@ class Procedure:
         is_open = request.rival is not None
         way = "" if plan.direction.name == "forward" else f", {plan.direction.name}"
         return f"{how}, {plan.loss.name}{' or zero_one' if is_open else ''} loss{way}"
+
+    def check_data(self) -> None:
+        """Raise an error, before any search, for what this kind of X does not support."""
+        plan = make_request(self.problem, self.options, self.groups, self.labels).plan
+        if plan.folds is not None:
+            name = plan.folds.name
+            self.check_copies(f"{name}={reprlib.repr(self.options.cv)}", f"use {name}='loo'")
+        if plan.loss.name != "squared":
+            self.check_copies(f"loss={plan.loss.name!r}", "use loss='squared'")
+        if self.class_weights is not None:
+            self.check_copies("class_weight", "pass sample_weight")
+
+    def check_copies(self, what: str, instead: str) -> None:
+        """Raise an error if rows of X cannot be copied for something that the user asks for."""
+        check_supported(self.problem.X, "assess_copies", what, instead)
 
     def shared(self) -> LooData | None:
         """Data of all rows, whose Gram columns trials on some of them can use; or none."""
@@ -185,6 +200,7 @@ def make_procedure(
     _check_inner_folds(options.cv, options.name("cv"), "'loo'")
     if options.alpha_cv is not None:
         _check_inner_folds(options.alpha_cv, options.name("alpha_cv"), "None")
+    check_input(X, "assess", "An assessment")
     # Every selection has the same folds, also where they come from a generator.
     options = replace(options, random_state=make_shuffle(options.random_state))
     targets = make_targets(y, task)
@@ -207,7 +223,9 @@ def make_procedure(
                 "pass task='classification' if they are classes, else leave it out."
             )
         class_weights = make_class_weights(class_weight, targets.labels, targets.classes)
-    return Procedure(problem, targets.labels, group_of, options, told, class_weights)
+    procedure = Procedure(problem, targets.labels, group_of, options, told, class_weights)
+    procedure.check_data()
+    return procedure
 
 
 def make_outer_folds(procedure: Procedure, cv: Any) -> Folds:

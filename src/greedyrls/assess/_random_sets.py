@@ -1,4 +1,4 @@
-"""Features drawn at random, with the moments that models on them need."""
+"""Random feature sets, and the moments that models on them need."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _ROWS = 4096
 def random_orders(
     problem: Problem, size: int, repeats: int, generator: np.random.Generator
 ) -> list[NDArray[np.intp]]:
-    """`size` features (or groups) in random order, `repeats` times; forced ones come first."""
+    """Return `repeats` random orders of `size` features (or groups); forced ones come first."""
     members = problem.groups or tuple((feature,) for feature in range(problem.n_features))
     firsts = {group[0]: group for group in members}
     fixed = np.array([group[0] for group in problem.forced_entries], dtype=np.intp)
-    rest = np.setdiff1d(list(firsts), [*problem.forced, *problem.excluded])
+    free = np.setdiff1d(list(firsts), [*problem.forced, *problem.excluded])
     count = max(0, size - len(fixed))
     drawn = [
-        np.concatenate([fixed, generator.permutation(rest)[:count]])[:size] for _ in range(repeats)
+        np.concatenate([fixed, generator.permutation(free)[:count]])[:size] for _ in range(repeats)
     ]
     if problem.groups is None:
         return drawn
@@ -37,7 +37,7 @@ def random_orders(
 
 
 def _chains(problem: Problem, order: NDArray[np.intp]) -> tuple[Chain, ...]:
-    """Models on the first 1, 2, … features or groups, whose columns stand together."""
+    """Return the chain of models on the first 1, 2, … features, or groups with adjacent columns."""
     if problem.groups is None:
         return one_by_one(len(order))
     lengths = {group[0]: len(group) for group in problem.groups}
@@ -46,9 +46,9 @@ def _chains(problem: Problem, order: NDArray[np.intp]) -> tuple[Chain, ...]:
 
 
 def random_sets(data: LooData, orders: list[NDArray[np.intp]]) -> Iterator[Chosen]:
-    """Their moments on the rows of `data`.
+    """Yield each order with its moments on the rows of `data`.
 
-    Where the draws overlap much, the products of all features drawn are made once.
+    If the orders overlap much, the products of all their features are computed once.
     """
     if not orders:
         return
@@ -59,8 +59,8 @@ def random_sets(data: LooData, orders: list[NDArray[np.intp]]) -> Iterator[Chose
         if products is None:
             gram = _products(data, order)
         else:
-            places = np.searchsorted(union, order)
-            gram = products[np.ix_(places, places)]
+            positions = np.searchsorted(union, order)
+            gram = products[np.ix_(positions, positions)]
         start = data.start
         yield Chosen(
             tuple(order.tolist()),
@@ -73,7 +73,7 @@ def random_sets(data: LooData, orders: list[NDArray[np.intp]]) -> Iterator[Chose
 
 
 def _products(data: LooData, features: NDArray[np.intp]) -> Float:
-    """X_S'X_S about the means: one pass over these columns."""
+    """Return X_S'X_S about the means, by one pass over these columns."""
     gram = np.zeros((len(features), len(features)))
     for block in data.samples.blocks:
         for top in range(0, len(block.d), _ROWS):

@@ -1,4 +1,4 @@
-"""The selection repeated: in outer folds, on resampled rows, on permuted targets; in parallel.
+"""Repeat the selection in outer folds, on resampled rows or on permuted targets, in parallel.
 
 Repeats go to worker processes in batches, and those of a batch share their Gram columns.
 """
@@ -20,7 +20,7 @@ from .._problem import Folds, Problem, Split, brier_and_log_loss, make_loss
 from .._search import positive_rows
 from ..path import SelectionPath
 from ._assessment import PathAssessment
-from ._class_rates import ClassRates, FoldRates, measures_for, places_of, rates_of_folds
+from ._class_rates import ClassRates, FoldRates, class_indices, measures_for, rates_of_folds
 from ._predictions import Part as Predicted
 from ._predictions import part_of_classes, part_of_numbers, shown_rows, united
 from ._procedure import Procedure, shares_of
@@ -29,12 +29,12 @@ from ._trial import Rows, Trial
 
 Answer = TypeVar("Answer")
 
-# Batches for each worker: the more, the smoother the progress bar; the fewer, the more is shared.
+# Batches per worker: more make the progress bar smoother, fewer share more Gram columns.
 _BATCHES = 2
 
 
 class FoldResult(NamedTuple):
-    """Of one outer fold; losses have as many sizes as its path."""
+    """Result of one outer fold; losses have as many sizes as its path."""
 
     features: NDArray[np.intp]
     alpha: float
@@ -43,20 +43,20 @@ class FoldResult(NamedTuple):
     selection_losses: Float  # (k)
     random_losses: Float  # (R × k)
     initial_loss: float
-    own_initial_loss: float  # what the selection believes of no features, where it chose none
+    own_initial_loss: float  # the selection's own estimate without features, if it chose none
     part: Part | None
     predictions: Predicted
-    rates: FoldRates | None = None  # of a classification
+    rates: FoldRates | None = None  # for a classification
 
     @property
     def chosen_loss(self) -> float:
-        """On the test rows, at the chosen size."""
+        """Loss on the test rows at the chosen size."""
         size = self.chosen_size
         return float(self.test_losses[size - 1]) if size else self.initial_loss
 
 
 class NullResult(NamedTuple):
-    """Of one order of the targets."""
+    """Result for one order of the targets."""
 
     losses: Float  # (k)
     chosen_loss: float
@@ -72,7 +72,7 @@ def fold_result(
     repeats: int,
     generator: np.random.Generator,
 ) -> FoldResult:
-    """Select on the training rows of a fold, test on the others."""
+    """Select on the training rows of a fold and test on its held-out rows."""
     try:
         trial = procedure.trial(split.train, whole=whole)
     except ValueError as error:
@@ -99,56 +99,59 @@ def fold_result(
 
 
 def _order_of(path: SelectionPath) -> NDArray[np.intp]:
-    """As many features as the largest size has, those of the chosen size first."""
+    """Return as many features as the largest size has, those of the chosen size first."""
     if path.is_nested:
         return path.entries()
-    both = dict.fromkeys([*path.entries(path.chosen_size).tolist(), *path.entries().tolist()])
-    return np.array(list(both)[: len(path)], dtype=np.intp)
+    features = dict.fromkeys([*path.entries(path.chosen_size).tolist(), *path.entries().tolist()])
+    return np.array(list(features)[: len(path)], dtype=np.intp)
 
 
 def _predicted(
     trial: Trial, procedure: Procedure, rows: Rows
 ) -> tuple[Predicted, FoldRates | None]:
-    """Predictions of the test rows in short, and how good they are if they are classes."""
+    """Summarise the predictions of the test rows, with rates for a classification."""
     problem = procedure.problem
     rows = positive_rows(problem.weights, rows)
     scores = trial.predictions_on(problem, rows)
     if procedure.labels is None:
-        # Of several targets the first is shown.
+        # Of several targets only the first is shown.
         is_shown = shown_rows(problem.n_samples)[rows]
         return part_of_numbers(problem.Y[rows, 0], scores[:, 0], is_shown), None
     weights = None if problem.weights is None else problem.weights[rows]
     probabilities, shares = trial.probabilities_on(problem, rows)
-    ones = np.ones(len(rows)) if weights is None else weights
-    both = [brier_and_log_loss(one, problem.Y[rows], ones) for one in (probabilities, shares)]
-    places = places_of(scores)
-    counts = np.bincount(places, weights, max(2, problem.n_targets)).astype(np.float64)
-    rates = _fold_rates(trial, problem, rows, counts, np.array(both).T)
-    classes = places_of(problem.Y[rows])
-    return part_of_classes(classes, scores, places, weights, probabilities), rates
+    positive = np.ones(len(rows)) if weights is None else weights
+    pairs = [
+        brier_and_log_loss(predicted, problem.Y[rows], positive)
+        for predicted in (probabilities, shares)
+    ]
+    indices = class_indices(scores)
+    counts = np.bincount(indices, weights, max(2, problem.n_targets)).astype(np.float64)
+    rates = _fold_rates(trial, problem, rows, counts, np.array(pairs).T)
+    classes = class_indices(problem.Y[rows])
+    return part_of_classes(classes, scores, indices, weights, probabilities), rates
 
 
 def _fold_rates(
     trial: Trial, problem: Problem, rows: Rows, counts: Float, probability_losses: Float
 ) -> FoldRates:
-    """What is known of a classification beside its measure."""
-    own, initial = [], []
+    """Return losses of a classification in further measures."""
+    losses, initial = [], []
     for name in measures_for(problem.n_targets):
-        # One class has no order; the fold is left out of the mean.
+        # AUC is undefined for a single class; the fold is left out of the mean.
         is_defined = name != "auc" or len(np.unique(problem.Y[rows])) == 2
         if is_defined:
-            own.append(trial.losses_on(problem, rows, make_loss(name)))
+            losses.append(trial.losses_on(problem, rows, make_loss(name)))
             initial.append(trial.initial_loss_on(problem, rows, make_loss(name)))
         else:
-            own.append(np.full(len(trial.path), np.nan))
+            losses.append(np.full(len(trial.path), np.nan))
             initial.append(np.nan)
-    return FoldRates(np.array(own), np.array(initial), counts, probability_losses)
+    return FoldRates(np.array(losses), np.array(initial), counts, probability_losses)
 
 
 def _class_rates_of(
     procedure: Procedure, folds: Sequence[FoldResult], shares: Float
 ) -> ClassRates | None:
-    """What outer folds say of a classification beside its measure."""
+    """Return the rates of a classification over the outer folds."""
     sizes = np.array([fold.chosen_size for fold in folds])
     rates = [fold.rates for fold in folds]
     is_weighted = procedure.class_weights is not None
@@ -156,22 +159,22 @@ def _class_rates_of(
 
 
 def make_assessment(
-    procedure: Procedure, folds: Folds, found: Sequence[FoldResult], design: Design | None
+    procedure: Procedure, folds: Folds, results: Sequence[FoldResult], design: Design | None
 ) -> PathAssessment:
-    """What the results of all outer folds say together."""
+    """Combine the results of all outer folds."""
     problem = procedure.problem
-    size = max(len(result.features) for result in found)
+    size = max(len(result.features) for result in results)
     shares = shares_of(problem, [split.test for split in folds.splits])
     return PathAssessment(
         measure=procedure.measure.name,
-        test_losses=padded([result.test_losses for result in found], size),
-        selection_losses=padded([result.selection_losses for result in found], size),
-        random_losses=padded([result.random_losses for result in found], size),
-        initial_losses=np.array([result.initial_loss for result in found]),
-        own_initial_losses=np.array([result.own_initial_loss for result in found]),
-        features=tuple(result.features for result in found),
-        alphas=np.array([result.alpha for result in found]),
-        chosen_sizes=np.array([result.chosen_size for result in found]),
+        test_losses=padded([result.test_losses for result in results], size),
+        selection_losses=padded([result.selection_losses for result in results], size),
+        random_losses=padded([result.random_losses for result in results], size),
+        initial_losses=np.array([result.initial_loss for result in results]),
+        own_initial_losses=np.array([result.own_initial_loss for result in results]),
+        features=tuple(result.features for result in results),
+        alphas=np.array([result.alpha for result in results]),
+        chosen_sizes=np.array([result.chosen_size for result in results]),
         shares=shares,
         folds=folds.description,
         criterion=procedure.criterion,
@@ -184,12 +187,12 @@ def make_assessment(
         overlap=folds.overlap,
         held_out_covariance=None
         if design is None
-        else design.covariance([result.part for result in found if result.part is not None]),
+        else design.covariance([result.part for result in results if result.part is not None]),
         n_independent=None if design is None else design.n_clusters,
         test_ratio=test_ratio(folds.splits, problem.has_weight),
-        class_rates=_class_rates_of(procedure, found, shares),
+        class_rates=_class_rates_of(procedure, results, shares),
         predictions=united(
-            [result.predictions for result in found],
+            [result.predictions for result in results],
             shares,
             "test folds",
             is_classes=procedure.labels is not None,
@@ -200,7 +203,7 @@ def make_assessment(
 def resampled_order(
     procedure: Procedure, whole: LooData | None, rows: Rows, counts: Float | None
 ) -> NDArray[np.intp]:
-    """The features selected on some rows; as many as were chosen, where the size is."""
+    """Return the features selected on some rows, at the chosen size."""
     path = procedure.trial(rows, counts, whole).path
     return path.entries(path.chosen_size)
 
@@ -208,7 +211,7 @@ def resampled_order(
 def null_result(
     procedure: Procedure, whole: LooData | None, order: Rows | None, least: int
 ) -> NullResult:
-    """The selection's own losses, with the targets in this order."""
+    """Return the selection's own losses with the targets in this order."""
     shuffled = procedure if order is None else procedure.permuted(order)
     if procedure.problem.weights is not None:
         whole = None  # weights move with the targets, and Gram columns depend on them
@@ -236,27 +239,27 @@ def repeat(
     verbose: int,
     shown: Callable[[Answer], float | None],
 ) -> list[Answer]:
-    """``call(procedure, whole, *job)`` for each job, in the order of the jobs."""
+    """Return ``call(procedure, whole, *job)`` for each job, in the order of the jobs."""
     workers = min(effective_n_jobs(_checked(n_jobs)), len(jobs))
     answers: list[Answer] = []
     with closing(progress_bar(verbose, len(jobs), what=what)) as bar:
         if workers <= 1:
-            found: Iterator[Answer] = _answers(procedure, call, jobs)
+            new_answers: Iterator[Answer] = _answers(procedure, call, jobs)
         else:
             batches = np.array_split(np.arange(len(jobs)), min(len(jobs), _BATCHES * workers))
             results = Parallel(n_jobs=workers, return_as="generator")(
-                delayed(_batch)(procedure, call, [jobs[place] for place in batch])
+                delayed(_batch)(procedure, call, [jobs[index] for index in batch])
                 for batch in batches
             )
-            found = (answer for batch in results for answer in _passed_on(batch))
-        for answer in found:
+            new_answers = (answer for batch in results for answer in _passed_on(batch))
+        for answer in new_answers:
             answers.append(answer)
             bar.update(shown(answer))
     return answers
 
 
 class Batch(NamedTuple):
-    """What a worker process sends back: answers, and the warnings that came up."""
+    """Answers of a worker process, and the warnings that it caught."""
 
     answers: list[Any]
     warned: list[tuple[str, type[Warning], str, int]]
@@ -265,16 +268,19 @@ class Batch(NamedTuple):
 def _batch(
     procedure: Procedure, call: Callable[..., Answer], jobs: Sequence[tuple[Any, ...]]
 ) -> Batch:
-    # A worker does not know which warnings its caller wants to see, and would print all of them.
+    # A worker does not have the warning filters of its caller, and would print all warnings.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         answers = list(_answers(procedure, call, jobs))
-    found = ((str(one.message), one.category, one.filename, one.lineno) for one in caught)
-    return Batch(answers, list(dict.fromkeys(found)))
+    entries = (
+        (str(warning.message), warning.category, warning.filename, warning.lineno)
+        for warning in caught
+    )
+    return Batch(answers, list(dict.fromkeys(entries)))
 
 
 def _passed_on(batch: Batch) -> list[Any]:
-    """The answers; warnings are given here, where the caller's filters hold."""
+    """Return the answers, after issuing the warnings here, where the caller's filters apply."""
     for message, category, filename, line in batch.warned:
         warnings.warn_explicit(message, category, filename, line)
     return batch.answers
@@ -297,8 +303,8 @@ def _checked(n_jobs: Any) -> int | None:
 
 
 def padded(rows: Sequence[Float], size: int) -> Float:
-    """Curves of different lengths under each other, not a number where one has ended."""
+    """Stack curves of different lengths as rows, padded with NaN."""
     table = np.full((len(rows), *rows[0].shape[:-1], size), np.nan)
-    for place, row in enumerate(rows):
-        table[place, ..., : row.shape[-1]] = row[..., :size]
+    for index, row in enumerate(rows):
+        table[index, ..., : row.shape[-1]] = row[..., :size]
     return table

@@ -1,4 +1,4 @@
-"""How alike selections on different samples are: frequencies and a chance-corrected index."""
+"""Similarity of selections on different samples: frequencies and a chance-corrected index."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ class Stability(ArrayValue):
     _table: Float = field(init=False, repr=False)  # (k × 2) index and its standard error
 
     def __post_init__(self) -> None:
-        own = tuple(np.asarray(order, dtype=np.intp) for order in self.selections)
-        for number, order in enumerate(own):
+        selections = tuple(np.asarray(order, dtype=np.intp) for order in self.selections)
+        for number, order in enumerate(selections):
             _check_order(order, self.n_features_in, number)
         if not 0.0 < self.level < 1.0:
             raise ValueError(f"level must be between 0 and 1, got {self.level!r}.")
-        object.__setattr__(self, "selections", own)
+        object.__setattr__(self, "selections", selections)
         count = self.n_features_in if self.n_available is None else self.n_available
         values = [self._index_at(size, count - len(self.forced)) for size in self.sizes]
         table = np.array(values).reshape(-1, 2)
@@ -82,7 +82,7 @@ class Stability(ArrayValue):
         super().__post_init__()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that a notebook shows."""
         from .._notebook import stability_html
 
         return stability_html(self)
@@ -115,7 +115,7 @@ class Stability(ArrayValue):
         return self.index - width, self.index + width
 
     def _index_at(self, size: int, count: int) -> tuple[float, float]:
-        """The index of the first `size` features and its error, forced ones left out."""
+        """Return the index of the first `size` features and its error, without forced features."""
         free = tuple(order[:size][~np.isin(order[:size], self.forced)] for order in self.selections)
         return _index(free, self.n_features_in, count)
 
@@ -136,15 +136,15 @@ class Stability(ArrayValue):
         size = longest if k is None else k
         if isinstance(size, bool) or not isinstance(size, int | np.integer):
             raise TypeError(f"k must be a whole number, got {k!r}.")
-        # All selections may be empty: no size was selected then.
+        # All selections may be empty.
         if k is not None and not 1 <= size <= longest:
             raise ValueError(f"k={k} is not among the sizes selected, 1 to {longest}.")
         return _counts(self.selections, self.n_features_in, int(size)) / len(self.selections)
 
     def names(self, indices: Sequence[int] | Order) -> list[str]:
         """Return names of features; ``x0``, ``x1``, … if the data had none."""
-        known = self.feature_names_in
-        return [known[index] if known else f"x{index}" for index in indices]
+        names = self.feature_names_in
+        return [names[index] if names else f"x{index}" for index in indices]
 
     def to_frame(self, k: int | None = None) -> pandas.DataFrame:
         """A pandas data frame of the features selected at size k, the most frequent first."""
@@ -187,53 +187,53 @@ class Stability(ArrayValue):
             return f"At {counted(k, 'feature')} every selection is the same: there are no others."
         low, high = (float(end[-1]) for end in self.interval)
         always = int(np.count_nonzero(self.frequencies(k) == 1.0)) - len(self.forced)
-        given = f" besides the {len(self.forced)} forced" if self.forced else ""
+        besides = f" besides the {len(self.forced)} forced" if self.forced else ""
         word = "excellent" if value > 0.75 else "intermediate to good" if value >= 0.4 else "poor"
         shortest = min(len(order) for order in self.selections)
-        many = f"first {counted(k, 'feature')}" if k != 1 else "first feature"
+        described = f"first {counted(k, 'feature')}" if k != 1 else "first feature"
         if shortest < k:
-            many = f"{shortest} to {k} features chosen"
+            described = f"{shortest} to {k} features chosen"
         empty = sum(not len(order) for order in self.selections)
         without = f" {empty} of them {agree(empty, 'has', 'have')} no features." if empty else ""
         ends = f"{score(low, 2)} to {score(high, 2)}"
         judged = f" ({percent(self.level)} Monte-Carlo interval {ends}), {word}"
         caveat = ""
         if self.source.startswith("folds"):
-            # On pure noise it is often above the bounds of these words, which are for fresh rows.
+            # The words are for fresh rows; with shared rows even pure noise often earns good ones.
             judged = ""
             caveat = (
                 " Folds share most of their training rows, so this is higher than it would be on "
                 "fresh samples, even on pure noise."
             )
         return (
-            f"Stability of the {many} over {count} selections ({self.source}): "
+            f"Stability of the {described} over {count} selections ({self.source}): "
             f"{score(value, 2)}{judged}; {counted(always, 'feature')} in every "
-            f"selection{given}.{without}{caveat}"
+            f"selection{besides}.{without}{caveat}"
         )
 
 
 def index_by_size(
     selections: Sequence[Order], n_available: int, forced: Sequence[int], size: int
 ) -> Float:
-    """The index of the first 1, 2, …, `size` features of some selections, (size).
+    """Return the index of the first 1, 2, …, `size` features of some selections, (size).
 
-    Not a number where all selections must be the same, or there is one only. The cost does not
-    depend on the number of features that there were to choose from.
+    It is NaN if there is a single selection, or if all selections are necessarily the same. The
+    cost does not depend on the number of candidate features.
     """
     everything, relabelled = np.unique(np.concatenate(selections), return_inverse=True)
     ends = np.cumsum([len(order) for order in selections])[:-1]
-    known = np.flatnonzero(np.isin(everything, forced))
+    is_forced_column = np.flatnonzero(np.isin(everything, forced))
     values = np.empty(size)
     orders = np.split(relabelled, ends)
-    for place in range(size):
-        free = [order[: place + 1] for order in orders]
-        free = [order[~np.isin(order, known)] for order in free]
-        values[place] = _index(tuple(free), len(everything), n_available - len(forced))[0]
+    for row in range(size):
+        free = [order[: row + 1] for order in orders]
+        free = [order[~np.isin(order, is_forced_column)] for order in free]
+        values[row] = _index(tuple(free), len(everything), n_available - len(forced))[0]
     return values
 
 
 def _check_order(order: Order, n: int, number: int) -> None:
-    """Column numbers, each once."""
+    """Raise an error unless the selection has valid column numbers, each once."""
     if order.ndim != 1 or (len(order) and not 0 <= order.min() <= order.max() < n):
         raise ValueError(
             f"Selection {number} must have column numbers from 0 to {n - 1}, got {order.tolist()}."
@@ -243,7 +243,7 @@ def _check_order(order: Order, n: int, number: int) -> None:
 
 
 def _counts(selections: tuple[Order, ...], n: int, size: int) -> Float:
-    """How many selections have each feature among their first `size`, (n)."""
+    """Return how many selections have each feature among their first `size`, (n)."""
     counts = np.zeros(n)
     for order in selections:
         counts[order[:size]] += 1.0
@@ -251,7 +251,7 @@ def _counts(selections: tuple[Order, ...], n: int, size: int) -> Float:
 
 
 def _index(selections: tuple[Order, ...], n_columns: int, n: int) -> tuple[float, float]:
-    """The index of selections of n features that could be selected, and its standard error.
+    """Return the index of selections from n available features, and its standard error.
 
     With M selections of k_i of n features, p_f the share that has feature f and k̄ = Σ p_f:
     Φ = 1 − (1/n) Σ_f M/(M−1) p_f (1 − p_f) / (k̄/n (1 − k̄/n)). Its variance is 4/M² Σ (Φ_i − Φ̄)².
@@ -266,9 +266,9 @@ def _index(selections: tuple[Order, ...], n_columns: int, n: int) -> tuple[float
     spread = float((p * (1.0 - p)).sum()) * M / (M - 1) / n
     index = 1.0 - spread / chance
     parts = np.empty(M)
-    for place, order in enumerate(selections):
+    for row, order in enumerate(selections):
         share = len(order) / n  # k_i/n
-        parts[place] = (
+        parts[row] = (
             float(p[order].sum()) / n
             - share * mean
             + 0.5 * index * (2.0 * share * mean - share - mean + 1.0)

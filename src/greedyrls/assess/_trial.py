@@ -1,4 +1,4 @@
-"""A selection that was made on some rows, and what can be asked of it on others."""
+"""A selection made on some rows, with its losses and predictions on other rows."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _CLASS_LOSSES = ("zero_one", "balanced_zero_one")
 
 
 class Tested(NamedTuple):
-    """What a selection comes to on rows held out."""
+    """Losses of a selection on held-out rows."""
 
     losses: Float  # (k)
     initial_loss: float
-    part: Part | None  # for standard errors: of the chosen size, of no features, of all sizes
+    part: Part | None  # for standard errors: chosen size, no features, all sizes
 
 
 class Trial:
-    """The path of a selection, with the rows it was made on."""
+    """A selection: its path, and the rows on which it was made."""
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class Trial:
         self.path = path
         self._plan = plan
         self._problem = problem
-        # Weights of classes are no part of what is reported.
+        # Reported losses ignore class weights.
         self._reported = problem
         if problem.class_weights is not None:
             self._reported = replace(problem, weights=problem.class_weights.sample_weights)
         self._data = data
         self._refit = refit
-        self._outer = outer  # in which the penalty was chosen
+        self._outer = outer  # folds in which the penalty was chosen
         self._refit_rows: LooData | None = None
 
     @property
@@ -81,13 +81,13 @@ class Trial:
 
     @property
     def penalties(self) -> Float:
-        """Of the models of all sizes, (k)."""
+        """Penalties of the models of all sizes, (k)."""
         if self.path.refit_alphas is not None:
             return np.array(self.path.refit_alphas)
         return np.full(len(self.path), self.path.settings.alpha)
 
     def selection_losses(self, measure: Loss) -> Float:
-        """What the selection believes of its models, (k)."""
+        """Return the losses of the models as estimated by the selection itself, (k)."""
         is_reported = self._problem.class_weights is None
         is_criterion = is_reported and is_same_loss(measure, self._plan.loss)
         if is_criterion and self.path.refit_alphas is None:
@@ -101,20 +101,19 @@ class Trial:
         return curve.reported_losses(self.penalties, self._reported.weights)
 
     def losses_in_folds(self, folds: Folds, measure: Loss) -> tuple[Float, Float]:
-        """Losses (K × k) of the models fitted to the training rows of each fold, on its others.
+        """Return held-out losses (K × k) of models fitted in each fold, and its share (K).
 
-        The features are those chosen on all of them, as for the losses that the search goes by.
-        Also what each fold counts in the mean, (K).
+        The features were chosen on all rows, as for the losses that guide the search.
         """
         problem, reported = self._problem, self._reported
-        own = chosen_of(self.path)  # its sets may not be the beginnings of each other
+        selected = chosen_of(self.path)  # the sets need not be nested
         losses, weights_tested = [], []
         for split in folds.splits:
             train = positive_rows(problem.weights, split.train)
             weights = None if problem.weights is None else problem.weights[train]
             part = replace(problem, X=problem.here.take(train), Y=problem.Y[train], weights=weights)
-            (chosen,) = random_sets(LooData(part), [np.array(own.indices, dtype=np.intp)])
-            chosen = chosen._replace(chains=own.chains)
+            (chosen,) = random_sets(LooData(part), [np.array(selected.indices, dtype=np.intp)])
+            chosen = chosen._replace(chains=selected.chains)
             weight = float(len(split.test))
             if reported.weights is not None:
                 weight = float(reported.weights[split.test].sum())
@@ -124,7 +123,7 @@ class Trial:
         return np.array(losses), shares / shares.sum()
 
     def initial_loss(self, measure: Loss) -> float:
-        """Leave-one-out loss of the model without features on the rows of the selection."""
+        """Return the leave-one-out loss without features on the rows of the selection."""
         problem = self._reported
         rows = np.flatnonzero(problem.has_weight)
         if measure.name in _CLASS_LOSSES:
@@ -134,7 +133,7 @@ class Trial:
         return float(measure.values(problem.Y[rows], predictions, weights)[0])
 
     def selection_initial_loss(self, measure: Loss) -> float:
-        """What the selection believes of the model without features, as of those with some."""
+        """Return the loss without features, estimated as in `selection_losses`."""
         problem, reported, folds = self._problem, self._reported, self._plan.folds
         if not isinstance(folds, Folds):
             return self.initial_loss(measure)
@@ -157,7 +156,7 @@ class Trial:
         return float(np.average(losses, weights=tested))
 
     def tested_on(self, other: Problem, rows: Rows, measure: Loss, tests: Tests | None) -> Tested:
-        """Losses of the models on other rows, and what their standard errors are made of."""
+        """Return losses of the models on other rows, and the parts of their standard errors."""
         rows = positive_rows(other.weights, rows)
         Y = other.Y[rows]
         weights = None if other.weights is None else other.weights[rows]
@@ -168,24 +167,24 @@ class Trial:
         losses = np.full(len(is_known), np.nan)
         losses[is_known] = measure.values(Y, sizes[:, is_known], weights)
         initial_loss = float(measure.values(Y, initial, weights)[0])
-        # Of no features, and of all sizes: the chosen one is among them.
+        # The model without features, then all sizes, among them the chosen one.
         sizes = np.concatenate([initial, sizes], axis=1)
         is_known = np.concatenate([[True], is_known])
-        places = np.concatenate([[self.path.chosen_size], np.arange(len(is_known))])
-        own, is_known = sizes[:, places], is_known[places]
-        found = measure.components(Y, own[:, is_known], weights)
-        if found is None or tests is None:
+        positions = np.concatenate([[self.path.chosen_size], np.arange(len(is_known))])
+        predictions, is_known = sizes[:, positions], is_known[positions]
+        components = measure.components(Y, predictions[:, is_known], weights)
+        if components is None or tests is None:
             return Tested(losses, initial_loss, None)
         all_losses = np.full((len(is_known), len(rows)), np.nan)
-        all_losses[is_known] = found.losses
-        return Tested(losses, initial_loss, part_of(found._replace(losses=all_losses), tests))
+        all_losses[is_known] = components.losses
+        return Tested(losses, initial_loss, part_of(components._replace(losses=all_losses), tests))
 
     def losses_on(self, other: Problem, rows: Rows, measure: Loss) -> Float:
-        """Losses of the models on other rows, (k)."""
+        """Return losses of the models on other rows, (k)."""
         return self._losses(chosen_of(self.path), self.penalties, other, rows, measure)
 
     def predictions_on(self, other: Problem, rows: Rows) -> Float:
-        """Scores of classes by the model of the chosen size on other rows, (rows × t)."""
+        """Return scores of the model of the chosen size on other rows, (rows × t)."""
         path, size = self.path, self.path.chosen_size
         columns = other.here.part(rows, path.features(size)).astype(np.float64)
         coef, intercept = np.atleast_2d(path.coef(size)), np.atleast_1d(path.intercept(size))
@@ -195,9 +194,10 @@ class Trial:
         return values
 
     def probabilities_on(self, other: Problem, rows: Rows) -> tuple[Float, Float]:
-        """Probabilities of classes for other rows, (rows × c): by the model of the chosen size.
+        """Return probabilities of classes for other rows, (rows × c), with and without features.
 
-        And by the shares of the classes alone. All are fitted to rows of the selection.
+        The first come from the model of the chosen size, the second from the shares of the classes.
+        Both are fitted to the rows of the selection.
         """
         selected = Selected(
             self.path, self._problem, self._plan, self._outer, self._refit, self._data
@@ -207,29 +207,29 @@ class Trial:
         return fitted, constant_probabilities(shares, len(rows))
 
     def initial_loss_on(self, other: Problem, rows: Rows, measure: Loss) -> float:
-        """The loss of the model without features; for classes the most frequent one is guessed."""
+        """Return the loss on other rows without features; the most frequent class is predicted."""
         rows = positive_rows(other.weights, rows)
         predictions = self._initial_predictions(len(rows), measure)
         weights = None if other.weights is None else other.weights[rows]
         return float(measure.values(other.Y[rows], predictions, weights)[0])
 
     def _initial_predictions(self, count: int, measure: Loss) -> Float:
-        """Of the model without features for some rows, (t × 1 × rows)."""
+        """Return predictions of the model without features for some rows, (t × 1 × rows)."""
         guess = self.path.moments.target_means
         if measure.name in _CLASS_LOSSES:
             guess = self._most_frequent(np.flatnonzero(self._reported.has_weight))
         return np.repeat(np.asarray(guess)[:, None, None], count, axis=2)
 
     def _most_frequent(self, rows: Rows) -> Float:
-        """The code (t) of the class of largest weight among some rows of the selection."""
+        """Return the code (t) of the class of largest weight among some rows of the selection."""
         problem = self._reported
         weights = None if problem.weights is None else problem.weights[rows]
         return most_frequent(problem.Y[rows], weights)
 
     def losses_of(self, chosen: Chosen, other: Problem, rows: Rows, measure: Loss) -> Float:
-        """Losses on other rows of the models on other features.
+        """Return losses on other rows of models on other features.
 
-        Their penalties are chosen as those of the path, of three values rather than 25.
+        Their penalties are chosen as those of the path, but among 3 values instead of 25.
         """
         if self._refit in ("loo", "cv") and self._refit_rows is None:
             self._refit_rows = rows_for_refit(self._refit, self._plan, self.data)

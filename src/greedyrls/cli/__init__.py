@@ -1,4 +1,4 @@
-"""The command line: from a file to an answer, without opening Python."""
+"""The command line: from a file to a result, without writing Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands, their options and their help; what they do is loaded when they run."""
+"""The commands, their options and their help; implementations are imported when they run."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ._options import (
     READING,
     TELLING,
     VERBOSE,
+    OutputOptions,
     Reading,
     Sectioned,
-    Telling,
 )
 from ._types import WholeNumber
 
@@ -209,7 +209,7 @@ def predict(
     if ids and all_columns:
         raise click.UsageError("--all-columns copies every column; leave --id out.")
     wanted = Wanted(ids, all_columns, probabilities, digits)
-    return predict_rows(model, data, wanted, out, overwrite, *_ways(options))
+    return predict_rows(model, data, wanted, out, overwrite, *_input_and_output(options))
 
 
 @app.command(cls=Sectioned)
@@ -287,7 +287,7 @@ def demo(out: Path, **options: Any) -> int:
     """
     from ._demo import run_demo
 
-    return run_demo(out, _ways(options)[1])
+    return run_demo(out, _input_and_output(options)[1])
 
 
 @app.command(cls=Sectioned)
@@ -309,11 +309,11 @@ def bench(samples: int, features: int, size: int, repeats: int, seed: int, **opt
     """
     from ._bench import run_bench
 
-    return run_bench(samples, features, size, repeats, seed, _ways(options)[1])
+    return run_bench(samples, features, size, repeats, seed, _input_and_output(options)[1])
 
 
-def _ways(options: dict[str, Any]) -> tuple[Reading, Telling]:
-    """How to read and what to show, of the options that commands share."""
+def _input_and_output(options: dict[str, Any]) -> tuple[Reading, OutputOptions]:
+    """Return the options for reading and for output that commands share."""
     reading = Reading(
         options.get("delimiter"),
         options.get("decimal", "."),
@@ -326,15 +326,15 @@ def _ways(options: dict[str, Any]) -> tuple[Reading, Telling]:
         options.get("sheet"),
         options.get("date_order"),
     )
-    telling = Telling(options["quiet"], options["as_json"], options.get("verbose", False))
-    return reading, telling
+    output = OutputOptions(options["quiet"], options["as_json"], options.get("verbose", False))
+    return reading, output
 
 
-def _class_weight(given: tuple[Any, ...]) -> str | tuple[tuple[str, float], ...] | None:
-    """Weights of classes, or "balanced"."""
-    if "balanced" not in given:
-        return given or None
-    if len(given) > 1:
+def _class_weight(weights: tuple[Any, ...]) -> str | tuple[tuple[str, float], ...] | None:
+    """Return class weights, or "balanced"."""
+    if "balanced" not in weights:
+        return weights or None
+    if len(weights) > 1:
         raise click.UsageError(
             "--class-weight balanced cannot be combined with weights of classes."
         )
@@ -342,15 +342,15 @@ def _class_weight(given: tuple[Any, ...]) -> str | tuple[tuple[str, float], ...]
 
 
 def _job(options: dict[str, Any]) -> Job:
-    """What select and assess are asked."""
+    """Return the request of select or assess."""
     began = time.perf_counter()
     from ._job import Job
 
-    reading, telling = _ways(options)
+    reading, output = _input_and_output(options)
     return Job(
         data=options["data"],
         reading=reading,
-        telling=telling,
+        output=output,
         roles={
             "ids": options["ids"],
             "dropped": options["dropped"],

@@ -1,4 +1,4 @@
-"""``greedyrls assess``: what the whole selection does on rows that took no part in it."""
+"""``greedyrls assess``: estimate how well the whole selection predicts held-out rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WRITTEN = (ASSESSMENT, ASSESSMENT_TABLE, ASSESSMENT_PICTURE)
 
 
 def assess_selection(job: Job, folds: int | None, out: Path | None, is_overwritten: bool) -> int:
-    """Assess in some outer folds (by default 10) and tell; the exit code."""
+    """Assess in outer folds (10 by default), show and write the result; return the exit code."""
     if out is not None:
         check_packages("matplotlib")
         check_folder(out, _WRITTEN, is_overwritten)
@@ -35,37 +35,37 @@ def assess_selection(job: Job, folds: int | None, out: Path | None, is_overwritt
     check_question(job, loaded)
     loaded = with_fold_notes(job, loaded, folds or FOLDS, folds is not None)
     assessment = assess(loaded.prepared, job.ask(), folds or FOLDS)
-    sentence, warnings = _told(loaded, assessment)
+    sentence, warnings = _sentences(loaded, assessment)
     document = _document(job, loaded, assessment, sentence, warnings)
     try:
-        if job.telling.is_json:
+        if job.output.is_json:
             print(document)
-        elif job.telling.is_human:
-            show_assessment(assessment, sentence, warnings, job.telling.is_verbose)
+        elif job.output.is_human:
+            show_assessment(assessment, sentence, warnings, job.output.is_verbose)
             show_notes(loaded.prepared.notes)
-    finally:  # also where nobody looks any more
+    finally:  # also if the output pipe is closed
         if out is not None:
             write(out / ASSESSMENT, document + "\n")
             write(out / ASSESSMENT_TABLE, rows_as_csv(assessment_rows(assessment)))
             write(out / ASSESSMENT_PICTURE, assessment_picture(assessment))
-    if out is not None and job.telling.is_human:
+    if out is not None and job.output.is_human:
         show_line(f"Written to {out}: {', '.join(_WRITTEN)}")
     return FINE
 
 
-def _told(loaded: Loaded, assessment: PathAssessment) -> tuple[str, list[str]]:
-    """What may be reported, and what to take with care."""
+def _sentences(loaded: Loaded, assessment: PathAssessment) -> tuple[str, list[str]]:
+    """Return the sentence to report, and warnings."""
     leaks = too_good(find_leaks(loaded.prepared), loaded.target, "--drop")
     sentence = assessment.sentence_without_praise() if leaks else assessment.sentence
-    own = too_good(assessment.leaks) if leaks else []
-    others = [warning for warning in assessment.warnings if warning not in own]
+    repeated = too_good(assessment.leaks) if leaks else []
+    others = [warning for warning in assessment.warnings if warning not in repeated]
     return sentence, on_command_line([*leaks, *others])
 
 
 def _document(
     job: Job, loaded: Loaded, assessment: PathAssessment, sentence: str, warnings: list[str]
 ) -> str:
-    """The assessment as JSON text, with what it was made of."""
+    """Return the assessment as JSON text, with a description of its data and origin."""
     more = {
         "sentence": sentence,
         "warnings": warnings,

@@ -1,4 +1,4 @@
-"""``greedyrls bench``: how fast it is on this machine, as ratios in one run."""
+"""``greedyrls bench``: speed on this machine, as ratios within one run."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import numpy as np
 from .._base import counted
 from .._select import greedy_path
 from ..app import InputError
-from ._options import Telling
+from ._options import OutputOptions
 from ._run import FINE
 from ._show import show_line
 from ._shown import number
 
 
 def run_bench(
-    samples: int, features: int, size: int, repeats: int, seed: int, telling: Telling
+    samples: int, features: int, size: int, repeats: int, seed: int, output: OutputOptions
 ) -> int:
-    """Measure and tell; the exit code."""
+    """Measure and show the results; return the exit code."""
     if size > features:
         raise InputError(f"-k {size} is more than the {counted(features, 'feature')} of -n.")
     generator = np.random.default_rng(seed)
@@ -59,11 +59,11 @@ def run_bench(
         "scikit-learn Lasso path: 50 penalties, no cross-validation": lasso,
     }
     with warnings.catch_warnings():
-        # That others do not converge on such data is not what is asked.
+        # Convergence of the other methods does not matter here.
         warnings.simplefilter("ignore")
         seconds = {name: _median(job, repeats) for name, job in jobs.items()}
     path = paths[-1]
-    found = {
+    results = {
         "samples": samples,
         "features": features,
         "size": size,
@@ -71,15 +71,15 @@ def run_bench(
         "exact_evaluations": path.counters.exact_evaluations,
         "seconds": seconds,
     }
-    if telling.is_json:
-        print(json.dumps(found))
-    elif telling.is_human:
-        _show(found)
+    if output.is_json:
+        print(json.dumps(results))
+    elif output.is_human:
+        _show(results)
     return FINE
 
 
 def _median(job: Callable[[], None], repeats: int) -> float:
-    """Of some runs, after one that is not counted."""
+    """Return the median time of some runs, after one that is not counted."""
     job()
     times = []
     for _ in range(repeats):
@@ -89,23 +89,25 @@ def _median(job: Callable[[], None], repeats: int) -> float:
     return statistics.median(times)
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(results: dict[str, Any]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    seconds = found["seconds"]
-    own = next(iter(seconds.values()))
+    seconds = results["seconds"]
+    reference = next(iter(seconds.values()))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(f"{found['samples']:,} × {found['features']:,}, float64")
+    table.add_column(f"{results['samples']:,} × {results['features']:,}, float64")
     table.add_column("seconds", justify="right")
-    table.add_column("beside ours", justify="right")
+    table.add_column("relative", justify="right")
     for name, value in seconds.items():
-        table.add_row(name, number(value, 3), f"{number(value / own, 3)} ×")
+        table.add_row(name, number(value, 3), f"{number(value / reference, 3)} ×")
     Console(highlight=False).print(table)
-    literal = found["samples"] * sum(found["features"] - step for step in range(found["size"]))
+    literal = results["samples"] * sum(
+        results["features"] - step for step in range(results["size"])
+    )
     show_line(
-        f"It read the data {counted(found['passes'], 'time')} and made "
-        f"{counted(found['exact_evaluations'], 'exact evaluation')}; refitting every candidate "
+        f"It read the data {counted(results['passes'], 'time')} and made "
+        f"{counted(results['exact_evaluations'], 'exact evaluation')}; refitting every candidate "
         f"with every sample left out would be {literal:,} fits."
     )

@@ -1,11 +1,11 @@
-"""``greedyrls demo``: the main job on bundled data."""
+"""``greedyrls demo``: run select on bundled example data."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
 
-from ._options import Telling
+from ._options import OutputOptions
 from ._show import show_commands, show_line
 from ._write import ASSESSED, check_folder, write
 
@@ -15,35 +15,35 @@ TABLE = "diabetes.csv"
 _TARGET = "progression"
 
 
-def run_demo(out: Path, telling: Telling) -> int:
-    """Write the table and select from it, as anybody would; the exit code."""
+def run_demo(out: Path, output: OutputOptions) -> int:
+    """Write the table, and select features from it; return the exit code."""
     from ._app import app
 
     table = out / TABLE
-    # What an earlier demo left may go; what anybody else left may not.
+    # Files of an earlier demo may be replaced; other files may not.
     check_folder(out, ASSESSED, table.exists())
     write(table, _diabetes())
     arguments = ["select", str(table), "--target", _TARGET, "--assess", "--resamples", "50"]
     arguments += ["--out", str(out), "--overwrite"]
-    if telling.is_human:
+    if output.is_human:
         show_line(
             f"{table} has ten measurements of 442 patients, and how far their diabetes had "
             "progressed a year later. Which of them matter? This is what you would type:"
         )
         show_commands([f"greedyrls {shlex.join(arguments)}"])
-    if telling.is_quiet:
+    if output.is_quiet:
         arguments.append("--quiet")
-    if telling.is_json:
+    if output.is_json:
         arguments.append("--json")
     code = app.main(args=arguments, prog_name="greedyrls", standalone_mode=False)
-    if telling.is_human:
+    if output.is_human:
         show_line(f"Open {out / 'report.html'} in a browser. Next, with a table of your own:")
         show_commands(["greedyrls select table.csv --target COLUMN --assess --out results"])
     return int(code)
 
 
 def _diabetes() -> str:
-    """The table as CSV, in the units it was measured in."""
+    """Return the table as CSV, in its original units."""
     from sklearn.datasets import load_diabetes
 
     from ._write import rows_as_csv

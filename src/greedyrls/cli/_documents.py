@@ -1,4 +1,4 @@
-"""Models and results by the file that has them, or by the folder that select wrote."""
+"""Read models and results from their files, or from the folder that select wrote."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ Document = TypeVar("Document")
 
 
 def read_json(file: Path, read: Callable[[bytes], Document]) -> Document:
-    """A document from its file, or an error that names the file."""
+    """Read a document from its file; raise an error that names the file."""
     try:
         return read(file.read_bytes())
     except ValueError as error:
-        # The advice for those who have the text is not for those who have the file.
-        told = str(error).removesuffix(" Pass the text itself, not the name of a file.")
-        raise InputError(f"{file}: {told}") from error
+        # This advice is for callers that pass text; here it is a file.
+        message = str(error).removesuffix(" Pass the text itself, not the name of a file.")
+        raise InputError(f"{file}: {message}") from error
 
 
-def load_model(given: Path) -> LinearModel:
-    """A model from ``model.json``, ``result.json``, or a folder with one of them."""
-    file = _in_folder(given, (MODEL, RESULT))
+def load_model(path: Path) -> LinearModel:
+    """Read a model from ``model.json``, ``result.json``, or a folder with one of them."""
+    file = _in_folder(path, (MODEL, RESULT))
     if _format_of(file) == "greedyrls.result":
         return read_json(file, SelectionResult.from_json).model()
     return read_json(file, LinearModel.from_json)
 
 
-def load_result(given: Path) -> tuple[Path, SelectionResult]:
-    """A result from ``result.json`` or a folder with it, and its file."""
-    file = _in_folder(given, (RESULT,))
+def load_result(path: Path) -> tuple[Path, SelectionResult]:
+    """Read a result from ``result.json`` or a folder with it; also return its file."""
+    file = _in_folder(path, (RESULT,))
     if _format_of(file) == "greedyrls.model":
         raise InputError(
             f"{file}: this is a model (greedyrls.model), which does not record how it was chosen; "
@@ -42,21 +42,21 @@ def load_result(given: Path) -> tuple[Path, SelectionResult]:
     return file, read_json(file, SelectionResult.from_json)
 
 
-def _in_folder(given: Path, names: tuple[str, ...]) -> Path:
-    """The file itself, or the first of some names that a folder has."""
-    if not given.is_dir():
-        return given
+def _in_folder(path: Path, names: tuple[str, ...]) -> Path:
+    """Return the file itself, or the first of some names that exists in a folder."""
+    if not path.is_dir():
+        return path
     for name in names:
-        if (given / name).exists():
-            return given / name
+        if (path / name).exists():
+            return path / name
     raise InputError(
-        f"{given}: the folder has no {' or '.join(names)}; give one that `greedyrls select --out` "
+        f"{path}: the folder has no {' or '.join(names)}; give one that `greedyrls select --out` "
         "has written."
     )
 
 
 def _format_of(file: Path) -> str:
-    """What a document says it is; nothing if it is none."""
+    """Return the format that a document declares, or an empty text."""
     try:
         document = json.loads(file.read_bytes())
     except (ValueError, RecursionError):

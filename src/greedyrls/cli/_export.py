@@ -15,7 +15,7 @@ from ._write import check_file, print_text, write
 def write_export(
     file: Path, language: str, out: Path | None, is_overwritten: bool, name: str, table: str
 ) -> int:
-    """Write the model; the exit code."""
+    """Write the exported model; return the exit code."""
     from ..export import to_c, to_onnx, to_python, to_sql
 
     if out is not None:

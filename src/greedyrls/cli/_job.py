@@ -1,4 +1,4 @@
-"""What a command was asked, and the data it was asked of, ready for a search."""
+"""The request of a command, and its data prepared for a search."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import Any
 
 from ..app import (
     DataSummary,
-    Given,
     InputColumn,
     InputError,
+    InputFile,
     InputProblems,
     Origin,
     Prepared,
@@ -27,7 +27,7 @@ from ..app import (
     Table,
     file_name,
     find_leaks,
-    given,
+    open_input,
     order_of,
     plan_folds,
     prepare,
@@ -35,45 +35,45 @@ from ..app import (
     read_table,
 )
 from ..path import SelectionPath
-from ._options import Reading, Telling
+from ._options import OutputOptions, Reading
 
-# What a result depends on.
+# Packages whose versions are recorded with a result.
 _PACKAGES = ("greedyrls", "numpy", "scipy", "scikit-learn", "pyarrow")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A file, a question, and how to tell the answer."""
+    """A request: a file, a question, and how to show the answer."""
 
     data: Path
     reading: Reading
-    telling: Telling
-    roles: dict[str, Any]  # of Roles, but for the target and the groups
+    output: OutputOptions
+    roles: dict[str, Any]  # arguments of Roles, except the target and the groups
     target: str | None
     cv: str | int
-    question: dict[str, Any]  # of Question, but for the folds
+    question: dict[str, Any]  # arguments of Question, except the folds
     command: str
     began: float
 
     @property
     def file(self) -> str:
-        """What the data are called."""
+        """The name of the data."""
         return file_name(self.data)
 
     @property
     def verbose(self) -> int:
         """Whether to show progress bars: only to people at a terminal."""
-        return int(self.telling.is_human and sys.stderr.isatty())
+        return int(self.output.is_human and sys.stderr.isatty())
 
     def ask(self) -> Question:
-        """The question."""
+        """Return the question."""
         folds = self.cv if isinstance(self.cv, int) else None
         return Question(folds=folds, verbose=self.verbose, **self.question)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """The data of a job, and what is told of them."""
+    """The prepared data of a job, and facts about the file."""
 
     prepared: Prepared
     target: str
@@ -84,7 +84,7 @@ class Loaded:
 
 def load(job: Job) -> Loaded:
     """Read the file and make features of its columns."""
-    with working(job, f"Reading {job.file}"), given(job.data) as source:
+    with working(job, f"Reading {job.file}"), open_input(job.data) as source:
         table = read_job(job, source)
         roles = roles_of(job, table)
         n_bytes, digest = source.digest()
@@ -93,7 +93,7 @@ def load(job: Job) -> Loaded:
         except InputProblems as error:
             from ._remedies import working_command
 
-            if len(error.problems) > 1:  # one says itself what to do
+            if len(error.problems) > 1:  # a single problem states its remedy itself
                 error.command = working_command(job, source, table, error)
             raise
         notes = (*prepared.notes, *rare_notes(prepared, job.ask()), *_time_notes(job, prepared))
@@ -107,32 +107,32 @@ def load(job: Job) -> Loaded:
     )
 
 
-def read_job(job: Job, source: Given) -> Table:
-    """The columns of the file that are used, and what the others are called."""
+def read_job(job: Job, source: InputFile) -> Table:
+    """Read the columns of the file that are used, and the names of the others."""
     groups = job.cv if isinstance(job.cv, str) and job.cv != "loo" else None
-    known = Roles(target=job.target or "", groups=groups, **job.roles)
-    numbers = [known.weights] if known.weights is not None else []
-    if job.target is not None and known.task == "regression":
+    roles = Roles(target=job.target or "", groups=groups, **job.roles)
+    numbers = [roles.weights] if roles.weights is not None else []
+    if job.target is not None and roles.task == "regression":
         numbers.append(job.target)
     return read_table(
         source.path,
         title=source.title,
-        as_text=known.as_text,
+        as_text=roles.as_text,
         as_numbers=numbers,
-        as_dates=known.as_dates,
-        leave_out={*known.ids, *known.dropped} - {known.target, known.weights, known.groups},
+        as_dates=roles.as_dates,
+        leave_out={*roles.ids, *roles.dropped} - {roles.target, roles.weights, roles.groups},
         named=(
-            known.target,
-            *known.kept,
-            *known.forced,
-            *(one for one, _ in job.question["costs"]),
+            roles.target,
+            *roles.kept,
+            *roles.forced,
+            *(name for name, _ in job.question["costs"]),
         ),
         **job.reading.options(is_piped=source.title is not None),
     )
 
 
 def _time_notes(job: Job, prepared: Prepared) -> list[str]:
-    """What the order of time has changed."""
+    """Return a note on folds that time order has changed."""
     if prepared.time is None or job.cv != "loo":
         return []
     folds = plan_folds(prepared, job.ask(), None).criterion
@@ -140,7 +140,7 @@ def _time_notes(job: Job, prepared: Prepared) -> list[str]:
 
 
 def roles_of(job: Job, table: Table) -> Roles:
-    """Which column of the table is what."""
+    """Return the role of each column of the table."""
     groups = job.cv if isinstance(job.cv, str) and job.cv != "loo" else None
     return Roles(
         target=job.target or _only_target(table),
@@ -151,7 +151,7 @@ def roles_of(job: Job, table: Table) -> Roles:
 
 
 def _only_target(table: Table) -> str:
-    """The target of formats that have one."""
+    """Return the target of formats that have one, or raise an error."""
     if table.target is None:
         names = list(table.all_names)
         shown = ", ".join(repr(name) for name in names[:8])
@@ -164,8 +164,8 @@ def _only_target(table: Table) -> str:
 
 
 @contextmanager
-def working(job: Job, what: str) -> Iterator[None]:
-    """A sign of life while something is done that cannot tell how far it is."""
+def working(job: Job, message: str) -> Iterator[None]:
+    """Show a spinner during work whose progress is unknown."""
     if not job.verbose:
         yield
         return
@@ -174,12 +174,12 @@ def working(job: Job, what: str) -> Iterator[None]:
 
     from .._base import printable
 
-    with Console(stderr=True).status(Text(f"{printable(what)} …")):
+    with Console(stderr=True).status(Text(f"{printable(message)} …")):
         yield
 
 
 def make_result(job: Job, loaded: Loaded, path: SelectionPath, **parts: Any) -> SelectionResult:
-    """All that is known, as it is written."""
+    """Return the complete result, as it is written."""
     prepared = loaded.prepared
     features = tuple(prepared.features[index] for index in order_of(path))
     columns = list(dict.fromkeys(feature.column for feature in features))
@@ -199,7 +199,7 @@ def make_result(job: Job, loaded: Loaded, path: SelectionPath, **parts: Any) -> 
 
 
 def summarise(job: Job, loaded: Loaded, columns: list[str]) -> DataSummary:
-    """The data without the data."""
+    """Return a summary of the data."""
     prepared = loaded.prepared
     return DataSummary(
         file=job.file,
@@ -215,17 +215,17 @@ def summarise(job: Job, loaded: Loaded, columns: list[str]) -> DataSummary:
 
 
 def make_origin(job: Job) -> Origin:
-    """How a result was made."""
+    """Return how the result was made."""
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
             versions[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             continue
-    given = {"target": job.target, "cv": job.cv, **job.roles, **job.question}
+    parameters = {"target": job.target, "cv": job.cv, **job.roles, **job.question}
     return Origin(
         command=job.command,
-        parameters={name: _plain(value) for name, value in given.items()},
+        parameters={name: _plain(value) for name, value in parameters.items()},
         versions=versions,
         date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         seconds=time.perf_counter() - job.began,
@@ -233,9 +233,9 @@ def make_origin(job: Job) -> Origin:
 
 
 def _plain(value: Any) -> str | int | float | bool | None:
-    """A parameter as JSON has it."""
+    """Return a parameter as a JSON value."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return ", ".join(
-        "=".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in value
+        "=".join(map(str, part)) if isinstance(part, tuple) else str(part) for part in value
     )

@@ -13,16 +13,16 @@ from ._types import ClassWeight, Cost, Folds, Number, Penalty, Size, WholeNumber
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# Of scikit-learn's folds.
+# The largest seed that scikit-learn's folds accept.
 LARGEST_SEED = 2**32 - 1
-# Of read_table, which takes longer to import than --help should.
+# Repeated from read_table, whose import would slow down --help.
 DateOrder = Literal["dmy", "mdy"]
 FORMATS = ("csv", "tsv", "jsonl", "excel", "parquet", "arrow", "svmlight", "npz")
 LOSSES = ("auto", "squared", "absolute", "zero_one", "balanced_zero_one", "auc")
 
 
 class ReadOptions(TypedDict):
-    """Arguments of `read_table` that are options."""
+    """Arguments of `read_table` that are command-line options."""
 
     delimiter: str | None
     decimal: str
@@ -38,7 +38,7 @@ class ReadOptions(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a file is read."""
+    """Options for reading a file."""
 
     delimiter: str | None
     decimal: str
@@ -52,7 +52,7 @@ class Reading:
     date_order: DateOrder | None = None
 
     def options(self, *, is_piped: bool = False) -> ReadOptions:
-        """The same, as `read_table` takes it; what comes through a pipe is CSV by default."""
+        """Return the arguments of `read_table`; piped input is CSV by default."""
         return {
             "delimiter": self.delimiter,
             "decimal": self.decimal,
@@ -68,8 +68,8 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """What is shown."""
+class OutputOptions:
+    """Options for output."""
 
     is_quiet: bool
     is_json: bool
@@ -77,12 +77,12 @@ class Telling:
 
     @property
     def is_human(self) -> bool:
-        """Whether somebody reads along."""
+        """Whether output is for people, not for programs."""
         return not (self.is_quiet or self.is_json)
 
 
 _OTHERS = "Other options"
-# Long lists of options are read by what they are about.
+# Options are grouped by topic in the help.
 _SECTIONS = {
     "Columns": (
         "target",
@@ -131,14 +131,14 @@ class Sectioned(click.Command):
     """A command whose help shows options by section."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their titles."""
+        """Write the options under their section titles."""
         titles = {name: title for title, names in _SECTIONS.items() for name in names}
-        found: dict[str, list[tuple[str, str]]] = {title: [] for title in (*_SECTIONS, _OTHERS)}
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in (*_SECTIONS, _OTHERS)}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None and isinstance(param, click.Option):
-                found[titles.get(param.name or "", _OTHERS)].append(record)
-        for title, records in found.items():
+                sections[titles.get(param.name or "", _OTHERS)].append(record)
+        for title, records in sections.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records, col_max=26)

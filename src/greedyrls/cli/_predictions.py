@@ -1,4 +1,4 @@
-"""What predict writes: columns of the data, predictions, scores, probabilities; how many digits."""
+"""The output of predict: columns of the data, predictions, scores, probabilities; digits."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ import numpy as np
 from .._base import Float
 from ..app import InputError, LinearModel, Table, Texts, Unusable
 
-# Of float64: whatever is written with so many is read back as it was.
+# A float64 that is written with this many digits is read back exactly.
 EXACT = 17
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked for beside the prediction."""
+    """What to write besides the prediction."""
 
     ids: tuple[str, ...]  # columns to copy
     has_all_columns: bool
     has_probabilities: bool
-    digits: int  # significant ones
+    digits: int  # significant digits
 
 
 def predicted_columns(model: LinearModel, scores: Float, wanted: Wanted) -> dict[str, list[object]]:
-    """Predictions, and for classes the scores and probabilities, by the name of their column."""
+    """Return predictions and, for classes, scores and probabilities, by column name."""
     predictions = model.decide(scores)
-    found: dict[str, list[object]] = {}
+    columns: dict[str, list[object]] = {}
     if model.classes is not None:
-        found["prediction"] = predictions.tolist()
-        names = ["score"] if scores.shape[1] == 1 else [f"score_{one}" for one in model.classes]
-        found |= _numbers(names, scores, wanted.digits)
+        columns["prediction"] = predictions.tolist()
+        names = ["score"] if scores.shape[1] == 1 else [f"score_{label}" for label in model.classes]
+        columns |= _numbers(names, scores, wanted.digits)
     elif predictions.ndim == 1:
-        found |= _numbers(["prediction"], scores, wanted.digits)
+        columns |= _numbers(["prediction"], scores, wanted.digits)
     else:
-        names = [f"prediction_{place}" for place in range(scores.shape[1])]
-        found |= _numbers(names, scores, wanted.digits)
+        names = [f"prediction_{index}" for index in range(scores.shape[1])]
+        columns |= _numbers(names, scores, wanted.digits)
     if wanted.has_probabilities:
         if model.classes is None:
             raise InputError(
@@ -50,9 +50,9 @@ def predicted_columns(model: LinearModel, scores: Float, wanted: Wanted) -> dict
                 "The model has no probabilities: it was written by an earlier release, or its "
                 "selection was interrupted. Run select again."
             )
-        names = [f"probability_{one}" for one in model.classes]
-        found |= _numbers(names, model.probabilities(scores), wanted.digits)
-    return found
+        names = [f"probability_{label}" for label in model.classes]
+        columns |= _numbers(names, model.probabilities(scores), wanted.digits)
+    return columns
 
 
 def _numbers(names: list[str], values: Float, digits: int) -> dict[str, list[object]]:
@@ -61,17 +61,17 @@ def _numbers(names: list[str], values: Float, digits: int) -> dict[str, list[obj
 
 
 def rounded(value: float, digits: int) -> float:
-    """A number with so many significant digits."""
+    """Return a number with this many significant digits."""
     return value if digits >= EXACT else float(f"{value:.{digits}g}")
 
 
 def copied_columns(
-    table: Table, names: tuple[str, ...], found: dict[str, list[object]], wanted: Wanted
+    table: Table, names: tuple[str, ...], predicted: dict[str, list[object]], wanted: Wanted
 ) -> dict[str, list[object]]:
-    """Columns of the data as they are written beside predictions."""
+    """Return columns of the data as they are written next to predictions."""
     option = "--all-columns" if wanted.has_all_columns else "--id"
     for name in names:
-        if name in found:
+        if name in predicted:
             raise InputError(
                 f"{option} {name!r}: a column of the predictions has that name; rename it."
             )
@@ -79,7 +79,7 @@ def copied_columns(
 
 
 def _cells(table: Table, name: str, option: str) -> list[object]:
-    """A column as it is copied."""
+    """Return a column to be copied."""
     values = table.columns[name]
     if isinstance(values, Texts):
         return list(values.strings())
@@ -95,7 +95,7 @@ def _cells(table: Table, name: str, option: str) -> list[object]:
 
 
 def as_text(columns: dict[str, list[object]], is_json: bool) -> str:
-    """Columns as CSV, or as JSON."""
+    """Return columns as CSV or JSON."""
     if is_json:
         return json.dumps(columns) + "\n"
     text = io.StringIO()
@@ -107,7 +107,7 @@ def as_text(columns: dict[str, list[object]], is_json: bool) -> str:
 
 
 def _written(value: object) -> object:
-    """Numbers without an exponent as long as they are short: 1234570, not 1.23457e+06."""
+    """Return short numbers without an exponent: 1234570, not 1.23457e+06."""
     if not isinstance(value, float) or not np.isfinite(value):
         return value
     is_short = value.is_integer() and abs(value) < 1e16

@@ -1,25 +1,29 @@
-"""A command that works, where the user's own met problems that options can solve."""
+"""Find a command that works, if options can solve the problems of the user's command."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from .._base import quoted
-from ..app import Given, InputError, InputProblems, Table, prepare
+from ..app import InputError, InputFile, InputProblems, Table, prepare
 from ._job import Job, read_job, roles_of
 
-# One remedy may bring up another problem, such as gaps where words count as missing.
+# A remedy may lead to another problem, such as gaps once words count as missing.
 _MOST_ROUNDS = 4
 
 
-def working_command(job: Job, source: Given, table: Table, error: InputProblems) -> str | None:
-    """The user's command with the options that make it work; None where there are none.
+def working_command(job: Job, source: InputFile, table: Table, error: InputProblems) -> str | None:
+    """Return the user's command with options that make it work; None if there are none.
 
-    The options are tried out, so that what is said to work does.
+    The options are tried, so that the suggested command does work.
     """
     options: list[tuple[str, ...]] = []
     for _ in range(_MOST_ROUNDS):
-        new = [one for one in _options(error) if one not in options]
+        new = [
+            option_with_value
+            for option_with_value in _options(error)
+            if option_with_value not in options
+        ]
         if not new or any(not problem.remedy for problem in error.problems):
             return None
         options += new
@@ -39,19 +43,19 @@ def working_command(job: Job, source: Given, table: Table, error: InputProblems)
 
 
 def _options(error: InputProblems) -> list[tuple[str, ...]]:
-    """The remedies of all problems, each option with its value."""
-    found: list[tuple[str, ...]] = []
+    """Return the remedies of all problems, each option with its value."""
+    options: list[tuple[str, ...]] = []
     for problem in error.problems:
         remedy = list(problem.remedy)
         while remedy:
             count = 1 if remedy[0] == "--drop-missing-target" else 2
-            found.append(tuple(remedy[:count]))
+            options.append(tuple(remedy[:count]))
             del remedy[:count]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(options))
 
 
 def _with_options(job: Job, options: list[tuple[str, ...]]) -> Job:
-    """The job with more options."""
+    """Return the job with more options."""
     roles, reading = dict(job.roles), job.reading
     for option, *value in options:
         if option == "--drop":

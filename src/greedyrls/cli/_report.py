@@ -1,4 +1,4 @@
-"""``greedyrls report``: a page of a result."""
+"""``greedyrls report``: write a page about a result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._write import REPORT, check_file, write
 
 
 def make_page(file: Path, out: Path | None, is_overwritten: bool) -> int:
-    """Write the report of a result; the exit code."""
+    """Write the report of a result; return the exit code."""
     from ..report import make_report
 
     if out is not None:

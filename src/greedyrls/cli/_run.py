@@ -1,4 +1,4 @@
-"""How a command ends: an answer, one line on stderr that says what to do, or an interrupt."""
+"""Run a command: success, an error message that says what to do, or an interrupt."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import TextIO
 import click
 
 from .._base import GreedyRLSWarning, printable
-from ._shown import one_line, show_what_can_be_shown
+from ._shown import one_line, replace_unprintable
 
 FINE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 
 
 class Refused(Exception):
-    """Something is wrong with what the user gave; the message is one line, or a list of them."""
+    """An error in the user's input; the message is one line, or several."""
 
     def __init__(self, *lines: str) -> None:
         super().__init__(*lines)
@@ -26,12 +26,12 @@ class Refused(Exception):
 
 
 def run(arguments: Sequence[str] | None) -> int:
-    """Run a command; the exit code."""
-    show_what_can_be_shown()
+    """Run a command; return the exit code."""
+    replace_unprintable()
     if os.environ.get("GREEDYRLS_DEBUG"):
         return _run(arguments)
     with warnings.catch_warnings(), _quiet_workers():
-        # Libraries address these to programmers: a user cannot act on them.
+        # These are addressed to programmers: a user cannot act on them.
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
         warnings.showwarning = _warn
@@ -40,7 +40,7 @@ def run(arguments: Sequence[str] | None) -> int:
 
 @contextmanager
 def _quiet_workers() -> Iterator[None]:
-    """Worker processes print no warnings while they start; later ones are sent to this process."""
+    """Silence warnings of starting worker processes; later ones are sent to this process."""
     before = os.environ.get("PYTHONWARNINGS")
     os.environ["PYTHONWARNINGS"] = "ignore"
     try:
@@ -57,8 +57,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         with refusals():
             code = app.main(args=arguments, prog_name="greedyrls", standalone_mode=False)
-            if sys.stdout is not None:  # closed by whoever called
-                sys.stdout.flush()  # or what is left would meet a closed pipe when Python ends
+            if sys.stdout is not None:  # None if the caller closed it
+                sys.stdout.flush()  # else a closed pipe would fail when Python exits
     except click.exceptions.NoArgsIsHelpError:
         return _run(["--help"])
     except click.exceptions.Exit as ended:
@@ -73,7 +73,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         return _unread()
     except SystemExit as ended:
-        # Click and Rich end so where nobody reads our output; Click also after shell completion.
+        # Click and Rich exit like this if the output pipe is closed; Click also after completion.
         if ended.code != 1 or "_GREEDYRLS_COMPLETE" in os.environ:
             raise
         return _unread()
@@ -81,7 +81,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _unread() -> int:
-    """Whoever read our output has seen enough; Python would complain when it flushes the rest."""
+    """Discard output once the reader has closed the pipe, so that Python exits silently."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return FINE
 
@@ -94,7 +94,7 @@ def _warn(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Show a warning of ours as one line, without its place in the code; drop all others."""
+    """Show a warning of greedyrls as one line, without its source line; drop all others."""
     if issubclass(category, GreedyRLSWarning):
         print(f"greedyrls: warning: {one_line(str(message))}", file=sys.stderr)
 
@@ -107,8 +107,8 @@ def _refuse(message: str, *more: str) -> int:
 
 
 def _lines(error: Exception) -> list[str]:
-    """The message of an error: of a table all its problems, and what to type."""
-    from ..app import InputProblems  # loads NumPy, which --help does without
+    """Return the message of an error; for a table, all problems and the command to type."""
+    from ..app import InputProblems  # imports NumPy, which --help does not need
 
     if not isinstance(error, InputProblems):
         return [str(error)]
@@ -128,9 +128,9 @@ def _with_help(error: click.ClickException) -> str:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """What went wrong with the user's own data, files or packages becomes one line.
+    """Turn errors in the user's data, files or packages into one line.
 
-    With GREEDYRLS_DEBUG set, Python's own traceback is shown instead.
+    If GREEDYRLS_DEBUG is set, the traceback is shown instead.
     """
     if os.environ.get("GREEDYRLS_DEBUG"):
         yield
@@ -140,17 +140,17 @@ def refusals() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except (ValueError, TypeError) as error:
-        # The engine checks what it is given with these two, and says what is allowed.
+        # The library raises these for invalid input, and says what is allowed.
         raise Refused(*_lines(error)) from error
     except ImportError as error:
-        told = str(error)
-        if "pip install" not in told:
+        message = str(error)
+        if "pip install" not in message:
             package = (error.name or "a package").split(".")[0]
-            told = f"{package} is missing ({told}): pip install 'greedyrls[cli]'"
-        raise Refused(told) from error
+            message = f"{package} is missing ({message}): pip install 'greedyrls[cli]'"
+        raise Refused(message) from error
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         raise Refused(f"{name}{error.strerror or error}") from error
     except MemoryError as error:
-        told = str(error) or "the data do not fit"
-        raise Refused(f"Out of memory: {told}. Leave columns out (--drop) or rows.") from error
+        reason = str(error) or "the data do not fit"
+        raise Refused(f"Out of memory: {reason}. Leave columns out (--drop) or rows.") from error

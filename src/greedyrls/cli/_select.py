@@ -37,22 +37,22 @@ from ._show import show_commands, show_line, show_result
 from ._shown import one_line
 from ._write import ASSESSED, MODEL, WRITTEN, check_folder, check_packages, write_result
 
-# Of an assessment, unless told otherwise.
+# Default number of folds of an assessment.
 FOLDS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What else to find out: numbers of folds, resamples and permutations; 0 for none."""
+    """Additional analyses: numbers of folds, resamples and permutations; 0 for none."""
 
     folds: int
     resamples: int
     permutations: int
-    has_asked: bool = False  # for that number of folds
+    has_asked: bool = False  # whether the user asked for that number of folds
 
 
 def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: bool) -> int:
-    """Choose features and tell of them; the exit code."""
+    """Select features, show and write the result; return the exit code."""
     if job.roles["time"] is not None and (extras.resamples or extras.permutations):
         option = "--resamples" if extras.resamples else "--permutations"
         raise InputError(
@@ -66,7 +66,7 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
         check_folder(out, ASSESSED if extras.folds else WRITTEN, is_overwritten)
     loaded = load(job)
     check_question(job, loaded)
-    # An error before hours of work.
+    # Raise errors before hours of work.
     loaded = with_fold_notes(job, loaded, extras.folds or None, extras.has_asked)
     choice, missing = _chosen(job, loaded)
     if choice is None:
@@ -81,11 +81,11 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
     except KeyboardInterrupt:
         missing = _left_out(extras, parts)
     except ValueError as error:
-        # The selection may have taken hours; it is kept, though it cannot be assessed so.
+        # The selection may have taken hours: keep it even if the assessment fails.
         failure = error
     if missing is not None and job.verbose:
-        print(file=sys.stderr)  # what is told begins below the bar and the terminal's ^C
-    _tell(job, loaded, make_result(job, loaded, path, missing=missing, **parts), out)
+        print(file=sys.stderr)  # start below the progress bar and the terminal's ^C
+    _show_and_write(job, loaded, make_result(job, loaded, path, missing=missing, **parts), out)
     if failure is not None:
         raise failure
     if missing is not None:
@@ -96,7 +96,7 @@ def select_features(job: Job, extras: Extras, out: Path | None, is_overwritten: 
 
 
 def _left_out(extras: Extras, parts: dict[str, Any]) -> str:
-    """What was asked for and is not there."""
+    """Return a sentence on the analyses that were asked for but not done."""
     asked = {
         "assessment": ("the assessment", extras.folds),
         "stability": ("the resamples", extras.resamples),
@@ -107,13 +107,13 @@ def _left_out(extras: Extras, parts: dict[str, Any]) -> str:
 
 
 def _chosen(job: Job, loaded: Loaded) -> tuple[Choice | None, str | None]:
-    """What was chosen, and what an interrupt left out of it; None where nothing was chosen yet."""
+    """Return the selection (None if there is none yet), and what an interrupt left out of it."""
     question, prepared = job.ask(), loaded.prepared
     first = None
     try:
         if not isinstance(question.alpha, float):
-            # Choosing the penalty takes most of the time: have something to save meanwhile.
-            # What it may find wrong, the real choice finds again.
+            # Choosing the penalty takes most of the time: prepare a result to save if that is
+            # interrupted. Errors are ignored, since the full selection raises them again.
             with working(job, "Looking at the data"), suppress(ValueError), catch_warnings():
                 simplefilter("ignore")
                 first = choose(prepared, replace(provisional(question, prepared), verbose=0))
@@ -134,16 +134,16 @@ def _chosen(job: Job, loaded: Loaded) -> tuple[Choice | None, str | None]:
     return choice, None
 
 
-def _tell(job: Job, loaded: Loaded, result: SelectionResult, out: Path | None) -> None:
-    """Show the result and write it, the latter also where nobody looks any more."""
+def _show_and_write(job: Job, loaded: Loaded, result: SelectionResult, out: Path | None) -> None:
+    """Show the result and write it, even if the output pipe is closed."""
     try:
-        if job.telling.is_json:
+        if job.output.is_json:
             print(result.to_json())
-        elif job.telling.is_human:
-            show_result(result, job.telling.is_verbose)
+        elif job.output.is_human:
+            show_result(result, job.output.is_verbose)
     finally:
         written = [] if out is None else write_result(result, out)
-    if not job.telling.is_human:
+    if not job.output.is_human:
         return
     if out is not None:
         names = ", ".join(file.name for file in written)
@@ -153,10 +153,10 @@ def _tell(job: Job, loaded: Loaded, result: SelectionResult, out: Path | None) -
 
 
 def _show_next(job: Job, loaded: Loaded, result: SelectionResult, out: Path | None) -> None:
-    """Commands to go on with, ready to be copied."""
+    """Show commands for the next step, ready to be copied."""
     assess = "" if result.assessment is not None or result.missing else " --assess"
     if result.leaks:
-        column_of = {one.name: one.column for one in loaded.prepared.features}
+        column_of = {feature.name: feature.column for feature in loaded.prepared.features}
         columns = dict.fromkeys(column_of.get(name, name) for name in result.leaks)
         drop = " ".join(f"--drop {shlex.quote(name)}" for name in columns)
         replaced = " --overwrite" if out is not None and "--overwrite" not in job.command else ""
@@ -173,15 +173,15 @@ def _show_next(job: Job, loaded: Loaded, result: SelectionResult, out: Path | No
             commands = [again if "--overwrite" in again else f"{again} --overwrite", commands[0]]
         show_commands(commands)
         return
-    what = "an honest estimate, the model and a report" if assess else "the model and a report"
-    show_line(f"Nothing was written. To get {what}:")
+    gains = "an honest estimate, the model and a report" if assess else "the model and a report"
+    show_line(f"Nothing was written. To get {gains}:")
     show_commands([f"{job.command}{assess} --out results"])
 
 
 def _find_out(
     job: Job, loaded: Loaded, path: SelectionPath, extras: Extras, parts: dict[str, Any]
 ) -> None:
-    """Put what is asked for into `parts` as it is done, so that an interrupt loses little."""
+    """Add the analyses asked for to `parts` one by one, so that an interrupt loses little."""
     prepared, question = loaded.prepared, job.ask()
     parts["model_curve"] = model_curve(prepared, question, path)
     parts["own_rates"] = own_rates(prepared, path, question)
@@ -196,13 +196,13 @@ def _find_out(
 
 
 def check_question(job: Job, loaded: Loaded) -> None:
-    """What the engine would say in its own words, in those of the command line."""
+    """Raise errors in terms of command-line options, before the library would raise its own."""
     question, prepared = job.ask(), loaded.prepared
     total, forced, unit = len(prepared.features), len(prepared.forced), "feature"
     if question.whole_columns:
         columns = [feature.column for feature in prepared.features]
         total, unit = len(set(columns)), "column"
-        forced = len({columns[place] for place in prepared.forced})
+        forced = len({columns[index] for index in prepared.forced})
         _check_costs(question, set(columns), job.file)
     if isinstance(question.n_features, int) and question.n_features > total:
         raise InputError(
@@ -233,7 +233,7 @@ def check_question(job: Job, loaded: Loaded) -> None:
             f"--class-weight is for classes; {loaded.target!r} is taken as numbers. Use --task "
             "classification, or leave it out."
         )
-    class_weight(prepared, question)  # names only classes that there are
+    class_weight(prepared, question)  # fails on unknown classes
     if question.loss in ("zero_one", "balanced_zero_one", "auc"):
         if prepared.task == "regression":
             raise InputError(
@@ -248,14 +248,14 @@ def check_question(job: Job, loaded: Loaded) -> None:
 
 
 def with_fold_notes(job: Job, loaded: Loaded, folds: int | None, has_asked: bool) -> Loaded:
-    """The data with notes on folds of which there are fewer than usual."""
-    told = fold_notes(loaded.prepared, job.ask(), folds, has_asked)
-    prepared = replace(loaded.prepared, notes=(*loaded.prepared.notes, *told))
+    """Return the data with notes on numbers of folds below the usual ones."""
+    notes = fold_notes(loaded.prepared, job.ask(), folds, has_asked)
+    prepared = replace(loaded.prepared, notes=(*loaded.prepared.notes, *notes))
     return replace(loaded, prepared=prepared)
 
 
 def _check_costs(question: Question, columns: set[str], file: str) -> None:
-    """Every cost is that of a column to choose from, given once."""
+    """Raise an error unless every cost belongs to one candidate column, given once."""
     named = [name for name, _ in question.costs]
     for name in named:
         if name not in columns:

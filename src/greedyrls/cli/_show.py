@@ -1,4 +1,4 @@
-"""Answers as people read them in a terminal."""
+"""Show results in a terminal."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-# Longer tables are in path.csv.
+# Longer tables are cut; path.csv has all rows.
 _ROWS = 30
 _NAMES = ("feature", "runner-up")
 _SCORES = {"auc": "AUC", "balanced_accuracy": "balanced accuracy"}
-# A measure that an assessment has already.
+# Scores that repeat the measure of an assessment.
 _SAME = {"auc": "auc", "balanced_zero_one": "balanced_accuracy"}
-# A name is cut to this before columns are left out.
+# Names are cut down to this width before columns are left out.
 _SHORTEST = 12
-# Between columns of a table.
+# Width between columns of a table.
 _GAP = 3
 
 
 class Columns(NamedTuple):
-    """Columns of a table, and those that narrow terminals go without, the first one first."""
+    """Columns of a table, and those that narrow terminals omit, in that order."""
 
     cells: dict[str, list[str]]
     spare: tuple[str, ...]
 
 
 def show_result(result: SelectionResult, is_verbose: bool = False) -> None:
-    """The answer, the model, the path as a table, and what to take with care."""
+    """Show the answer, the model, the path as a table, notes and warnings."""
     console = _console()
     data = result.data
     console.print(
@@ -69,28 +69,30 @@ def show_result(result: SelectionResult, is_verbose: bool = False) -> None:
     if result.null is not None:
         console.print(_text(result.null.sentence_for(result.null_reading)))
     show_notes(data.notes)
-    # What the answer says already is not said again.
-    show_warnings(one for one in result.warnings if one not in result.sentence)
+    # Warnings that the answer contains are not repeated.
+    show_warnings(warning for warning in result.warnings if warning not in result.sentence)
 
 
 def _legend(result: SelectionResult, is_verbose: bool) -> list[str]:
-    """What the numbers in the table are."""
-    settings, told = result.path.settings, []
+    """Return sentences that explain the numbers in the table."""
+    settings, parts = result.path.settings, []
     readings = {result.reading.kind, result.own_reading.kind}
     if "root" in readings:
-        told.append(f"RMSE: root mean squared error, in the units of {result.target}.")
+        parts.append(f"RMSE: root mean squared error, in the units of {result.target}.")
     if is_verbose or "loss" in readings:
         codes = " of −1 and +1 codes" if result.classes is not None else ""
         measure = measure_in_words(settings.loss) + (codes if settings.loss == "squared" else "")
         if result.origin.parameters.get("class_weight") is not None:
             measure += ", with weights of classes"
-        told.append(f"Loss: {measure}, lower is better.")
-    own = "LOO: each row left out in turn" if settings.cv == "loo" else "CV: in the search's folds"
-    told.append(f"{own}; optimistic, since features were chosen by it.")
+        parts.append(f"Loss: {measure}, lower is better.")
+    estimate = (
+        "LOO: each row left out in turn" if settings.cv == "loo" else "CV: in the search's folds"
+    )
+    parts.append(f"{estimate}; optimistic, since features were chosen by it.")
     if result.assessment is None and result.path.held_out is not None:
-        told.append("Held-out: in the outer folds that made the choice.")
-    told.append("Runner-up: the next best feature, and its share of the gain.")
-    lines = [" ".join(told)]
+        parts.append("Held-out: in the outer folds that made the choice.")
+    parts.append("Runner-up: the next best feature, and its share of the gain.")
+    lines = [" ".join(parts)]
     if result.model_curve is None and result.path.refit_alphas is not None:
         lines.append(
             "CV values are the search's, with its own penalty; the models have others. Go by the "
@@ -100,14 +102,16 @@ def _legend(result: SelectionResult, is_verbose: bool) -> list[str]:
 
 
 def path_table(result: SelectionResult, width: int, is_verbose: bool = False) -> Table:
-    """A row for each size: the feature, how good the model is, what would have been next best."""
+    """Return a table with a row for each size: feature, quality of the model, runner-up."""
     from rich import box
     from rich.cells import cell_len
     from rich.table import Table
 
     rows = result.rows()[:_ROWS]
     cells, spare = _path_columns(result, is_verbose)
-    widths = {title: max(map(cell_len, (title, *own))) for title, own in cells.items()}
+    widths = {
+        title: max(map(cell_len, (title, *column_cells))) for title, column_cells in cells.items()
+    }
     _fit(widths, width, spare)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title, wide in widths.items():
@@ -118,21 +122,21 @@ def path_table(result: SelectionResult, width: int, is_verbose: bool = False) ->
             overflow="ellipsis",
             no_wrap=True,
         )
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         style = "bold" if row["n_features"] == result.size else "" if row["is_chosen"] else "dim"
-        table.add_row(*(_text(cells[title][place]) for title in widths), style=style)
+        table.add_row(*(_text(cells[title][index]) for title in widths), style=style)
     return table
 
 
 def _path_columns(result: SelectionResult, is_verbose: bool) -> Columns:
-    """What is known of each size: held out, by the search itself, and the runner-up."""
+    """Return what is known for each size: held-out and own estimates, and the runner-up."""
     rows = result.rows()[:_ROWS]
     cells = {
         "#": [str(row["n_features"]) for row in rows],
         "feature": [printable(row["feature"]) for row in rows],
     }
     honest = Curve(_values(rows, "honest_loss"), _values(rows, "honest_error"))
-    own = Curve(_values(rows, "loss"), _values(rows, "standard_error"))
+    estimate = Curve(_values(rows, "loss"), _values(rows, "standard_error"))
     by = "LOO" if result.path.settings.cv == "loo" else "CV"
     spare = ["gain"]
     if np.isfinite(honest.mean).any():
@@ -141,28 +145,31 @@ def _path_columns(result: SelectionResult, is_verbose: bool) -> Columns:
         cells |= _second_columns(result, honest.mean)
         spare += [*_SCORES.values()][1:]
     own_title = f"{by} {_short(result.own_reading.short)}"
-    cells[own_title] = result.own_reading.column(*own)
+    cells[own_title] = result.own_reading.column(*estimate)
     if "R²" not in cells and result.own_reading.kind == "root":
-        cells["R²"] = _explained(own.mean, result.path.initial_loss)
+        cells["R²"] = _explained(estimate.mean, result.path.initial_loss)
     if is_verbose:
-        cells[f"{by} loss"] = column(own.mean.tolist(), own.error.tolist())
+        cells[f"{by} loss"] = column(estimate.mean.tolist(), estimate.error.tolist())
         cells["gain"] = column(_values(rows, "gain").tolist())
         spare.append(f"{by} loss")
     cells["runner-up"] = [_runner(row["runner_up"], row["runner_up_share"]) for row in rows]
     if np.isfinite(honest.mean).any():
         spare.append(own_title)
     spare += ["runner-up", "AUC", "R²", *(title for title in cells if "held-out" in title)]
-    cells = {title: ["" if cell == "–" else cell for cell in own] for title, own in cells.items()}
+    cells = {
+        title: ["" if cell == "–" else cell for cell in estimate]
+        for title, estimate in cells.items()
+    }
     return Columns(cells, tuple(spare))
 
 
 def _short(name: str) -> str:
-    """In the head of a column."""
+    """Return a short name for the head of a column."""
     return "loss" if name.endswith("codes") else name
 
 
 def _second_columns(result: SelectionResult, losses: Float) -> dict[str, list[str]]:
-    """R² of a regression; AUC and balanced accuracy of an assessed classification."""
+    """Return R² of a regression, or AUC and balanced accuracy of an assessed classification."""
     if result.assessment is None:
         initial = initial_loss_in(result.path.outer_surface, result.path.initial_loss)
         return {"R²": _explained(losses, initial)} if result.reading.kind == "root" else {}
@@ -170,7 +177,7 @@ def _second_columns(result: SelectionResult, losses: Float) -> dict[str, list[st
 
 
 def second_columns(assessment: PathAssessment, length: int) -> dict[str, list[str]]:
-    """The same of an assessment, to a number of sizes."""
+    """Return such columns of an assessment, up to a number of sizes."""
     if assessment.class_rates is not None:
         return {
             _SCORES[name]: _filled(scores(values[:length].tolist()), length)
@@ -192,7 +199,7 @@ def _explained(losses: Float, initial_loss: float) -> list[str]:
 
 
 def _values(rows: list[dict[str, object]], name: str) -> Float:
-    """A column of numbers; not a number where there is none."""
+    """Return a column of numbers; NaN for None."""
     return np.array([np.nan if row[name] is None else row[name] for row in rows], dtype=np.float64)
 
 
@@ -202,19 +209,21 @@ def _runner(name: str | None, share: float | None) -> str:
 
 
 def _fit(widths: dict[str, int], width: int, spare: tuple[str, ...]) -> None:
-    """Make columns fit: numbers are shown whole or not at all, names share what is left."""
+    """Make columns fit: numbers are never cut, names share the remaining width."""
 
-    def room() -> int:
-        numbers = [own for title, own in widths.items() if title not in _NAMES]
+    def width_for_names() -> int:
+        numbers = [needed for title, needed in widths.items() if title not in _NAMES]
         return width - sum(numbers) - 3 * len(widths)
 
     def is_tight() -> bool:
-        return room() < sum(min(_SHORTEST, widths[title]) for title in _NAMES if title in widths)
+        return width_for_names() < sum(
+            min(_SHORTEST, widths[title]) for title in _NAMES if title in widths
+        )
 
     for title in spare:
         if is_tight():
             widths.pop(title, None)
-    left = max(room(), 1)
+    left = max(width_for_names(), 1)
     if "runner-up" in widths:
         runner = widths["runner-up"]
         widths["feature"] = min(widths["feature"], max(left - runner, left // 2))
@@ -226,7 +235,7 @@ def _fit(widths: dict[str, int], width: int, spare: tuple[str, ...]) -> None:
 def show_assessment(
     assessment: PathAssessment, sentence: str, warnings: Iterable[str], is_verbose: bool = False
 ) -> None:
-    """What may be reported, and test curves by size."""
+    """Show what to report, and test curves by size."""
     from rich import box
     from rich.table import Table
 
@@ -261,10 +270,10 @@ def show_assessment(
     show_warnings(warnings)
 
 
-def _widths(cells: dict[str, list[str]], room: int) -> dict[str, int]:
-    """Of columns with the gaps between them: a value stays with its error.
+def _widths(cells: dict[str, list[str]], width: int) -> dict[str, int]:
+    """Return the widths of columns with gaps; a value and its error stay on one line.
 
-    Titles go over several lines where there is no room for them otherwise.
+    Titles are broken into several lines if they do not fit otherwise.
     """
 
     def with_titles(lengths: dict[str, int]) -> dict[str, int]:
@@ -273,36 +282,36 @@ def _widths(cells: dict[str, list[str]], room: int) -> dict[str, int]:
         }
 
     wide = with_titles({title: len(title) for title in cells})
-    if sum(wide.values()) <= room:
+    if sum(wide.values()) <= width:
         return wide
     return with_titles({title: max(map(len, title.split())) for title in cells})
 
 
 def _of(assessment: PathAssessment, name: str, size: int) -> list[str]:
-    """A curve as people read it."""
+    """Return a curve as text, in the measure of the assessment."""
     curve: Curve = getattr(assessment, name)
     return assessment.reading.column(curve.mean[:size], curve.error[:size])
 
 
 def show_warnings(warnings: Iterable[str]) -> None:
-    """What to take with care."""
+    """Show warnings."""
     for warning in warnings:
         _console().print(_text(f"Warning: {warning}"), style="yellow")
 
 
 def show_notes(notes: Iterable[str]) -> None:
-    """What was done to the data."""
+    """Show notes on the data."""
     for note in notes:
         _console().print(_text(f"Note: {note}"), style="dim")
 
 
 def show_line(line: str, style: str = "") -> None:
-    """One sentence."""
+    """Show one sentence."""
     _console().print(_text(line), style=style)
 
 
 def show_commands(commands: Iterable[str]) -> None:
-    """Commands to copy, each on a line of its own whatever the width: a break would cut them."""
+    """Show commands to copy, each on its own unbroken line."""
     for command in commands:
         _console().print(_text(f"  {command}"), style="bold", soft_wrap=True)
 
@@ -310,12 +319,12 @@ def show_commands(commands: Iterable[str]) -> None:
 def _console() -> Console:
     from rich.console import Console
 
-    # No guessing of numbers and paths in sentences: they have no colours of their own.
+    # Numbers and paths in sentences are not highlighted.
     return Console(highlight=False)
 
 
 def _text(text: str) -> Text:
-    """Plain text: what looks like markup in a name is not."""
+    """Return plain text, in which nothing is interpreted as markup."""
     from rich.text import Text
 
     return Text(printable(text))

@@ -1,4 +1,4 @@
-"""The coefficients of the chosen model as a terminal shows them."""
+"""The coefficients of the chosen model, as a terminal shows them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..app import SelectionResult
 if TYPE_CHECKING:
     from rich.table import Table
 
-# Longer models are in model.json.
+# Longer models are cut; model.json has all coefficients.
 _ROWS = 20
-# So many classes have a column each; of more, the features that matter most.
+# Up to this many classes have a column each; for more, only the largest effects are shown.
 _COLUMNS = 4
 _LARGEST = 3
 _ROUNDING = 1e-12
 
 
 def model_lines(result: SelectionResult) -> tuple[Table | None, list[str]]:
-    """A table of the coefficients and what to say below it; neither without features."""
+    """Return a table of the coefficients and lines below it; None and [] without features."""
     if not result.size:
         return None, []
     effects = _effects(result)
@@ -29,8 +29,8 @@ def model_lines(result: SelectionResult) -> tuple[Table | None, list[str]]:
         return _by_class(result, effects), [_LEGEND_BY_CLASS]
     table = _table(result, effects)
     more = len(effects) - _ROWS
-    told = [f"… and {count(more)} more (model.json has all)."] if more > 0 else []
-    return table, [*told, _legend(result)]
+    lines = [f"… and {count(more)} more (model.json has all)."] if more > 0 else []
+    return table, [*lines, _legend(result)]
 
 
 _LEGEND_BY_CLASS = (
@@ -40,22 +40,26 @@ _LEGEND_BY_CLASS = (
 
 
 def _effects(result: SelectionResult) -> Float:
-    """What one standard deviation of each feature does, (features × outputs)."""
-    own = result.features_of(result.size)
+    """Return the effect of one standard deviation of each feature, (features × outputs)."""
+    features = result.features_of(result.size)
     seen = result.standardised_coefficients(result.size).T
-    if any(feature.scale != 1.0 for feature in own):
+    if any(feature.scale != 1.0 for feature in features):
         return seen
-    # Not put in scale: by the deviations of the columns, as far as they are known.
-    known = {one.name: one.deviation for one in result.data.columns if one.deviation is not None}
+    # Not standardised: use the standard deviations of the columns if they are known.
+    deviations = {
+        summary.name: summary.deviation
+        for summary in result.data.columns
+        if summary.deviation is not None
+    }
     scales = [
-        np.nan if feature.level is not None else known.get(feature.column, np.nan)
-        for feature in own
+        np.nan if feature.level is not None else deviations.get(feature.column, np.nan)
+        for feature in features
     ]
     return seen * np.array(scales, dtype=np.float64)[:, None]
 
 
 def _table(result: SelectionResult, effects: Float) -> Table:
-    """A row for each feature: coefficients in the units of the data, and effects to compare."""
+    """Return a row for each feature: coefficients in the units of the data, and effects."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -64,7 +68,9 @@ def _table(result: SelectionResult, effects: Float) -> Table:
     is_single = len(model.intercepts) == 1
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("feature", overflow="ellipsis", no_wrap=True)
-    heads = ["coefficient", "per SD"] if is_single else [str(one) for one in model.classes or ()]
+    heads = (
+        ["coefficient", "per SD"] if is_single else [str(label) for label in model.classes or ()]
+    )
     largest = float(np.nanmax(np.abs(effects), initial=0.0))
     errors = _errors(result)
     if errors is None:
@@ -90,17 +96,17 @@ def _table(result: SelectionResult, effects: Float) -> Table:
 
 
 def _errors(result: SelectionResult) -> list[float] | None:
-    """Standard errors of the coefficients in the units of the data; of a single output only."""
-    known = result.coefficient_errors
-    if known is None or len(known) != 1 or not np.isfinite(known).all():
+    """Return standard errors of the coefficients in the units of the data, for one output only."""
+    scaled = result.coefficient_errors
+    if scaled is None or len(scaled) != 1 or not np.isfinite(scaled).all():
         return None
     scales = [feature.scale for feature in result.features_of(result.size)]
-    errors: list[float] = (known[0, 1:] / np.array(scales)).tolist()
+    errors: list[float] = (scaled[0, 1:] / np.array(scales)).tolist()
     return errors
 
 
 def _by_class(result: SelectionResult, effects: Float) -> Table:
-    """For each of many classes the features with the largest effects."""
+    """Return the features with the largest effects for each of many classes."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -109,17 +115,17 @@ def _by_class(result: SelectionResult, effects: Float) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("class", overflow="ellipsis", no_wrap=True)
     table.add_column("largest effects per SD", overflow="ellipsis", no_wrap=True)
-    for place, label in enumerate(result.model().classes or ()):
-        own = effects[:, place]
-        order = np.argsort(-np.abs(np.nan_to_num(own)), kind="stable")[:_LARGEST]
-        values = column(own[order].tolist(), digits=3)
-        told = [f"{names[index]} {value}" for index, value in zip(order, values, strict=True)]
-        table.add_row(Text(printable(str(label))), Text(printable(", ".join(told))))
+    for output, label in enumerate(result.model().classes or ()):
+        of_class = effects[:, output]
+        order = np.argsort(-np.abs(np.nan_to_num(of_class)), kind="stable")[:_LARGEST]
+        values = column(of_class[order].tolist(), digits=3)
+        parts = [f"{names[index]} {value}" for index, value in zip(order, values, strict=True)]
+        table.add_row(Text(printable(str(label))), Text(printable(", ".join(parts))))
     return table
 
 
 def _legend(result: SelectionResult) -> str:
-    """How predictions are made with the coefficients."""
+    """Return how predictions are computed from the coefficients."""
     units, effect = "Coefficients are in the units of the data", result.target
     if result.classes is not None and len(result.classes) > 2:
         return f"{units}; the class with the largest score is predicted."
@@ -127,10 +133,10 @@ def _legend(result: SelectionResult) -> str:
         first, second = result.classes
         units += f": a score above 0 predicts {second!r}, otherwise {first!r}"
         effect = "the score"
-    given = ""
+    caveat = ""
     if _errors(result) is not None:
-        given = " ±: standard errors as if the features had been given in advance, so too small."
+        caveat = " ±: standard errors as if the features had been given in advance, so too small."
     return (
         f"{units}. Per SD: the change of {effect} with one standard deviation of the feature."
-        f"{given}"
+        f"{caveat}"
     )

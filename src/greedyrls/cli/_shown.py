@@ -8,23 +8,23 @@ import sys
 
 from .._base import numbers, printable
 
-# For terminals that know ASCII or Latin only.
+# Replacements for terminals with ASCII or Latin encodings.
 _PLAIN = {"±": "+-", "−": "-", "×": "x", "…": "...", "–": "-", "’": "'", "²": "2"}
 _POWERS = dict(zip("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789", strict=True))
 
 
 def one_line(text: str) -> str:
-    """A message as one printable line."""
+    """Return a message as one printable line."""
     return printable(" ".join(text.split()))
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number with some significant digits; nothing where there is none."""
+    """Return a number with some significant digits; an empty text for None and NaN."""
     return "" if value is None or math.isnan(value) else numbers.number(value, digits)
 
 
-def show_what_can_be_shown() -> None:
-    """Let stdout put something else for signs that its encoding does not have.
+def replace_unprintable() -> None:
+    """Let stdout replace characters that its encoding does not have.
 
     A table with a "?" is better than an error after hours of work.
     """

@@ -1,4 +1,4 @@
-"""Values of options: a size, penalties, folds."""
+"""Parameter types of options: a size, penalties, folds."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .._base import agree
 
 
 class _Value(click.ParamType):  # type: ignore[type-arg]  # some releases of Click take an argument here, others refuse it
-    """The value of an option."""
+    """Base class of parameter types."""
 
 
 class WholeNumber(click.IntRange):
-    """A whole number, and called so where it is none."""
+    """A whole number, called so in error messages."""
 
     name = "whole number"
 
 
 class Number(click.FloatRange):
-    """A number, and called so where it is none."""
+    """A number, called so in error messages."""
 
     name = "number"
 

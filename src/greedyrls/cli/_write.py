@@ -1,4 +1,4 @@
-"""Files of a result: each is there whole, or not at all."""
+"""Write the files of a result, each completely or not at all."""
 
 from __future__ import annotations
 
@@ -36,13 +36,14 @@ ASSESSED = (*WRITTEN, ASSESSMENT_TABLE, ASSESSMENT_PICTURE)
 
 
 def check_folder(folder: Path, names: tuple[str, ...], is_overwritten: bool) -> None:
-    """Before hours of work: whether the results can be put there."""
+    """Raise an error, before hours of work, if the results cannot be written to the folder."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder}: a file of that name exists; name a folder.")
-    there = [name for name in names if (folder / name).exists()]
-    if there and not is_overwritten:
+    present = [name for name in names if (folder / name).exists()]
+    if present and not is_overwritten:
         raise InputError(
-            f"--out {folder}: {there[0]} already exists; name another folder, or pass --overwrite."
+            f"--out {folder}: {present[0]} already exists; name another folder, or pass "
+            "--overwrite."
         )
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK):
@@ -50,14 +51,14 @@ def check_folder(folder: Path, names: tuple[str, ...], is_overwritten: bool) -> 
 
 
 def check_packages(*names: str) -> None:
-    """Before hours of work, too: whether what draws and writes is installed."""
+    """Raise an error, before hours of work, if packages for plots and reports are missing."""
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(f"--out needs {' and '.join(missing)}: pip install 'greedyrls[cli]'")
 
 
 def check_file(file: Path, is_overwritten: bool) -> None:
-    """The same for a single file."""
+    """Raise an error, before hours of work, if the file cannot be written."""
     if file.is_dir():
         raise InputError(f"--out {file}: that is a folder; name a file.")
     if file.exists() and not is_overwritten:
@@ -67,7 +68,7 @@ def check_file(file: Path, is_overwritten: bool) -> None:
 
 
 def print_text(content: str) -> None:
-    """Write to stdout what programs read: as it is, or not at all."""
+    """Write text for programs to stdout, unchanged or not at all."""
     encoding = sys.stdout.encoding or "utf-8"
     try:
         content.encode(encoding)
@@ -80,23 +81,23 @@ def print_text(content: str) -> None:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Write a file under another name, then give it its own: nobody sees half of it."""
+    """Write a file atomically: under a temporary name, then renamed."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     try:
         if path.exists() and not path.is_file():
-            path.write_bytes(data)  # a pipe or a device is written to, not replaced
+            path.write_bytes(data)  # a pipe or a device must not be replaced
         else:
-            replace_file(path.resolve(), data)  # what a link points to, not the link
+            replace_file(path.resolve(), data)  # the target of a link, not the link
     except OSError as error:
-        # By its own name, not by the one it had for a moment.
+        # Name the file itself, not the temporary one.
         raise InputError(f"{path}: cannot be written ({error.strerror or error}).") from error
 
 
 def write_result(result: SelectionResult, folder: Path) -> list[Path]:
-    """Everything that is known, for programs and for people."""
+    """Write all files of a result, for programs and for people."""
     from ..report import make_report
 
-    # What cannot be made again without the data first: a page that fails must not lose it.
+    # Files that need the data come first: an error in a later one must not lose them.
     contents: dict[str, Callable[[], str | bytes]] = {
         RESULT: lambda: result.to_json(indent=1) + "\n",
         MODEL: lambda: result.model().to_json(indent=1) + "\n",
@@ -116,9 +117,9 @@ def write_result(result: SelectionResult, folder: Path) -> list[Path]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C has to wait: what took hours is written in a second."""
+    """Delay Ctrl-C: results that took hours are written within a second."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's
+        yield  # only the main thread handles signals
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -128,7 +129,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def rows_as_csv(rows: list[dict[str, object]]) -> str:
-    """A table as text, with the names of its columns in the first line."""
+    """Return a table as CSV text, with the column names in the first line."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -137,7 +138,7 @@ def rows_as_csv(rows: list[dict[str, object]]) -> str:
 
 
 def assessment_rows(assessment: PathAssessment) -> list[dict[str, object]]:
-    """A row for each size; None where there is no number."""
+    """Return a row for each size; None for missing numbers."""
     curves = {
         name: getattr(assessment, name) for name in ("test", "selection", "random", "optimism")
     }
@@ -157,21 +158,21 @@ def assessment_rows(assessment: PathAssessment) -> list[dict[str, object]]:
 
 
 def assessment_picture(assessment: PathAssessment) -> bytes:
-    """The curves of an assessment as a PNG picture."""
+    """Return the curves of an assessment as a PNG image."""
     from ..plots import plot_assessment
 
     return as_png(lambda axes: plot_assessment(assessment, ax=axes))
 
 
 def picture(result: SelectionResult) -> bytes:
-    """The losses of the models by size, as in the report, as a PNG picture."""
+    """Return the losses of the models by size, as in the report, as a PNG image."""
     from ..plots import Line, draw_path, loss_name
 
     path, null, assessment = result.path, result.null, result.assessment
     if null is not None and null.measure != path.settings.loss:
-        null = None  # another measure has no place on the same axis
+        null = None  # it cannot share the axis with another measure
     how = "leave-one-out" if path.settings.cv == "loo" else "held out in the folds of the search"
-    main, own = Line(f"models, {how}", *result.own_curve), None
+    main, second = Line(f"models, {how}", *result.own_curve), None
     if result.model_curve is None and path.refit_alphas is not None:
         main = main._replace(label=f"search, {how}, α = {number(path.settings.alpha)}")
     honest = path.held_out, "models, held out while the penalty was chosen"
@@ -179,19 +180,19 @@ def picture(result: SelectionResult) -> bytes:
         honest = assessment.test, "models, on test folds"
     if honest[0] is not None:
         curve = np.full((2, len(path)), np.nan)
-        known = min(len(path), len(honest[0][0]))
-        curve[:, :known] = np.array(honest[0])[:, :known]
+        length = min(len(path), len(honest[0][0]))
+        curve[:, :length] = np.array(honest[0])[:, :length]
         if np.isfinite(curve[0, max(result.size, 1) - 1]):
-            main, own = Line(honest[1], curve[0], curve[1]), main
+            main, second = Line(honest[1], curve[0], curve[1]), main
     measure = loss_name(path.settings.loss)
     return as_png(
-        lambda axes: draw_path(path, main, own, measure, null, ax=axes, chosen=result.size)
+        lambda axes: draw_path(path, main, second, measure, null, ax=axes, chosen=result.size)
     )
 
 
 def as_png(draw: Callable[[Any], object]) -> bytes:
-    """What is drawn on some axes, as a PNG picture."""
-    # A figure of its own: no display and no global state of matplotlib is needed.
+    """Draw on new axes, and return the figure as a PNG image."""
+    # A figure without pyplot needs no display and no global state.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -199,7 +200,7 @@ def as_png(draw: Callable[[Any], object]) -> bytes:
     FigureCanvasAgg(figure)
     content = io.BytesIO()
     with warnings.catch_warnings():
-        # Letters that no font has are drawn as boxes; there is nothing to do about it.
+        # Characters that no font has are drawn as boxes, which cannot be helped.
         warnings.filterwarnings("ignore", message="Glyph")
         draw(figure.add_subplot())
         figure.savefig(content, format="png", dpi=120)

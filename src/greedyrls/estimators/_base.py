@@ -1,4 +1,4 @@
-"""What the estimators share: parameters, selection, the model of a size."""
+"""Common base of the estimators: parameters, selection, the model of a size."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ from .._select import Caller, Options, select_path
 from ..path import AlphaRule, DirectionName, SelectionPath, SizeRule, linear_values
 from ._classifier import NoProbabilities
 
-# What the parameters of the linear estimators are called where `greedy_path` has another name.
+# Parameters of the linear estimators that have another name in `greedy_path`.
 CALLER = Caller(
     {"n_features": "n_features_to_select"},
     takes_shares=True,
     takes_auto_loss=True,
     spreads_folds=True,
 )
-# Formats of a sparse X that are taken as they are.
+# Sparse formats of X that are not converted.
 SPARSE = ("csc", "csr")
 
 
 class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
-    """What the regressor and the classifier share: parameters, selection, model of a size."""
+    """Common base of regressor and classifier: parameters, selection, model of a size."""
 
     path_: SelectionPath
 
@@ -125,18 +125,20 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         labels: NDArray[Any] | None = None,
         class_weights: ClassWeights | None = None,
     ) -> None:
-        """Search, and take the model of the size asked for.
+        """Search, and use the model of the size asked for.
 
-        What cannot be computed on a device is computed by NumPy, if X is in host memory and no
-        device was asked for.
+        If a device does not support the request, NumPy computes it, provided that X is in host
+        memory and no device was asked for.
         """
         try:
             self.path_ = self._search(X, Y, sample_weight, groups, labels, class_weights)
         except NotOnDevice:
             if not self._may_be_numpy(X):
                 raise
-            here = [numpy_of(values) for values in (X, Y, sample_weight, groups)]
-            self.path_ = self._search(here[0], here[1], here[2], here[3], labels, class_weights)
+            arrays = [numpy_of(values) for values in (X, Y, sample_weight, groups)]
+            self.path_ = self._search(
+                arrays[0], arrays[1], arrays[2], arrays[3], labels, class_weights
+            )
         if self.path_.interrupted:
             warnings.warn(
                 f"The search was interrupted; the model has {self.path_.chosen_size} of the "
@@ -156,7 +158,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
 
     @property
     def _nothing(self) -> str:
-        """What it means that no features are chosen, in words."""
+        """The reason why no features were chosen, in words."""
         return nothing_predicts(self, self.fit_intercept)
 
     def _search(
@@ -168,7 +170,7 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         labels: NDArray[Any] | None,
         class_weights: ClassWeights | None,
     ) -> SelectionPath:
-        """The path."""
+        """Return the path of the search."""
         names = getattr(self, "feature_names_in_", None)
         wants_probabilities = self._wants_probabilities
         selected = select_path(
@@ -190,9 +192,9 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         return self.device is None and origin_of(X).on_device and is_in_host_memory(X)
 
     def _take_shape(self, X: Any) -> None:
-        """What scikit-learn's `validate_data` remembers of X, without reading it.
+        """Record the shape and names of X, as `validate_data` does, without reading it.
 
-        For X in a file, on a cluster or on a device.
+        Used for X in a file, on a cluster or on a device.
         """
         if len(X.shape) != 2:
             raise ValueError(f"X must have 2 dimensions, got an array of shape {tuple(X.shape)}.")
@@ -204,18 +206,18 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
             del self.feature_names_in_
 
     def _check_columns(self, X: Any) -> None:
-        """Whether X has the columns that the model was fitted to."""
+        """Raise an error unless X has the columns that the model was fitted to."""
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        names, given = getattr(self, "feature_names_in_", None), feature_names_of(X)
-        if names is not None and given is not None and tuple(names) != given:
+        names, names_in_X = getattr(self, "feature_names_in_", None), feature_names_of(X)
+        if names is not None and names_in_X is not None and tuple(names) != names_in_X:
             raise ValueError("The feature names should match those that were passed during fit.")
 
     def _use(self, k: int) -> None:
-        """Take the model on the first k features of the path."""
+        """Use the model on the first k features of the path."""
         path, n = self.path_, self.n_features_in_
         self.n_features_ = k
         self.selected_ = path.features(k)
@@ -232,19 +234,19 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
 
     @property
     def _model_size(self) -> int:
-        """How many features (or groups) the model has."""
+        """The number of features (or groups) of the model."""
         return self.n_features_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "path_")
 
-    # scikit-learn's diagram is text of its own in two places, which notebooks ask in turn.
+    # scikit-learn has two methods that return its diagram, and notebooks may call either.
     def _repr_html_inner(self) -> str:
         return self._with_path(super()._repr_html_inner())
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        # There is none with sklearn.set_config(display="text").
+        # The key is missing with sklearn.set_config(display="text").
         if "text/html" in bundle:
             bundle["text/html"] = self._with_path(bundle["text/html"])
         return bundle
@@ -265,14 +267,16 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
         return self.support_
 
     def _predictions(self, X: Any) -> Float:
-        """Values of the linear model, (m × t)."""
+        """Return the values of the linear model, (m × t)."""
         check_is_fitted(self)
         coef = np.atleast_2d(self.coef_)[:, self.selected_]
         origin = origin_of(X)
         if origin.is_lazy or origin.on_device:
             self._check_columns(checked_device_array(X) if origin.on_device else X)
-            there: Float = linear_values(X, self.selected_, coef, np.atleast_1d(self.intercept_))
-            return there
+            values_there: Float = linear_values(
+                X, self.selected_, coef, np.atleast_1d(self.intercept_)
+            )
+            return values_there
         if origin.is_file:
             self._check_columns(X)
             from_file: Float = X.linear(self.selected_, coef, self.intercept_)
@@ -327,14 +331,14 @@ class GreedyRLSBase(OwnInit, NoProbabilities, SelectorMixin, BaseEstimator):
                 "larger n_features_to_select to go further."
             )
         other = copy.copy(self)
-        if k:  # nobody can ask for 0
+        if k:  # 0 is not a valid parameter
             other.n_features_to_select = int(k)
         other._use(int(k))
         return other
 
 
 def nothing_predicts(estimator: BaseEstimator, fit_intercept: bool) -> str:
-    """That a model without features is the best, in words."""
+    """Return a sentence that a model without features is the best."""
     constant = "its mean" if fit_intercept else "0"
     if is_classifier(estimator):
         constant = "the most frequent class"
@@ -342,9 +346,9 @@ def nothing_predicts(estimator: BaseEstimator, fit_intercept: bool) -> str:
 
 
 def _ranking(path: SelectionPath, k: int, n: int) -> NDArray[np.intp]:
-    """Place of each feature on the path; what is not there shares the place after the last.
+    """Return the rank of each feature on the path; all other features share the next rank.
 
-    Where sets are not nested, the features of size k come first, in their order.
+    If sets are not nested, the features of size k come first, in their order.
     """
     if not path.is_nested:
         features = path.features(k)
@@ -353,7 +357,7 @@ def _ranking(path: SelectionPath, k: int, n: int) -> NDArray[np.intp]:
         return ranking
     ranking = np.full(n, len(path) + 1)
     before = 0
-    for place, one in enumerate(path.sets, 1):
-        ranking[list(one.order[before : one.count])] = place
-        before = one.count
+    for rank, chosen in enumerate(path.sets, 1):
+        ranking[list(chosen.order[before : chosen.count])] = rank
+        before = chosen.count
     return ranking

@@ -1,4 +1,4 @@
-"""What the classifiers share: labels and probabilities of the values of a model."""
+"""Common base of the classifiers: labels and probabilities from values of a model."""
 
 from __future__ import annotations
 
@@ -13,24 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import Float, GreedyRLSWarning
 from .._problem import Calibration
+from .._search import check_supported
 from .._select import Selected, calibrate
 from ..path import map_rows
 
-_ON_CLUSTER = (
-    "predict_proba is not available for a model that was fitted to Dask collections; fit to arrays "
-    "or files, or wrap the classifier in sklearn.calibration.CalibratedClassifierCV."
-)
 _INTERRUPTED = "predict_proba is not available because the fit was interrupted; fit again."
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    """Whether there is `predict_proba`; an AttributeError says why not."""
+    """Whether `predict_proba` is available; otherwise an AttributeError says why not."""
     if not estimator.probability:
         raise AttributeError(
             "predict_proba is not available with probability=False; fit with probability=True."
         )
     if not estimator.__sklearn_is_fitted__():
-        return True  # then it raises NotFittedError
+        return True  # calling it raises NotFittedError
     calibration = estimator.calibration_
     if calibration is None:
         raise AttributeError(estimator._no_calibration)
@@ -43,7 +40,7 @@ def _has_probabilities(estimator: Any) -> bool:
 
 
 class NoProbabilities:
-    """What stands for them in an estimator that is no classifier."""
+    """Replacement of `ProbabilityMixin` for estimators that are not classifiers."""
 
     @property
     def _wants_probabilities(self) -> bool:
@@ -51,11 +48,11 @@ class NoProbabilities:
         return False
 
     def _calibrate(self, selected: Selected, verbose: int) -> None:
-        """There is nothing to fit."""
+        """Do nothing."""
 
 
 class ProbabilityMixin(ClassifierMixin):
-    """Probabilities, from a sigmoid of the model's values."""
+    """Mixin for probabilities from a sigmoid of the model's values."""
 
     classes_: NDArray[Any]
     calibration_: Calibration | None
@@ -69,23 +66,28 @@ class ProbabilityMixin(ClassifierMixin):
         return bool(self.probability)
 
     def _calibrate(self, selected: Selected, verbose: int) -> None:
-        """Fit sigmoids to margins of samples held out."""
+        """Fit sigmoids to margins of held-out samples."""
         self.calibration_, self._no_calibration = None, _INTERRUPTED
-        if selected.problem.X.remote is not None:
-            self._no_calibration = _ON_CLUSTER
-        elif not selected.path.interrupted:
-            try:
-                self.calibration_ = calibrate(selected, verbose)
-            except KeyboardInterrupt:
-                warnings.warn(
-                    "Interrupted while probabilities were fitted: the model is complete, but has "
-                    "no predict_proba.",
-                    GreedyRLSWarning,
-                    stacklevel=5,
-                )
+        if selected.path.interrupted:
+            return
+        try:
+            what = "predict_proba of the fitted model"
+            check_supported(selected.problem.X, "probabilities", what)
+        except ValueError as error:
+            self._no_calibration = str(error)  # for those who ask for it
+            return
+        try:
+            self.calibration_ = calibrate(selected, verbose)
+        except KeyboardInterrupt:
+            warnings.warn(
+                "Interrupted while probabilities were fitted: the model is complete, but has no "
+                "predict_proba.",
+                GreedyRLSWarning,
+                stacklevel=5,
+            )
 
     def _labels(self, values: Float) -> NDArray[Any]:
-        """The labels that values of the decision function stand for."""
+        """Return the labels for values of the decision function."""
         indices = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[indices]
         return labels

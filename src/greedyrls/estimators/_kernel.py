@@ -350,6 +350,6 @@ candidate_indices_, n_kernel_evaluations_, n_features_in_, feature_names_in_
         ndarray of shape (m,)
         """
         values = self.decision_function(X)
-        places = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[places]
+        indices = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[indices]
         return labels

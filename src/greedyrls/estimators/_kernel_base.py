@@ -17,7 +17,15 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base import Float, GreedyRLSWarning, OwnInit, counted, in_threads, is_whole
-from .._data import USE_ANOTHER, Kernel, KernelMatrix, check_gamma, check_limit, make_kernel
+from .._data import (
+    USE_ANOTHER,
+    Kernel,
+    KernelMatrix,
+    check_gamma,
+    check_limit,
+    loaded,
+    make_kernel,
+)
 from .._problem import (
     ClassWeights,
     check_weights,
@@ -28,7 +36,7 @@ from .._problem import (
     refuse_dates,
     with_names,
 )
-from .._search import check_jobs
+from .._search import check_input, check_jobs
 from .._select import Caller, Options, Selected, select_path
 from ..path import AlphaRule, SelectionPath, SizeRule
 from ._base import nothing_predicts
@@ -208,17 +216,6 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
         class_weights: ClassWeights | None,
     ) -> Selected:
         """The path with one kernel."""
-        if self.alpha_rule == "all_features":
-            raise ValueError(
-                "alpha_rule='all_features' needs all kernel columns at once; use 'nested' or "
-                "'joint', or pass a number for alpha."
-            )
-        refit: Any = self.refit_alpha
-        if isinstance(refit, str) and refit == "cv":
-            raise ValueError(
-                "refit_alpha='cv' is not supported with kernel centres; use 'loo', 'same' or a "
-                "number."
-            )
         return select_path(
             matrix,
             Y,
@@ -336,6 +333,8 @@ class GreedyKernelBase(OwnInit, NoProbabilities, BaseEstimator):
 
     def _check_points(self, X: Any, **options: Any) -> Any:
         refuse_dates(options.get("y"))
+        check_input(X, "centers", type(self).__name__)
+        X = loaded(X)
         with named_columns(X):
             return validate_data(
                 self,

@@ -26,6 +26,7 @@ from .._problem import (
     refuse_dates,
     with_names,
 )
+from .._search import check_input
 from ..path import AlphaRule, DirectionName, SizeRule, map_rows
 from ._base import SPARSE, GreedyRLSBase
 from ._classifier import ProbabilityMixin
@@ -240,13 +241,10 @@ class GreedyRLSClassifier(ProbabilityMixin, GreedyRLSBase):
         self
         """
         refuse_dates(y)
+        if self.class_weight is not None:
+            check_input(X, "class_weight", f"class_weight={self.class_weight!r}")
         origin = origin_of(X)
         if origin.is_lazy:
-            if self.class_weight is not None:
-                raise ValueError(
-                    f"class_weight={self.class_weight!r} is not supported with Dask collections; "
-                    "pass the weight of each sample as sample_weight."
-                )
             self._take_shape(X)
             rows = gather_rows(X, y, sample_weight, is_classification=True)
             check_classes_on_cluster(rows)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from .._base import Float, exported, numpy_of
 from .._criteria import FoldCurve, ManyFoldData
-from .._data import origin_of
+from .._data import loaded
 from .._problem import (
     ClassWeights,
     FeatureList,
@@ -30,6 +30,7 @@ from .._problem import (
     rows_in_pairs,
     with_names,
 )
+from .._search import check_input
 from .._select import (
     Caller,
     Options,
@@ -223,14 +224,9 @@ class GreedyRLSRanker(GreedyRLSBase):
         -------
         self
         """
-        origin = origin_of(X)
-        if origin.is_lazy or origin.is_file:
-            raise TypeError(
-                f"GreedyRLSRanker takes data in memory, got X of type {type(X).__name__}. Load "
-                "it first, or select with greedy_path(X, y, cv=groups), which needs no pairs."
-            )
+        check_input(X, "ranker", "GreedyRLSRanker")
         refuse_dates(y)
-        X = numpy_of(X)
+        X = loaded(X)
         with named_columns(X):
             X, y = validate_data(
                 self, with_names(X), numpy_of(y), accept_sparse=SPARSE, y_numeric=True

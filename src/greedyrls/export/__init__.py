@@ -20,7 +20,7 @@ __all__ = ["SUFFIXES", "Language", "export_model", "to_c", "to_onnx", "to_python
 
 Language = Literal["c", "python", "sql", "onnx"]
 
-# What the file of each language is usually called.
+# Usual file suffixes of the languages.
 SUFFIXES: Final[dict[str, str]] = {"c": ".c", "python": ".py", "sql": ".sql", "onnx": ".onnx"}
 
 
@@ -76,6 +76,6 @@ def export_model(model: Exportable, to: Language, *, name: str = "predict") -> s
         return to_sql(model, name=name)
     if to == "onnx":
         return to_onnx(model, name=name)
-    given: Any = to
-    known = ", ".join(map(repr, SUFFIXES))
-    raise ValueError(f"A model can be exported to {known}; got {given!r}.")
+    language: Any = to
+    supported = ", ".join(map(repr, SUFFIXES))
+    raise ValueError(f"A model can be exported to {supported}; got {language!r}.")

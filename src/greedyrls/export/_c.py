@@ -1,20 +1,20 @@
-"""A model as a C file of its own."""
+"""Export a model as a self-contained C file."""
 
 from __future__ import annotations
 
 from ..app import InputColumn, Label, LinearModel, Term
 from ._parts import Exportable, check_name, checked, date_words, encoded, identifiers, shown
 
-# C99 promises no more characters in a string.
+# C99 guarantees no more characters in a string.
 _LONGEST = 4095
 
 _HEAD = """\
 /*
  * Predicts {target} from {count}. Written by {made_by}.
  *
- * C99 or C++11 with <math.h> and <string.h>: no memory is allocated, nothing changes between calls.
- * Include this file in one source file; where only the declarations are wanted, define
- * {name}_DECLARATIONS before. Not for -ffast-math, which takes missing values (NAN) for numbers.
+ * C99 or C++11 with <math.h> and <string.h>: no memory allocation, no state between calls.
+ * Include this file in one source file; for the declarations only, define {name}_DECLARATIONS
+ * before. Do not compile with -ffast-math, which does not support missing values (NAN).
 {dates} */
 #ifndef {name}_DECLARED
 #define {name}_DECLARED
@@ -23,7 +23,7 @@ _HEAD = """\
 extern "C" {{
 #endif
 
-/* What the model looks at; true and false are 1 and 0. */
+/* Inputs of the model; true and false are 1 and 0. */
 typedef struct {name}_input {{
 {members}
 }} {name}_input;
@@ -45,7 +45,7 @@ enum {{ {name}_OUTPUTS = {outputs} }};
 """
 
 _FILLED = """\
-/* A number, or what stands for it where it is missing. */
+/* The number, or the fill value if it is missing. */
 static double {name}_filled(double value, double fill)
 {{
     return isnan(value) ? fill : value;
@@ -53,14 +53,14 @@ static double {name}_filled(double value, double fill)
 """
 
 _IS = """\
-/* 1 for a text, 0 for others, not a number where it is missing and nothing stands for it. */
+/* 1 for this text, 0 for others, NAN if the text is missing and has no fill value. */
 static double {name}_is(const char *text, const char *fill, const char *level)
 {{
-    const char *known = text == NULL ? fill : text;
-    if (known == NULL) {{
+    const char *filled = text == NULL ? fill : text;
+    if (filled == NULL) {{
         return NAN;
     }}
-    return strcmp(known, level) == 0 ? 1.0 : 0.0;
+    return strcmp(filled, level) == 0 ? 1.0 : 0.0;
 }}
 """
 
@@ -97,14 +97,14 @@ int {name}_class(const {name}_input *input)
 {{
     double scores[{outputs}];
     int best = 0;
-    int place;
+    int output;
     {name}_scores(input, scores);
-    for (place = 0; place < {outputs}; ++place) {{
-        if (!isfinite(scores[place])) {{
+    for (output = 0; output < {outputs}; ++output) {{
+        if (!isfinite(scores[output])) {{
             return -1;
         }}
-        if (scores[place] > scores[best]) {{
-            best = place;
+        if (scores[output] > scores[best]) {{
+            best = output;
         }}
     }}
     return best;
@@ -120,8 +120,8 @@ static const char *const {name}_labels[{count}] = {{
 _LABEL = """\
 const char *{name}(const {name}_input *input)
 {{
-    const int place = {name}_class(input);
-    return place < 0 ? NULL : {name}_labels[place];
+    const int number = {name}_class(input);
+    return number < 0 ? NULL : {name}_labels[number];
 }}
 """
 
@@ -188,7 +188,7 @@ def _head(model: LinearModel, name: str, members: list[str]) -> str:
         count=f"{columns} column{'' if columns == 1 else 's'}",
         made_by=shown(model.made_by),
         dates="".join(f" * {line}\n" for line in date_words(model)),
-        # A structure must have a member.
+        # A C structure must have a member.
         members="\n".join(lines) or "    char nothing;",
         outputs=outputs,
         declarations=_declarations(model, name),
@@ -197,22 +197,22 @@ def _head(model: LinearModel, name: str, members: list[str]) -> str:
 
 def _declarations(model: LinearModel, name: str) -> str:
     outputs = len(model.intercepts)
-    given = f"const {name}_input *input"
-    scores = f"void {name}_scores({given}, double scores[{outputs}]);"
+    parameter = f"const {name}_input *input"
+    scores = f"void {name}_scores({parameter}, double scores[{outputs}]);"
     if model.classes is not None:
         return (
             f"/* Outputs of the model: {_meaning(model)}. */\n{scores}\n"
-            "/* The place of the label among the labels; -1 where a value is missing. */\n"
-            f"int {name}_class({given});\n"
-            "/* The label; NULL where a value is missing. */\n"
-            f"const char *{name}({given});"
+            "/* The index of the label; -1 if a value is missing. */\n"
+            f"int {name}_class({parameter});\n"
+            "/* The label; NULL if a value is missing. */\n"
+            f"const char *{name}({parameter});"
         )
     prediction = (
-        f"double {name}({given});"
+        f"double {name}({parameter});"
         if outputs == 1
-        else f"void {name}({given}, double predictions[{outputs}]);"
+        else f"void {name}({parameter}, double predictions[{outputs}]);"
     )
-    return f"/* Not a number where a value is missing. */\n{scores}\n{prediction}"
+    return f"/* NAN if a value is missing. */\n{scores}\n{prediction}"
 
 
 def _meaning(model: LinearModel) -> str:
@@ -230,13 +230,13 @@ def _member(column: InputColumn, member: str) -> str:
 
 
 def _helpers(model: LinearModel, name: str) -> list[str]:
-    """Only those that are used, or compilers warn."""
-    found = []
+    """Return the helper functions that are used; compilers warn about unused ones."""
+    helpers = []
     if any(column.levels is None and column.fill is not None for column in model.columns):
-        found.append(_FILLED.format(name=name))
+        helpers.append(_FILLED.format(name=name))
     if any(column.levels is not None for column in model.columns):
-        found.append(_IS.format(name=name))
-    return found
+        helpers.append(_IS.format(name=name))
+    return helpers
 
 
 def _scores(model: LinearModel, name: str, members: list[str]) -> str:
@@ -249,7 +249,7 @@ def _scores(model: LinearModel, name: str, members: list[str]) -> str:
         "{",
         *(["    double value;"] if outputs > 1 and model.terms else []),
         *([] if model.terms else ["    (void)input;"]),
-        *(f"    scores[{place}] = {value!r};" for place, value in enumerate(model.intercepts)),
+        *(f"    scores[{output}] = {value!r};" for output, value in enumerate(model.intercepts)),
     ]
     for term in model.terms:
         value = _value(term, *member_of[term.column], name)
@@ -258,14 +258,14 @@ def _scores(model: LinearModel, name: str, members: list[str]) -> str:
         else:
             lines.append(f"    value = {value};")
             lines += [
-                f"    scores[{place}] += {coefficient!r} * value;"
-                for place, coefficient in enumerate(term.coefficients)
+                f"    scores[{output}] += {coefficient!r} * value;"
+                for output, coefficient in enumerate(term.coefficients)
             ]
     return "\n".join((*lines, "}", ""))
 
 
 def _value(term: Term, column: InputColumn, member: str, name: str) -> str:
-    """What the term multiplies."""
+    """Return the value that the term multiplies."""
     if term.level is None:
         if column.fill is None:
             return f"input->{member}"
@@ -274,13 +274,13 @@ def _value(term: Term, column: InputColumn, member: str, name: str) -> str:
     return f"{name}_is(input->{member}, {fill}, {_string(term.level, 'The text')})"
 
 
-def _string(text: str, what: str) -> str:
-    """A literal: printable ASCII as it is, other bytes by three octal digits, no trigraphs."""
-    data = encoded(text, what, "a C string")
+def _string(text: str, role: str) -> str:
+    """Return a literal: printable ASCII unchanged, other bytes in octal, no trigraphs."""
+    data = encoded(text, role, "a C string")
     if len(data) > _LONGEST:
-        raise ValueError(f"{what} {text[:40]!r}… has {len(data)} bytes; C99 holds {_LONGEST}.")
+        raise ValueError(f"{role} {text[:40]!r}… has {len(data)} bytes; C99 holds {_LONGEST}.")
     plain = set(range(32, 127)) - set(b'"\\?')
-    return '"' + "".join(chr(one) if one in plain else f"\\{one:03o}" for one in data) + '"'
+    return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in data) + '"'
 
 
 def _prediction(model: LinearModel, name: str) -> list[str]:
@@ -288,7 +288,7 @@ def _prediction(model: LinearModel, name: str) -> list[str]:
     if model.classes is None:
         template = _ONE_OUTPUT if outputs == 1 else _OUTPUTS
         return [template.format(name=name, outputs=outputs)]
-    labels = ",\n".join(f"    {_string(_label(one), 'The class')}" for one in model.classes)
+    labels = ",\n".join(f"    {_string(_label(label), 'The class')}" for label in model.classes)
     return [
         _LABELS.format(name=name, count=len(model.classes), labels=labels),
         (_TWO_CLASSES if outputs == 1 else _CLASSES).format(name=name, outputs=outputs),

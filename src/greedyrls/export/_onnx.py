@@ -1,4 +1,4 @@
-"""A model as an ONNX graph."""
+"""Export a model as an ONNX graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._parts import Exportable, check_name, check_whole_labels, checked, date_wo
 # The first opset that compares texts, and the file format that came with it.
 _OPSET = 19
 _FORMAT = 9
-# What the prediction is where a value is missing, for labels that are whole numbers.
+# The prediction if a value is missing, for labels that are whole numbers.
 _NO_LABEL = -(2**63)
 
 
@@ -68,14 +68,14 @@ def to_onnx(model: Exportable, *, name: str = "predict") -> bytes:
         graph.output("prediction", value, onnx.TensorProto.DOUBLE, width if width > 1 else None)
     else:
         labels, kind = _labels(graph, model)
-        label = graph.add("Gather", labels, _place(graph, model, scores))
+        label = graph.add("Gather", labels, _label_index(graph, model, scores))
         graph.output("prediction", label, kind)
         graph.output("scores", scores, onnx.TensorProto.DOUBLE, len(model.intercepts))
     return graph.document(model, name)
 
 
 def _check(model: LinearModel) -> None:
-    """Whether ONNX can hold the model at all."""
+    """Raise an error if ONNX cannot represent the model."""
     if not model.terms:
         raise ValueError(
             "A model without features has no inputs, so an ONNX graph could not determine the "
@@ -90,7 +90,7 @@ def _check(model: LinearModel) -> None:
 
 
 class _Graph:
-    """Nodes, constants, inputs and outputs, under names that no column has."""
+    """Nodes, constants, inputs and outputs, with names that no column has."""
 
     def __init__(self, onnx: Any, taken: set[str]) -> None:
         self.onnx = onnx
@@ -109,7 +109,7 @@ class _Graph:
         return f"{self._prefix}_{self._count}"
 
     def add(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        """The output of a new node."""
+        """Add a node and return its output."""
         name = self._name()
         self._nodes.append(self.onnx.helper.make_node(kind, inputs, [name], **attributes))
         return name
@@ -121,25 +121,25 @@ class _Graph:
         return name
 
     def numbers(self, values: list[float], shape: list[int] | None = None) -> str:
-        """A constant of doubles; a vector unless a shape is given."""
+        """Add a constant of doubles; a vector unless a shape is given."""
         return self._constant(self.onnx.TensorProto.DOUBLE, shape or [len(values)], values)
 
     def wholes(self, values: list[int]) -> str:
-        """A constant of whole numbers."""
+        """Add a constant of whole numbers."""
         return self._constant(self.onnx.TensorProto.INT64, [len(values)], values)
 
-    def texts(self, values: list[str], what: str) -> str:
-        """A constant of strings."""
-        data = [encoded(value, what, "ONNX") for value in values]
+    def texts(self, values: list[str], role: str) -> str:
+        """Add a constant of strings."""
+        data = [encoded(value, role, "ONNX") for value in values]
         return self._constant(self.onnx.TensorProto.STRING, [len(data)], data)
 
     def input(self, name: str, kind: int) -> str:
-        """A column."""
+        """Add a column as an input."""
         self._inputs.append(self.onnx.helper.make_tensor_value_info(name, kind, ["m", 1]))
         return name
 
     def output(self, name: str, value: str, kind: int, width: int | None = None) -> None:
-        """What the graph gives."""
+        """Add an output of the graph."""
         while name in self._taken:
             name += "_"
         self._taken.add(name)
@@ -148,21 +148,21 @@ class _Graph:
         self._outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, shape))
 
     def document(self, model: LinearModel, name: str) -> bytes:
-        """The file."""
+        """Return the content of the file."""
         helper = self.onnx.helper
         graph = helper.make_graph(self._nodes, name, self._inputs, self._outputs, self._constants)
         made = helper.make_model(
             graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_FORMAT
         )
         made.producer_name = "greedyrls"
-        told = [f"Predicts {shown(model.target)}. Written by {shown(model.made_by)}."]
-        made.doc_string = " ".join((*told, *date_words(model)))
+        description = [f"Predicts {shown(model.target)}. Written by {shown(model.made_by)}."]
+        made.doc_string = " ".join((*description, *date_words(model)))
         content: bytes = made.SerializeToString()
         return content
 
 
 def _scores(graph: _Graph, model: LinearModel) -> str:
-    """Outputs of the model, (m, outputs)."""
+    """Return the outputs of the model, (m, outputs)."""
     values = []
     coefficients: list[float] = []
     count = 0
@@ -174,15 +174,15 @@ def _scores(graph: _Graph, model: LinearModel) -> str:
             else _levels(graph, column, terms)
         )
         count += len(terms)
-        coefficients += [one for term in terms for one in term.coefficients]
+        coefficients += [value for term in terms for value in term.coefficients]
     side_by_side = graph.add("Concat", *values, axis=1)
     weights = graph.numbers(coefficients, [count, len(model.intercepts)])
-    # In one node: ONNX Runtime leaves out an addition of what single precision takes for 0.
+    # One node: ONNX Runtime removes a separate addition of numbers that are 0 in single precision.
     return graph.add("Gemm", side_by_side, weights, graph.numbers(list(model.intercepts)))
 
 
 def _number(graph: _Graph, column: InputColumn, count: int) -> str:
-    """The values of a column of numbers, once for each term, (m, count)."""
+    """Return the values of a column of numbers, repeated for each term, (m, count)."""
     value = graph.input(column.name, graph.onnx.TensorProto.DOUBLE)
     if isinstance(column.fill, float):
         value = graph.add("Where", graph.add("IsNaN", value), graph.numbers([column.fill]), value)
@@ -190,7 +190,7 @@ def _number(graph: _Graph, column: InputColumn, count: int) -> str:
 
 
 def _levels(graph: _Graph, column: InputColumn, terms: list[Term]) -> str:
-    """1 where a column has the text of a term and 0 elsewhere, (m, terms)."""
+    """Return 1 if a column has the text of a term and 0 otherwise, (m, terms)."""
     value = graph.input(column.name, graph.onnx.TensorProto.STRING)
     levels = [term.level or "" for term in terms]
     is_missing = None
@@ -198,30 +198,30 @@ def _levels(graph: _Graph, column: InputColumn, terms: list[Term]) -> str:
         is_missing = graph.add("Equal", value, graph.texts([""], "The text"))
         if isinstance(column.fill, str):
             value = graph.add("Where", is_missing, graph.texts([column.fill], "The fill"), value)
-    found = graph.add("Equal", value, graph.texts(levels, "The text"))
-    flags = graph.add("Cast", found, to=graph.onnx.TensorProto.DOUBLE)
+    is_level = graph.add("Equal", value, graph.texts(levels, "The text"))
+    flags = graph.add("Cast", is_level, to=graph.onnx.TensorProto.DOUBLE)
     if is_missing is None or column.fill is not None:
         return flags
     return graph.add("Where", is_missing, graph.numbers([math.nan]), flags)
 
 
-def _place(graph: _Graph, model: LinearModel, scores: str) -> str:
-    """The place of the label, (m); past the last where a score is infinite or not a number."""
+def _label_index(graph: _Graph, model: LinearModel, scores: str) -> str:
+    """Return the index of the label, (m); past the last if a score is not finite."""
     if len(model.intercepts) == 1:
         is_second = graph.add("Greater", scores, graph.numbers([0.0]))
-        place = graph.add("Cast", is_second, to=graph.onnx.TensorProto.INT64)
-        place = graph.add("Squeeze", place, graph.wholes([1]))
+        index = graph.add("Cast", is_second, to=graph.onnx.TensorProto.INT64)
+        index = graph.add("Squeeze", index, graph.wholes([1]))
     else:
-        place = graph.add("ArgMax", scores, axis=1, keepdims=0)
-    # Zero times infinity is not a number.
+        index = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    # Zero times infinity is NaN.
     zeros = graph.add("Mul", scores, graph.numbers([0.0]))
     total = graph.add("ReduceSum", zeros, graph.wholes([1]), keepdims=0)
     past = graph.wholes([len(model.classes or ())])
-    return graph.add("Where", graph.add("IsNaN", total), past, place)
+    return graph.add("Where", graph.add("IsNaN", total), past, index)
 
 
 def _labels(graph: _Graph, model: LinearModel) -> tuple[str, int]:
-    """The labels and what stands for none, and their type."""
+    """Return the labels with one for missing values appended, and their type."""
     labels: list[Any] = list(model.classes or ())
     proto = graph.onnx.TensorProto
     if isinstance(labels[0], str):

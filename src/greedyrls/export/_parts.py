@@ -1,4 +1,4 @@
-"""What the languages have in common: a checked model, names, and text made safe."""
+"""Common parts of the exports: a checked model, names, and escaped text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from ..app import LinearModel
 
-# Words that C or C++ keep for themselves, and macros that common headers define.
+# Keywords of C or C++, and macros that common headers define.
 _WORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
     char32_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
@@ -28,7 +28,7 @@ _WORDS = """
     stdin stdout unix DEC HEX OCT BIN INPUT OUTPUT HIGH LOW PI TRUE FALSE
 """
 RESERVED = frozenset(_WORDS.split())
-# What a function may not be called beside these: what the headers of the C file declare.
+# Further names that a function must not have: those that the headers of the C file declare.
 _FUNCTIONS = """
     acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs
     fdim floor fma fmax fmin fmod fpclassify frexp gamma hypot ilogb isfinite isgreater
@@ -40,7 +40,7 @@ _FUNCTIONS = """
     tgamma trunc y0 y1 yn bcmp bcopy bzero drem exp10 ffs finite index mempcpy pow10 rindex sincos
     strsep strcasecmp strncasecmp stpcpy basename memccpy memmem strnlen strsignal strlcpy strlcat
 """
-# And names of the Python module.
+# Names in the exported Python module.
 _MODULE = "Any CLASSES FILLS INTERCEPTS List Mapping TARGET TERMS math scores"
 _LONGEST = 63
 
@@ -49,15 +49,15 @@ class Estimator(Protocol):
     """A fitted estimator of greedyrls, or a pipeline that ends with one."""
 
     def get_params(self, deep: bool = True) -> Any:
-        """The parameters, as every estimator of scikit-learn has them."""
+        """Return the parameters, as in scikit-learn."""
 
 
-# What can be exported.
+# Objects that can be exported.
 Exportable = LinearModel | Estimator
 
 
 def checked(model: object) -> LinearModel:
-    """The model in plain values that fit each other, with the columns that a term looks at."""
+    """Return the model in consistent plain values, with only the columns that terms use."""
     if hasattr(model, "get_params") and not isinstance(model, type):
         model = LinearModel.from_estimator(model)
     if not isinstance(model, LinearModel):
@@ -65,14 +65,14 @@ def checked(model: object) -> LinearModel:
             "Only a LinearModel, or a fitted estimator or pipeline of greedyrls, can be exported, "
             f"got {type(model).__name__}; use LinearModel.from_path for a path."
         )
-    # A model made by hand may hold anything; what has been through JSON is plain and checked.
+    # A model made by hand may hold anything; a JSON round trip makes it plain and valid.
     plain = LinearModel.from_json(model.to_json())
     used = {term.column for term in plain.terms}
-    return replace(plain, columns=tuple(one for one in plain.columns if one.name in used))
+    return replace(plain, columns=tuple(column for column in plain.columns if column.name in used))
 
 
 def check_name(name: Any) -> str:
-    """A name that a function may have in C, C++ and Python."""
+    """Return a name that is valid for a function in C, C++ and Python, or raise an error."""
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, got {name!r}.")
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or len(name) > _LONGEST:
@@ -87,11 +87,11 @@ def check_name(name: Any) -> str:
 
 
 def identifiers(names: list[str]) -> list[str]:
-    """Names of members of a C structure, as like the given ones as can be, all different."""
-    found: list[str] = []
+    """Return unique names of members of a C structure, similar to the given ones."""
+    unique: list[str] = []
     taken = set(RESERVED)
     for name in names:
-        # A name that begins with an underscore may belong to the compiler.
+        # Names that begin with an underscore may be reserved for the compiler.
         base = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:40].rstrip("_") or "column"
         if base[0].isdigit():
             base = f"x{base}"
@@ -100,19 +100,19 @@ def identifiers(names: list[str]) -> list[str]:
             number += 1
             new = f"{base}_{number}"
         taken.add(new)
-        found.append(new)
-    return found
+        unique.append(new)
+    return unique
 
 
 def shown(text: str) -> str:
-    """A text in quotes for a comment in any language: one line of ASCII that ends no comment."""
-    # JSON knows an escape for every character. Besides, C comments must not hold "*/" or "/*",
-    # nor trigraphs, as "??/" is a backslash.
+    """Return a quoted text for a comment in any language: one line of ASCII."""
+    # JSON has an escape for every character. In addition, C comments must not contain "*/" or
+    # "/*", nor trigraphs, since "??/" is a backslash.
     return re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)", r"\\", json.dumps(text))
 
 
 def date_words(model: LinearModel) -> list[str]:
-    """What inputs that are parts of dates must hold, a line for each, for a comment."""
+    """Return a line for each input that is part of a date, for a comment."""
     return [
         f"{shown(column.name)} is of the date {shown(column.date.column)}: {column.date.words}."
         for column in model.columns
@@ -120,24 +120,24 @@ def date_words(model: LinearModel) -> list[str]:
     ]
 
 
-def encoded(text: str, what: str, language: str) -> bytes:
-    """A text in UTF-8 for a language whose texts end at a null character."""
+def encoded(text: str, role: str, language: str) -> bytes:
+    """Return a text in UTF-8, for a language whose texts end at a null character."""
     if "\0" in text:
         raise ValueError(
-            f"{what} {text[:40]!r} has a null character, which {language} cannot represent; rename "
+            f"{role} {text[:40]!r} has a null character, which {language} cannot represent; rename "
             "it."
         )
     try:
         return text.encode()
     except UnicodeEncodeError:
         raise ValueError(
-            f"{what} {text[:40]!a} is not valid Unicode (half of a surrogate pair), which "
+            f"{role} {text[:40]!a} is not valid Unicode (half of a surrogate pair), which "
             f"{language} cannot represent; rename it."
         ) from None
 
 
 def check_whole_labels(model: LinearModel, language: str) -> None:
-    """Whole numbers that the language can hold."""
+    """Raise an error if a label does not fit into 64 bits."""
     for label in model.classes or ():
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise ValueError(f"The class {label} does not fit into the 64 bits of {language}.")

@@ -1,4 +1,4 @@
-"""A model as a Python module of its own."""
+"""Export a model as a self-contained Python module."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from typing import Any, List, Mapping
 _FUNCTIONS = '''
 
 def scores(row: Mapping[str, Any]) -> List[float]:
-    """Outputs of the model for a row: a mapping from names of columns to values."""
+    """Return the outputs of the model for a row: a mapping from column names to values."""
     values = list(INTERCEPTS)
     for column, level, coefficients in TERMS:
         if level is None:
             value = _number(row, column)
         else:
             value = 1.0 if _text(row, column) == level else 0.0
-        for place, coefficient in enumerate(coefficients):
-            values[place] += value * coefficient
+        for output, coefficient in enumerate(coefficients):
+            values[output] += value * coefficient
     return values
 
 
-def _known(row: Mapping[str, Any], column: str) -> Any:
-    """The value in a column, or what stands for it where it is missing."""
+def _filled(row: Mapping[str, Any], column: str) -> Any:
+    """Return the value in a column, or the fill value if it is missing."""
     try:
         value = row[column]
     except (KeyError, IndexError):
         raise ValueError("The row has no column %r." % column) from None
-    # pandas.NA is neither equal nor unequal to itself, and its truth is an error.
+    # pandas.NA is neither equal nor unequal to itself, and has no truth value.
     if value is None or type(value).__name__ == "NAType" or value != value:
         if column not in FILLS:
             message = "Column %r is missing, and the model has no fill value for it."
@@ -55,15 +55,15 @@ def _as_number(value: Any, column: str) -> float:
 
 
 def _number(row: Mapping[str, Any], column: str) -> float:
-    value = _as_number(_known(row, column), column)
+    value = _as_number(_filled(row, column), column)
     if math.isinf(value):
         raise ValueError("Column %r is infinite." % column)
     return value
 
 
 def _text(row: Mapping[str, Any], column: str) -> str:
-    """Text; numbers as people write them, 3 rather than 3.0."""
-    value = _known(row, column)
+    """Return a text; numbers as people write them, 3 instead of 3.0."""
+    value = _filled(row, column)
     if isinstance(value, str):
         return value
     number = _as_number(value, column)
@@ -75,28 +75,28 @@ def _text(row: Mapping[str, Any], column: str) -> str:
 _ONE_OUTPUT = '''
 
 def {name}(row: Mapping[str, Any]) -> float:
-    """The prediction for a row: a mapping from names of columns to values."""
+    """Return the prediction for a row: a mapping from column names to values."""
     return scores(row)[0]
 '''
 
 _OUTPUTS = '''
 
 def {name}(row: Mapping[str, Any]) -> List[float]:
-    """The predictions for a row: a mapping from names of columns to values."""
+    """Return the predictions for a row: a mapping from column names to values."""
     return scores(row)
 '''
 
 _TWO_CLASSES = '''
 
 def {name}(row: Mapping[str, Any]) -> Any:
-    """The class of a row: a mapping from names of columns to values."""
+    """Return the class of a row: a mapping from column names to values."""
     return CLASSES[1] if scores(row)[0] > 0.0 else CLASSES[0]
 '''
 
 _CLASSES = '''
 
 def {name}(row: Mapping[str, Any]) -> Any:
-    """The class of a row: a mapping from names of columns to values."""
+    """Return the class of a row: a mapping from column names to values."""
     values = scores(row)
     return CLASSES[values.index(max(values))]  # the first of the largest
 '''
@@ -144,7 +144,7 @@ def to_python(model: Exportable, *, name: str = "predict") -> str:
     return "".join(
         (
             _HEAD,
-            # The text is quoted in ASCII: no line ends inside it.
+            # The text is quoted in ASCII, so it has no line breaks.
             f"# Written by {model.made_by!a}.\n",
             *(f"# {line}\n" for line in date_words(model)),
             _IMPORTS,

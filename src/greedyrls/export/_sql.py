@@ -1,4 +1,4 @@
-"""A model as a SELECT statement."""
+"""Export a model as a SELECT statement."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from ..app import InputColumn, Label, LinearModel, Term
 from ._parts import Exportable, check_name, check_whole_labels, checked, date_words, encoded, shown
 
-# SQLite takes expressions up to a depth of 1000; a sum of n summands has the depth n.
+# SQLite accepts expressions up to depth 1000; a sum of n terms has depth n.
 _SUMMANDS = 50
-# A part of the name of a table, up to a dot or the end; within quotation marks a dot is a letter.
+# A part of a table name, up to a dot or the end; within quotation marks a dot does not count.
 _PART = re.compile(r'(?:^|(?<=\.))("(?:[^"]|"")*"(?=\.|\Z)|[^.]*)(?:\.|\Z)')
 
 
@@ -67,13 +67,13 @@ def to_sql(
     head = f"-- {name}: {shown(model.target)}, written by {shown(model.made_by)}.\n"
     head += "".join(f"-- {line}\n" for line in date_words(model))
     source = ".".join(_quoted(part, "The table") for part in table_parts(table))
-    scores = [_score(model, place, source) for place in range(len(model.intercepts))]
+    scores = [_score(model, output, source) for output in range(len(model.intercepts))]
     if model.classes is None:
         return f"{head}SELECT *,\n{_named(scores, 'prediction')}\nFROM {source};\n"
-    label = _label_of(len(scores), [_literal(one) for one in model.classes])
+    label = _label_of(len(scores), [_literal(label_value) for label_value in model.classes])
     named = _named(scores, "score")
-    # In a subquery of their own the scores stay apart from columns that are called like them. Its
-    # limit keeps PostgreSQL from putting the sums in the place of each mention of a score.
+    # A separate subquery distinguishes the scores from columns of the same name. Its limit keeps
+    # PostgreSQL from repeating the sums wherever a score is used.
     return (
         f"{head}SELECT *,\n{named},\n"
         f'(SELECT {label}\nFROM (SELECT\n{named}\nLIMIT 1) AS "scored") AS "prediction"\n'
@@ -82,7 +82,7 @@ def to_sql(
 
 
 def table_parts(table: Any) -> tuple[str, ...]:
-    """The names that a table is called by, those of its schema first."""
+    """Return the parts of a table name, the schema first."""
     wrong = ValueError(
         f"table must be the name of a table, such as 'customers', 'sales.customers' or "
         f"('sales', 'customers'), got {table!r}."
@@ -99,7 +99,7 @@ def table_parts(table: Any) -> tuple[str, ...]:
 
 
 def _split(table: str) -> list[str]:
-    """A name at its dots, but for those within a part that begins with a quotation mark."""
+    """Split a name at its dots, except within quotation marks."""
     return _PART.findall(table)
 
 
@@ -114,21 +114,21 @@ def _unquoted(part: str, wrong: ValueError) -> str:
 def _named(scores: list[str], base: str) -> str:
     if len(scores) == 1:
         return f'{scores[0]} AS "{base}"'
-    return ",\n".join(f'{score} AS "{base}_{place}"' for place, score in enumerate(scores))
+    return ",\n".join(f'{score} AS "{base}_{output}"' for output, score in enumerate(scores))
 
 
-def _score(model: LinearModel, place: int, source: str) -> str:
+def _score(model: LinearModel, output: int, source: str) -> str:
     columns = {column.name: column for column in model.columns}
-    # Otherwise PostgreSQL would compute with decimal numbers; and so for columns below.
-    summands = [f"CAST({_number(model.intercepts[place])} AS DOUBLE PRECISION)"]
+    # Otherwise PostgreSQL would use decimal arithmetic; likewise for columns below.
+    summands = [f"CAST({_number(model.intercepts[output])} AS DOUBLE PRECISION)"]
     for term in model.terms:
         value = _value(term, columns[term.column], source)
-        summands.append(f"{_number(term.coefficients[place])} * {value}")
+        summands.append(f"{_number(term.coefficients[output])} * {value}")
     return f"({_grouped(summands, ' +')})"
 
 
 def _grouped(parts: list[str], operator: str) -> str:
-    """Parts with an operator between them, in groups of groups so that none is deep."""
+    """Join parts with an operator, in nested groups so that the expression is not deep."""
     while len(parts) > _SUMMANDS:
         groups = [parts[first : first + _SUMMANDS] for first in range(0, len(parts), _SUMMANDS)]
         parts = [f"({_joined(group, operator)})" for group in groups]
@@ -140,40 +140,40 @@ def _joined(parts: list[str], operator: str) -> str:
 
 
 def _value(term: Term, column: InputColumn, source: str) -> str:
-    """What the term multiplies; NULL where it is missing."""
-    # With the table before it, as SQLite takes a name in quotes that is no column for a text.
-    given = f"{source}.{_quoted(column.name, 'The column')}"
+    """Return the value that the term multiplies; NULL if it is missing."""
+    # Qualified by the table: SQLite takes a quoted name that is no column for a text.
+    reference = f"{source}.{_quoted(column.name, 'The column')}"
     if term.level is None:
         if isinstance(column.fill, float):
-            given = f"COALESCE({given}, {_number(column.fill)})"
-        return f"CAST({given} AS DOUBLE PRECISION)"
-    text, level = f"CAST({given} AS TEXT)", _text(term.level)
+            reference = f"COALESCE({reference}, {_number(column.fill)})"
+        return f"CAST({reference} AS DOUBLE PRECISION)"
+    text, level = f"CAST({reference} AS TEXT)", _text(term.level)
     if isinstance(column.fill, str):
         return f"CASE WHEN COALESCE({text}, {_text(column.fill)}) = {level} THEN 1 ELSE 0 END"
-    return f"CASE WHEN {text} = {level} THEN 1 WHEN {given} IS NOT NULL THEN 0 END"
+    return f"CASE WHEN {text} = {level} THEN 1 WHEN {reference} IS NOT NULL THEN 0 END"
 
 
 def _label_of(n_scores: int, labels: list[str]) -> str:
-    """The label by the scores; NULL where they are missing, infinite or not a number."""
+    """Return the label by the scores; NULL if they are missing or not finite."""
     largest = _number(sys.float_info.max)
     if n_scores == 1:
         return (
             f'CASE WHEN "scored"."score" BETWEEN -{largest} AND 0 THEN {labels[0]}\n'
             f'  WHEN "scored"."score" BETWEEN 0 AND {largest} THEN {labels[1]} END'
         )
-    scores = [f'"scored"."score_{place}"' for place in range(n_scores)]
-    # In PostgreSQL not a number is larger than all others.
+    scores = [f'"scored"."score_{output}"' for output in range(n_scores)]
+    # In PostgreSQL NaN is larger than all numbers.
     cases = [f"WHEN NOT {scores[0]} BETWEEN -{largest} AND {largest} THEN NULL"]
-    for place, (score, label) in enumerate(zip(scores, labels, strict=True)):
-        # Those before it are smaller than one of these, or they had been taken.
-        later = [f"{score} >= {other}" for other in scores[place + 1 :]]
+    for output, (score, label) in enumerate(zip(scores, labels, strict=True)):
+        # An earlier score that was the largest had been chosen already.
+        later = [f"{score} >= {other}" for other in scores[output + 1 :]]
         condition = _grouped(later, " AND") if later else f"{score} IS NOT NULL"
         cases.append(f"WHEN {condition} THEN {label}")
     return "CASE " + "\n  ".join(cases) + " END"
 
 
 def _number(value: float) -> str:
-    """A literal that is a double precision number, not a decimal one, in standard SQL."""
+    """Return a literal that is a double precision number, not a decimal, in standard SQL."""
     text = repr(value)
     return text if "e" in text else f"{text}e0"
 
@@ -191,6 +191,6 @@ def _text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _quoted(name: str, what: str) -> str:
-    encoded(name, what, "SQL")
+def _quoted(name: str, role: str) -> str:
+    encoded(name, role, "SQL")
     return '"' + name.replace('"', '""') + '"'

@@ -41,9 +41,10 @@ _SENTENCES = {
     StopReason.NO_IMPROVEMENT: (
         "The search stopped because its loss had not improved for several steps."
     ),
-    StopReason.EXHAUSTED: "The search went on until all features were in.",
+    StopReason.EXHAUSTED: "All features were selected.",
     StopReason.NUMERICAL_LIMIT: (
-        "The penalty alpha is lost in the rounding of the data; the steps made so far are kept."
+        "The penalty alpha is smaller than the rounding errors of the data; the steps made so far "
+        "are kept."
     ),
     StopReason.BUDGET: "The budget is spent: no other feature is affordable.",
     StopReason.SPANNED: (

@@ -1,4 +1,4 @@
-"""The picture of an assessment: what the selection believes of itself, and what tests say."""
+"""The plot of an assessment: the selection's own estimate and the test loss."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _RANDOM: dict[str, Any] = {"color": parts.GREEN, "linestyle": "-.", "linewidth": 1.3}
-# A name of inner folds that is longer has no room in a legend.
+# Longer descriptions of inner folds do not fit into a legend.
 _FOLDS_LENGTH = 16
-# Words of the legend: as in a text, and as short as one column of a paper wants them.
+# Labels of the legend: in full, and short for one column of a paper.
 _WORDS = {
     "test": ("test ± standard error", "test ± s.e."),
     "test alone": ("test", "test"),
@@ -107,7 +107,7 @@ def _check(assessment: object, null: object) -> None:
 
 
 def _entry(area: Artist | None, line: Artist) -> Entry:
-    """Of the legend: a line, over its band where it has one."""
+    """Return an entry of the legend: a line, over its band if it has one."""
     return line if area is None else (area, line), str(line.get_label())
 
 
@@ -134,7 +134,7 @@ def _draw_own(ax: Axes, assessment: PathAssessment) -> list[Entry]:
 
 
 def _own_words(ax: Axes, assessment: PathAssessment) -> str:
-    """What the selection went by, without the loss."""
+    """Return the criterion of the selection in words, without the loss."""
     how = assessment.criterion.rsplit(",", 1)[0]
     how = parts.plain(how) if len(how) <= _FOLDS_LENGTH else "inner folds"
     return how if parts.is_narrow(ax) else f"selection's own ({how})"
@@ -157,7 +157,7 @@ def _draw_initial_loss(ax: Axes, assessment: PathAssessment) -> list[Entry]:
 
 
 def _draw_estimate(ax: Axes, assessment: PathAssessment) -> list[Entry]:
-    """A ring at the loss to report, and a tick at each size chosen if these differ."""
+    """Draw a ring at the loss to report, and a tick at each chosen size if these differ."""
     mean, error = assessment.estimate
     if not np.isfinite(mean):
         return []
@@ -167,7 +167,7 @@ def _draw_estimate(ax: Axes, assessment: PathAssessment) -> list[Entry]:
         style: dict[str, Any] = {"color": parts.RED, "linewidth": 1.0, "zorder": 3.5}
         ax.plot(np.sort(sizes), np.full(len(sizes), mean), marker="|", markersize=6.0, **style)
     several = f"{low} to {high}{'' if parts.is_narrow(ax) else ' features'}"
-    many = parts.count_features(high) if low == high else several
-    label = f"{many}: {with_error(mean, error)}"
+    described = parts.count_features(high) if low == high else several
+    label = f"{described}: {with_error(mean, error)}"
     (ring,) = ax.plot([float(np.median(sizes))], [mean], **parts.mark(ax), label=label)
     return [_entry(None, ring)]

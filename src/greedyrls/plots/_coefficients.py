@@ -1,4 +1,4 @@
-"""The picture of coefficients along a path."""
+"""The plot of coefficients along a path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Sizes = NDArray[np.intp]
 
-# Longer paths are drawn at so many sizes: more cannot be told apart, and each takes a solution.
+# Longer paths are drawn at this many sizes: more cannot be distinguished, and each takes time.
 _MOST_SIZES = 400
 _COLOURS = (
     parts.BLUE,
@@ -36,7 +36,7 @@ _NAME_SHARE = 0.35
 _NAME_LENGTH = 32
 # Letters are thinner than lines, so they are darker.
 _INK = 0.75
-# From one name to the next, in sizes of the font.
+# Distance between names, in multiples of the font size.
 _SPACING = 1.2
 
 
@@ -100,18 +100,18 @@ def plot_coefficients(
         ax = parts.new_axes()
     sizes = _sizes(last)
     profiles = _profiles(path, sizes, target, standardized)
-    # The largest at the right end, where the names are.
+    # By the values at the right end, where the names are.
     order = np.argsort(-np.abs(profiles[-1]), kind="stable")
     named = np.sort(order[:n_labels])
     _draw_others(ax, sizes, profiles, np.sort(order[n_labels:]))
     colours = _draw_named(ax, sizes, profiles, named)
-    # Not across the names.
+    # The zero line must not cross the names.
     ax.plot([1, last], [0.0, 0.0], color="0.55", linewidth=0.8, zorder=1)
     parts.hide_frame(ax)
     parts.use_size_axis(ax, last, is_log=False)
     parts.set_labels(ax, "number of features", _measure(path, standardized, target))
     names = path.names(last)
-    _write_names(ax, last, [names[place] for place in named], profiles[-1, named], colours)
+    _write_names(ax, last, [names[index] for index in named], profiles[-1, named], colours)
     _draw_chosen(ax, path, last)
     parts.place_legend(ax, *ax.get_legend_handles_labels())
     return ax
@@ -130,22 +130,22 @@ def _check(n_labels: object, target: object, targets: int) -> None:
 
 
 def _sizes(last: int) -> Sizes:
-    """Sizes to draw, ascending: all, or some that are evenly spread."""
+    """Return the sizes to draw, ascending: all, or some that are evenly spread."""
     if last <= _MOST_SIZES:
         return np.arange(1, last + 1)
     return np.unique(np.linspace(1, last, _MOST_SIZES).round().astype(np.intp))
 
 
 def _profiles(path: SelectionPath, sizes: Sizes, target: int | None, standardized: bool) -> Float:
-    """Coefficients by size and feature of the last size; not a number where it is not in."""
+    """Return coefficients by size and feature of the last size; NaN if a size lacks it."""
     features = path.sets[int(sizes[-1]) - 1].features
-    place_of = {feature: place for place, feature in enumerate(features)}
+    column_of = {feature: column for column, feature in enumerate(features)}
     values = np.full((len(sizes), len(features)), np.nan)
     for row, (size, solution) in enumerate(zip(sizes.tolist(), _models(path, sizes), strict=True)):
-        own = _one_value(solution, target)
-        for feature, value in zip(path.sets[size - 1].features, own, strict=True):
-            if feature in place_of:
-                values[row, place_of[feature]] = value
+        coefficients = _one_value(solution, target)
+        for feature, value in zip(path.sets[size - 1].features, coefficients, strict=True):
+            if feature in column_of:
+                values[row, column_of[feature]] = value
     if not standardized:
         return values
     squares = np.maximum(np.diagonal(path.moments.of(features).gram), 0.0)
@@ -153,7 +153,7 @@ def _profiles(path: SelectionPath, sizes: Sizes, target: int | None, standardize
 
 
 def _models(path: SelectionPath, sizes: Sizes) -> list[Float]:
-    """Coefficients (k × t) of some sizes."""
+    """Return coefficients (k × t) of some sizes."""
     if not path.is_nested:
         return [path._solve(int(size)) for size in sizes]
     penalties = np.full(len(sizes), path.settings.alpha)
@@ -161,30 +161,30 @@ def _models(path: SelectionPath, sizes: Sizes) -> list[Float]:
         penalties = np.array(path.refit_alphas)[sizes - 1]
     models: list[Float] = [np.empty((0, 0))] * len(sizes)
     for penalty in np.unique(penalties):
-        own = np.flatnonzero(penalties == penalty)
-        for row, solution in zip(own, _solutions(path, float(penalty), sizes[own]), strict=True):
+        rows = np.flatnonzero(penalties == penalty)
+        for row, solution in zip(rows, _solutions(path, float(penalty), sizes[rows]), strict=True):
             models[row] = solution
     return models
 
 
 def _one_value(solution: Float, target: int | None) -> Float:
-    """Of coefficients (k × t): those of one target, or their norm, (k)."""
+    """Return the coefficients (k) of one target from (k × t), or their norm over targets."""
     if target is not None or solution.shape[1] == 1:
         return solution[:, target or 0]
     return np.asarray(np.linalg.norm(solution, axis=1))
 
 
 def _solutions(path: SelectionPath, penalty: float, sizes: Sizes) -> Iterator[Float]:
-    """Coefficients (k × t) for each of some sizes, all with the same penalty.
+    """Yield coefficients (k × t) for some sizes, all with the same penalty.
 
-    With the factor LL' of all features, and z = L⁻¹c, those of the first k are the sum of the
-    first k rows of L⁻¹, each times its entry of z: a single factor serves all sizes.
+    With the factor LL' of all features and z = L⁻¹c, those of the first k features are the sum of
+    the first k rows of L⁻¹, each times its entry of z: a single factor serves all sizes.
     """
     moments = path.moments.of(path.sets[int(sizes[-1]) - 1].features)
     try:
         factor = linalg.cholesky(moments.penalised(penalty), lower=True, overwrite_a=True)
     except linalg.LinAlgError:
-        # Of some sizes there is none; the path knows what to do there.
+        # Some sizes have no factor; the path handles these.
         yield from (path._solve(int(size)) for size in sizes)
         return
     unit = np.eye(len(factor))
@@ -198,7 +198,7 @@ def _solutions(path: SelectionPath, penalty: float, sizes: Sizes) -> Iterator[Fl
 
 
 def _measure(path: SelectionPath, standardized: bool, target: int | None) -> str:
-    """What the curves are, in words."""
+    """Return a description of the curves."""
     targets = path.moments.correlation.shape[1]
     words = "coefficient"
     if target is not None and targets > 1:
@@ -211,44 +211,46 @@ def _measure(path: SelectionPath, standardized: bool, target: int | None) -> str
     return f"{words} × {spread}"
 
 
-def _draw_others(ax: Axes, sizes: Sizes, profiles: Float, places: Sizes) -> None:
-    """Features without a name, in grey behind the others."""
+def _draw_others(ax: Axes, sizes: Sizes, profiles: Float, columns: Sizes) -> None:
+    """Draw features without a name in grey, behind the others."""
     from matplotlib.collections import LineCollection
 
-    if not len(places):
+    if not len(columns):
         return
-    curves = [np.column_stack((sizes, profiles[:, place])) for place in places]
+    curves = [np.column_stack((sizes, profiles[:, column])) for column in columns]
     curves = [curve[np.isfinite(curve[:, 1])] for curve in curves]
     lines = LineCollection(
         curves,
         colors="0.75",
         linewidths=0.7,
         zorder=1.5,
-        # So many lines make a large file in vector formats.
-        rasterized=len(places) * len(sizes) > 20_000,
+        # This many lines would make a large file in vector formats.
+        rasterized=len(columns) * len(sizes) > 20_000,
     )
     ax.add_collection(lines, autolim=True)
     ax.autoscale_view()
 
 
-def _draw_named(ax: Axes, sizes: Sizes, profiles: Float, places: Sizes) -> list[str]:
-    """Features with a name; the colours that they have."""
+def _draw_named(ax: Axes, sizes: Sizes, profiles: Float, columns: Sizes) -> list[str]:
+    """Draw features with a name; return their colours."""
     colours = []
-    for number, place in enumerate(places):
+    for number, column in enumerate(columns):
         colour = _COLOURS[number % len(_COLOURS)]
         line = _STYLES[number // len(_COLOURS) % len(_STYLES)]
-        values = profiles[:, place]
-        known = np.isfinite(values)
-        (curve,) = ax.plot(sizes[known], values[known], color=colour, linestyle=line, linewidth=1.4)
-        if np.count_nonzero(known) == 1:
-            # One that enters last is a point.
+        values = profiles[:, column]
+        is_known = np.isfinite(values)
+        (curve,) = ax.plot(
+            sizes[is_known], values[is_known], color=colour, linestyle=line, linewidth=1.4
+        )
+        if np.count_nonzero(is_known) == 1:
+            # A feature that enters last is a point.
             curve.set(marker="o", markersize=2.5)
         colours.append(colour)
     return colours
 
 
 def _draw_chosen(ax: Axes, path: SelectionPath, last: int) -> None:
-    """A line at the size that a rule chose."""
+    """Draw a line at the size that a rule chose."""
     choice = path.size_choice
     if choice is None or choice.rule == "given" or choice.size > last:
         return
@@ -260,32 +262,32 @@ def _draw_chosen(ax: Axes, path: SelectionPath, last: int) -> None:
 
 
 def _write_names(ax: Axes, last: int, names: list[str], ends: Float, colours: list[str]) -> None:
-    """Names at the right ends of the curves, moved apart where they would overlap."""
+    """Write names at the right ends of the curves, moved apart if they would overlap."""
     from matplotlib.colors import to_rgb
 
     if not names:
         return
     points = parts.text_size(ax)
     width, height = parts.extent(ax)
-    room = min(parts.characters(_NAME_SHARE * width, points), _NAME_LENGTH)
-    short_names = [parts.shortened(name, room) for name in names]
+    length = min(parts.characters(_NAME_SHARE * width, points), _NAME_LENGTH)
+    short_names = [parts.shortened(name, length) for name in names]
     bottom, top = ax.get_ylim()
     gap = _SPACING * points / (72.0 * height) * (top - bottom)
-    places = spread_out(ends, gap, bottom + gap / 2.0, top - gap / 2.0)
+    heights = spread_out(ends, gap, bottom + gap / 2.0, top - gap / 2.0)
     longest = max(map(len, short_names))
-    _make_room(ax, last, min(longest * 0.62 * points / (72.0 * width), 0.5))
+    _widen_for_names(ax, last, min(longest * 0.62 * points / (72.0 * width), 0.5))
     left, right = ax.get_xlim()
     step = 0.02 * (right - left)
-    for name, end, place, colour in zip(short_names, ends, places, colours, strict=True):
-        ax.plot([last, last + 1.6 * step], [end, place], color=colour, linewidth=0.6)
-        where = (last + 2.0 * step, place)
+    for name, end, text_height, colour in zip(short_names, ends, heights, colours, strict=True):
+        ax.plot([last, last + 1.6 * step], [end, text_height], color=colour, linewidth=0.6)
+        where = (last + 2.0 * step, text_height)
         ink = tuple(_INK * part for part in to_rgb(colour))
-        # A name is not a formula for LaTeX either.
+        # LaTeX must not interpret names.
         ax.text(*where, name, color=ink, fontsize=points, va="center", usetex=False)
 
 
-def _make_room(ax: Axes, last: int, share: float) -> None:
-    """Room for names to the right of the curves; the axis itself ends with the curves."""
+def _widen_for_names(ax: Axes, last: int, share: float) -> None:
+    """Extend the x range for names to the right; the axis line ends with the curves."""
     left = ax.get_xlim()[0]
     ticks = [tick for tick in ax.get_xticks() if left <= tick <= last]
     ax.set_xlim(left, last + (last - left) * (share + 0.05) / (1.0 - share - 0.05))
@@ -294,14 +296,14 @@ def _make_room(ax: Axes, last: int, share: float) -> None:
 
 
 def spread_out(wanted: Float, gap: float, low: float, high: float) -> Float:
-    """Places at least `gap` apart, as near as possible to those wanted, from `low` to `high`.
+    """Return positions at least `gap` apart, as near as possible to those wanted.
 
-    Where there is not enough room they are evenly spread.
+    They lie between `low` and `high`, and are evenly spread if the range is too small.
     """
     count = len(wanted)
     gap = min(gap, (high - low) / max(count - 1, 1))
     order = np.argsort(wanted, kind="stable")
-    # Less the gaps, places may be equal but not descend: blocks of equals take their mean.
+    # Minus the gaps, positions may be equal but not descend: blocks of equals take their mean.
     steps = gap * np.arange(count)
     blocks: list[tuple[float, int]] = []
     for value in np.clip(wanted[order], low, high) - steps:

@@ -1,4 +1,4 @@
-"""The band of permuted targets, in any picture of losses by size."""
+"""The band of permuted targets, for any plot of losses by size."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _PERMUTED: dict[str, Any] = {"color": parts.PURPLE, "linestyle": (0, (1, 1)), "linewidth": 1.6}
 
 
-def check_null(null: object, measure: str, what: str) -> None:
-    """Permutations in the measure of what they are drawn with, or none."""
+def check_null(null: object, measure: str, subject: str) -> None:
+    """Raise an error unless the permutations are None or have the measure of the plot."""
     if null is None:
         return
     if not isinstance(null, PermutationNull):
@@ -28,7 +28,7 @@ def check_null(null: object, measure: str, what: str) -> None:
         )
     if null.measure != measure:
         raise ValueError(
-            f"The permutations are measured in {null.measure!r} and the {what} in {measure!r}; "
+            f"The permutations are measured in {null.measure!r} and the {subject} in {measure!r}; "
             "make both with the same measure."
         )
 
@@ -36,7 +36,7 @@ def check_null(null: object, measure: str, what: str) -> None:
 def draw_null(
     ax: Axes, null: PermutationNull, band: tuple[Float, Float], level: float
 ) -> tuple[Artist | None, Artist]:
-    """The band and the median of the permutations."""
+    """Draw the band and the median of the permutations."""
     sizes = np.arange(1, len(null.losses) + 1)
     area = parts.band(ax, sizes, *band, color=parts.PURPLE, alpha=0.2)
     words = "permuted" if parts.is_narrow(ax) else "own, permuted targets"

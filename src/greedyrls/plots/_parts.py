@@ -1,4 +1,4 @@
-"""What pictures have in common: colours, sizes of text, names as plain text, bands, legends."""
+"""Common parts of plots: colours, text sizes, names as plain text, bands, legends."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.transforms import Bbox
 
-# More sizes than this are drawn on a logarithmic axis: most happens among the first.
+# More sizes than this are drawn on a logarithmic axis: losses change most among the first.
 _MANY_SIZES = 100
-# Colours that people with any kind of colour vision can tell apart (Okabe and Ito).
+# Colours that are distinguishable with any kind of colour vision (Okabe and Ito).
 BLUE = "#0072B2"
 VERMILION = "#D55E00"
 GREEN = "#009E73"
@@ -25,12 +25,12 @@ PURPLE = "#CC79A7"
 ORANGE = "#E69F00"
 SKY = "#56B4E9"
 BLACK = "#000000"
-# What was chosen.
+# Colour of the chosen size.
 RED = "#C00000"
-# What the selection believes of itself, and the model without features.
+# Styles of the selection's own estimate, and of the model without features.
 OWN: dict[str, Any] = {"color": "0.35", "linestyle": "--", "linewidth": 1.3}
 WITHOUT: dict[str, Any] = {"color": "0.55", "linestyle": ":", "linewidth": 1.2}
-# Curves of more sizes have no dots.
+# Curves with more sizes than this have no dots.
 DOTTED_SIZES = 60
 # Losses that differ by more than this factor are drawn on a logarithmic scale.
 WIDE = 20.0
@@ -39,22 +39,22 @@ WIDE = 20.0
 _NARROW = 3.2
 _NARROW_LABEL = 8.0
 _NARROW_TEXT = 7.0
-# A legend is no larger than this anywhere.
+# Largest text size of a legend.
 _LEGEND_TEXT = 9.0
-# Width of a character over the size of its font, about.
+# Approximate width of a character, relative to the font size.
 _CHARACTER = 0.55
-# Sizes of legends that are tried, in columns.
+# Numbers of legend columns to try.
 _COLUMNS = (1, 2, 3)
-# Places of legends, the best first.
-_PLACES = ("upper right", "center right", "lower right", "lower left", "upper left")
-# A legend never takes more than this share of the height.
-_MOST_ROOM = 0.5
-# Up to so many decades, numbers on a logarithmic axis are written in full, and 2 and 5 are, too.
+# Positions of legends, the best first.
+_POSITIONS = ("upper right", "center right", "lower right", "lower left", "upper left")
+# A legend takes at most this share of the height.
+_MOST_LEGEND = 0.5
+# Logarithmic axes with at most this many decades also have ticks at 2 and 5.
 _DECADES = 3.0
 
 
 def new_axes(width: float = 7.5, height: float = 4.5) -> Axes:
-    """Axes of a new figure."""
+    """Return the axes of a new figure."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -67,16 +67,16 @@ def new_axes(width: float = 7.5, height: float = 4.5) -> Axes:
 
 
 def plain(text: str) -> str:
-    """Any text, on one line; "$" would start a formula."""
+    """Return any text on one line, with "$" escaped, which would start a formula."""
     return " ".join(text.split()).replace("$", r"\$")
 
 
 def shortened(name: str, length: int) -> str:
-    """A name of any length as plain text of at most `length` characters.
+    """Return a name of any length as plain text of at most `length` characters.
 
     The middle is left out: the names of many columns differ only at their ends.
     """
-    # What cannot be printed has no glyph, or would turn the direction of the text.
+    # Unprintable characters have no glyph, or would change the text direction.
     words = "".join(sign if sign.isprintable() else " " for sign in name)
     one_line = " ".join(words.split())
     if len(one_line) > length:
@@ -86,12 +86,12 @@ def shortened(name: str, length: int) -> str:
 
 
 def count_features(count: int) -> str:
-    """The number with its word."""
+    """Return the number of features in words."""
     return counted(count, "feature")
 
 
 def shown(value: object) -> str:
-    """What was given, for a message that says that it was wrong."""
+    """Return an invalid value for an error message."""
     return f"{textwrap.shorten(repr(value), 60, placeholder='…')} ({type(value).__name__})"
 
 
@@ -99,24 +99,24 @@ def shown(value: object) -> str:
 
 
 def extent(ax: Axes) -> tuple[float, float]:
-    """Width and height in inches."""
+    """Return width and height of the axes in inches."""
     box = ax.get_window_extent()
     return box.width / ax.figure.dpi, box.height / ax.figure.dpi
 
 
 def is_narrow(ax: Axes) -> bool:
-    """Whether there is only the room of one column of a paper."""
-    place = ax.get_subplotspec()
-    if place is None:
+    """Whether the axes are as narrow as one column of a paper."""
+    spec = ax.get_subplotspec()
+    if spec is None:
         return bool(extent(ax)[0] < _NARROW)
-    # Of the grid, not the axes: what is drawn beside the axes must not change the answer.
+    # Measured on the grid, not the axes: a colour bar next to the axes must not change it.
     figure: Any = ax.figure
-    share = place.get_position(figure).width
+    share = spec.get_position(figure).width
     return bool(share * figure.bbox.width / figure.dpi < _NARROW)
 
 
 def text_size(ax: Axes, setting: str = "legend.fontsize") -> float:
-    """The size that a setting of matplotlib asks for, in points; smaller in narrow axes."""
+    """Return the text size of a matplotlib setting in points; smaller in narrow axes."""
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
 
@@ -128,12 +128,12 @@ def text_size(ax: Axes, setting: str = "legend.fontsize") -> float:
 
 
 def characters(inches: float, points: float) -> int:
-    """How many characters have room on a line."""
+    """Return how many characters fit on a line."""
     return max(int(inches * 72.0 / (points * _CHARACTER)), 1)
 
 
 def set_text_sizes(ax: Axes) -> None:
-    """Ticks and labels of narrow axes as in print; others stay as they are."""
+    """Set print sizes for ticks and labels of narrow axes; others are unchanged."""
     if is_narrow(ax):
         ax.tick_params(axis="both", which="both", labelsize=text_size(ax, "xtick.labelsize"))
         size = text_size(ax, "axes.labelsize")
@@ -143,29 +143,29 @@ def set_text_sizes(ax: Axes) -> None:
 
 
 def wrapped(text: str, inches: float, points: float) -> str:
-    """The text on as many lines as it takes."""
+    """Return the text broken into lines that fit."""
     lines = [textwrap.fill(line, max(characters(inches, points), 12)) for line in text.splitlines()]
     return "\n".join(lines)
 
 
 def set_labels(ax: Axes, x: str, y: str) -> None:
-    """Labels of the axes, on more lines where they would be longer than the axes."""
+    """Label the axes, on several lines if the labels are longer than the axes."""
     set_text_sizes(ax)
     settle(ax)
     width, height = extent(ax)
     points = text_size(ax, "axes.labelsize")
     ax.set_xlabel(wrapped(x, width, points))
-    # Beside the axes there is also the room of ticks and label below them.
+    # The y label may also extend next to the ticks and label of the x axis.
     ax.set_ylabel(wrapped(y, 1.15 * height, points))
 
 
 def hide_frame(ax: Axes) -> None:
-    """Only the lines that have ticks."""
+    """Hide the lines of the frame that have no ticks."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def settle(ax: Axes) -> None:
-    """Lay the figure out, where it does so by itself, so that extents are those of the picture."""
+    """Run the layout engine of the figure, if any, so that extents are final."""
     figure = ax.figure.canvas.figure
     engine = figure.get_layout_engine()
     if engine is not None:
@@ -176,32 +176,32 @@ def settle(ax: Axes) -> None:
 
 
 def band(ax: Axes, where: Any, low: Float, high: Float, **style: Any) -> Artist | None:
-    """The area between two curves, where both are numbers; None where they nowhere are."""
+    """Draw the area between two curves; return None if they are nowhere finite."""
     if not (np.isfinite(low) & np.isfinite(high)).any():
         return None
     if len(where) == 1:
-        # An area over a single point has no width.
+        # An area over a single point would have no width.
         return ax.vlines(where, low, high, linewidth=6.0, **style)
     return ax.fill_between(where, low, high, linewidth=0, **style)
 
 
 def curve(ax: Axes, where: Any, values: Float, **style: Any) -> Artist:
-    """A line, or a short dash for a single size that has no mark of its own."""
+    """Draw a line, or a short dash for a single size without a marker."""
     if len(where) == 1:
         style = {"marker": "_", "markersize": 14.0, **style}
     return ax.plot(where, values, **style)[0]
 
 
 def main_curve(ax: Axes, count: int) -> dict[str, Any]:
-    """The style of the curve to look at, with a dot at each size where there are not too many."""
+    """Return the style of the main curve, with a dot at each size unless there are too many."""
     line = {"color": BLUE, "linewidth": 1.2 if is_narrow(ax) else 1.5}
-    # A single size is no line: without a dot it would not be seen.
+    # Without a dot, a single size would be invisible.
     size = 2.2 if is_narrow(ax) else 3.5
     return {**line, "marker": "o", "markersize": size} if count <= DOTTED_SIZES else line
 
 
 def mark(ax: Axes) -> dict[str, Any]:
-    """The style of the ring around what was chosen."""
+    """Return the style of the ring at the chosen size."""
     return {
         "color": RED,
         "marker": "o",
@@ -214,7 +214,7 @@ def mark(ax: Axes) -> dict[str, Any]:
 
 
 def use_size_axis(ax: Axes, count: int, is_log: bool | None) -> None:
-    """Whole numbers from 1 to `count` along the x axis; logarithmic where there are many."""
+    """Use whole numbers from 1 to `count` on the x axis, logarithmic if there are many."""
     from matplotlib.ticker import MaxNLocator
 
     if count > _MANY_SIZES if is_log is None else is_log:
@@ -226,24 +226,24 @@ def use_size_axis(ax: Axes, count: int, is_log: bool | None) -> None:
         ax.set_xlim(0.0, 2.0, auto=True)
         ax.set_xticks([1])
     elif ax.get_autoscalex_on():
-        # Not as far as zero: a curve has no point there.
+        # Exclude zero, where curves have no point.
         ax.set_xlim(left=max(1.0 - 0.05 * (count - 1), 0.3), auto=True)
 
 
 def use_loss_axis(ax: Axes, *curves: Float) -> None:
-    """A logarithmic y axis where the losses differ by orders of magnitude."""
+    """Use a logarithmic y axis if the losses differ by orders of magnitude."""
     values = np.concatenate([np.ravel(curve) for curve in curves])
     values = values[np.isfinite(values)]
     if len(values) and 0.0 < values.min() * WIDE < values.max():
         ax.set_yscale("log")
         if ax.get_autoscaley_on():
-            # A band may go down to zero, which is no end of a logarithmic axis.
+            # A band may reach zero, where a logarithmic axis cannot end.
             ax.set_ylim(bottom=values.min() / 1.5, auto=True)
         _write_in_full(ax.yaxis, *ax.get_ylim())
 
 
 def _write_in_full(axis: Axis, low: float, high: float) -> None:
-    """Numbers on a logarithmic axis without powers of ten, unless they need them."""
+    """Format a logarithmic axis without powers of ten, unless they are needed."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     if not 1e-4 <= low <= high < 1e5:
@@ -258,7 +258,7 @@ def _write_in_full(axis: Axis, low: float, high: float) -> None:
 
 
 def place_legend(ax: Axes, handles: list[Any], labels: list[str]) -> None:
-    """A legend at a place where it hides nothing; else room for it is made above the data."""
+    """Put a legend where it hides nothing; otherwise extend the y axis for it."""
     if not handles:
         return
     settle(ax)
@@ -281,22 +281,22 @@ def place_legend(ax: Axes, handles: list[Any], labels: list[str]) -> None:
         if columns == 1 or box.width <= frame.width:
             boxes[columns] = box
     for columns, box in boxes.items():
-        for place in _PLACES:
-            if _is_free(ax, _box_at(frame, box, place)):
-                ax.legend(handles, labels, ncols=columns, **style | {"loc": place})
+        for position in _POSITIONS:
+            if _is_free(ax, _box_at(frame, box, position)):
+                ax.legend(handles, labels, ncols=columns, **style | {"loc": position})
                 return
     columns = max(boxes)
-    has_room = _make_room(ax, boxes[columns].height / frame.height)
-    style["loc"] = "upper right" if has_room else "best"
+    is_raised = _raise_top(ax, boxes[columns].height / frame.height)
+    style["loc"] = "upper right" if is_raised else "best"
     ax.legend(handles, labels, ncols=columns, **style)
 
 
-def _box_at(frame: Bbox, box: Bbox, place: str) -> Bbox:
-    """A box of this size at a place in the frame."""
+def _box_at(frame: Bbox, box: Bbox, position: str) -> Bbox:
+    """Return a box of this size at a position in the frame."""
     from matplotlib.transforms import Bbox
 
-    x = frame.x1 - box.width if "right" in place else frame.x0
-    share = {"upper": 1.0, "center": 0.5, "lower": 0.0}[place.split()[0]]
+    x = frame.x1 - box.width if "right" in position else frame.x0
+    share = {"upper": 1.0, "center": 0.5, "lower": 0.0}[position.split()[0]]
     y = frame.y0 + share * (frame.height - box.height)
     return Bbox.from_bounds(x, y, box.width, box.height)
 
@@ -317,14 +317,14 @@ def _is_free(ax: Axes, box: Bbox) -> bool:
     return not any(part.get_window_extent().overlaps(wide) for part in (*ax.patches, *ax.texts))
 
 
-def _make_room(ax: Axes, share: float) -> bool:
+def _raise_top(ax: Axes, share: float) -> bool:
     """Raise the upper end of the y axis by a share of its length, unless the caller set it."""
     if not ax.get_autoscaley_on():
         return False
     transform = ax.yaxis.get_transform()
     bottom, top = transform.transform(np.array(ax.get_ylim()))
-    raised = bottom + (top - bottom) / (1.0 - min(share, _MOST_ROOM))
+    raised = bottom + (top - bottom) / (1.0 - min(share, _MOST_LEGEND))
     upper = float(transform.inverted().transform(np.array([raised]))[0])
-    # Automatic still: what is drawn later must come into view.
+    # Keep autoscaling for anything drawn later.
     ax.set_ylim(top=upper, auto=True)
     return True

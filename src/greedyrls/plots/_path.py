@@ -1,4 +1,4 @@
-"""The picture of a path: loss by number of features."""
+"""The plot of a path: loss by number of features."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 # Feature names are written at the points of a path up to this length, cut to this many characters.
 _NAMED_STEPS = 40
 _NAME_LENGTH = 32
-# So much of the height of the axes names may take.
+# Names take at most this share of the height of the axes.
 _NAMES_SHARE = 0.45
 # Characters on a line beside an axis.
 _LINE = 34
 # The loss without features is drawn if it is at most this many times as far away as the losses
-# of the path are apart; else the legend tells it.
+# of the path are apart; otherwise only the legend has it.
 _NEAR = 2.0
 
 _LOSSES = {
@@ -88,22 +88,24 @@ def plot_path(
     """
     path = as_path(path, "plot_path")
     size, _ = _marked_size(path, chosen)
-    measure, own = measure_with_folds(path), None
+    measure, search = measure_with_folds(path), None
     main = Line(measure_of_path(path), path.losses, path.standard_errors)
     if path.held_out is not None and np.isfinite(path.held_out[0][max(size, 1) - 1]):
-        # The models on the path; their penalty is not that of the search.
+        # Losses of the models on the path, whose penalty differs from that of the search.
         main = Line("models, held-out in outer folds", *path.held_out)
         measure = loss_name(path.settings.loss)
         penalty = number(path.settings.alpha, 3)
-        own = Line(f"search, {_kind(path)}, α = {penalty}", path.losses, path.standard_errors)
+        search = Line(f"search, {_kind(path)}, α = {penalty}", path.losses, path.standard_errors)
     elif path.refit_alphas is not None:
         penalty = number(path.settings.alpha, 3)
         main = main._replace(label=f"{main.label} of the search, α = {penalty}")
-    return draw_path(path, main, own, measure, null, ax=ax, chosen=chosen, level=level, log_x=log_x)
+    return draw_path(
+        path, main, search, measure, null, ax=ax, chosen=chosen, level=level, log_x=log_x
+    )
 
 
 class Line(NamedTuple):
-    """A loss by number of features, as the legend calls it."""
+    """A loss by number of features, with its label in the legend."""
 
     label: str
     losses: Float  # (k)
@@ -113,7 +115,7 @@ class Line(NamedTuple):
 def draw_path(
     path: SelectionPath,
     main: Line,
-    own: Line | None,
+    second: Line | None,
     measure: str,
     null: PermutationNull | None = None,
     *,
@@ -122,7 +124,7 @@ def draw_path(
     level: float = 0.9,
     log_x: bool | None = None,
 ) -> Axes:
-    """The main line with its errors and the chosen size on it, and beside it an estimate's own."""
+    """Draw the main line with its errors and the chosen size, and a second line if given."""
     check_null(null, path.settings.loss, "path")
     band = None if null is None else null.band(level)
     size, why = _marked_size(path, chosen)
@@ -130,14 +132,14 @@ def draw_path(
         ax = parts.new_axes()
     sizes = np.arange(1, len(path) + 1)
     losses, errors = main.losses, main.errors
-    if own is not None:
-        ax.plot(sizes, own.losses, **parts.OWN, label=own.label)
+    if second is not None:
+        ax.plot(sizes, second.losses, **parts.OWN, label=second.label)
     style = {"color": parts.BLUE, "alpha": 0.2, "label": "± standard error"}
     parts.band(ax, sizes, losses - errors, losses + errors, **style)
     ax.plot(sizes, losses, label=main.label, **parts.main_curve(ax, len(path)))
     if null is not None and band is not None:
         draw_null(ax, null, band, level)
-    others = main if own is None else own
+    others = main if second is None else second
     _draw_initial_loss(ax, path, others, "" if size else why or " (chosen)")
     if size:
         label = f"{parts.count_features(size)}{why}: {number(float(losses[size - 1]))}"
@@ -152,23 +154,23 @@ def draw_path(
 
 
 def as_path(path: object, function: str) -> SelectionPath:
-    """A path, or that of a fitted estimator."""
-    found = getattr(path, "path_", path)
-    if not isinstance(found, SelectionPath):
+    """Return a path, or the path of a fitted estimator."""
+    result = getattr(path, "path_", path)
+    if not isinstance(result, SelectionPath):
         raise TypeError(
             f"{function} takes a SelectionPath (of greedy_path) or a fitted estimator, got "
             f"{parts.shown(path)}."
         )
-    return found
+    return result
 
 
 def measure_of_path(path: SelectionPath) -> str:
-    """What the losses of a path are, in words."""
+    """Return the losses of a path in words."""
     return f"{_kind(path)} {loss_name(path.settings.loss)}"
 
 
 def measure_with_folds(path: SelectionPath) -> str:
-    """The same with the folds, on two lines or more if it is long."""
+    """Return the losses of a path in words with the folds, on several lines if it is long."""
     measure, cv = measure_of_path(path), path.settings.cv
     if cv == "loo":
         return measure
@@ -178,7 +180,7 @@ def measure_with_folds(path: SelectionPath) -> str:
 
 
 def loss_name(loss: str) -> str:
-    """A loss in words."""
+    """Return a loss in words."""
     name = loss.removeprefix("callable:")
     if name == loss:
         return _LOSSES.get(loss, "loss")
@@ -190,7 +192,7 @@ def _kind(path: SelectionPath) -> str:
 
 
 def _marked_size(path: SelectionPath, chosen: int | None) -> tuple[int, str]:
-    """The size to mark on a path, and words that say why."""
+    """Return the size to mark on a path, and why in words."""
     if chosen is not None:
         return path._size(chosen), ""
     choice = path.size_choice
@@ -200,32 +202,34 @@ def _marked_size(path: SelectionPath, chosen: int | None) -> tuple[int, str]:
 
 
 def _write_names(ax: Axes, path: SelectionPath) -> bool:
-    """Sizes with the names of features as ticks, if they have room; whether they have."""
+    """Label sizes with the names of features if they fit; return whether they do."""
     width, height = parts.extent(ax)
     points = parts.text_size(ax, "xtick.labelsize")
     points = points if parts.is_narrow(ax) else points / 1.2
-    room = min(parts.characters(_NAMES_SHARE * height, points), _NAME_LENGTH)
+    length = min(parts.characters(_NAMES_SHARE * height, points), _NAME_LENGTH)
     names = path.changes()[:_NAMED_STEPS]
     if len(path) > min(_NAMED_STEPS, width * 72.0 / (1.3 * points)):
         return False
-    if parts.is_narrow(ax) and max(map(len, names)) + len(f"{len(path)}  ") > room:
-        # Little would be left of the names, or of the curve.
+    if parts.is_narrow(ax) and max(map(len, names)) + len(f"{len(path)}  ") > length:
+        # Too little of the names, or of the curve, would be left.
         return False
     is_upright = len(path) > width * 72.0 / (2.6 * points)
-    labels = [f"{size}  {parts.shortened(name, room)}" for size, name in enumerate(names, start=1)]
+    labels = [
+        f"{size}  {parts.shortened(name, length)}" for size, name in enumerate(names, start=1)
+    ]
     ax.set_xticks(np.arange(1, len(path) + 1), labels)
     ax.tick_params(axis="x", rotation=90 if is_upright else 60, labelsize=points)
     for tick in ax.get_xticklabels():
         tick.set_horizontalalignment("right")
         tick.set_rotation_mode("anchor")
         tick.set_verticalalignment("center" if is_upright else "top")
-        # A name is not a formula for LaTeX either.
+        # LaTeX must not interpret names.
         tick.set_usetex(False)
     return True
 
 
 def _draw_initial_loss(ax: Axes, path: SelectionPath, line: Line, why: str) -> None:
-    """The loss without features; `why` it is chosen, if it is."""
+    """Draw the loss without features; `why` says why it is chosen, if it is."""
     initial = path.initial_loss
     errors = np.nan_to_num(line.errors)
     low, high = line.losses - errors, line.losses + errors

@@ -1,4 +1,4 @@
-"""Pictures of how predictions compare with what was observed on rows held out."""
+"""Plots of predictions of held-out rows against observed values."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["observed", "residuals", "confusion", "roc", "reliability"]
 _DIAGONAL: dict[str, Any] = {"color": "0.55", "linestyle": ":", "linewidth": 1.2, "zorder": 1}
-# The name of a class in a table.
+# Most characters of a class name in a table.
 _CLASS_LENGTH = 16
-# A cell as dark as this has light text.
+# Cells at least this dark have light text.
 _DARK = 0.55
 
 
@@ -70,34 +70,34 @@ def plot_predictions(
         raise ValueError(
             "This assessment was read from a file of an older release, which has no predictions."
         )
-    known = _kinds(predictions)
+    kinds = _kinds(predictions)
     if kind is not None and kind not in get_args(Kind):
         raise ValueError(f"kind must be one of {get_args(Kind)}, got {kind!r}.")
-    if not known or (kind is not None and kind not in known):
-        has = ", ".join(repr(one) for one in known) or "nothing to draw"
+    if not kinds or (kind is not None and kind not in kinds):
+        has = ", ".join(repr(available) for available in kinds) or "nothing to draw"
         raise ValueError(f"kind={kind!r} is not in these predictions; they have {has}.")
     if ax is None:
         ax = parts.new_axes(4.8, 4.5)
-    _DRAW[kind or known[0]](ax, predictions, classes)
+    _DRAW[kind or kinds[0]](ax, predictions, classes)
     return ax
 
 
 def _kinds(predictions: Predictions) -> list[Kind]:
-    """What can be drawn."""
-    there: dict[Kind, bool] = {
+    """Return what can be drawn."""
+    is_available: dict[Kind, bool] = {
         "observed": len(predictions.observed) > 0,
         "residuals": len(predictions.observed) > 0,
         "confusion": predictions.confusion is not None,
         "roc": predictions.roc is not None,
         "reliability": predictions.reliability is not None,
     }
-    return [kind for kind, is_there in there.items() if is_there]
+    return [kind for kind, available in is_available.items() if available]
 
 
 def _observed(ax: Axes, predictions: Predictions, classes: Any) -> None:
     observed, predicted = predictions.observed, predictions.predicted
-    both = np.concatenate([observed, predicted])
-    ends = float(both.min()), float(both.max())
+    values = np.concatenate([observed, predicted])
+    ends = float(values.min()), float(values.max())
     ax.plot(ends, ends, **_DIAGONAL)
     _scatter(ax, observed, predicted)
     _finish(ax, "observed", "predicted")
@@ -126,15 +126,17 @@ def _roc(ax: Axes, predictions: Predictions, classes: Any) -> None:
 def _reliability(ax: Axes, predictions: Predictions, classes: Any) -> None:
     assert predictions.reliability is not None
     _, chance, event = predictions.reliability
-    known = np.isfinite(chance)
+    is_known = np.isfinite(chance)
     ax.plot([0.0, 1.0], [0.0, 1.0], **_DIAGONAL)
-    ax.plot(chance[known], event[known], "o-", color=parts.BLUE, markersize=5.0, linewidth=1.3)
-    what, share = "the most probable class", "share that is right"
+    ax.plot(
+        chance[is_known], event[is_known], "o-", color=parts.BLUE, markersize=5.0, linewidth=1.3
+    )
+    event_words, share = "the most probable class", "share that is right"
     if classes is not None and len(classes) == 2:
-        what, share = _named(classes[1]), f"observed share of {_named(classes[1])}"
+        event_words, share = _named(classes[1]), f"observed share of {_named(classes[1])}"
     elif predictions.confusion is not None and len(predictions.confusion) == 2:
-        what, share = "the second class", "observed share"
-    _finish(ax, f"predicted probability of {what}", share)
+        event_words, share = "the second class", "observed share"
+    _finish(ax, f"predicted probability of {event_words}", share)
 
 
 def _confusion(ax: Axes, predictions: Predictions, classes: Any) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of stability: which features are selected again, and how alike selections are."""
+"""Plots of stability: which features are selected again, and how similar selections are."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 # Names beside bars take at most this share of the width.
 _NAME_SHARE = 0.45
 _NAME_LENGTH = 40
-# A bar with its distance to the next, in sizes of the font, which is at least so many points.
+# Distance between bars, in multiples of the font size, and its minimum in points.
 _SPACING = 1.2
 _LEAST_TEXT = 6.0
-# Height of a new figure, in inches: without bars, and for each.
+# Height of a new figure in inches, without bars and for each bar.
 _HEIGHT = 1.3
 _BAR = 0.21
 
@@ -63,29 +63,29 @@ def plot_stability(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['x3', 'x1', 'x2']
     """
-    found = _as_stability(stability, "plot_stability")
+    measured = _as_stability(stability, "plot_stability")
     if not is_whole(n_features) or n_features < 1:
         raise ValueError(f"n_features must be a whole number, 1 or more; got {n_features!r}.")
-    size = len(found.sizes) if k is None else k
-    shares = found.frequencies(size)
+    size = len(measured.sizes) if k is None else k
+    shares = measured.frequencies(size)
     order = np.argsort(-shares, kind="stable")[: np.count_nonzero(shares)][:n_features]
-    # A selection may have ended before k features; forced ones are there by no chance.
-    free = np.delete(shares, list(found.forced)).sum()
-    available = found.n_features_in if found.n_available is None else found.n_available
-    chance = float(free) / max(1, available - len(found.forced))
+    # A selection may have ended before k features; forced features are not there by chance.
+    free = np.delete(shares, list(measured.forced)).sum()
+    available = measured.n_features_in if measured.n_available is None else measured.n_available
+    chance = float(free) / max(1, available - len(measured.forced))
     if ax is None:
         ax = parts.new_axes(6.4, _HEIGHT + _BAR * max(len(order), 5))
     ax.set_xlim(0.0, 1.0)
     parts.hide_frame(ax)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    # Names first: they leave less width, so that text above and below may take more lines, and
-    # these leave less height, so that there may be room for fewer or smaller names.
-    _write_names(ax, found.names(order))
-    _write_around(ax, found, int(size), chance)
+    # Names are written twice: they reduce the width, so that title and label may take more
+    # lines, which reduce the height, so that fewer or smaller names may fit.
+    _write_names(ax, measured.names(order))
+    _write_around(ax, measured, int(size), chance)
     parts.settle(ax)
     order = order[: _most_bars(ax)]
-    _write_names(ax, found.names(order))
+    _write_names(ax, measured.names(order))
     ax.barh(np.arange(len(order)), shares[order], height=0.72, color=parts.BLUE, zorder=2)
     ax.axvline(chance, color=parts.BLACK, linewidth=1.2, linestyle=":", zorder=3)
     ax.set_ylim(len(order) - 0.4, -0.6)
@@ -129,22 +129,22 @@ def plot_stability_index(
     >>> ax.lines[0].get_ydata().round(2).tolist()
     [1.0, 0.44]
     """
-    found = _as_stability(stability, "plot_stability_index")
-    if not np.isfinite(found.index).any():
+    measured = _as_stability(stability, "plot_stability_index")
+    if not np.isfinite(measured.index).any():
         raise ValueError(
             "There is no stability index: it needs at least two selections, and features that were "
-            f"not selected; there are {len(found.selections)} selections from "
-            f"{parts.count_features(found.n_features_in)}."
+            f"not selected; there are {len(measured.selections)} selections from "
+            f"{parts.count_features(measured.n_features_in)}."
         )
     if ax is None:
         ax = parts.new_axes()
-    sizes, (low, high) = found.sizes, found.interval
-    ax.plot(sizes, found.index, **parts.main_curve(ax, len(sizes)), label="stability index")
+    sizes, (low, high) = measured.sizes, measured.interval
+    ax.plot(sizes, measured.index, **parts.main_curve(ax, len(sizes)), label="stability index")
     style: dict[str, Any] = {"color": parts.BLUE, "alpha": 0.2}
-    parts.band(ax, sizes, low, high, label=f"{_level(found)} Monte-Carlo interval", **style)
+    parts.band(ax, sizes, low, high, label=f"{_level(measured)} Monte-Carlo interval", **style)
     ax.axhline(0.0, **parts.WITHOUT, label="by chance")
-    # Intervals are not cut at the ends of the scale, but the picture is.
-    bottom = min(0.0, float(np.nanmin(np.fmin(found.index, low))))
+    # Intervals may exceed the scale of the index, but the plot does not.
+    bottom = min(0.0, float(np.nanmin(np.fmin(measured.index, low))))
     ax.set_ylim(max(bottom, -1.0) - 0.05, 1.05, auto=True)
     parts.use_size_axis(ax, len(sizes), log_x)
     parts.hide_frame(ax)
@@ -154,15 +154,15 @@ def plot_stability_index(
 
 
 def _as_stability(stability: object, function: str) -> Stability:
-    found = stability.stability if isinstance(stability, PathAssessment) else stability
-    if not isinstance(found, Stability):
+    result = stability.stability if isinstance(stability, PathAssessment) else stability
+    if not isinstance(result, Stability):
         raise TypeError(
             f"{function} takes a Stability (of greedyrls.assess.resample_path) or a "
             f"PathAssessment, got {parts.shown(stability)}."
         )
-    if not len(found.sizes):
+    if not len(result.sizes):
         raise ValueError("There are no selections with features in them, so nothing to draw.")
-    return found
+    return result
 
 
 def _level(stability: Stability) -> str:
@@ -170,20 +170,20 @@ def _level(stability: Stability) -> str:
 
 
 def _write_around(ax: Axes, stability: Stability, size: int, chance: float) -> None:
-    """Title and label, on as many lines as they take."""
+    """Write title and label, on as many lines as they need."""
     parts.settle(ax)
     points = parts.text_size(ax, "axes.labelsize")
     title = _title(stability, size, parts.is_narrow(ax))
     ax.set_title(parts.wrapped(title, parts.extent(ax)[0], points), fontsize=points)
     count, features = len(stability.selections), parts.count_features(size)
-    # A number does not begin a line.
+    # A line must not begin with a number.
     first = f"first\N{NO-BREAK SPACE}{size}" if parts.is_narrow(ax) else f"first {features}"
     label = f"share of {counted(count, 'selection')}, {first}"
     parts.set_labels(ax, f"{label}\n(dotted: by chance, {number(chance, 2)})", "")
 
 
 def _title(stability: Stability, size: int, is_short: bool) -> str:
-    """The index with its interval, where there is one."""
+    """Return the index with its interval, if it is defined."""
     value = float(stability.index[size - 1])
     if np.isnan(value):
         return "Stability: not defined"
@@ -195,16 +195,16 @@ def _title(stability: Stability, size: int, is_short: bool) -> str:
 
 
 def _most_bars(ax: Axes) -> int:
-    """How many names have room, one above the other."""
+    """Return how many names fit one above the other."""
     return max(int(72.0 * parts.extent(ax)[1] / (_SPACING * _LEAST_TEXT)), 1)
 
 
 def _write_names(ax: Axes, names: list[str]) -> None:
-    """Names beside the bars, as large as there is room for."""
+    """Write names next to the bars, as large as they fit."""
     width, height = parts.extent(ax)
     points = parts.text_size(ax, "ytick.labelsize")
     points = min(points, 72.0 * height / (_SPACING * len(names)))
-    room = min(parts.characters(_NAME_SHARE * width, points), _NAME_LENGTH)
-    labels = [parts.shortened(name, room) for name in names]
-    # A name is not a formula for LaTeX either.
+    length = min(parts.characters(_NAME_SHARE * width, points), _NAME_LENGTH)
+    labels = [parts.shortened(name, length) for name in names]
+    # LaTeX must not interpret names.
     ax.set_yticks(np.arange(len(names)), labels, usetex=False, fontsize=points)

@@ -1,4 +1,4 @@
-"""The picture of a surface: loss by penalty and number of features."""
+"""The plot of a surface: loss by penalty and number of features."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ def plot_surface(surface: AlphaSurface | SelectionPath | Fitted, *, ax: Axes | N
      'penalty α of the search',
      'Selection repeated (nested, 5-fold, shuffled with seed 0)')
     """
-    given = getattr(surface, "path_", surface)
-    path = given if isinstance(given, SelectionPath) else None
-    found = given if path is None else path.surface
-    if path is not None and found is None:
+    source = getattr(surface, "path_", surface)
+    path = source if isinstance(source, SelectionPath) else None
+    drawn = source if path is None else path.surface
+    if path is not None and drawn is None:
         raise ValueError(
             "The path has no surface, because its penalty was given, not chosen; use alpha='auto' "
             "or a list of penalties."
         )
-    if not isinstance(found, AlphaSurface):
+    if not isinstance(drawn, AlphaSurface):
         raise TypeError(
             "plot_surface takes an AlphaSurface, a SelectionPath or a fitted estimator, got "
             f"{parts.shown(surface)}."
@@ -65,12 +65,12 @@ def plot_surface(surface: AlphaSurface | SelectionPath | Fitted, *, ax: Axes | N
     if ax is None:
         ax = parts.new_axes()
     points = parts.text_size(ax, "axes.labelsize")
-    title = parts.wrapped(_title(found), parts.extent(ax)[0], points)
+    title = parts.wrapped(_title(drawn), parts.extent(ax)[0], points)
     ax.set_title(title, fontsize=points)
-    if found.losses.shape[1] == 1:
-        _draw_line(ax, found, path)
+    if drawn.losses.shape[1] == 1:
+        _draw_line(ax, drawn, path)
     else:
-        _draw_cells(ax, found, path)
+        _draw_cells(ax, drawn, path)
     return ax
 
 
@@ -79,9 +79,9 @@ def _draw_cells(ax: Axes, surface: AlphaSurface, path: SelectionPath | None) -> 
 
     reached = np.flatnonzero(np.isfinite(surface.losses).any(axis=0))
     losses = np.ma.masked_invalid(surface.losses[:, : int(reached[-1]) + 1])
-    known = losses.compressed()
-    top = _top_of_colours(surface, known)
-    if path is not None and known.min() < path.initial_loss:
+    values = losses.compressed()
+    top = _top_of_colours(surface, values)
+    if path is not None and values.min() < path.initial_loss:
         top = min(top, path.initial_loss)
     ax.set_yscale("log")
     mesh = ax.pcolormesh(
@@ -89,13 +89,13 @@ def _draw_cells(ax: Axes, surface: AlphaSurface, path: SelectionPath | None) -> 
         _edges(surface.alphas),
         losses,
         cmap="viridis",
-        vmin=known.min(),
+        vmin=values.min(),
         vmax=top,
-        # Drawn as a picture in vector formats, where seams between cells would show.
+        # Rasterised, since vector formats would show seams between cells.
         rasterized=True,
     )
     bar = ax.figure.colorbar(
-        mesh, ax=ax, extend="max" if known.max() > top else "neither", pad=0.02, fraction=0.06
+        mesh, ax=ax, extend="max" if values.max() > top else "neither", pad=0.02, fraction=0.06
     )
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=parts.text_size(ax, "ytick.labelsize"))
@@ -105,7 +105,7 @@ def _draw_cells(ax: Axes, surface: AlphaSurface, path: SelectionPath | None) -> 
     outline = [patheffects.withStroke(linewidth=4.5, foreground="white"), patheffects.Normal()]
     for size, marker, prefix in _marks(surface, path):
         label = f"{prefix}α = {number(surface.alpha, 3)}, {parts.count_features(size)}"
-        if not size:  # which has no cell
+        if not size:  # size 0 has no cell
             ax.plot([], [], linestyle="none", label=label)
             continue
         loss = surface.losses[surface.row, size - 1]
@@ -116,7 +116,7 @@ def _draw_cells(ax: Axes, surface: AlphaSurface, path: SelectionPath | None) -> 
         ax.set_xticks(sizes)
     else:
         parts.use_size_axis(ax, len(sizes), is_log=False)
-    if _have_room(surface.alphas, _most_ticks(ax)[1]):
+    if _fit_ticks(surface.alphas, _most_ticks(ax)[1]):
         ax.set_yticks(surface.alphas, [number(float(alpha), 3) for alpha in surface.alphas])
         ax.set_yticks([], minor=True)
     ax.spines[:].set_visible(False)
@@ -135,7 +135,7 @@ def _draw_line(ax: Axes, surface: AlphaSurface, path: SelectionPath | None) -> N
     label = f"α = {number(surface.alpha, 3)}: {number(loss)}"
     ax.plot([surface.alpha], [loss], **parts.mark(ax), label=label)
     ax.set_xscale("log")
-    if _have_room(alphas, _most_ticks(ax)[0] // 2):
+    if _fit_ticks(alphas, _most_ticks(ax)[0] // 2):
         ax.set_xticks(alphas, [number(float(alpha), 3) for alpha in alphas])
         ax.set_xticks([], minor=True)
     parts.use_loss_axis(ax, losses)
@@ -145,19 +145,19 @@ def _draw_line(ax: Axes, surface: AlphaSurface, path: SelectionPath | None) -> N
 
 
 def _most_ticks(ax: Axes) -> tuple[int, int]:
-    """How many ticks have room below and beside a surface; so few all have a label."""
+    """Return how many labelled ticks fit below and beside a surface."""
     width, height = (72.0 * inches for inches in parts.extent(ax))
     points = parts.text_size(ax, "xtick.labelsize")
     return int(width / (1.8 * points)), int(height / (1.5 * points))
 
 
 def _legend_below(ax: Axes, beside: Axes) -> None:
-    """A legend under the label of the x axis, where it hides nothing."""
+    """Draw a legend below the label of the x axis, where it hides nothing."""
     from matplotlib.transforms import ScaledTranslation
 
     points = parts.text_size(ax)
     ticks, label = (parts.text_size(ax, f"{name}.labelsize") for name in ("xtick", "axes"))
-    # Ticks, their labels and the label of the axis take this much.
+    # Height of ticks, tick labels and axis label.
     depth = (10.0 + 1.4 * ticks + 1.6 * label) / 72.0
     below = ax.transAxes + ScaledTranslation(0.0, -depth, ax.figure.dpi_scale_trans)
     legend = ax.legend(
@@ -170,19 +170,26 @@ def _legend_below(ax: Axes, beside: Axes) -> None:
         frameon=False,
     )
     if ax.figure.canvas.figure.get_layout_engine() is None:
-        # Nobody else makes room for it.
+        # Without a layout engine, shrink the axes for the legend.
         box, figure = legend.get_window_extent(), ax.figure.bbox
         share = max(box.height, figure.y0 - box.y0 + points) / figure.height
-        for one in (ax, beside):
-            place = one.get_position()
-            one.set_position((place.x0, place.y0 + share, place.width, place.height - share))
-            one.set_in_layout(True)
+        for each in (ax, beside):
+            box_of_axes = each.get_position()
+            each.set_position(
+                (
+                    box_of_axes.x0,
+                    box_of_axes.y0 + share,
+                    box_of_axes.width,
+                    box_of_axes.height - share,
+                )
+            )
+            each.set_in_layout(True)
 
 
 def _top_of_colours(surface: AlphaSurface, losses: Float) -> float:
-    """The loss from which on cells share the last colour, so that those near the best differ.
+    """Return the loss above which cells share the last colour, so that the best ones differ.
 
-    Half of the cells get half of the colours, but one standard error is not all of them.
+    Half of the cells get half of the colours, but the range spans at least one standard error.
     """
     smallest = losses.min()
     error = surface.standard_errors[surface.row, max(surface.size, 1) - 1]
@@ -190,14 +197,14 @@ def _top_of_colours(surface: AlphaSurface, losses: Float) -> float:
     return float(min(smallest + reach, losses.max())) if reach > 0.0 else float(losses.max())
 
 
-def _have_room(alphas: Float, ticks: int) -> bool:
-    """Whether penalties lie as far apart, on the logarithmic scale, as so many even ticks."""
+def _fit_ticks(alphas: Float, ticks: int) -> bool:
+    """Whether penalties are as far apart on the logarithmic scale as this many even ticks."""
     logs = np.log(alphas)
     return len(logs) == 1 or bool((logs[-1] - logs[0]) < ticks * np.diff(logs).min())
 
 
 def _edges(alphas: Float) -> Float:
-    """Borders between penalties, half-way on the logarithmic scale, (A + 1)."""
+    """Return the borders between penalties, half-way on the logarithmic scale, (A + 1)."""
     logs = np.log(alphas)
     if len(logs) == 1:
         return np.asarray(np.exp(logs[0] + np.log(10.0) * np.array([-0.5, 0.5])))
@@ -207,14 +214,14 @@ def _edges(alphas: Float) -> Float:
 
 
 def _marks(surface: AlphaSurface, path: SelectionPath | None) -> list[tuple[int, str, str]]:
-    """Sizes to mark in the row of the chosen penalty, with a marker and a word before the label."""
+    """Return sizes to mark in the row of the chosen penalty, each with a marker and a prefix."""
     choice = None if path is None else path.size_choice
     if choice is None or choice.rule == "given" or choice.size == surface.size:
         return [(surface.size, "o", "")]
-    known = not choice.size
+    is_known = not choice.size
     if choice.size <= surface.losses.shape[1]:
-        known = known or bool(np.isfinite(surface.losses[surface.row, choice.size - 1]))
-    further = [(choice.size, "D", f"rule '{choice.rule}': ")] if known else []
+        is_known = is_known or bool(np.isfinite(surface.losses[surface.row, choice.size - 1]))
+    further = [(choice.size, "D", f"rule '{choice.rule}': ")] if is_known else []
     return [(surface.size, "o", "smallest: "), *further]
 
 
@@ -227,7 +234,7 @@ def _title(surface: AlphaSurface) -> str:
 
 
 def _surface_measure(surface: AlphaSurface, path: SelectionPath | None) -> str:
-    """What the losses of a surface are, in words."""
+    """Return the losses of a surface in words."""
     name = "loss" if path is None else loss_name(path.settings.loss)
     if surface.rule == "nested":
         return f"held-out {name}"

@@ -1,4 +1,4 @@
-"""All that the page shows of a result, ready to be written, and what its script needs."""
+"""The contents of the page for its template, and the data for its script."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from ._words import (
     unbroken,
 )
 
-# With more sizes than this the texts under the mouse need scripts.
+# With more sizes than this, tooltips need scripts.
 _MOST_TITLES = 150
 _MOST_FOLDS = 30
 
 
 class Figure(NamedTuple):
-    """A number of the headline."""
+    """A number in the headline."""
 
     value: str
     label: str
@@ -53,7 +53,7 @@ class Figure(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """A line of a list."""
+    """An entry of a list of facts."""
 
     name: str
     value: str
@@ -61,7 +61,7 @@ class Fact(NamedTuple):
 
 
 class DrawnPanel(NamedTuple):
-    """A panel, its drawings, and lines shown at each size."""
+    """A panel with its charts, and the lines shown at each size."""
 
     panel: Panel
     band_label: str
@@ -72,7 +72,7 @@ class DrawnPanel(NamedTuple):
 
 
 def make_contents(result: SelectionResult) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the template takes, and the data of the script."""
+    """Return the variables of the template, and the data of the script."""
     names = Names(result)
     panels = [_drawn(result, names, *pair) for pair in enumerate(make_panels(result))]
     surface = result.path.surface
@@ -137,7 +137,7 @@ def make_contents(result: SelectionResult) -> tuple[dict[str, Any], dict[str, An
 
 
 def _figures(result: SelectionResult, stability: tables.StabilityView | None) -> list[Figure]:
-    """The few numbers to take home."""
+    """Return the few most important numbers."""
     total = f"of {counted(result.n_candidates, result.unit)} chosen"
     figures = [Figure(count(result.size), total, "chosen")]
     figures += _how_good(result)
@@ -151,15 +151,15 @@ def _figures(result: SelectionResult, stability: tables.StabilityView | None) ->
 
 
 def _how_good(result: SelectionResult) -> list[Figure]:
-    """What people know a model by, in the units of the target; the honest ones if there are any."""
+    """Return familiar measures of the model, by the most honest estimate available."""
     if result.assessment is not None:
         reading, loss = result.reading, result.assessment.estimate
         without, kind = result.assessment.initial_loss, "test"
         where = "on samples that took no part in the selection"
     else:
-        known = best_known_score(result, result.size)
-        reading, loss, kind = known.reading, (known.loss, known.error), known.source
-        without = initial_loss(result, known.source)
+        best = best_known_score(result, result.size)
+        reading, loss, kind = best.reading, (best.loss, best.error), best.source
+        without = initial_loss(result, best.source)
         where = "by the selection's own estimate, optimistic"
         if kind == "held_out":
             where = "in the outer folds that made the choice, slightly optimistic"
@@ -183,7 +183,7 @@ def _how_good(result: SelectionResult) -> list[Figure]:
 
 
 def _of_classes(result: SelectionResult, rates: ClassRates, shown: set[str]) -> list[Figure]:
-    """Scores of a classification that are not shown yet."""
+    """Return scores of a classification that are not shown yet."""
     where, kind = (", each row left out in turn", "own")
     if result.assessment is not None:
         where, kind = ("", "test")
@@ -211,22 +211,22 @@ def _of_classes(result: SelectionResult, rates: ClassRates, shown: set[str]) -> 
     return figures
 
 
-def _drawn(result: SelectionResult, names: Names, place: int, panel: Panel) -> DrawnPanel:
-    """A panel with what is shown at each size."""
-    path, own = result.path, measure_in_words(result.path.settings.loss)
-    curve, initial, suffix = result.own_curve.mean, path.initial_loss, f" ({own})"
+def _drawn(result: SelectionResult, names: Names, number: int, panel: Panel) -> DrawnPanel:
+    """Return a panel with the lines shown at each size."""
+    path, criterion = result.path, measure_in_words(result.path.settings.loss)
+    curve, initial, suffix = result.own_curve.mean, path.initial_loss, f" ({criterion})"
     if panel.measure == result.own_reading.name:
         curve, initial = result.own_reading.value(curve), result.own_reading.value(initial)
-    if panel.measure in (own, result.own_reading.name):
+    if panel.measure in (criterion, result.own_reading.name):
         suffix = ""
     gains = tables.gains(curve, initial)
-    told_gains = column(gains)
+    gain_texts = column(gains)
     search_gains = tables.gains(path.losses, path.initial_loss)
     sizes = shown_sizes(len(path), result.size)
     lines = []
     for at in (size - 1 for size in sizes):
         step, shown = path.sets[at], panel.at(at + 1)
-        shown.append((f"gain of this step{suffix}", told_gains[at]))
+        shown.append((f"gain of this step{suffix}", gain_texts[at]))
         if step.runners_up:
             index, loss = step.runners_up[0]
             share = tables.share_of_gain(step.loss, search_gains[at], loss)
@@ -245,9 +245,9 @@ def _drawn(result: SelectionResult, names: Names, place: int, panel: Panel) -> D
     if len(path) > _MOST_TITLES:
         titles = []
     charts = (
-        draw_panel(panel, result.size, WIDE, f"path-{place}-wide", titles),
-        # Telephones have no mouse.
-        draw_panel(panel, result.size, NARROW, f"path-{place}-narrow", ()),
+        draw_panel(panel, result.size, WIDE, f"path-{number}-wide", titles),
+        # Phones have no mouse, hence no tooltips.
+        draw_panel(panel, result.size, NARROW, f"path-{number}-narrow", ()),
     )
     label = panel.band_label if is_band_in_sight(panel) else f"{panel.band_label}: off the chart"
     labels = [
@@ -258,11 +258,11 @@ def _drawn(result: SelectionResult, names: Names, place: int, panel: Panel) -> D
 
 
 def _panel_data(drawn: DrawnPanel) -> dict[str, Any]:
-    places = {
+    positions = {
         chart.frame.name: [round(chart.places[size - 1], 4) for size in drawn.sizes]
         for chart in drawn.charts
     }
-    return {"sizes": drawn.sizes, "places": places, "lines": drawn.lines}
+    return {"sizes": drawn.sizes, "places": positions, "lines": drawn.lines}
 
 
 def _surface_data(heat_map: HeatMap) -> dict[str, Any]:
@@ -270,14 +270,14 @@ def _surface_data(heat_map: HeatMap) -> dict[str, Any]:
         "areas": {name: [round(end, 4) for end in area] for name, area in heat_map.areas.items()},
         "penalties": heat_map.penalties,
         "sizes": heat_map.sizes,
-        # A text for a row is half the size of a list.
+        # A row as text takes half the bytes of a list.
         "losses": ["|".join(row) for row in heat_map.losses],
         "marked": heat_map.marked,
     }
 
 
 def _features(result: SelectionResult, names: Names) -> list[dict[str, Any]]:
-    """Names, with the same number for features of the same column."""
+    """Return names, with the same number for features of the same column."""
     groups: dict[str, int] = {}
     return [
         {
@@ -297,7 +297,7 @@ def _runner_heads(result: SelectionResult) -> tuple[str, ...]:
 
 
 def _to_report(result: SelectionResult) -> str:
-    """The loss to report, beside those of single sizes."""
+    """Return a sentence on the loss to report, as opposed to those of single sizes."""
     if result.assessment is None:
         return ""
     reading = result.reading
@@ -310,7 +310,7 @@ def _to_report(result: SelectionResult) -> str:
 
 
 def _folds(result: SelectionResult) -> list[tuple[str, str, str]]:
-    """Of each outer fold of the assessment: size, penalty and test loss."""
+    """Return size, penalty and test loss of each outer fold of the assessment."""
     assessment = result.assessment
     if assessment is None or len(assessment.shares) > _MOST_FOLDS:
         return []
@@ -358,7 +358,9 @@ def _origin_facts(result: SelectionResult) -> list[Fact]:
     return [
         Fact("Date", date_in_words(origin.date)),
         Fact("Time it took", seconds_in_words(origin.seconds)),
-        Fact("Versions", ", ".join(f"{name} {one}" for name, one in origin.versions.items())),
+        Fact(
+            "Versions", ", ".join(f"{name} {version}" for name, version in origin.versions.items())
+        ),
     ]
 
 

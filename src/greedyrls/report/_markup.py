@@ -1,4 +1,4 @@
-"""Pieces of SVG as text, in which whatever was given stays text."""
+"""SVG elements as text, with all input escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Point = tuple[float, float]
 
 
 def tag(name: str, *children: str, **attributes: object) -> str:
-    """An element; `children` are elements or went through `words`, attributes are escaped.
+    """Return an element; `children` are elements or escaped by `words`, attributes are escaped.
 
     Numbers are written to a tenth of a pixel; ``class_`` and ``text_anchor`` are as expected.
 
@@ -26,12 +26,12 @@ def tag(name: str, *children: str, **attributes: object) -> str:
 
 
 def words(text: str) -> str:
-    """Any text, to stand in an element."""
+    """Return any text, escaped for an element."""
     return escape(text)
 
 
 def through(points: Sequence[Point]) -> str:
-    """A line through points, as the ``d`` of a path."""
+    """Return a line through points, as the ``d`` attribute of a path."""
     return "M" + "L".join(f"{_value(x)} {_value(y)}" for x, y in points)
 
 

@@ -1,4 +1,4 @@
-"""The model at each size as text: coefficients in the units of the data and standardised."""
+"""The model of each size as text: coefficients in the units of the data and standardised."""
 
 from __future__ import annotations
 
@@ -13,64 +13,64 @@ from ._scores import best_known_score, source_in_words
 from ._thin import thinned_models
 from ._words import NONE, number, plain_name
 
-# Coefficients in the file, over all sizes and outputs; each takes some twenty bytes.
+# Most coefficients in the file, over all sizes and outputs; each takes about twenty bytes.
 _MOST_COEFFICIENTS = 35_000
 _ROUNDING = 1e-12
 
 
 class Row(NamedTuple):
-    """A feature of a model."""
+    """A feature of a model, as a row of its table."""
 
-    place: int  # among all features of the path
+    position: int  # among all features of the path
     step: int
     name: Name
-    own: list[str]  # for each output, in the units of the data
+    original: list[str]  # for each output, in the units of the data
     standard: list[str]
     bar: int  # length of a bar from −100 to 100; 0 with several outputs
     is_continued: bool  # whether the row above has the same column
 
 
 class Model(NamedTuple):
-    """The model of a size, and how good it is."""
+    """The model of a size, with its loss."""
 
     size: int
-    rows: list[Row]  # levels of a column together
+    rows: list[Row]  # levels of a column are adjacent
     intercepts: list[str]
     standard_intercepts: list[str]
     penalty: str
     loss: str
     measure: str
-    source: str  # where the loss comes from: "test", "held_out" or "own"
+    source: str  # source of the loss: "test", "held_out" or "own"
     source_words: str
 
 
 def make_model(result: SelectionResult, names: Names, k: int) -> Model:
-    """The model on the first k features."""
+    """Return the model on the first k features."""
     model = result.model(k)
     standard = result.standardised_coefficients(k).T  # (k × outputs)
     largest = float(np.abs(standard).max(initial=0.0))
     is_single = standard.shape[1] == 1
     columns = [feature.column for feature in result.features_of(k)]
-    known = [names.places[index] for index in result.path.features(k).tolist()]
+    positions = [names.positions[index] for index in result.path.features(k).tolist()]
     # Effects of one standard deviation can be compared: all to the same decimals.
     effects = column(standard.ravel().tolist())
     rows: list[Row] = []
     before = None
-    for place in together(columns):
-        values = [float(value) for value in standard[place]]
+    for term in together(columns):
+        values = [float(value) for value in standard[term]]
         bar = round(100.0 * values[0] / largest) if is_single and largest > 0.0 else 0
         rows.append(
             Row(
-                known[place],
-                names.sizes[known[place]],
-                names.path[known[place]],
-                [padded(value) for value in model.terms[place].coefficients],
-                effects[place * standard.shape[1] : (place + 1) * standard.shape[1]],
+                positions[term],
+                names.sizes[positions[term]],
+                names.path[positions[term]],
+                [padded(value) for value in model.terms[term].coefficients],
+                effects[term * standard.shape[1] : (term + 1) * standard.shape[1]],
                 bar,
-                columns[place] == before,
+                columns[term] == before,
             )
         )
-        before = columns[place]
+        before = columns[term]
     score = best_known_score(result, k)
     penalties = result.path.refit_alphas
     penalty = number(result.path.settings.alpha if penalties is None else penalties[k - 1])
@@ -80,7 +80,7 @@ def make_model(result: SelectionResult, names: Names, k: int) -> Model:
         k,
         rows,
         [_intercept(value, largest) for value in model.intercepts],
-        [_intercept(float(one), largest) for one in np.atleast_1d(result.path.intercept(k))],
+        [_intercept(float(entry), largest) for entry in np.atleast_1d(result.path.intercept(k))],
         penalty,
         score.text,
         score.measure,
@@ -90,7 +90,7 @@ def make_model(result: SelectionResult, names: Names, k: int) -> Model:
 
 
 def _intercept(value: float, largest: float) -> str:
-    """In the units of the data; 0 where it is rounding beside what the features do."""
+    """Return an intercept as text; 0 if it is rounding compared with the effects of features."""
     return padded(0.0 if abs(value) < _ROUNDING * largest else value)
 
 
@@ -100,9 +100,9 @@ def has_scales(result: SelectionResult) -> bool:
 
 
 def offered_sizes(result: SelectionResult) -> list[int]:
-    """Sizes whose model is in the report: all, unless they would be too many for one file.
+    """Return the sizes whose models are in the report: all, unless they are too many.
 
-    0 only where no features were chosen.
+    Size 0 is included only if no features were chosen.
     """
     outputs = len(np.atleast_1d(result.path.intercept(1)))
     sizes = thinned_models(len(result.path), [result.size], outputs, _MOST_COEFFICIENTS)
@@ -110,18 +110,18 @@ def offered_sizes(result: SelectionResult) -> list[int]:
 
 
 def output_names(result: SelectionResult) -> list[str]:
-    """What each output of the model is called; none for a single one."""
+    """Return the names of the outputs of the model; none for a single one."""
     outputs = len(np.atleast_1d(result.path.intercept(1)))
     if outputs == 1:
         return []
     if result.classes is not None and len(result.classes) == outputs:
         return [plain_name(str(label)) for label in result.classes]
-    return [f"output {place + 1}" for place in range(outputs)]
+    return [f"output {index + 1}" for index in range(outputs)]
 
 
 def reading(model: LinearModel, target: str) -> str:
-    """How predictions are made with the coefficients, in a sentence."""
-    classes = None if model.classes is None else [plain_name(str(one)) for one in model.classes]
+    """Return a sentence on how predictions are computed from the coefficients."""
+    classes = None if model.classes is None else [plain_name(str(label)) for label in model.classes]
     total = (
         "the intercept plus, for each row of the table, the coefficient times the value of the "
         "column"
@@ -136,14 +136,14 @@ def reading(model: LinearModel, target: str) -> str:
 
 
 def packed(model: Model, is_nested: bool) -> dict[str, object]:
-    """A model for the script: numbers as text, in the order of selection, features apart by ";".
+    """Return a model for the script: numbers as text, in the order of selection.
 
-    Which features it has goes without saying where each size has those of the one before.
+    Features are separated by ";". If the path is nested, their indices are implied.
     """
-    rows = sorted(model.rows, key=lambda row: row.place)
+    rows = sorted(model.rows, key=lambda row: row.position)
     return {
-        **({} if is_nested else {"places": [row.place for row in rows]}),
-        "own": ";".join(" ".join(row.own) for row in rows),
+        **({} if is_nested else {"places": [row.position for row in rows]}),
+        "own": ";".join(" ".join(row.original) for row in rows),
         "standard": ";".join(" ".join(row.standard) for row in rows),
         "bars": [row.bar for row in rows],
         "intercepts": model.intercepts,

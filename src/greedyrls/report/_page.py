@@ -1,4 +1,4 @@
-"""The page: template, style sheet and script put together into one file that loads nothing."""
+"""The page: template, style sheet and script combined into one self-contained file."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _STYLES = ("colours.css", "page.css", "charts.css", "print.css")
 _SCRIPTS = ("start.js", "model.js", "charts.js", "surface.js")
-# What could end the element around it, or a line of a script, is written as a number.
+# Characters that could end the enclosing element, or a line of a script, are escaped.
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
 def render(result: SelectionResult) -> str:
-    """The whole page as text."""
+    """Return the whole page as text."""
     environment = _environment()
     contents, data = make_contents(result)
     style, script = style_sheet(), _wrapped(_joined(_SCRIPTS))
@@ -37,9 +37,9 @@ def render(result: SelectionResult) -> str:
 
 
 def policy(style: str, script: str) -> str:
-    """What the browser may load: nothing; and run: this one script, known by its hash.
+    """Return a content security policy: load nothing, and run only this script, by its hash.
 
-    So that even text that became an element by some mistake of ours would not run.
+    Even text that became an element by mistake would not run.
     """
     return "; ".join(
         (
@@ -54,7 +54,7 @@ def policy(style: str, script: str) -> str:
 
 
 def data_block(data: Any) -> str:
-    """JSON that can stand in an element of a page.
+    """Return data as JSON that is safe within an element of a page.
 
     >>> data_block({"name": "</script>"})
     '{"name":"\\\\u003c/script\\\\u003e"}'
@@ -72,7 +72,7 @@ def _environment() -> jinja2.Environment:
 
     return jinja2.Environment(
         loader=jinja2.FunctionLoader(_template),
-        # Names of features come from anywhere.
+        # Feature names are untrusted.
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         finalize=_shown,
@@ -82,9 +82,9 @@ def _environment() -> jinja2.Environment:
 
 
 def _shown(value: Any) -> Any:
-    """Texts on one line without signs that cannot be printed; what is markup already stays so.
+    """Return texts on one line without unprintable characters; markup is left unchanged.
 
-    A value and its error are not parted by the end of a line.
+    A value and its error stay on one line.
     """
     if type(value) is not str:
         return value
@@ -97,7 +97,7 @@ def _template(name: str) -> str:
 
 
 def style_sheet() -> str:
-    """All styles; dark by the system's choice and by the reader's is one set of colours."""
+    """Return all styles; the dark colours of the system and of the reader are the same."""
     return _joined(_STYLES).replace("/* dark.css */", _template("dark.css"))
 
 
@@ -106,7 +106,7 @@ def _joined(names: tuple[str, ...]) -> str:
 
 
 def _wrapped(script: str) -> str:
-    """With names of its own: nothing of it is left in the window."""
+    """Wrap a script in a function, so that it defines no global names."""
     return f'"use strict";\n(() => {{\n{script}\n}})();\n'
 
 

@@ -1,4 +1,4 @@
-"""What the charts of the path show: a panel for each measure that losses are in."""
+"""The panels of the path charts: one for each measure of losses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..path import Reading, measure_in_words, reading_of
 from ._scores import Estimate, fitted, held_out_estimate, own_estimate, tested_estimate
 from ._words import with_error
 
-# Also the class of the style sheet.
+# Also classes of the style sheet.
 Kind = Literal["test", "held-out", "own", "random"]
 # The share of permutations in the band.
 LEVEL = 0.9
@@ -21,16 +21,16 @@ LEVEL = 0.9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A loss at the sizes 1, 2, …; not a number where there is none."""
+    """A loss at the sizes 1, 2, …; NaN if unknown."""
 
     kind: Kind
     label: str
     mean: Float  # (k)
-    error: Float | None  # (k), None where it is not drawn
+    error: Float | None  # (k), None if it is not drawn
 
     @property
     def is_honest(self) -> bool:
-        """Whether it is of samples that the models were not selected on."""
+        """Whether the loss is on samples that took no part in the selection."""
         return self.kind in ("test", "held-out")
 
 
@@ -43,31 +43,31 @@ class Panel:
     without: float  # loss without features
     band: tuple[Float, Float] | None = None  # of permuted targets, (k) each
     band_label: str = ""
-    note: str = ""  # what this panel is for, where there are several
+    note: str = ""  # the purpose of this panel, if there are several
 
     @property
-    def is_known(self) -> bool:
-        """Whether there is more than random features to show."""
+    def has_losses(self) -> bool:
+        """Whether there are curves other than random features."""
         return any(curve.kind != "random" for curve in self.curves)
 
     def at(self, k: int) -> list[tuple[str, str]]:
-        """Labels and losses at a size, as text."""
-        found = []
+        """Return labels and losses at a size, as text."""
+        lines = []
         for curve in self.curves:
             if np.isfinite(curve.mean[k - 1]):
                 error = np.nan if curve.error is None else curve.error[k - 1]
-                found.append((curve.label, with_error(float(curve.mean[k - 1]), float(error))))
+                lines.append((curve.label, with_error(float(curve.mean[k - 1]), float(error))))
         if self.band is not None and k <= len(self.band[0]) and np.isfinite(self.band[0][k - 1]):
             low, high = (float(end[k - 1]) for end in self.band)
-            found.append((self.band_label, interval(low, high)))
-        return found
+            lines.append((self.band_label, interval(low, high)))
+        return lines
 
 
 def make_panels(result: SelectionResult) -> list[Panel]:
-    """The honest losses, and in another panel what the search went by if that is something else."""
+    """Return a panel of honest losses, and one of the criterion of the search if it differs."""
     measures = list(dict.fromkeys((result.measure, result.path.settings.loss)))
     panels = [_panel(result, measure) for measure in measures]
-    panels = [panel for panel in panels if panel.is_known]
+    panels = [panel for panel in panels if panel.has_losses]
     if len(panels) == 1:
         return panels
     first, second = panels
@@ -76,8 +76,15 @@ def make_panels(result: SelectionResult) -> list[Panel]:
         f"The criterion of the search: the {second.measure}.",
     )
     return [
-        Panel(one.measure, one.curves, one.without, one.band, one.band_label, note)
-        for one, note in zip(panels, notes, strict=True)
+        Panel(
+            panel_drawn.measure,
+            panel_drawn.curves,
+            panel_drawn.without,
+            panel_drawn.band,
+            panel_drawn.band_label,
+            note,
+        )
+        for panel_drawn, note in zip(panels, notes, strict=True)
     ]
 
 
@@ -86,10 +93,10 @@ def _panel(result: SelectionResult, measure: str) -> Panel:
     is_assessed = assessment is not None and assessment.measure == measure
     reading = _drawn_as(result, measure)
     curves = _honest_curves(result, measure)
-    own = own_estimate(result)
+    estimate = own_estimate(result)
     how = "leave-one-out" if path.settings.cv == "loo" else path.settings.cv
-    if own.measure == measure:
-        curves.append(_curve("own", f"the selection's own estimate ({how})", own))
+    if estimate.measure == measure:
+        curves.append(_curve("own", f"the selection's own estimate ({how})", estimate))
     elif assessment is not None:
         mean, error = (fitted(part, length) for part in assessment.selection)
         believed = Estimate(mean, error, measure)
@@ -115,7 +122,7 @@ def _panel(result: SelectionResult, measure: str) -> Panel:
 
 
 def _drawn_as(result: SelectionResult, measure: str) -> Reading:
-    """Errors in the units of the target; of classes losses, so that lower is better everywhere."""
+    """Return how losses are drawn: errors in the units of the target, or losses of classes."""
     if measure == "squared" and result.task == "regression":
         return reading_of(measure, is_classification=False)
     words = measure_in_words(measure)
@@ -128,7 +135,7 @@ def _as_read(curve: Curve, reading: Reading) -> Curve:
 
 
 def _honest_curves(result: SelectionResult, measure: str) -> list[Curve]:
-    """The test curve, and the held-out one where there is no test curve or it ends too early."""
+    """Return the test curve, and the held-out curve if the test curve is missing or too short."""
     curves = []
     test, held_out = tested_estimate(result), held_out_estimate(result)
     missing = np.ones(len(result.path), dtype=bool)
@@ -149,7 +156,7 @@ def _curve(kind: Kind, label: str, estimate: Estimate) -> Curve:
 
 
 def _band(result: SelectionResult) -> tuple[Float, Float] | None:
-    """The middle of the permutations at each size that all of them reached."""
+    """Return the middle of the permutations at each size that all of them reached."""
     if result.null is None or not len(result.null.null_losses):
         return None
     low, high = result.null.band(LEVEL)

@@ -1,4 +1,4 @@
-"""How good the model of each size is, by the most honest estimate that there is, in words."""
+"""How good the model of each size is, in words, by the most honest estimate available."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ Source = Literal["test", "held_out", "own", "initial"]
 
 
 class Score(NamedTuple):
-    """A loss, what it is shown as, and where it comes from."""
+    """A loss, how it is shown, and its source."""
 
     loss: float
-    error: float  # not a number where unknown
+    error: float  # NaN if unknown
     reading: Reading
     source: Source
     explained: float = np.nan  # R² of a regression
 
     @property
     def measure(self) -> str:
-        """In words."""
+        """The measure in words."""
         return self.reading.name
 
     @property
     def text(self) -> str:
-        """What the loss is shown as and its standard error, and R² of a regression."""
+        """The loss as it is shown, with its standard error and R² of a regression."""
         text = unbroken(self.reading.written(self.loss, self.error))
         if self.source == "initial" or np.isnan(self.explained):
             return text
@@ -41,18 +41,18 @@ class Score(NamedTuple):
 class Estimate(NamedTuple):
     """A loss by number of features, with its errors."""
 
-    mean: Float  # (k), not a number where there is none
+    mean: Float  # (k), NaN if unknown
     error: Float  # (k)
-    measure: str  # as the losses are called in the library
+    measure: str  # name of the loss in the library
 
 
 def own_estimate(result: SelectionResult) -> Estimate:
-    """What the selection believes of its models."""
+    """Return the selection's own estimate of the losses of its models."""
     return Estimate(*result.own_curve, result.path.settings.loss)
 
 
 def held_out_estimate(result: SelectionResult) -> Estimate | None:
-    """Of the outer folds that chose the penalty."""
+    """Return the estimate of the outer folds that chose the penalty."""
     held_out = result.path.held_out
     if held_out is None:
         return None
@@ -61,7 +61,7 @@ def held_out_estimate(result: SelectionResult) -> Estimate | None:
 
 
 def tested_estimate(result: SelectionResult) -> Estimate | None:
-    """Of the test folds of the assessment, as long as the path."""
+    """Return the estimate of the test folds of the assessment, as long as the path."""
     if result.assessment is None:
         return None
     test = result.assessment.test
@@ -73,27 +73,27 @@ def tested_estimate(result: SelectionResult) -> Estimate | None:
 
 
 def best_known_score(result: SelectionResult, k: int) -> Score:
-    """Of k features: by the test folds, else by the folds that chose, else by the selection.
+    """Return the score with k features, by test folds, penalty folds or the selection itself.
 
-    Of none: that of the model without features.
+    With 0 features it is that of the model without features.
     """
     if not k:
         without, measure = result.path.initial_loss, result.path.settings.loss
         if result.assessment is not None:
             without, measure = result.assessment.initial_loss, result.assessment.measure
         return Score(without, np.nan, _reading(result, measure), "initial")
-    known: list[tuple[Source, Estimate | None]] = [
+    estimates: list[tuple[Source, Estimate | None]] = [
         ("test", tested_estimate(result)),
         ("held_out", held_out_estimate(result)),
     ]
-    for source, estimate in known:
+    for source, estimate in estimates:
         if estimate is not None and np.isfinite(estimate.mean[k - 1]):
             return _score(result, estimate, k, source)
     return _score(result, own_estimate(result), k, "own")
 
 
 def source_in_words(result: SelectionResult, source: Source) -> str:
-    """Where a loss comes from, and what is to be thought of it."""
+    """Return where a loss comes from, and how far it can be trusted."""
     if source == "initial":
         how = criterion_in_words(result) if result.assessment is None else "on test folds"
         return f"without features, {how}"
@@ -109,7 +109,7 @@ def source_in_words(result: SelectionResult, source: Source) -> str:
 
 
 def criterion_in_words(result: SelectionResult) -> str:
-    """The selection's own estimate, and how it is made."""
+    """Return the selection's own estimate in words."""
     cv = result.path.settings.cv
     return f"by the selection's own estimate ({'leave-one-out' if cv == 'loo' else cv})"
 
@@ -123,7 +123,7 @@ def _score(result: SelectionResult, estimate: Estimate, k: int, source: Source) 
 
 
 def initial_loss(result: SelectionResult, source: Source) -> float:
-    """Of the model without features, on the same rows."""
+    """Return the loss of the model without features, on the same rows."""
     if source == "test" and result.assessment is not None:
         return result.assessment.initial_loss
     if source == "held_out":
@@ -136,8 +136,8 @@ def _reading(result: SelectionResult, measure: str) -> Reading:
 
 
 def fitted(values: Float, length: int) -> Float:
-    """Values cut to a length, or filled up to it with what is not a number."""
+    """Return values cut to a length, or padded with NaN."""
     result = np.full(length, np.nan)
-    known = min(length, len(values))
-    result[:known] = values[:known]
+    copied = min(length, len(values))
+    result[:copied] = values[:copied]
     return result

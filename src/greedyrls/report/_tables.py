@@ -1,4 +1,4 @@
-"""The path, runners-up, stability and data as rows of text."""
+"""Tables of the path, runners-up, stability and data, as rows of text."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ._scores import (
 from ._thin import shown_sizes
 from ._words import count, counted, number, percent, plain_name, unbroken
 
-# A runner-up that would have given all but this share of the gain is as good (as in warnings).
+# A runner-up with all but this share of the gain is as good (as in warnings).
 NEAR = 0.05
-# Runners-up of a step, features in the chart of stability, columns and levels of the data.
+# Limits: runners-up of a step, features in the stability chart, columns and levels of the data.
 RUNNERS = ("the next best", "second", "third")
 _MOST_STEPS = 200
 _MOST_BARS = 40
@@ -35,7 +35,7 @@ _LEVELS = 6
 
 
 class PathRow(NamedTuple):
-    """A step of the path; `cells` go with the heads of the table."""
+    """A step of the path; `cells` belong to the heads of the table."""
 
     size: int
     name: Name
@@ -44,7 +44,7 @@ class PathRow(NamedTuple):
 
 
 class PathTable(NamedTuple):
-    """The whole path."""
+    """The whole path as a table."""
 
     heads: list[str]
     rows: list[PathRow]
@@ -55,7 +55,7 @@ class Runner(NamedTuple):
 
     name: Name
     loss: str
-    share: str  # of the gain that it would have given; empty where there was none
+    share: str  # share of the gain; empty if there was no gain
     is_near: bool
 
 
@@ -69,27 +69,27 @@ class RunnerRow(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """How often a feature is selected."""
+    """The share of selections that have a feature."""
 
     name: Name
     share: str
-    width: float  # of 100
+    width: float  # in percent
     is_chosen: bool
 
 
 class StabilityView(NamedTuple):
-    """How often features are selected on other samples."""
+    """How often features are selected on other samples, as bars."""
 
     sentence: str
     size: int
     bars: list[Bar]
     n_left_out: int
-    value: float  # of the index of stability
+    value: float  # stability index
     source: str
 
 
 class ColumnRow(NamedTuple):
-    """A column of the data."""
+    """A column of the data, as a row of a table."""
 
     name: str
     kind: str
@@ -98,69 +98,69 @@ class ColumnRow(NamedTuple):
 
 
 def gains(losses: Float, initial_loss: float) -> list[float]:
-    """By how much each step lowered a loss."""
+    """Return by how much each step lowered a loss."""
     before = np.concatenate(([initial_loss], losses[:-1]))
     return [float(gain) for gain in before - losses]
 
 
 def path_table(result: SelectionResult, names: Names) -> PathTable:
-    """Sizes, with all losses that are known of them."""
+    """Return sizes with all their known losses."""
     path, sizes = result.path, shown_sizes(len(result.path), result.size)
-    places = [size - 1 for size in sizes]
+    indices = [size - 1 for size in sizes]
     columns: dict[str, list[str]] = {}
-    known = (
+    estimates = (
         ("test", tested_estimate(result)),
         ("held-out", held_out_estimate(result)),
         ("own", own_estimate(result)),
     )
-    for title, estimate in known:
+    for title, estimate in estimates:
         if estimate is None:
             continue
         reading = reading_of(estimate.measure, result.task == "classification")
         if title == "own" and reading.kind == "root":
-            columns["own RMSE"] = reading.column(estimate.mean[places], estimate.error[places])
+            columns["own RMSE"] = reading.column(estimate.mean[indices], estimate.error[indices])
             continue
         columns[f"{title} {reading.short}"] = reading.column(
-            estimate.mean[places], estimate.error[places]
+            estimate.mean[indices], estimate.error[indices]
         )
-        columns |= _beside(result, title, estimate, places)
-    own, losses = result.own_curve, measure_in_words(path.settings.loss)
-    own_gains = gains(own.mean, path.initial_loss)
-    own_losses = in_column(own.mean[places].tolist(), own.error[places].tolist())
+        columns |= _beside(result, title, estimate, indices)
+    curve, losses = result.own_curve, measure_in_words(path.settings.loss)
+    own_gains = gains(curve.mean, path.initial_loss)
+    own_losses = in_column(curve.mean[indices].tolist(), curve.error[indices].tolist())
     if own_losses not in columns.values():
         columns[f"own {losses}"] = own_losses
-    columns["gain"] = in_column([own_gains[place] for place in places])
+    columns["gain"] = in_column([own_gains[index] for index in indices])
     if path.refit_alphas is not None:
-        columns["penalty of the model"] = [number(path.refit_alphas[place]) for place in places]
+        columns["penalty of the model"] = [number(path.refit_alphas[index]) for index in indices]
     rows = [
         PathRow(
-            place + 1,
-            names.steps[place],
+            index + 1,
+            names.steps[index],
             [unbroken(cells[row]) for cells in columns.values()],
-            place + 1 == result.size,
+            index + 1 == result.size,
         )
-        for row, place in enumerate(places)
+        for row, index in enumerate(indices)
     ]
     return PathTable(list(columns), rows)
 
 
 def _beside(
-    result: SelectionResult, title: str, estimate: Estimate, places: list[int]
+    result: SelectionResult, title: str, estimate: Estimate, indices: list[int]
 ) -> dict[str, list[str]]:
-    """What goes with a loss: R² of a regression, further scores of a classification."""
+    """Return what is shown next to a loss: R² of a regression, scores of a classification."""
     if estimate.measure == "squared" and result.task == "regression":
         without = initial_loss(result, "test" if title == "test" else "held_out")
-        shares = [explained(float(estimate.mean[place]), without) for place in places]
+        shares = [explained(float(estimate.mean[index]), without) for index in indices]
         return {f"{title} R²": scores(shares, 2)}
     rates = None if result.assessment is None else result.assessment.class_rates
     if title != "test" or rates is None:
         return {}
-    found: dict[str, list[str]] = {}
+    columns: dict[str, list[str]] = {}
     for name, values in rates.scores_by_size().items():
         head = "AUC" if name == "auc" else name.replace("_", " ")
-        filled = fitted(values, len(result.path))[places]
-        found.setdefault(f"test {head}", scores(filled.tolist()))
-    return found
+        filled = fitted(values, len(result.path))[indices]
+        columns.setdefault(f"test {head}", scores(filled.tolist()))
+    return columns
 
 
 def is_near_tie(loss: float, gain: float, runner_loss: float) -> bool:
@@ -169,22 +169,22 @@ def is_near_tie(loss: float, gain: float, runner_loss: float) -> bool:
 
 
 def share_of_gain(loss: float, gain: float, runner_loss: float) -> str:
-    """How much of the gain of a step a runner-up would have given; empty where there was none."""
+    """Return the share of the gain of a step that a runner-up has; empty if there was no gain."""
     if not gain > 0.0:
         return ""
     return percent(max(0.0, 1.0 - (runner_loss - loss) / gain))
 
 
 def runner_rows(result: SelectionResult, names: Names) -> list[RunnerRow]:
-    """Steps that have runners-up; losses are those that the search went by, with its penalty."""
+    """Return steps that have runners-up, with losses of the search and its penalty."""
     path, reading = result.path, result.own_reading
     rows: list[RunnerRow] = []
     search_gains = gains(path.losses, path.initial_loss)
-    for place, (step, gain) in enumerate(zip(path.sets, search_gains, strict=True)):
+    for index_of_step, (step, gain) in enumerate(zip(path.sets, search_gains, strict=True)):
         if not step.runners_up or len(rows) == _MOST_STEPS:
             continue
-        found = step.runners_up[: len(RUNNERS)]
-        own, *told = reading.column(np.array([step.loss, *(loss for _, loss in found)]))
+        best = step.runners_up[: len(RUNNERS)]
+        loss_text, *texts = reading.column(np.array([step.loss, *(loss for _, loss in best)]))
         runners = [
             Runner(
                 names.of(index),
@@ -192,23 +192,23 @@ def runner_rows(result: SelectionResult, names: Names) -> list[RunnerRow]:
                 share_of_gain(step.loss, gain, loss),
                 is_near_tie(step.loss, gain, loss),
             )
-            for (index, loss), words in zip(found, told, strict=True)
+            for (index, loss), words in zip(best, texts, strict=True)
         ]
-        rows.append(RunnerRow(place + 1, names.steps[place], own, runners))
+        rows.append(RunnerRow(index_of_step + 1, names.steps[index_of_step], loss_text, runners))
     return rows
 
 
 def stability_view(result: SelectionResult, names: Names) -> StabilityView | None:
-    """Of resampled rows, else of the folds of the assessment; None where neither is known."""
+    """Return the stability on resampled rows or in the folds of the assessment, if known."""
     stability = result.stability
     if stability is None and result.assessment is not None:
         stability = result.assessment.stability
     if stability is None or len(stability.selections) < 2 or not len(stability.sizes):
         return None
-    # Where no features were chosen, as many as the other selections have.
+    # If no features were chosen, use the size of the other selections.
     size = min(result.size or len(stability.sizes), len(stability.sizes))
-    # With selections cut to this size the sentence is on this size.
-    cut = replace(stability, selections=tuple(one[:size] for one in stability.selections))
+    # The sentence is about this size if selections are cut to it.
+    cut = replace(stability, selections=tuple(order[:size] for order in stability.selections))
     shares = cut.frequencies(size)
     chosen = [int(index) for index in result.path.entries(result.size)]
     others = [
@@ -232,7 +232,7 @@ def stability_view(result: SelectionResult, names: Names) -> StabilityView | Non
 
 
 def column_rows(result: SelectionResult) -> list[ColumnRow]:
-    """The columns on the path, each once."""
+    """Return the columns on the path, each once."""
     fills = {column.name: column.fill for column in result.inputs}
     rows: dict[str, ColumnRow] = {}
     for column in result.data.columns:
@@ -250,7 +250,7 @@ def column_rows(result: SelectionResult) -> list[ColumnRow]:
 
 
 def summary_in_words(column: ColumnSummary) -> str:
-    """The values of a column in short."""
+    """Return a short description of the values of a column."""
     parts = []
     if column.low is not None and column.high is not None:
         parts.append(f"{number(column.low)} to {number(column.high)}")
@@ -259,7 +259,7 @@ def summary_in_words(column: ColumnSummary) -> str:
     if column.deviation is not None:
         parts.append(f"standard deviation {number(column.deviation)}")
     if column.levels:
-        shown = [f"{plain_name(level, 60)} ({count(many)})" for level, many in column.levels]
+        shown = [f"{plain_name(level, 60)} ({count(n_rows)})" for level, n_rows in column.levels]
         total = len(shown) if column.n_levels is None else column.n_levels
         more = total - len(shown[:_LEVELS])
         words = f"{counted(total, 'different value')}: {', '.join(shown[:_LEVELS])}"

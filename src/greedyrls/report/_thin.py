@@ -1,19 +1,19 @@
-"""Which sizes are shown where all of them would be too many for one file."""
+"""Which sizes are shown if all of them would be too many for one file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-# The first sizes are always there: most happens among them.
+# The first sizes are always shown: losses change most among them.
 _FIRST = 20
-# More sizes than this are not told of one by one.
-_TOLD = 400
+# At most about this many sizes are listed.
+_LISTED = 400
 
 
 def thinned(count: int, keep: Iterable[int], most: int) -> tuple[list[int], int]:
-    """Numbers from 1 to `count`, about `most` of them, and the step between them.
+    """Return numbers from 1 to `count`, about `most` of them, and the step between them.
 
-    The first ones, the last and those to keep are always there.
+    The first ones, the last and those to keep are always included.
 
     >>> thinned(6, [3], 10)
     ([1, 2, 3, 4, 5, 6], 1)
@@ -26,12 +26,12 @@ def thinned(count: int, keep: Iterable[int], most: int) -> tuple[list[int], int]
 
 
 def shown_sizes(count: int, chosen: int) -> list[int]:
-    """Sizes that are told of one by one: all, unless they would fill a book."""
-    return thinned(count, [chosen], _TOLD)[0]
+    """Return the sizes that are listed: all, unless they are too many."""
+    return thinned(count, [chosen], _LISTED)[0]
 
 
 def thinned_models(count: int, keep: Iterable[int], outputs: int, most: int) -> list[int]:
-    """Sizes whose models together have about `most` coefficients, (size × outputs) each.
+    """Return sizes whose models have about `most` coefficients in all, (size × outputs) each.
 
     >>> thinned_models(4, [2], 1, 10)
     [1, 2, 3, 4]

@@ -12,7 +12,7 @@ from .._base import numbers
 from .._base import percent as percent
 from .._base import seconds_in_words as seconds_in_words
 
-# Characters of a sentence; of a longer one the middle is left out.
+# Most characters of a sentence; the middle of a longer one is left out.
 TEXT_LENGTH = 4000
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
@@ -22,12 +22,12 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def capitalised(text: str) -> str:
-    """With a capital to start with; the rest is left as it is."""
+    """Return the text with a capital first letter; the rest is unchanged."""
     return text[:1].upper() + text[1:]
 
 
 def with_error(value: float | None, error: float | None) -> str:
-    """A value and its standard error, which stay on one line.
+    """Return a value and its standard error, which stay on one line.
 
     >>> with_error(2967.586, 186.23)
     '2970\xa0±\xa0190'
@@ -36,17 +36,17 @@ def with_error(value: float | None, error: float | None) -> str:
 
 
 def unbroken(text: str) -> str:
-    """A number that stays on one line."""
+    """Return a number that stays on one line."""
     return text.replace(" ", "\u00a0")
 
 
 def plain(text: str, length: int = TEXT_LENGTH) -> str:
-    """Any text on one line, without signs that cannot be printed or turn the direction of text.
+    """Return any text on one line, without unprintable and bidirectional control characters.
 
     >>> plain("two\\nlines"), plain("x" * 20, 10)
     ('two lines', 'xxxxxx…xxx')
     """
-    # No more is looked at than can be shown: a "name" may be a whole file.
+    # Only as much as can be shown is processed: a "name" may be a whole file.
     if len(text) > 4 * length:
         text = f"{text[: 2 * length]}{text[-2 * length :]}"
     words = "".join(sign if sign.isprintable() or sign == "\u00a0" else " " for sign in text)
@@ -58,26 +58,26 @@ def plain(text: str, length: int = TEXT_LENGTH) -> str:
 
 
 def plain_name(name: str, length: int = 300) -> str:
-    """A name that can be shown; one of blanks only must not look like none."""
+    """Return a name that can be shown; "(blank)" if it has only blanks."""
     return plain(name, length) or "(blank)"
 
 
 def bytes_in_words(size: int) -> str:
-    """The size of a file.
+    """Return the size of a file in words.
 
     >>> bytes_in_words(21345), bytes_in_words(1)
     ('21.3 kB', '1 byte')
     """
     if size < 1000:
         return counted(size, "byte")
-    value, place = float(size), 0
-    while value >= 999.5 and place < len(_UNITS) - 1:
-        value, place = value / 1000.0, place + 1
-    return f"{value:.3g} {_UNITS[place]}"
+    value, unit = float(size), 0
+    while value >= 999.5 and unit < len(_UNITS) - 1:
+        value, unit = value / 1000.0, unit + 1
+    return f"{value:.3g} {_UNITS[unit]}"
 
 
 def date_in_words(date: str) -> str:
-    """A date of the ISO form in words; any other text as it is.
+    """Return an ISO date in words; any other text unchanged.
 
     >>> date_in_words("2026-11-15T16:00:00+00:00"), date_in_words("yesterday")
     ('15 November 2026, 16:00 UTC', 'yesterday')

@@ -147,7 +147,7 @@ def test_comments_at_the_top(top: str, count: int, end: str, tmp_path: Path) -> 
     table = read_table(path, skip_lines=count)
     assert columns_of(table) == TABLE
     assert table.notes == ()
-    assert table.place(1) == f"line {count + 3}"
+    assert table.location(1) == f"line {count + 3}"
 
 
 @pytest.mark.parametrize(
@@ -199,10 +199,10 @@ def test_the_advice_to_skip_lines_works(top: str, count: int, tmp_path: Path) ->
 def test_rows_stand_on_lines(tmp_path: Path) -> None:
     path = write_bytes(tmp_path / "data.csv", '# top\n\na,b\n1,x\n\n2,"two\nlines"\n3,z\n')
     table = read_table(path)
-    assert [table.place(row) for row in range(3)] == ["line 4", "line 6", "line 8"]
+    assert [table.location(row) for row in range(3)] == ["line 4", "line 6", "line 8"]
     path = write_bytes(tmp_path / "data.csv", "1,x\n2,y\n")
-    assert read_table(path, header=False).place(1) == "line 2"
-    assert read_table(write(MIXED, tmp_path / "data.parquet")).place(1) == "row 2"
+    assert read_table(path, header=False).location(1) == "line 2"
+    assert read_table(write(MIXED, tmp_path / "data.parquet")).location(1) == "row 2"
 
 
 # Columns that are not read.

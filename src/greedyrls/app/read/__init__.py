@@ -1,4 +1,4 @@
-"""Tables from files: the format is told by the suffix, and what is wrong is said in one line."""
+"""Read tables from files: the format follows from the suffix, and errors are one line."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ._excel import read_excel
 from ._files import FORMATS, locate
 from ._folder import read_folder
 from ._header import Dialect
-from ._input import Given, file_name, given
+from ._input import InputFile, file_name, open_input
 from ._jsonl import read_jsonl
 from ._matrices import read_npz, read_svmlight
 from ._stores import read_arrow, read_parquet
 from ._wanted import Wanted
 
-__all__ = ["FORMATS", "MISSING", "Given", "file_name", "given", "read_table"]
+__all__ = ["FORMATS", "MISSING", "InputFile", "file_name", "open_input", "read_table"]
 
 
 def read_table(
@@ -150,7 +150,7 @@ def read_table(
         raise InputError(f"{source}: --sheet is for Excel files; leave it out.")
     dated = frozenset(as_dates)
     wanted = Wanted(
-        frozenset(as_text) | dated,  # every format can give its dates as text
+        frozenset(as_text) | dated,  # every format can return dates as text
         frozenset(as_numbers),
         None if only is None else frozenset(only),
         frozenset(leave_out),
@@ -179,7 +179,7 @@ def read_table(
         raise InputError(f"{source}: has no rows below its names; is the data in another file?")
     columns = table.columns
     if wanted.missing:
-        columns = {name: without_marked(one, wanted.missing) for name, one in columns.items()}
+        columns = {name: without_marked(column, wanted.missing) for name, column in columns.items()}
     columns = {
         name: to_dates(table, name, values, decimal, order_for(date_order, name))
         if name in dated

@@ -1,4 +1,4 @@
-"""Columns and tables of Arrow as ours."""
+"""Convert columns and tables of Arrow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._columns import levelled, make_numbers, missing_numbers, or_dates
 from ._files import Source, guarded, shown
 from ._names import tidy
 
-# The allocator of Arrow keeps what is freed for later unless it is asked, which takes a moment.
+# Arrow's allocator keeps freed memory unless asked to release it, which takes a moment.
 _RELEASE_TURNS = 16
 
 
@@ -25,10 +25,10 @@ def converted(
     convert: Callable[[str, Any], Column],
     names: Sequence[str] | None = None,
 ) -> Table:
-    """A table of Arrow, its columns converted and let go of as we go.
+    """Convert a table of Arrow column by column, and release each column once converted.
 
-    The caller must not hold on to the table, so that both never lie in memory whole. `names` are
-    those of its columns, where they differ from those that Arrow knows.
+    The caller must not keep a reference to the table, so that the two are never in memory together.
+    `names` are its column names, if they differ from those in Arrow.
     """
     n_rows = table.num_rows
     names = tidy(table.column_names).names if names is None else names
@@ -47,11 +47,11 @@ def converted(
 
 
 def _gathered(arrow: dict[str, Any], as_text: frozenset[str]) -> dict[str, Float]:
-    """Columns of float64 in many parts, taken out of a table, as one array each.
+    """Remove float64 columns with many chunks from a table, and return an array for each.
 
-    The first parts of all columns are let go of first, then the second ones, and so on: the parts
-    of a block of rows lie on the same pages, which can be given back only when all of them are
-    free. Column by column, all memory of Arrow would stay to the end.
+    The first chunks of all columns are released first, then the second ones, and so on: the chunks
+    of a block of rows share pages, which can be returned only when all of them are free. Column by
+    column, all memory of Arrow would be held until the end.
     """
     import pyarrow as pa
 
@@ -61,20 +61,20 @@ def _gathered(arrow: dict[str, Any], as_text: frozenset[str]) -> dict[str, Float
         if column.type == pa.float64() and column.num_chunks > 1 and name not in as_text
     }
     values = {name: np.empty(sum(map(len, chunks))) for name, chunks in parts.items()}
-    places = dict.fromkeys(parts, 0)
+    ends = dict.fromkeys(parts, 0)
     for turn in range(max(map(len, parts.values()), default=0)):
         for name, chunks in parts.items():
             if chunks:
                 part = chunks.pop().to_numpy(zero_copy_only=False)
-                values[name][places[name] : places[name] + len(part)] = part
-                places[name] += len(part)
+                values[name][ends[name] : ends[name] + len(part)] = part
+                ends[name] += len(part)
         if turn % _RELEASE_TURNS == 0:
             pa.default_memory_pool().release_unused()
     return values
 
 
 def column_of(column: Any, as_text: bool) -> Column:
-    """A column of Arrow, whatever its type."""
+    """Convert a column of Arrow of any type."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -86,19 +86,19 @@ def column_of(column: Any, as_text: bool) -> Column:
         m = len(column)
         return Texts(np.full(m, -1, np.int32), ()) if as_text else missing_numbers(m)
     if _is_text(kind):
-        found = texts_of(column)
-        return found if as_text else or_dates(found)
+        texts = texts_of(column)
+        return texts if as_text else or_dates(texts)
     is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     is_flag = types.is_boolean(kind)
     is_date = types.is_date(kind) or types.is_timestamp(kind)
     if not (is_number or is_flag or (is_date and as_text)):
         return Unusable(_in_words(kind))
-    column = column.cast(kind)  # a dictionary no longer
+    column = column.cast(kind)  # decode a dictionary
     if as_text:
         if types.is_floating(kind):
             column = pc.if_else(pc.is_nan(column), None, column)
         if types.is_timestamp(kind) and kind.tz is not None:
-            # Kept in UTC, whatever the zone; not every release knows every one by name.
+            # The values are in UTC whatever the zone; not every release knows all zone names.
             column = column.cast(pa.timestamp(kind.unit))
         return texts_of(column.cast(pa.string()))
     values = column.cast(pa.float64(), safe=False).to_numpy()
@@ -106,13 +106,13 @@ def column_of(column: Any, as_text: bool) -> Column:
 
 
 def texts_of(column: Any) -> Texts:
-    """A column of text from strings, plain or as a dictionary."""
+    """Return a column of text from strings, plain or dictionary-encoded."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):
-        # Arrow makes no dictionaries of views.
+        # Arrow cannot dictionary-encode string views.
         column = column.cast(pa.large_string()).dictionary_encode()
-    # Arrow cannot unite the dictionaries of all types of strings, but lists can be appended.
+    # Arrow cannot unify dictionaries of all string types, but lists can be concatenated.
     texts: list[str | None] = []
     codes: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
     dictionary, offset = None, 0
@@ -120,13 +120,13 @@ def texts_of(column: Any) -> Texts:
         if dictionary is None or not part.dictionary.equals(dictionary):
             dictionary, offset = part.dictionary, len(texts)
             texts += dictionary.to_pylist()
-        places = part.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-        codes.append(np.where(places < 0, -1, places + offset))
+        indices = part.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        codes.append(np.where(indices < 0, -1, indices + offset))
     return levelled(texts, np.concatenate(codes))
 
 
 def has_text(column: Any) -> bool:
-    """Whether a column of Arrow has strings, plain or as a dictionary."""
+    """Whether a column of Arrow has strings, plain or dictionary-encoded."""
     from pyarrow import types
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
@@ -134,7 +134,7 @@ def has_text(column: Any) -> bool:
 
 
 def as_strings(column: Any) -> Any:
-    """A column of text as plain strings."""
+    """Return a column of text as plain strings."""
     import pyarrow as pa
 
     return column.cast(pa.string())
@@ -149,7 +149,7 @@ def _is_text(kind: Any) -> bool:
 def _in_words(kind: Any) -> str:
     from pyarrow import types
 
-    known = [
+    kinds = [
         ("dates", (types.is_date, types.is_timestamp)),
         ("times of day", (types.is_time,)),
         ("durations", (types.is_duration, types.is_interval)),
@@ -157,7 +157,7 @@ def _in_words(kind: Any) -> str:
         ("lists", (types.is_nested,)),
         ("bytes", (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)),
     ]
-    for words, tests in known:
+    for words, tests in kinds:
         if any(test(kind) for test in tests):
             return words
     return f"values of type {kind}"

@@ -1,4 +1,4 @@
-"""A column of a CSV file from its cells: numbers, true and false, dates, or text."""
+"""Parse a column of cells of a CSV file: numbers, true and false, dates, or text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MISSING = (
 )
 TRUE = ("true", "True", "TRUE")
 FALSE = ("false", "False", "FALSE")
-# Missing only among numbers, in small letters: among texts they may be a category, such as a
+# Missing values only among numbers, in lower case: among texts they may be categories, such as a
 # strand of DNA.
 _NO_NUMBER = frozenset(
     {
@@ -56,19 +56,19 @@ _NO_NUMBER = frozenset(
     }
 )
 _TIME = r"^[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?( ?[aApP][mM])?$"
-# A column with this share of numbers is one of numbers, some of which are mistyped.
+# A column with this share of numbers is numeric, with some cells mistyped.
 _MOSTLY_NUMBERS = 0.9
-# So is one with this share if the numbers are measurements rather than a few codes.
+# So is a column with this share, if the numbers are measurements and not a few codes.
 _PARTLY_NUMBERS = 0.5
 _MOST_CODES = 20
-# So many different words in a column of numbers may well all mean that there is none.
+# Up to this many different words in a numeric column may all mean a missing value.
 _FEW_WORDS = 3
 
 
 def guessed_kinds(
     rows: list[list[str]], n: int, decimal: str, more_missing: tuple[str, ...] = ()
 ) -> list[Kind]:
-    """What the n columns seem to be, from some rows of cells."""
+    """Return what the n columns seem to be, from some rows of cells."""
     is_number = re.compile(number_pattern(decimal)).match
     missing, flags = frozenset((*MISSING, *more_missing)), frozenset(TRUE + FALSE)
     kinds: list[Kind] = []
@@ -87,12 +87,12 @@ def column_of_cells(
     wanted: Wanted,
     dialect: Dialect,
     remarks: Remarks,
-    place_of: Callable[[int], str] = row_in_words,
+    location_of: Callable[[int], str] = row_in_words,
 ) -> Column:
-    """A column from strings of Arrow, null where missing.
+    """Parse a column from strings of Arrow, null if missing.
 
-    Cells that cannot be read for sure make it unusable, which is an error where it is used. A
-    column that is wanted as numbers must have them in all cells if it has any.
+    Cells that are ambiguous make the column unusable, which is an error if it is used. A column in
+    `as_numbers` must have numbers in all cells if it has any.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -106,10 +106,10 @@ def column_of_cells(
         try:
             return make_numbers(cells.cast(pa.float64()).to_numpy())
         except pa.ArrowInvalid:
-            pass  # not all are numbers
+            pass  # not all cells are numbers
     encoded = cells.dictionary_encode().combine_chunks()
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return _Different(
+    return _Distinct(
         name,
         encoded.dictionary,
         codes,
@@ -118,28 +118,28 @@ def column_of_cells(
         (*MISSING, *wanted.missing),
         name in wanted.as_numbers,
         name in wanted.comma_columns,
-        place_of,
+        location_of,
         remarks,
     ).column()
 
 
 @dataclass(frozen=True, slots=True)
-class _Different:
-    """The different texts of a column, and which of them each row has."""
+class _Distinct:
+    """The distinct texts of a column, and the code of each row."""
 
     name: str
-    texts: Any  # (d) strings of Arrow, without blanks around them
-    codes: NDArray[np.int32]  # (m) −1 where missing
+    texts: Any  # (d) stripped strings of Arrow
+    codes: NDArray[np.int32]  # (m) −1 if missing
     decimal: str
     thousands: str | None
     missing: tuple[str, ...]
     as_number: bool
-    has_commas: bool  # a comma is the decimal mark wherever it may be
-    place_of: Callable[[int], str]
+    has_commas: bool  # a comma is the decimal mark if that is possible
+    location_of: Callable[[int], str]
     remarks: Remarks
 
     def column(self) -> Column:
-        """The column; unusable if it seems to be one of numbers that was damaged."""
+        """Return the column; unusable if it seems to have damaged numbers."""
         is_missing = self._among(self.missing)
         is_number = self._match(number_pattern(self.decimal))
         is_other = ~(is_missing | is_number)
@@ -148,9 +148,9 @@ class _Different:
         if not is_number.any():
             if not (is_other & ~self._among(TRUE + FALSE)).any():
                 return self._flags()
-            for what, pattern in (("dates", DATE), ("times of day", _TIME)):
+            for kind, pattern in (("dates", DATE), ("times of day", _TIME)):
                 if not (is_other & ~self._match(pattern)).any():
-                    return Unusable(what)
+                    return Unusable(kind)
         return self._written_otherwise(is_missing, is_number, is_other)
 
     def _written_otherwise(
@@ -159,7 +159,7 @@ class _Different:
         is_number: NDArray[np.bool_],
         is_other: NDArray[np.bool_],
     ) -> Column:
-        """A column in which some cells are no plain numbers."""
+        """Return a column in which some cells are no plain numbers."""
         others = np.flatnonzero(is_other).tolist()
         texts = self.texts.filter(is_other).to_pylist()
         cells = {
@@ -167,25 +167,25 @@ class _Different:
             for index, text in zip(others, texts, strict=True)
             if (cell := take_apart(text)) is not None
         }
-        rest = [
+        remaining = [
             (index, text) for index, text in zip(others, texts, strict=True) if index not in cells
         ]
         is_amount = is_number.copy()
         is_amount[list(cells)] = True
-        words = {index: text for index, text in rest if text.casefold() in _NO_NUMBER}
-        if not is_amount.any() and not (self.as_number and len(words) == len(rest)):
+        words = {index: text for index, text in remaining if text.casefold() in _NO_NUMBER}
+        if not is_amount.any() and not (self.as_number and len(words) == len(remaining)):
             return self._categories(is_missing)
         is_text = is_other & ~is_amount
         is_text[list(words)] = False
         if not is_text.any():
-            found = self._amounts(is_number, cells)
-            if isinstance(found, Unusable):
-                return found
-            if found is not None:
+            amounts = self._amounts(is_number, cells)
+            if isinstance(amounts, Unusable):
+                return amounts
+            if amounts is not None:
                 counts = self._counts()
                 for index, word in words.items():
                     self.remarks.missed(word, self.name, int(counts[index]))
-                return found
+                return amounts
         is_counted = ~is_missing
         is_counted[list(words)] = False
         return self._mixed(is_missing, is_amount, is_text, is_counted)
@@ -193,7 +193,7 @@ class _Different:
     def _amounts(
         self, is_number: NDArray[np.bool_], cells: dict[int, Cell]
     ) -> Numbers | Unusable | None:
-        """The numbers, if there is one way to read all; None where they are mostly limits."""
+        """Return the numbers if there is one way to read all; None if they are mostly limits."""
         if not cells:
             return self._numbers(is_number)
         plain = np.flatnonzero(is_number).tolist()
@@ -201,28 +201,28 @@ class _Different:
             cell = take_apart(text)
             assert cell is not None
             cells[index] = cell
-        places, known = list(cells), list(cells.values())
-        if all(cell.is_accounting for cell in known):
-            return None  # (1), (2), … may be anything
-        n_limits = sum(bool(cell.limit) for cell in known)
-        if 2 * n_limits >= len(known) and n_limits and not self.as_number:
+        indices, parsed = list(cells), list(cells.values())
+        if all(cell.is_accounting for cell in parsed):
+            return None  # (1), (2), … need not be negative numbers
+        n_limits = sum(bool(cell.limit) for cell in parsed)
+        if 2 * n_limits >= len(parsed) and n_limits and not self.as_number:
             return None
         style = choose_style(
-            [cell.body for cell in known], self.decimal, self.thousands, self.has_commas
+            [cell.body for cell in parsed], self.decimal, self.thousands, self.has_commas
         )
-        doubt = style if isinstance(style, Doubt) else doubtful_units(known)
+        doubt = style if isinstance(style, Doubt) else doubtful_units(parsed)
         if doubt is not None:
-            examples = [self._first_of(places[one]) for one in doubt.examples]
+            examples = [self._first_of(indices[example]) for example in doubt.examples]
             why = doubt.words.format(*examples)
             return Unusable("numbers", why=why, options=doubt.options)
         assert isinstance(style, Style)
-        values = np.full(len(self.texts) + 1, np.nan)  # the last is for code −1
-        values[places] = [style.value(cell) for cell in known]
-        self._remark(style, known, places)
+        values = np.full(len(self.texts) + 1, np.nan)  # the last entry is for code −1
+        values[indices] = [style.value(cell) for cell in parsed]
+        self._remark(style, parsed, indices)
         return make_numbers(values[self.codes])
 
-    def _remark(self, style: Style, cells: list[Cell], places: list[int]) -> None:
-        """Say what was made of the cells."""
+    def _remark(self, style: Style, cells: list[Cell], indices: list[int]) -> None:
+        """Record how the cells were interpreted."""
         unit = next((cell.unit for cell in cells if cell.unit), "")
         taken = [repr(unit)] if unit else []
         if style.decimal == ",":
@@ -244,7 +244,7 @@ class _Different:
             self.remarks.did("numbers as (12) or 12- taken as negative", self.name)
         if style.decimal != self.decimal:
             self.remarks.did(f"{style.decimal!r} taken as the decimal mark", self.name)
-        limited = [place for place, cell in zip(places, cells, strict=True) if cell.limit]
+        limited = [index for index, cell in zip(indices, cells, strict=True) if cell.limit]
         if limited:
             count = int(self._counts()[limited].sum())
             rows = f"{count} row{'s' * (count != 1)}"
@@ -261,7 +261,7 @@ class _Different:
         is_text: NDArray[np.bool_],
         is_counted: NDArray[np.bool_],
     ) -> Column:
-        """Numbers and texts: categories, unless it seems that the texts are mistakes."""
+        """Return numbers and texts as categories, unless the texts seem to be mistakes."""
         share = self._share(is_amount, is_counted)
         has_measurements = is_amount.sum() > _MOST_CODES and share >= _PARTLY_NUMBERS
         if not is_text.any() or not (
@@ -277,11 +277,11 @@ class _Different:
             options=options,
         )
 
-    def _among(self, known: tuple[str, ...]) -> NDArray[np.bool_]:
+    def _among(self, texts: tuple[str, ...]) -> NDArray[np.bool_]:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        return _flags(pc.is_in(self.texts, pa.array(known, self.texts.type)))
+        return _flags(pc.is_in(self.texts, pa.array(texts, self.texts.type)))
 
     def _match(self, pattern: str) -> NDArray[np.bool_]:
         import pyarrow.compute as pc
@@ -289,7 +289,7 @@ class _Different:
         return _flags(pc.match_substring_regex(self.texts, pattern))
 
     def _numbers(self, is_number: NDArray[np.bool_]) -> Numbers:
-        values = np.full(len(self.texts) + 1, np.nan)  # the last is for code −1
+        values = np.full(len(self.texts) + 1, np.nan)  # the last entry is for code −1
         texts = self.texts.filter(is_number).to_pylist()
         values[:-1][is_number] = [float(text.replace(self.decimal, ".")) for text in texts]
         return make_numbers(values[self.codes])
@@ -308,21 +308,21 @@ class _Different:
         )
 
     def _counts(self) -> NDArray[np.intp]:
-        """In how many rows each text is, (d)."""
+        """Return the number of rows with each text, (d)."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
 
     def _share(self, chosen: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
-        """The share of rows with some texts, of those with others."""
+        """Return the number of rows with some texts, as a share of those with others."""
         counts = self._counts()
         return float(counts[chosen].sum() / max(1, counts[among].sum()))
 
     def _first(self, chosen: NDArray[np.bool_]) -> str:
-        """The first cell with one of some texts, and where it is, in words."""
+        """Return the first cell with one of some texts, and its location, in words."""
         row = int(np.flatnonzero(np.append(chosen, False)[self.codes])[0])
-        return f"{shown(self.texts[self.codes[row]].as_py())} in {self.place_of(row)}"
+        return f"{shown(self.texts[self.codes[row]].as_py())} in {self.location_of(row)}"
 
     def _first_of(self, text: int) -> str:
-        """The same for one of the texts."""
+        """Return the first cell with the text of this index, and its location, in words."""
         chosen = np.zeros(len(self.texts), dtype=bool)
         chosen[text] = True
         return self._first(chosen)

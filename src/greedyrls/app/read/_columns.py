@@ -1,4 +1,4 @@
-"""Columns from arrays: what is whole, and texts by their places among the levels."""
+"""Columns from arrays: detect whole numbers, and encode texts by levels."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ DATE = (
     r"^([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4})"
     r"([T ]+[0-9]{1,2}:[0-9]{2}.*)?$"
 )
-# Beyond it float64 skips whole numbers, so that writing one as such would invent digits.
+# float64 skips larger whole numbers, so that writing one in full would invent digits.
 _LARGEST_WHOLE = 2.0**53
 
 
 def make_numbers(values: Float) -> Numbers:
-    """A column of numbers, (m); whole if every value there is."""
+    """Return a column of numbers, (m), marked as whole if every value is."""
     return Numbers(values, is_whole=_is_whole(values))
 
 
 def missing_numbers(m: int) -> Numbers:
-    """A column without values."""
+    """Return a column without values."""
     return Numbers(np.full(m, np.nan))
 
 
 def _is_whole(values: Float) -> bool:
-    # The first values decide for nearly all columns that are not.
+    # For most columns with fractions the first values decide.
     for part in (values[:100], values):
         present = part[~np.isnan(part)]
         if not np.isfinite(present).all() or (present != np.floor(present)).any():
@@ -40,23 +40,23 @@ def _is_whole(values: Float) -> bool:
 
 
 def levelled(texts: Sequence[str | None], codes: NDArray[np.integer[Any]]) -> Texts:
-    """A column of text from places in a list of texts, (m); −1 and an empty text are missing."""
+    """Return a column of text from codes (m) of a list of texts; −1 and "" are missing."""
     is_used = np.bincount(codes[codes >= 0], minlength=len(texts)) > 0
     levels = sorted({text for text, used in zip(texts, is_used, strict=True) if used and text})
-    place: dict[str | None, int] = {level: code for code, level in enumerate(levels)}
-    renumbered = np.array([*(place.get(text, -1) for text in texts), -1], dtype=np.int32)
+    code_of: dict[str | None, int] = {level: code for code, level in enumerate(levels)}
+    renumbered = np.array([*(code_of.get(text, -1) for text in texts), -1], dtype=np.int32)
     return Texts(renumbered[codes], tuple(levels))
 
 
 def or_dates(column: Texts) -> Texts | Unusable:
-    """A column of text, which is one of dates if all its texts are."""
+    """Return a column of text, or an unusable column if all its texts are dates."""
     is_date = re.compile(DATE).match
     are_dates = bool(column.levels) and all(map(is_date, column.levels))
     return Unusable("dates") if are_dates else column
 
 
 def texts_of_values(values: NDArray[Any]) -> Texts:
-    """A column of text from numbers, true and false, or text, (m), as one would write them."""
+    """Return a column of text from numbers, true and false, or text, (m), as people write them."""
     return make_texts([_written(value) for value in values.tolist()])
 
 
@@ -74,11 +74,13 @@ def _written(value: Any) -> str | None:
 
 
 def without_marked(column: Column, marks: Collection[str]) -> Column:
-    """A column in which some texts, and the numbers that they stand for, count as missing."""
+    """Return a column in which some texts, and the equal numbers, count as missing."""
     if isinstance(column, Texts):
         if not set(marks).intersection(column.levels):
             return column
-        return levelled([None if one in marks else one for one in column.levels], column.codes)
+        return levelled(
+            [None if level in marks else level for level in column.levels], column.codes
+        )
     if isinstance(column, Numbers) and not column.is_flag:
         numbers = [number for mark in marks if (number := _number(mark)) is not None]
         is_marked = np.isin(column.values, numbers)

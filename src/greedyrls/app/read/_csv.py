@@ -1,4 +1,4 @@
-"""CSV files and their kin, through the parser of Arrow."""
+"""Read CSV files and similar ones with Arrow's parser."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ._lines import Lines
 from ._remarks import Remarks
 from ._wanted import Wanted
 
-# Releases of Arrow before this one (18 to 22 were tried) wait forever where a row is longer than a
-# block and the file is read by several threads.
+# Earlier releases of Arrow (18 to 22 were tried) hang if a row is longer than a block and the file
+# is read by several threads.
 _SAFE_THREADS = 26
 # Bytes parsed at a time: some hundred rows, also of wide tables, whose blocks would otherwise
 # hold a few rows each and cost a call per column and block.
 _SMALLEST_BLOCK = 1 << 20
 _USUAL_LIMIT = 1 << 26
 _BLOCK_ROWS = 256
-# A row must fit into a block; what does not fit into this one is no row.
+# A row must fit into a block; text that exceeds this size is no row.
 _LARGEST_BLOCK = 1 << 30
 
 
 def read_csv(source: Source, wanted: Wanted, dialect: Dialect) -> Table:
-    """A table from a CSV file."""
+    """Read a table from a CSV file."""
     need_pyarrow(source)
     with guarded(source, "its text"):
         try:
@@ -38,15 +38,15 @@ def read_csv(source: Source, wanted: Wanted, dialect: Dialect) -> Table:
             remarks = Remarks()
             if layout.decimal == ",":
                 remarks.comma_columns.update(used)
-            place_of = Lines(
+            location_of = Lines(
                 source, layout.encoding, layout.delimiter, layout.skipped, layout.header
             )
             table = converted(
                 source,
-                # Where no column is used, the first tells how many rows there are.
+                # If no column is used, the first one has the number of rows.
                 _parsed(source, layout, wanted, used or names[:1]),
                 wanted.as_text,
-                lambda name, column: _column(column, name, dialect, wanted, place_of, remarks),
+                lambda name, column: _column(column, name, dialect, wanted, location_of, remarks),
                 used or names[:1],
             )
         except UnicodeError as error:
@@ -56,7 +56,7 @@ def read_csv(source: Source, wanted: Wanted, dialect: Dialect) -> Table:
             columns={name: table.columns[name] for name in used},
             names=tuple(names),
             notes=(*layout.notes, *wanted.name_notes(layout.names), *remarks.sentences()),
-            place_of=place_of,
+            location_of=location_of,
             comma_columns=frozenset(remarks.comma_columns),
         )
 
@@ -66,22 +66,22 @@ def _column(
     name: str,
     dialect: Dialect,
     wanted: Wanted,
-    place_of: Lines,
+    location_of: Lines,
     remarks: Remarks,
 ) -> Column:
     import pyarrow as pa
 
     if column.type != pa.string():
         return column_of(column, name in wanted.as_text)
-    return column_of_cells(name, column, wanted, dialect, remarks, place_of)
+    return column_of_cells(name, column, wanted, dialect, remarks, location_of)
 
 
 def _parsed(source: Source, layout: Layout, wanted: Wanted, used: list[str]) -> Any:
-    """A table of Arrow whose columns are numbers, flags or strings; those that are used only.
+    """Return the columns used as a table of Arrow: numbers, flags or strings.
 
-    Arrow can tell the types itself, but then keeps the text of the whole file until the end: three
-    times the memory. With types from a sample it lets go of it; should a later row not be what the
-    sample promised, the file is read again as text, which tells the same of every column.
+    Arrow can infer the types itself, but then keeps the text of the whole file until the end: three
+    times the memory. With types from a sample it releases the text. If a later row contradicts the
+    sample, the file is read again as text, with the same result for every column.
     """
     import pyarrow as pa
 
@@ -97,7 +97,7 @@ def _parsed(source: Source, layout: Layout, wanted: Wanted, used: list[str]) -> 
 def _sampled_types(layout: Layout, wanted: Wanted) -> dict[str, Any]:
     import pyarrow as pa
 
-    # Arrow could guess from the sample too, but takes its time for wide tables: it tries ten types
+    # Arrow could guess from the sample too, but is slow for wide tables: it tries ten types
     # for each column.
     kinds = {"number": pa.float64(), "flag": pa.bool_(), "text": pa.string()}
     names = layout.names.names
@@ -112,7 +112,7 @@ def _table(source: Source, layout: Layout, types: dict[str, Any], missing: tuple
     import pyarrow as pa
     from pyarrow import csv
 
-    # A quotation mark without its pair shows in the last column, whether it is used or not.
+    # An unclosed quotation mark shows in the last column, whether it is used or not.
     last = layout.names.names[-1]
     read = types if last in types else {**types, last: pa.string()}
     has_safe_threads = int(pa.__version__.split(".")[0]) >= _SAFE_THREADS
@@ -124,7 +124,7 @@ def _table(source: Source, layout: Layout, types: dict[str, Any], missing: tuple
             skip_rows=layout.skipped,
             skip_rows_after_names=int(layout.header),
             block_size=block,
-            # Under any other name Arrow would have Python recode what needs no recoding.
+            # Under any other name Arrow would recode text that is UTF-8 already.
             encoding="utf8" if layout.encoding == "utf-8" else layout.encoding,
             use_threads=native is not None and layout.encoding == "utf-8" and has_safe_threads,
         )

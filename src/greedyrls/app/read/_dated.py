@@ -1,4 +1,4 @@
-"""Columns that are asked for as dates, from the texts that they were read as."""
+"""Convert text columns to dates where the user asked for dates."""
 
 from __future__ import annotations
 
@@ -15,32 +15,35 @@ from ._header import number_pattern
 
 
 def as_dates(table: Table, name: str, values: Column, decimal: str, order: Order | None) -> Column:
-    """Dates, or numbers where all texts are numbers; an error that names the first that is neither.
+    """Return dates, or numbers if all texts are numbers; fail on the first text that is neither.
 
-    Columns are read as text before, since that is how every format can give its dates.
+    The columns were read as text, which is how every format can return dates.
     """
     if not isinstance(values, Texts):
         return values
     texts = [text.strip() for text in values.levels]
     missing = frozenset(MISSING)
-    known = [None if text in missing else text for text in texts]
-    present = [text for text in known if text is not None]
-    # Some formats write numbers with a point whatever the decimal mark of cells is.
+    cleaned = [None if text in missing else text for text in texts]
+    present = [text for text in cleaned if text is not None]
+    # Some formats write numbers with a point whatever the decimal mark.
     for mark in dict.fromkeys((decimal, ".")):
         if present and all(map(re.compile(number_pattern(mark)).match, present)):
-            numbers = [np.nan if one is None else float(one.replace(mark, ".")) for one in known]
+            numbers = [
+                np.nan if text_or_none is None else float(text_or_none.replace(mark, "."))
+                for text_or_none in cleaned
+            ]
             return make_numbers(np.array([*numbers, np.nan])[values.codes])
     try:
-        moments, found = read_dates(known, order)
+        moments, inferred = read_dates(cleaned, order)
     except DateProblem as problem:
         cells = [_cell(table, values, position) for position in problem.positions]
         raise InputError(
             f"{table.source}: column {shown(name)} must have dates, but "
             f"{problem.words.format(*cells)}."
         ) from problem
-    return Dates("dates", np.append(moments, np.datetime64("NaT", "us"))[values.codes], found)
+    return Dates("dates", np.append(moments, np.datetime64("NaT", "us"))[values.codes], inferred)
 
 
 def _cell(table: Table, values: Texts, level: int) -> str:
-    place = table.place(int(np.argmax(values.codes == level)))
-    return f"{shown(values.levels[level])} in {place}"
+    location = table.location(int(np.argmax(values.codes == level)))
+    return f"{shown(values.levels[level])} in {location}"

@@ -1,4 +1,4 @@
-"""Sheets of Excel files (.xlsx, .xlsm), through openpyxl."""
+"""Read sheets of Excel files (.xlsx, .xlsm) with openpyxl."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ._header import Dialect
 from ._values import table_of_values, written
 from ._wanted import Wanted
 
-# What cells of Excel have where a formula went wrong: no value.
+# Errors of formulas in Excel cells, which count as missing.
 _ERRORS = frozenset(
     ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#GETTING_DATA")
 )
-# A formula in the XML of a sheet, looked for in parts that overlap.
+# A formula in the XML of a sheet, searched in overlapping parts.
 _FORMULA = re.compile(rb"<(\w{1,20}:)?f[ />]")
 _PART, _LONGEST_TAG = 1 << 20, 32
 # Rows above a table that may be titles.
@@ -31,20 +31,20 @@ _MOST_TITLES = 10
 def read_excel(
     source: Source, wanted: Wanted, dialect: Dialect, sheet: str | None, matrix_limit: int
 ) -> Table:
-    """A table from a sheet; the first one unless it is named."""
+    """Read a table from a sheet; the first one unless it is named."""
     need_pyarrow(source)
     need(source, "openpyxl", "excel")
     with guarded(source, "its workbook"):
         has_formulas = _look_into(source, matrix_limit)
         with _workbook(source, has_values=True) as book:
-            names = [one.title for one in book.worksheets]
+            names = [each.title for each in book.worksheets]
             name, notes = _chosen(source, names, sheet)
             rows = _filled(_rows(book, name))
         if has_formulas:
             _check_formulas(source, name, rows)
         if not rows:
             raise InputError(f"{source}: sheet {shown(name)} is empty; name another with --sheet.")
-        used = sorted({place for row in rows.values() for place in row})
+        used = sorted({column for row in rows.values() for column in row})
         if len(used) * len(rows) * 8 > matrix_limit:
             raise InputError(
                 f"{source}: sheet {shown(name)} has {len(rows)} rows and {len(used)} columns, more "
@@ -64,16 +64,16 @@ def read_excel(
                 f"{source}: sheet {shown(name)} has {counted(len(rows), 'row')}, all of which "
                 f"--skip-lines {dialect.skip_lines} skips; pass a smaller number."
             )
-        used = sorted({place for row in kept for place in row})
+        used = sorted({column for row in kept for column in row})
         head = [f"x{number}" for number in range(len(used))]
         if dialect.header:
             first = kept.pop(0)
-            head = [written(first[place], ".") if place in first else "" for place in used]
-        others = [one for one in names if one != name]
+            head = [written(first[column], ".") if column in first else "" for column in used]
+        others = [other for other in names if other != name]
         table = table_of_values(
             source,
             head,
-            lambda place: [_value(row.get(used[place])) for row in kept],
+            lambda column: [_value(row.get(used[column])) for row in kept],
             len(kept),
             wanted,
             dialect,
@@ -85,7 +85,7 @@ def read_excel(
 
 
 def _titles(rows: list[dict[int, Any]]) -> int:
-    """How many rows at the top have a single text, while the table below has several columns."""
+    """Return how many rows at the top have a single text, above a table of several columns."""
     count = 0
     for row in rows[:_MOST_TITLES]:
         if len(row) > 1 or not isinstance(next(iter(row.values())), str):
@@ -101,7 +101,7 @@ def _first(row: dict[int, Any]) -> str:
 
 
 def _look_into(source: Source, limit: int) -> bool:
-    """Whether a sheet has formulas; fails for archives that unpack to more than memory may hold."""
+    """Whether a sheet has formulas; fails if the archive unpacks to more than the limit."""
     try:
         with zipfile.ZipFile(source.path) as archive:
             members = archive.infolist()
@@ -111,7 +111,7 @@ def _look_into(source: Source, limit: int) -> bool:
                     f"{source}: unpacks to {size / 2**30:.2f} GiB, the limit is "
                     f"{limit / 2**30:.2f} GiB; save the sheet as CSV."
                 )
-            sheets = [one for one in members if one.filename.startswith("xl/worksheets/")]
+            sheets = [file for file in members if file.filename.startswith("xl/worksheets/")]
             return any(_has_formulas(archive, member) for member in sheets)
     except zipfile.BadZipFile as error:
         raise InputError(
@@ -132,12 +132,12 @@ def _has_formulas(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
 
 @contextmanager
 def _workbook(source: Source, has_values: bool) -> Iterator[Any]:
-    """A workbook whose sheets are read row by row: values of formulas, or formulas."""
+    """Open a workbook whose sheets are read row by row, with values of formulas or formulas."""
     from openpyxl import load_workbook
 
-    # By name it would want a suffix that it knows.
+    # Given a name, openpyxl would insist on a suffix that it knows.
     with source.path.open("rb") as file, warnings.catch_warnings():
-        # Parts that openpyxl does not know, such as lists to choose cells from, hold no data.
+        # Parts that openpyxl does not support, such as drop-down lists, hold no data.
         warnings.simplefilter("ignore")
         book = load_workbook(file, read_only=True, data_only=has_values, keep_links=False)
         try:
@@ -147,14 +147,14 @@ def _workbook(source: Source, has_values: bool) -> Iterator[Any]:
 
 
 def _rows(book: Any, name: str) -> Iterator[tuple[Any, ...]]:
-    """Cells of a sheet, row by row."""
-    sheet = next(one for one in book.worksheets if one.title == name)
-    sheet.reset_dimensions()  # what a file says of its size may be wrong, and immense
+    """Return the cells of a sheet, row by row."""
+    sheet = next(each for each in book.worksheets if each.title == name)
+    sheet.reset_dimensions()  # the recorded size may be wrong, and huge
     return iter(sheet.iter_rows())
 
 
 def _chosen(source: Source, names: list[str], sheet: str | None) -> tuple[str, tuple[str, ...]]:
-    """The sheet that is read, and what to say of it."""
+    """Return the sheet to read, and notes on it."""
     if not names:
         raise InputError(f"{source}: has no sheet with cells.")
     if sheet is not None:
@@ -167,41 +167,41 @@ def _chosen(source: Source, names: list[str], sheet: str | None) -> tuple[str, t
 
 
 def _filled(rows: Iterator[tuple[Any, ...]]) -> dict[int, dict[int, Any]]:
-    """Values by row and column, of those that have any.
+    """Return values by row and column, without empty cells.
 
-    A single cell far away must not make a table of millions of empty ones.
+    A single distant cell must not create a table of millions of empty ones.
     """
-    found: dict[int, dict[int, Any]] = {}
+    filled: dict[int, dict[int, Any]] = {}
     for number, cells in enumerate(rows, 1):
         values = {
-            place: value for place, cell in enumerate(cells) if (value := _cell(cell)) is not None
+            column: value for column, cell in enumerate(cells) if (value := _cell(cell)) is not None
         }
         if values:
-            found[number] = values
-    return found
+            filled[number] = values
+    return filled
 
 
 def _cell(cell: Any) -> Any:
-    """The value of a cell; an empty text for a formula that gave one."""
+    """Return the value of a cell; an empty text if a formula returned one."""
     if cell.value is None and cell.data_type == "str":
         return ""
     return cell.value
 
 
 def _value(value: Any) -> Any:
-    """The same, None where it is missing."""
+    """Return a value, or None if it counts as missing."""
     if isinstance(value, str):
         return None if value in _ERRORS or not value.strip() else value
     return None if value != value else value
 
 
 def _check_formulas(source: Source, name: str, rows: dict[int, dict[int, Any]]) -> None:
-    """Fail if a formula has no value: the file was not saved by a program that computes them."""
+    """Fail if a formula has no value because the file was saved by a program without them."""
     with _workbook(source, has_values=False) as book:
         for number, cells in enumerate(_rows(book, name), 1):
-            known = rows.get(number, {})
-            for place, cell in enumerate(cells):
-                if cell.data_type == "f" and place not in known:
+            filled = rows.get(number, {})
+            for column, cell in enumerate(cells):
+                if cell.data_type == "f" and column not in filled:
                     raise InputError(
                         f"{source}: cell {cell.coordinate} of sheet {shown(name)} has a formula "
                         "without a value; open the file in a spreadsheet program and save it, so "

@@ -1,4 +1,4 @@
-"""Where a CSV file is wrong: Arrow tells that it is, a second look tells the row."""
+"""Locate errors of a CSV file: Arrow detects them, a second pass finds the row."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from .._table import InputError
 from ._files import Source, open_text, shortened, shown
 from ._header import Layout
 
-# Lines from which to tell where a table begins.
+# Lines that are read to find where a table begins.
 _LOOKED_AT = 60
 
 
 def bad_row(source: Source, layout: Layout, reason: str) -> InputError:
-    """The error for the first row with too many or too few cells."""
+    """Return the error for the first row with too many or too few cells."""
     n = len(layout.names.names)
     row, line = -int(layout.header), layout.skipped + 1  # the header is row 0
     with _opened(source, layout) as lines:
         reader = csv.reader(lines, delimiter=layout.delimiter)
         try:
             for cells in reader:
-                row += bool(cells)  # blank lines are none
+                row += bool(cells)  # blank lines are no rows
                 if len(cells) not in (0, n) and row > 0:
                     return InputError(
                         f"{source}: line {line} has {_count(len(cells), 'cell')}, but "
@@ -37,7 +37,7 @@ def bad_row(source: Source, layout: Layout, reason: str) -> InputError:
 
 
 def _advice(source: Source, layout: Layout) -> str:
-    """What to do where rows differ in length."""
+    """Return advice for rows of different lengths."""
     mended = (
         f"correct the row, or pass --delimiter if {shown(layout.delimiter)} is not what separates "
         "cells."
@@ -49,13 +49,13 @@ def _advice(source: Source, layout: Layout) -> str:
 
 
 def _lines_above(source: Source, layout: Layout) -> int:
-    """How many lines stand above a table that seems to begin further down; 0 if none does."""
+    """Return how many lines precede a table that seems to begin further down; 0 for none."""
     with open_text(source, layout.encoding) as text:
         start = [line.rstrip("\r\n") for line in islice(text, _LOOKED_AT)]
     best = 0, 0
     for delimiter in dict.fromkeys((layout.delimiter, *",;\t|")):
         counts = [line.count(delimiter) for line in start]
-        # The longest run of lines with as many cells, which reaches the end of what was seen.
+        # The longest run of lines with equally many cells that reaches the end of the sample.
         last = counts[-1] if counts else 0
         first = next((i + 1 for i in reversed(range(len(counts))) if counts[i] != last), 0)
         if last and len(counts) - first > max(1, best[1]):
@@ -64,22 +64,22 @@ def _lines_above(source: Source, layout: Layout) -> int:
 
 
 def _opened(source: Source, layout: Layout) -> TextIO:
-    """The text of the file below the lines that are skipped."""
+    """Open the text of the file below the skipped lines."""
     lines = open_text(source, layout.encoding)
     for _ in range(layout.skipped):
         lines.readline()
     return lines
 
 
-def _count(number: int, word: str, one: str = "", many: str = "") -> str:
-    return f"{one}1 {word}" if number == 1 else f"{many}{number} {word}s"
+def _count(number: int, word: str, singular: str = "", plural: str = "") -> str:
+    return f"{singular}1 {word}" if number == 1 else f"{plural}{number} {word}s"
 
 
 def check_last_cell(source: Source, layout: Layout, column: Any) -> None:
-    """Fail if a quotation mark without its pair made all further rows part of the last cell.
+    """Fail if an unclosed quotation mark made all further rows part of the last cell.
 
-    Arrow takes them for text. Cells that end a file and have line breaks are rare enough to read
-    it again.
+    Arrow takes them for text. Files whose last cell has line breaks are rare enough to be read
+    again.
     """
     cell = column[-1].as_py() if len(column) else None
     if not isinstance(cell, str) or not {"\n", "\r"} & set(cell):
@@ -119,17 +119,17 @@ def _open_mark(source: Source, line: int) -> InputError:
 
 
 def undecodable(source: Source, encoding: str) -> InputError:
-    """The error for text in another encoding."""
-    place = "it"
+    """Return the error for text in another encoding."""
+    where = "it"
     if encoding.lower() in ("utf-8", "utf8"):
         with source.open() as file:
             for number, line in enumerate(file, 1):
                 try:
                     line.decode("utf-8")
                 except UnicodeDecodeError:
-                    place = f"line {number}"
+                    where = f"line {number}"
                     break
     return InputError(
-        f"{source}: {place} is not text in the encoding {encoding}; pass --encoding with that of "
+        f"{source}: {where} is not text in the encoding {encoding}; pass --encoding with that of "
         "the file, such as latin-1, cp1252 or utf-16."
     )

@@ -1,4 +1,4 @@
-"""Files: which format a suffix stands for, how one is opened, and what is said when that fails."""
+"""Files: the format of a suffix, how to open a file, and errors if that fails."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COMPRESSIONS: dict[Format, tuple[str, ...]] = {
     "jsonl": (".gz", ".bz2", ".xz", ".zst"),
     "svmlight": (".gz", ".bz2", ".xz"),
 }
-# What --format may say, and which suffix it stands for; a folder is one of Parquet files.
+# Values of --format and the suffixes they stand for; a folder has Parquet files.
 FORMATS: dict[str, str] = {
     "csv": ".csv",
     "tsv": ".tsv",
@@ -42,7 +42,7 @@ FORMATS: dict[str, str] = {
     "svmlight": ".svmlight",
     "npz": ".npz",
 }
-# The first bytes of packed data.
+# The first bytes of compressed data.
 _MAGIC = {
     b"\x1f\x8b": ".gz",
     b"BZh": ".bz2",
@@ -53,26 +53,26 @@ _MAGIC = {
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that exists, and what its name says of it."""
+    """An existing file, with its format and compression."""
 
     path: Path
     format: Format
-    suffix: str  # such as ".tsv", without that of a compression
+    suffix: str  # such as ".tsv", without the suffix of a compression
     compression: str  # such as ".gz", or ""
-    title: str | None = None  # what people call it, if not by its path
+    title: str | None = None  # its name in messages, if not the path
 
     def __str__(self) -> str:
         return printable(self.name)
 
     @property
     def name(self) -> str:
-        """The path as the user gave it, or what stands for it."""
+        """The path as the user gave it, or the title."""
         return str(self.path) if self.title is None else self.title
 
     def open_native(self) -> Any:
-        """The same as a file of Arrow's own, where it can unpack it; else None.
+        """Open the file as a native file of Arrow if Arrow can decompress it; otherwise None.
 
-        Its threads read Python's files, too, but may still want the interpreter when it ends.
+        Threads of Arrow also read Python files, but may need the interpreter after it has ended.
         """
         import pyarrow as pa
 
@@ -80,7 +80,7 @@ class Source:
         try:
             str(self.path).encode()
         except UnicodeEncodeError:
-            return None  # Arrow has no such names
+            return None  # Arrow does not accept such names
         if self.compression not in codecs:
             return None
         file = pa.OSFile(str(self.path))
@@ -88,7 +88,7 @@ class Source:
         return file if codec is None else pa.CompressedInputStream(file, codec)
 
     def open(self) -> IO[bytes]:
-        """The bytes of the file, unpacked."""
+        """Open the decompressed bytes of the file."""
         if self.compression == ".gz":
             import gzip
 
@@ -111,9 +111,9 @@ class Source:
 def locate(
     path: str | os.PathLike[str], format: str | None = None, title: str | None = None
 ) -> Source:
-    """A file, or a folder of Parquet files, that can be read; or an error that says why not.
+    """Return a readable file, or folder of Parquet files; raise an error that says why not.
 
-    The format is told by the suffix unless it is given. `title` is what messages call the file.
+    The format follows from the suffix unless it is given. `title` is the name in messages.
     """
     path = Path(path)
     name = printable(str(path) if title is None else title)
@@ -133,7 +133,7 @@ def locate(
             f"{name}: is not a regular file; save the data in a file first, or pass - for DATA to "
             "read standard input."
         )
-    source = replace(_told_by_suffix(path, format), title=title)
+    source = replace(_by_suffix(path, format), title=title)
     if status.st_size == 0:
         raise InputError(f"{name}: is empty (0 bytes); was it written completely?")
     try:
@@ -142,29 +142,29 @@ def locate(
     except OSError as error:
         raise InputError(f"{name}: cannot be opened ({error.strerror}).") from error
     if title is not None and not source.compression:
-        # Standard input has no suffix that tells how it is packed.
+        # Standard input has no suffix for its compression.
         packed = next((suffix for magic, suffix in _MAGIC.items() if start.startswith(magic)), "")
         if packed in COMPRESSIONS.get(source.format, ()):
             source = replace(source, compression=packed)
     return source
 
 
-def _told_by_suffix(path: Path, format: str | None) -> Source:
+def _by_suffix(path: Path, format: str | None) -> Source:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if format is not None:
         suffix = FORMATS[format]
-        kind = next(kind for kind, known in SUFFIXES.items() if suffix in known)
+        kind = next(kind for kind, endings in SUFFIXES.items() if suffix in endings)
         is_packed = bool(suffixes) and suffixes[-1] in COMPRESSIONS.get(kind, ())
         return Source(path, kind, suffix, suffixes[-1] if is_packed else "")
-    for kind, known in SUFFIXES.items():
-        if suffixes and suffixes[-1] in known:
+    for kind, accepted in SUFFIXES.items():
+        if suffixes and suffixes[-1] in accepted:
             return Source(path, kind, suffixes[-1], "")
         packed = COMPRESSIONS.get(kind, ())
-        if len(suffixes) > 1 and suffixes[-2] in known and suffixes[-1] in packed:
+        if len(suffixes) > 1 and suffixes[-2] in accepted and suffixes[-1] in packed:
             return Source(path, kind, suffixes[-2], suffixes[-1])
     lists = [
-        " ".join(known) + (f" (or these with {' '.join(packed)})" if packed else "")
-        for kind, known in SUFFIXES.items()
+        " ".join(accepted) + (f" (or these with {' '.join(packed)})" if packed else "")
+        for kind, accepted in SUFFIXES.items()
         for packed in [COMPRESSIONS.get(kind, ())]
     ]
     advice = ""
@@ -180,7 +180,7 @@ def _told_by_suffix(path: Path, format: str | None) -> Source:
 
 @contextmanager
 def guarded(source: Source, what: str) -> Iterator[None]:
-    """Whatever a damaged file makes a library raise, as an InputError of one line."""
+    """Turn any exception of a library on a damaged file into an InputError of one line."""
     try:
         yield
     except InputError:
@@ -189,7 +189,7 @@ def guarded(source: Source, what: str) -> Iterator[None]:
         raise InputError(
             f"{source}: {what} needs more memory than is available, or the file is damaged."
         ) from error
-    # Libraries raise nearly everything on damaged bytes, so only what is not an error passes.
+    # Libraries raise nearly any exception on damaged bytes.
     except Exception as error:
         reason = shortened(str(error) or type(error).__name__, 300)
         raise InputError(
@@ -198,12 +198,12 @@ def guarded(source: Source, what: str) -> Iterator[None]:
 
 
 def need_pyarrow(source: Source) -> None:
-    """An error that says what to install where pyarrow is missing."""
+    """Raise an error that says what to install if pyarrow is missing."""
     need(source, "pyarrow", "cli")
 
 
 def need(source: Source, package: str, extra: str) -> None:
-    """An error that says which extra to install where a package is missing."""
+    """Raise an error that says which extra to install if a package is missing."""
     try:
         importlib.import_module(package)
     except ImportError as error:
@@ -213,18 +213,18 @@ def need(source: Source, package: str, extra: str) -> None:
 
 
 def open_text(source: Source, encoding: str) -> TextIO:
-    """The text of the file, its line ends as they are and without a byte order mark."""
-    known = "utf-8-sig" if encoding == "utf-8" else encoding
-    return io.TextIOWrapper(source.open(), encoding=known, newline="")
+    """Open the text of the file, with line ends unchanged and without a byte order mark."""
+    codec = "utf-8-sig" if encoding == "utf-8" else encoding
+    return io.TextIOWrapper(source.open(), encoding=codec, newline="")
 
 
 def shortened(text: str, length: int) -> str:
-    """The start of a text, in one line."""
+    """Return the start of a text, on one line."""
     line = printable(" ".join(text.split()))
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def shown(value: Any) -> str:
-    """A name or a cell in quotation marks, of bearable length."""
+    """Return a name or a cell in quotation marks, shortened if it is long."""
     text = str(value)
     return repr(text if len(text) <= 60 else text[:59] + "…")

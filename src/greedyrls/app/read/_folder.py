@@ -1,4 +1,4 @@
-"""Folders of Parquet files: one table, with columns of hive partitions (year=2024)."""
+"""Read folders of Parquet files as one table, with columns of hive partitions (year=2024)."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from ._remarks import Remarks
 from ._stores import stored_column, without_row_names
 from ._wanted import Wanted
 
-# What Hive and Spark write for a missing value of a partition.
+# Hive and Spark write this for a missing value of a partition.
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """All Parquet files below a folder, ordered by name; hidden ones and _SUCCESS are none."""
-    found: list[Path] = []
-    for place, folders, files in os.walk(folder):
+    """Return all Parquet files below a folder in order of names, without hidden files."""
+    paths: list[Path] = []
+    for directory, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        found += [
-            Path(place, name)
+        paths += [
+            Path(directory, name)
             for name in files
             if not name.startswith((".", "_")) and name.lower().endswith(SUFFIXES["parquet"])
         ]
-    return sorted(found, key=lambda file: file.relative_to(folder).parts)
+    return sorted(paths, key=lambda file: file.relative_to(folder).parts)
 
 
 def read_folder(source: Source, wanted: Wanted) -> Table:
-    """A table of all Parquet files in a folder, one after the other."""
+    """Read a table from all Parquet files in a folder, one after the other."""
     files = parquet_files(source.path)
     if not files:
         raise InputError(f"{source}: is a directory without Parquet files; give one of its files.")
@@ -46,7 +46,7 @@ def read_folder(source: Source, wanted: Wanted) -> Table:
     table = _joined(source, files, partitions)
     is_partition = set(partitions[0])
     names, remarks = tidy(table.column_names), Remarks()
-    # Where no column is used, the first tells how many rows there are.
+    # If no column is used, the first one has the number of rows.
     used = wanted.used(names) or names.names[:1]
     table = table.select([names.names.index(name) for name in used])
 
@@ -55,32 +55,32 @@ def read_folder(source: Source, wanted: Wanted) -> Table:
             return column_of_cells(name, column, wanted, PLAIN, remarks)
         return stored_column(column, name, wanted, remarks)
 
-    own = converted(source, table, wanted.as_text, convert, used)
+    result = converted(source, table, wanted.as_text, convert, used)
     read = (f"Read {len(files)} Parquet files.",) if len(files) > 1 else ()
     return replace(
-        own,
-        columns={name: own.columns[name] for name in wanted.used(names)},
+        result,
+        columns={name: result.columns[name] for name in wanted.used(names)},
         names=tuple(names.names),
         notes=(*read, *wanted.name_notes(names), *remarks.sentences()),
     )
 
 
 def _partitions(source: Source, files: list[Path]) -> list[dict[str, str | None]]:
-    """The columns that the folders of each file stand for."""
-    found: list[dict[str, str | None]] = []
+    """Return the partition columns in the folder names of each file."""
+    partitions: list[dict[str, str | None]] = []
     for file in files:
-        own: dict[str, str | None] = {}
+        partition: dict[str, str | None] = {}
         for folder in file.relative_to(source.path).parts[:-1]:
             name, sign, value = folder.partition("=")
             if sign and name:
-                own[unquote(name)] = None if value == _NO_VALUE else unquote(value)
-        if found and list(own) != list(found[0]):
+                partition[unquote(name)] = None if value == _NO_VALUE else unquote(value)
+        if partitions and list(partition) != list(partitions[0]):
             raise InputError(
                 f"{source}: {_named(source, files[0])} and {_named(source, file)} are in folders "
-                f"of different partitions ({_keys(found[0])}; {_keys(own)})."
+                f"of different partitions ({_keys(partitions[0])}; {_keys(partition)})."
             )
-        found.append(own)
-    return found
+        partitions.append(partition)
+    return partitions
 
 
 def _keys(partition: dict[str, str | None]) -> str:
@@ -114,25 +114,25 @@ def _joined(source: Source, files: list[Path], partitions: list[dict[str, str | 
             table = table.append_column(name, column)
         tables.append(_alike(source, tables[0], table, files[0], file) if tables else table)
     with guarded(source, "its Parquet files"):
-        # Columns without any value take the type that they have in other files.
+        # Columns without values take their type from other files.
         return pa.concat_tables(tables, promote_options="default")
 
 
-def _alike(source: Source, first: Any, table: Any, one: Path, other: Path) -> Any:
-    """A table with the columns of the first in their order, or an error that names one."""
+def _alike(source: Source, first: Any, table: Any, first_file: Path, other: Path) -> Any:
+    """Return a table with the columns in the order of the first; fail if columns differ."""
     import pyarrow as pa
 
-    both = f"{_named(source, one)} and {_named(source, other)}"
+    files = f"{_named(source, first_file)} and {_named(source, other)}"
     for name in dict.fromkeys((*first.column_names, *table.column_names)):
-        places = [names.count(name) for names in (first.column_names, table.column_names)]
-        if places == [1, 1]:
+        counts = [names.count(name) for names in (first.column_names, table.column_names)]
+        if counts == [1, 1]:
             kinds = [part.schema.field(name).type for part in (first, table)]
             if kinds[0] != kinds[1] and pa.null() not in kinds:
                 raise InputError(
-                    f"{source}: column {shown(name)} differs between {both}: {kinds[0]} in the "
+                    f"{source}: column {shown(name)} differs between {files}: {kinds[0]} in the "
                     f"first, {kinds[1]} in the second."
                 )
-        elif 0 in places:
-            having = "first" if places[0] else "second"
-            raise InputError(f"{source}: of {both} only the {having} has a column {shown(name)}.")
+        elif 0 in counts:
+            having = "first" if counts[0] else "second"
+            raise InputError(f"{source}: of {files} only the {having} has a column {shown(name)}.")
     return table.select(first.column_names)

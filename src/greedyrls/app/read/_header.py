@@ -1,4 +1,4 @@
-"""The first lines of a CSV file: delimiter, names, and a sample of the rows."""
+"""Parse the first lines of a CSV file: delimiter, names, and a sample of the rows."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .._table import InputError
 from ._files import Source, open_text, shown
 from ._names import Names, tidy
 
-# In the order of preference where a first line has several equally often.
+# In order of preference, if a first line has several equally often.
 _DELIMITERS = ",;\t|"
 _TAB_NAMES = ("tab", "\\t")
 THOUSANDS = (",", ".", " ", "'")
-# Text and cells that are read to guess the types of the columns: a fraction of a second.
+# Characters and cells that are read to guess the column types: a fraction of a second.
 _SAMPLE_LENGTH = 1 << 20
 _SAMPLE_CELLS = 200_000
-# Lines that a quotation mark may keep the first row open; one without a pair never closes it.
+# A quoted cell of the first row spans at most this many lines; an unclosed one never ends.
 _LONGEST_ROW = 100
-# More lines than this at the top are no comments on a table.
+# More lines than this at the top are not comments.
 _MOST_COMMENTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a CSV file is written, as far as the user says it."""
+    """How a CSV file is written, as far as the user specifies it."""
 
     delimiter: str | None
     decimal: str
@@ -39,13 +39,13 @@ class Dialect:
     skip_lines: int = 0
 
 
-# Of formats that have no ways of writing to choose from.
+# For formats without such options.
 PLAIN = Dialect(None, ".", True, "utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a CSV file is written, and what its start looks like."""
+    """How a CSV file is written, as detected from its start."""
 
     delimiter: str
     decimal: str
@@ -53,13 +53,13 @@ class Layout:
     header: bool
     names: Names
     sample: list[list[str]]  # cells of some rows
-    row_length: int  # characters, about
+    row_length: int  # approximate number of characters
     skipped: int = 0  # lines before the table
     notes: tuple[str, ...] = ()
 
 
 def look(source: Source, dialect: Dialect) -> Layout:
-    """What the start of a file tells; it must be of text."""
+    """Detect the layout of a file from its start, which must be text."""
     encoding = checked_encoding(dialect.encoding)
     _check_marks(dialect)
     _check_is_text(source, encoding)
@@ -68,7 +68,7 @@ def look(source: Source, dialect: Dialect) -> Layout:
     with open_text(source, encoding) as lines:
         _skip(source, lines, skipped)
         row, text = _first_row(lines)
-        row = row.removeprefix("\ufeff")  # some encodings do not take the mark for themselves
+        row = row.removeprefix("\ufeff")  # some encodings keep the byte order mark
         text += lines.read(max(_SAMPLE_LENGTH, 8 * len(row)))
     if not row:
         raise InputError(f"{source}: has only blank lines; was it written completely?")
@@ -103,7 +103,7 @@ def look(source: Source, dialect: Dialect) -> Layout:
 
 
 def _check_marks(dialect: Dialect) -> None:
-    """Fail where the options for numbers make no sense."""
+    """Fail if the options for numbers are inconsistent."""
     if dialect.decimal not in (".", ","):
         raise InputError(f"--decimal must be . or , but is {shown(dialect.decimal)}.")
     if dialect.thousands is None:
@@ -122,7 +122,7 @@ def _check_marks(dialect: Dialect) -> None:
 
 
 def _skip(source: Source, lines: TextIO, count: int) -> None:
-    """Pass over the lines before the table."""
+    """Skip the lines before the table."""
     if count < 0:
         raise InputError(f"--skip-lines must be 0 or more, but is {count}.")
     for number in range(count):
@@ -134,10 +134,10 @@ def _skip(source: Source, lines: TextIO, count: int) -> None:
 
 
 def _count_comments(source: Source, encoding: str, dialect: Dialect, notes: list[str]) -> int:
-    """How many lines at the very top are comments, which begin with "#".
+    """Return how many lines at the very top are comments, which begin with "#".
 
-    The last of them may be the names, as in files of genomics (#CHROM): it is if it has as many
-    cells as the row below, and that row seems to hold data rather than names.
+    The last of them may hold the names, as in genomics files (#CHROM): it does if it has as many
+    cells as the row below, and that row seems to hold data and not names.
     """
     comments: list[str] = []
     with open_text(source, encoding) as lines:
@@ -150,13 +150,13 @@ def _count_comments(source: Source, encoding: str, dialect: Dialect, notes: list
         if not comments:
             return 0
         below = [line, *islice(lines, 20)]
-    below = [one.rstrip("\r\n") for one in below if one.strip("\r\n")]
+    below = [text.rstrip("\r\n") for text in below if text.strip("\r\n")]
     if not below:
         return 0
     delimiter = _delimiter(source, dialect, below[0], "\n".join(below[1:]))
     counts = [len(row) for row in _rows([comments[-1], *below[:2]], delimiter)]
     if len(counts) < 2 or (len(counts) == 3 and counts[2] - counts[1] not in (0, 1)):
-        return 0  # what follows is no table either
+        return 0  # the lines below are no table
     is_header = (
         dialect.header
         and counts[0] == counts[1]
@@ -173,16 +173,16 @@ def _count_comments(source: Source, encoding: str, dialect: Dialect, notes: list
 
 
 def _is_header(line: str, below: list[str], delimiter: str, decimal: str) -> bool:
-    """Whether a line that begins with "#", and has cells enough, has the names."""
+    """Whether a line that begins with "#", with enough cells, holds the names."""
     is_number = re.compile(number_pattern(decimal)).match
     has_numbers = [
         any(is_number(cell.strip()) for cell in row) for row in _rows(below[:2], delimiter)
     ]
     if has_numbers[0]:
-        return True  # no names, which stand above
+        return True  # the row below holds data
     if any(has_numbers):
         return False
-    return not line[1:2].isspace()  # text throughout: "#name", but "# a comment"
+    return not line[1:2].isspace()  # only text: "#name" is a header, "# name" a comment
 
 
 def _rows(lines: list[str], delimiter: str) -> list[list[str]]:
@@ -193,9 +193,9 @@ def _rows(lines: list[str], delimiter: str) -> list[list[str]]:
 
 
 def _completed(cells: list[str], text: str, delimiter: str) -> list[str]:
-    """Names of all columns: R leaves out that of the row names.
+    """Return names of all columns, also if R has left out the name of the row names.
 
-    Where rows end in a delimiter, there is a nameless column at the end instead.
+    If rows end with a delimiter, the last column has no name instead.
     """
     n = len(cells) + 1
     rows = _sample(text, delimiter, n, is_strict=True)
@@ -206,21 +206,21 @@ def _completed(cells: list[str], text: str, delimiter: str) -> list[str]:
 
 
 def _sample(text: str, delimiter: str, n: int, *, is_strict: bool = False) -> list[list[str]]:
-    """The first complete rows of a text; if strict, none unless all of them have n cells."""
+    """Return the first complete rows of a text; if strict, none unless all have n cells."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
-        some = [row for row in islice(rows, max(2, _SAMPLE_CELLS // n)) if row]
+        rows_read = [row for row in islice(rows, max(2, _SAMPLE_CELLS // n)) if row]
     except csv.Error:
-        return []  # a quotation mark without its pair; reading the file will tell
-    found = [row for row in some if len(row) == n]
-    n_cut = int(len(text) >= _SAMPLE_LENGTH)  # the last row of a sample
-    return [] if is_strict and len(found) < len(some) - n_cut else found
+        return []  # an unclosed quotation mark, reported when the file is read
+    complete = [row for row in rows_read if len(row) == n]
+    n_cut = int(len(text) >= _SAMPLE_LENGTH)  # the last row of a sample is cut
+    return [] if is_strict and len(complete) < len(rows_read) - n_cut else complete
 
 
 def checked_encoding(name: str) -> str:
-    """An encoding of text by the name that Python has for it."""
+    """Return Python's name of a text encoding."""
     try:
-        "".encode(name)  # Python also has codecs that are no encodings of text
+        "".encode(name)  # Python also has codecs that are no text encodings
         encoding = codecs.lookup(name).name
     except (LookupError, ValueError, TypeError) as error:
         raise InputError(
@@ -245,9 +245,9 @@ def _check_is_text(source: Source, encoding: str) -> None:
 
 
 def _first_row(lines: TextIO) -> tuple[str, str]:
-    """The first line that is not blank, with those that its quotation marks hold together.
+    """Return the first line that is not blank, with further lines of its quoted cells.
 
-    And what was read beyond it, if a quotation mark has no pair.
+    Also return the lines read beyond it, if a quotation mark is not closed.
     """
     first = next((line for line in lines if line.strip("\r\n")), "")
     held = [first]
@@ -259,28 +259,32 @@ def _first_row(lines: TextIO) -> tuple[str, str]:
 
 
 def _delimiter(source: Source, dialect: Dialect, row: str, text: str) -> str:
-    """What separates cells, by the first row, and by the text below it."""
-    given = dialect.delimiter
-    if given is None:
+    """Return the delimiter of cells, from the first row and the text below it."""
+    asked = dialect.delimiter
+    if asked is None:
         if source.suffix in (".tsv", ".tab"):
             return "\t"
         outside = re.sub(r'"[^"]*"', "", row)
-        candidates = [one for one in _DELIMITERS if one != dialect.decimal and one in outside]
+        candidates = [
+            candidate
+            for candidate in _DELIMITERS
+            if candidate != dialect.decimal and candidate in outside
+        ]
         if not candidates and _has_blanks_between(row, text):
             return " "
-        # A file with decimal commas in quotation marks may still be separated by commas.
+        # A file with quoted decimal commas may still be separated by commas.
         return max(candidates, key=outside.count, default=",")
-    if given in _TAB_NAMES:
+    if asked in _TAB_NAMES:
         return "\t"
-    if len(given) != 1 or not given.isascii() or given in '"\r\n':
+    if len(asked) != 1 or not asked.isascii() or asked in '"\r\n':
         raise InputError(
-            f"--delimiter must be one character, or tab, and no quotation mark; got {shown(given)}."
+            f"--delimiter must be one character, or tab, and no quotation mark; got {shown(asked)}."
         )
-    return given
+    return asked
 
 
 def _has_blanks_between(row: str, text: str) -> bool:
-    """Whether blanks separate cells, as R's write.table has it."""
+    """Whether blanks separate cells, as written by R's write.table."""
     lines = [line for line in text.split("\n", 20)[:20] if line.strip("\r")]
     counts = [len(cells) for cells in _rows([row, *lines], " ")]
     if len(counts) < 2 or counts[0] < 2 or "" in _rows([row], " ")[0]:
@@ -289,7 +293,7 @@ def _has_blanks_between(row: str, text: str) -> bool:
 
 
 def number_pattern(decimal: str) -> str:
-    """What a number looks like; understood by Python and by Arrow."""
+    """Return a regular expression for numbers, valid in Python and in Arrow."""
     mark = re.escape(decimal)
     digits = rf"[+-]?([0-9]+{mark}?[0-9]*|{mark}[0-9]+)([eE][+-]?[0-9]+)?"
     return rf"^({digits}|[+-]?([iI][nN][fF]|[iI]nfinity))$"
@@ -300,7 +304,7 @@ def _check_is_header(source: Source, cells: list[str], decimal: str) -> None:
     is_number = re.compile(number_pattern(decimal)).match
     if not filled or not all(is_number(cell) for cell in filled):
         return
-    # As pandas names the columns of an array, with or without its row names before them.
+    # pandas names the columns of an array by number, with or without row names before them.
     names = cells if cells[0].strip() else cells[1:]
     if len(names) > 2 and filled == [str(index) for index in range(len(names))]:
         return

@@ -1,4 +1,4 @@
-"""What a command reads: a file, a folder, or standard input; its size and digest."""
+"""The input of a command: a file, a folder, or standard input; its size and digest."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ STANDARD_INPUT = "standard input"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A file or folder, and what people call it if not by its path."""
+class InputFile:
+    """A file or folder, and its title in messages if that is not the path."""
 
     path: Path
     title: str | None = None
 
     def digest(self) -> tuple[int, str]:
-        """Bytes, and the SHA-256 of them; of a folder those of its files, one after the other."""
+        """Return the number of bytes and their SHA-256; files of a folder are concatenated."""
         digest, count = hashlib.sha256(), 0
         for file in parquet_files(self.path) if self.path.is_dir() else [self.path]:
             with file.open("rb") as content:
@@ -36,7 +36,7 @@ class Given:
 
 
 def file_name(data: Path) -> str:
-    """What a summary calls the data."""
+    """Return the name of the data in a summary."""
     return STANDARD_INPUT if is_standard_input(data) else data.name
 
 
@@ -46,10 +46,10 @@ def is_standard_input(data: Path) -> bool:
 
 
 @contextmanager
-def given(data: Path) -> Iterator[Given]:
-    """Data that can be read more than once: standard input is copied to a file for a while."""
+def open_input(data: Path) -> Iterator[InputFile]:
+    """Yield data that can be read more than once: standard input is copied to a temporary file."""
     if not is_standard_input(data):
-        yield Given(data)
+        yield InputFile(data)
         return
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("-: standard input has no data; pipe a table in, or name a file.")
@@ -57,4 +57,4 @@ def given(data: Path) -> Iterator[Given]:
         path = Path(folder, "input")
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        yield Given(path, STANDARD_INPUT)
+        yield InputFile(path, STANDARD_INPUT)

@@ -1,4 +1,4 @@
-"""JSON lines: an object on each line."""
+"""Read JSON lines: an object on each line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._wanted import Wanted
 
 
 def read_jsonl(source: Source, wanted: Wanted, dialect: Dialect, matrix_limit: int) -> Table:
-    """A table from a file of JSON lines; keys that an object lacks are missing values."""
+    """Read a table from JSON lines; keys that an object lacks are missing values."""
     need_pyarrow(source)
     with guarded(source, "its JSON lines"):
         try:
@@ -63,7 +63,7 @@ def _rows(source: Source, encoding: str) -> list[dict[str, Any]]:
 
 
 def _keys(rows: list[dict[str, Any]]) -> list[str]:
-    """All keys, but for those of objects that have columns of their own and are null elsewhere."""
+    """Return all keys, except those of nested objects, which are null in other rows."""
     keys = dict.fromkeys(key for row in rows for key in row)
     parents = {key[:place] for key in keys for place, sign in enumerate(key) if sign == "."}
     filled = {
@@ -76,7 +76,7 @@ def _keys(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """Objects in an object as columns of their own, named by the way to them: user.age."""
+    """Return nested objects as separate columns, named by their path: user.age."""
     found: dict[str, Any] = {}
     for key, value in row.items():
         parts = _flat(value) if isinstance(value, dict) and value else {}
@@ -88,7 +88,7 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, whose keys must be different."""
+    """Return an object, or fail if its keys are not unique."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]

@@ -1,4 +1,4 @@
-"""Where the rows of a text file stand: what people find in an editor are lines."""
+"""Locate rows of a text file by line numbers, as editors show them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from itertools import islice
 
 from ._files import Source, open_text
 
-# Names of columns may stand below as many rows.
+# The header may be below at most this many rows.
 _FIRST_ROWS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Finds lines by reading the file again: only errors and a few notes ask."""
+    """Line numbers of rows, found by reading the file again: needed only in messages."""
 
     source: Source
     encoding: str
@@ -24,12 +24,12 @@ class Lines:
     has_header: bool
 
     def __call__(self, row: int) -> str:
-        """The line on which a row begins, by its index below the names."""
+        """Return the line on which a row begins, by its index below the header."""
         line = next((line for index, line, _ in self._rows() if index == row), None)
         return f"row {row + 1}" if line is None else f"line {line}"
 
     def line_with(self, name: str) -> int | None:
-        """The line of one of the first rows below the names that has a cell, and no numbers."""
+        """Return the line of an early row below the header with this cell and no numbers."""
         for index, line, cells in islice(self._rows(), _FIRST_ROWS):
             has_it = index >= 0 and name in map(str.strip, cells)
             if has_it and not any(map(_is_number, cells)):
@@ -37,7 +37,7 @@ class Lines:
         return None
 
     def _rows(self) -> Iterator[tuple[int, int, list[str]]]:
-        """Index, line and cells of each row; the names have index −1."""
+        """Yield index, line and cells of each row; the header has index −1."""
         index, line = -int(self.has_header), self.skipped + 1
         with open_text(self.source, self.encoding) as lines:
             for _ in range(self.skipped):
@@ -50,7 +50,7 @@ class Lines:
                         index += 1
                     line = self.skipped + reader.line_num + 1
             except (csv.Error, UnicodeError):
-                return  # a cell that Python does not read, though Arrow does
+                return  # a cell that Arrow reads but Python does not
 
 
 def _is_number(cell: str) -> bool:

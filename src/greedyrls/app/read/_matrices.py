@@ -1,4 +1,4 @@
-"""Matrices without named columns: svmlight files and NumPy's archives."""
+"""Read matrices without named columns: svmlight files and NumPy archives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = ("feature_names", "names")
 
 
 def read_svmlight(source: Source, wanted: Wanted, matrix_limit: int) -> Table:
-    """A table from a svmlight file, dense; columns are named by the indices of the file."""
+    """Read a dense table from an svmlight file; columns are named by its indices."""
     from sklearn.datasets import load_svmlight_file
 
     with guarded(source, "its svmlight data"), source.open() as file:
@@ -29,7 +29,7 @@ def read_svmlight(source: Source, wanted: Wanted, matrix_limit: int) -> Table:
             f"{source}: {len(ids)} of {m} rows have a query id (qid); give each of them one, or "
             "none."
         )
-    # Zeros need no entry, so a file that counts from 0 may still lack index 0: nothing is lost.
+    # Zeros have no entries, so a file that counts from 0 may lack index 0: nothing is lost.
     first = 0 if (X.indices == 0).any() else 1
     size = m * (n - first) * 8
     if size > matrix_limit:
@@ -47,7 +47,7 @@ def read_svmlight(source: Source, wanted: Wanted, matrix_limit: int) -> Table:
 
 
 def read_npz(source: Source, wanted: Wanted) -> Table:
-    """A table from an archive of NumPy: a matrix, its names, and vectors."""
+    """Read a table from a NumPy archive: a matrix, its names, and vectors."""
     arrays = _arrays(source)
     X = arrays.pop(_matrix_name(source, arrays))
     m, n = X.shape

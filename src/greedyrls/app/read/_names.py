@@ -1,4 +1,4 @@
-"""Names of columns: none empty, all different, and what was done to make them so."""
+"""Names of columns, made unique and non-empty, with notes on the changes."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from dataclasses import dataclass
 
 from .._table import listed, options_for
 
-# As pandas calls a first column without a name when it reads one.
+# The name that pandas gives to a first column without a name.
 _UNNAMED = re.compile(r"Unnamed: 0")
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of all columns of a file, as they are used."""
+    """The names of all columns of a file, after cleaning."""
 
-    names: list[str]  # not empty, all different, without blanks around them
-    row_names: str | None = None  # the first column, if it seems to name the rows
+    names: list[str]  # stripped, unique and not empty
+    row_names: str | None = None  # the first column, if it seems to hold row names
     numbered: tuple[str, ...] = ()  # columns that have no name in the file
-    repeated: tuple[str, ...] = ()  # columns that share theirs with an earlier one
-    trimmed: tuple[str, ...] = ()  # columns whose names have blanks around them
+    repeated: tuple[str, ...] = ()  # columns that repeat an earlier name
+    trimmed: tuple[str, ...] = ()  # columns whose names were stripped
 
     def left_out(self, wanted: Collection[str]) -> frozenset[str]:
-        """Columns that are no data unless they are asked for: row names."""
+        """Return columns that are left out unless they are asked for: row names."""
         if self.row_names is None or self.row_names in wanted or len(self.names) == 1:
             return frozenset()
         return frozenset((self.row_names,))
 
     def notes(self, used: Collection[str], left_out: Collection[str]) -> list[str]:
-        """What was done to names, in sentences; of columns that are used only."""
+        """Return notes on changed names of columns that are used."""
         notes, used = [], frozenset(used)
         if self.row_names is not None and self.row_names in left_out:
             named = "has no name" if self.row_names in self.numbered else f"is {self.row_names!r}"
@@ -49,15 +49,15 @@ class Names:
         return notes
 
 
-def tidy(given: Sequence[str]) -> Names:
-    """Names from a file, made so that each stands for one column."""
-    stripped = [name.strip() for name in given]
+def tidy(raw: Sequence[str]) -> Names:
+    """Clean the names of a file, so that each stands for one column."""
+    stripped = [name.strip() for name in raw]
     taken = set(stripped)
     seen: set[str] = set()
     counts: Counter[str] = Counter()
     names: list[str] = []
     numbered, repeated, trimmed = [], [], []
-    for number, (name, original) in enumerate(zip(stripped, given, strict=True), 1):
+    for number, (name, original) in enumerate(zip(stripped, raw, strict=True), 1):
         if not name:
             name = _free(f"column {number}", taken, counts)
             numbered.append(name)
@@ -76,7 +76,7 @@ def tidy(given: Sequence[str]) -> Names:
 
 
 def _free(name: str, taken: Collection[str], counts: Counter[str]) -> str:
-    """The name, or with the first number that makes it differ from those there are."""
+    """Return the name, with a number appended if it is taken."""
     free = name
     while free in taken:
         counts[name] += 1

@@ -1,4 +1,4 @@
-"""What was made of cells, collected so that columns alike share a sentence."""
+"""Notes on how cells were interpreted, with one sentence for columns alike."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Remarks:
         self._words.setdefault(word, {})[column] = count
 
     def sentences(self) -> list[str]:
-        """The notes."""
+        """Return the notes."""
         notes = []
         for action, columns in self._actions.items():
-            many = f"{len(columns)} columns ({listed(columns)})"
-            notes.append(f"{f'Column {columns[0]!r}' if len(columns) == 1 else many}: {action}.")
+            several = f"{len(columns)} columns ({listed(columns)})"
+            notes.append(f"{f'Column {columns[0]!r}' if len(columns) == 1 else several}: {action}.")
         for word, counts in self._words.items():
             count = sum(counts.values())
             rows = f"{count} row{'s' * (count != 1)}"

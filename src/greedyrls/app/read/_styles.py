@@ -1,4 +1,4 @@
-"""Numbers as people write them: thousands, decimal commas, percent, currencies, limits."""
+"""Parse numbers as people write them: thousands, decimal commas, percent, currencies, limits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-# Currencies by sign and by code; PER_CENT is no currency, but stands in the same place.
+# Currencies by sign and by code; PER_CENT is no currency, but is written in the same position.
 PER_CENT = "%"
 _SIGNS = r"(?:US|AU|NZ|HK|[ACRS])?\$|[€£¥₹₽₩₺₪฿₫₴₦₱₡₲₵₸]|[kK]r\.?|zł|Kč|Ft|Fr\.|лв\.?"
 _CODES = (
@@ -15,7 +15,7 @@ _CODES = (
     "RUB|TRY|KRW|SGD|HKD|ILS|THB|IDR|MYR|PHP|TWD|UAH|AED|SAR|ARS|CLP|COP|PEN|EGP|NGN|KES|VND|PKR"
 )
 _UNIT = f"{_SIGNS}|{_CODES}"
-# What is measured; no single capital, which may well be a code such as seat 12A.
+# Units; no single capital, which may be part of a code such as seat 12A.
 _MEASURED = (
     "°C|°F|hours?|hrs?|h|minutes?|mins?|seconds?|secs?|s|ms|years?|yrs?|y|months?|weeks?|days?|d|"
     "kg|g|mg|µg|ug|ng|lbs?|oz|km|m|cm|mm|mi|miles?|ft|l|L|dl|dL|ml|mL|ha|m²|m2|km²|kWh|kW|MW|Hz|"
@@ -29,44 +29,44 @@ _CELL = re.compile(
     rf"(?P<body>[.,]?[0-9]+(?:[.,{_QUOTES}{_BLANKS}][0-9]+)*[.,]?)(?P<power>[eE][-+]?[0-9]+)?"
     rf"(?:[{_BLANKS}]*(?P<after>{_UNIT}|{PER_CENT}|{_MEASURED}))?"
 )
-# Digits and marks that make a number in one way of writing or another: 1.2.3 is none.
+# Digits and marks that form a number in some notation: 1.2.3 is none.
 _PLAIN = r"[0-9]+[.,]?[0-9]*|[.,][0-9]+"
 _GROUPED = r"[1-9][0-9]{0,2}([., '])(?:[0-9]{2,3}\1)*[0-9]{3}(?:(?!\1)[.,][0-9]*)?"
 _NUMBER = re.compile(f"{_PLAIN}|{_GROUPED}")
 # Negative numbers as accountants write them.
 _ACCOUNTING = re.compile(rf"\((.*[0-9].*)\)|(.*[0-9])[{_BLANKS}]*[-\u2212]")
 _INFINITE = re.compile(r"[+-]?([iI][nN][fF]|[iI]nfinity)")
-# One sign stands for all that look like it.
+# Signs that look alike are replaced by one.
 _ALIKE = str.maketrans({**dict.fromkeys(_BLANKS, " "), **dict.fromkeys(_QUOTES, "'")})
 _LONG = re.compile(r"[0-9]{4,}")
 
 
 class Cell(NamedTuple):
-    """A number taken apart."""
+    """The parts of a number in a cell."""
 
-    body: str  # digits, and what stands between them; "inf" for infinite ones
-    sign: str  # "-" or nothing
+    body: str  # digits and the marks between them; "inf" for infinity
+    sign: str  # "-" or ""
     power: str  # such as "e5"
-    unit: str  # a currency, "%" or nothing
+    unit: str  # a currency, "%" or ""
     limit: str  # such as "<"
-    is_accounting: bool = False  # a negative number as (12) or 12-
+    is_accounting: bool = False  # a negative number written as (12) or 12-
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What the marks between digits mean."""
+    """The meaning of the marks between digits."""
 
     decimal: str
     thousands: str | None = None
-    # Of a mark that separates thousands, what to do if it does not: nothing proves that it does.
+    # Advice in case a mark that seems to separate thousands does not.
     otherwise: str = ""
 
     def fits(self, body: str) -> bool:
-        """Whether a number can be written so."""
+        """Whether a number can be written in this style."""
         return bool(self._pattern().fullmatch(body))
 
     def misfit(self, bodies: Sequence[str]) -> int | None:
-        """The index of the first number that is not written so."""
+        """Return the index of the first number that is not written in this style."""
         match = self._pattern().fullmatch
         return next((index for index, body in enumerate(bodies) if not match(body)), None)
 
@@ -81,53 +81,53 @@ class Style:
         return re.compile(f"{plain}|{grouped}")
 
     def value(self, cell: Cell) -> float:
-        """The number that a cell stands for."""
+        """Return the value of a cell."""
         body = cell.body if self.thousands is None else cell.body.replace(self.thousands, "")
         return float(cell.sign + body.replace(self.decimal, ".") + cell.power)
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Why cells cannot be read, with the indices of one or two that show it."""
+    """The reason why cells cannot be read, with the indices of one or two examples."""
 
-    words: str  # with a place for each example: "has {} beside {}: …"
+    words: str  # with braces for each example: "has {} beside {}: …"
     examples: tuple[int, ...]
     options: tuple[tuple[str, str], ...] = ()
 
 
 def take_apart(text: str) -> Cell | None:
-    """A cell that may be a number in some way of writing; None for all others."""
+    """Parse a cell that may be a number in some notation; None for all others."""
     inner = _ACCOUNTING.fullmatch(text)
     if inner is not None:
         cell = take_apart(inner[1] or inner[2])
         is_plain = cell is not None and not (cell.sign or cell.limit or cell.is_accounting)
         return cell._replace(sign="-", is_accounting=True) if cell and is_plain else None
-    found = _CELL.fullmatch(text)
-    if found is None:
+    match = _CELL.fullmatch(text)
+    if match is None:
         if _INFINITE.fullmatch(text):
             return Cell("inf", "-" if text[0] == "-" else "", "", "", "")
         return None
-    before, after = found["before"] or "", found["after"] or ""
-    signs = (found["minus"] or "") + found["sign"]
-    body = found["body"].translate(_ALIKE)
+    before, after = match["before"] or "", match["after"] or ""
+    signs = (match["minus"] or "") + match["sign"]
+    body = match["body"].translate(_ALIKE)
     if (before and after) or len(signs) > 1 or not _NUMBER.fullmatch(body):
         return None
     return Cell(
         body,
         "-" if signs in ("-", "\u2212") else "",
-        found["power"] or "",
+        match["power"] or "",
         (before or after).rstrip("."),
-        found["limit"] or "",
+        match["limit"] or "",
     )
 
 
 def choose_style(
     bodies: Sequence[str], decimal: str, thousands: str | None, has_commas: bool = False
 ) -> Style | Doubt:
-    """The only way to read all numbers of a column, or why there is none, or more than one.
+    """Return the only way to read all numbers of a column, or why it is ambiguous.
 
-    `has_commas` says that a comma is the decimal mark wherever it may be: known of a column that
-    was read before.
+    With `has_commas`, a comma is the decimal mark if that is possible: known for a column that was
+    read before.
     """
     marks = set("".join(bodies)) - set("0123456789inf")
     other = "," if decimal == "." else "."
@@ -160,13 +160,13 @@ def choose_style(
 def _with_other_mark(
     bodies: Sequence[str], decimal: str, other: str, has_commas: bool
 ) -> Style | Doubt:
-    """The same where numbers have the mark that is not the decimal mark by the options."""
+    """Return the style of numbers that have the mark which is not the decimal mark."""
     has_both = any(decimal in body and other in body for body in bodies)
     has_decimal = any(decimal in body for body in bodies)
     thousands, swapped = Style(decimal, other), Style(other, decimal if has_decimal else None)
     may_group = thousands.misfit(bodies) is None
     may_swap = swapped.misfit(bodies) is None
-    # A number with both marks, or with one of them twice, shows what each is.
+    # A number with both marks, or with one of them twice, shows their meaning.
     if may_group and not may_swap and (has_both or any(body.count(other) > 1 for body in bodies)):
         return thousands
     if may_swap and (has_both or any(body.count(decimal) > 1 for body in bodies)):
@@ -177,7 +177,7 @@ def _with_other_mark(
     fractions = [i for i, body in enumerate(bodies) if other in body and not thousands.fits(body)]
     long = _first_long(bodies)
     if may_group and long is None and not (may_swap and has_decimal):
-        # With points elsewhere in the column, no option makes a decimal mark of the comma.
+        # With points elsewhere in the column, no option can make the comma a decimal mark.
         return Style(
             decimal, other, f"pass --decimal '{other}'" if may_swap else "correct the cells"
         )
@@ -199,11 +199,11 @@ def _with_other_mark(
 
 
 def doubtful_units(cells: Sequence[Cell]) -> Doubt | None:
-    """Why the amounts of a column cannot be compared: several currencies, or "%" here and there."""
+    """Return why amounts of a column are not comparable: several currencies, or some with "%"."""
     first: dict[str, int] = {}
     for index, cell in enumerate(cells):
         if not cell.unit and not cell.body.strip("0.,"):
-            continue  # nothing of any currency
+            continue  # zero in any currency
         first.setdefault(cell.unit, index)
     named = [unit for unit in first if unit]
     if len(named) > 1:
@@ -220,5 +220,5 @@ def _first_with(bodies: Sequence[str], sign: str) -> int:
 
 
 def _first_long(bodies: Sequence[str]) -> int | None:
-    """The first number whose digits are not grouped, though it has enough of them."""
+    """Return the first number with enough digits to be grouped that is not."""
     return next((index for index, body in enumerate(bodies) if _LONG.match(body)), None)

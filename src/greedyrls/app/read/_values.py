@@ -1,4 +1,4 @@
-"""Columns from values of Python, as spreadsheets and JSON have them."""
+"""Columns from Python values, as in spreadsheets and JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._names import tidy
 from ._remarks import Remarks
 from ._wanted import Wanted
 
-# Beyond it float64 skips whole numbers.
+# float64 skips larger whole numbers.
 _LARGEST_WHOLE = 2.0**53
 _MOMENTS = (datetime.date, datetime.datetime)
 _OTHERS = {datetime.time: "times of day", datetime.timedelta: "durations"}
@@ -35,7 +35,7 @@ def table_of_values(
     is_typed: bool,
     notes: tuple[str, ...] = (),
 ) -> Table:
-    """The columns that are used, each from its values."""
+    """Return a table of the columns in use, each from its values."""
     names, remarks = tidy(head), Remarks()
     columns = {
         name: _column(name, values_at(names.names.index(name)), wanted, dialect, is_typed, remarks)
@@ -59,10 +59,10 @@ def _column(
     is_typed: bool,
     remarks: Remarks,
 ) -> Column:
-    """A column from numbers, flags, texts and dates, None where missing.
+    """Return a column from numbers, flags, texts and dates, None if missing.
 
-    Texts among numbers are taken as cells of a CSV file are. So are texts alone, unless the format
-    tells numbers from texts by itself (`is_typed`).
+    Texts among numbers are parsed like cells of a CSV file. So are columns of texts, unless the
+    format itself distinguishes numbers from texts (`is_typed`).
     """
     import pyarrow as pa
 
@@ -70,42 +70,67 @@ def _column(
     kinds = {type(value) for value in values} - {type(None)}
     nested = kinds & {dict, list}
     if nested and as_text:
-        texts = (json.dumps(one) if isinstance(one, dict | list) else one for one in values)
-        return make_texts([None if one is None else written(one, ".") or None for one in texts])
+        texts = (
+            json.dumps(value_or_none) if isinstance(value_or_none, dict | list) else value_or_none
+            for value_or_none in values
+        )
+        return make_texts(
+            [
+                None if value_or_none is None else written(value_or_none, ".") or None
+                for value_or_none in texts
+            ]
+        )
     if nested:
         return Unusable("records" if nested == {dict} else "lists")
     others = [words for kind, words in _OTHERS.items() if kind in kinds]
     if others and not as_text:
         return Unusable(others[0])
     if as_text:
-        return make_texts([None if one is None else written(one, ".") or None for one in values])
+        return make_texts(
+            [
+                None if value_or_none is None else written(value_or_none, ".") or None
+                for value_or_none in values
+            ]
+        )
     if not kinds:
         return missing_numbers(len(values))
     if kinds <= {int, float}:
-        return make_numbers(np.array([np.nan if one is None else _float(one) for one in values]))
+        return make_numbers(
+            np.array(
+                [
+                    np.nan if value_or_none is None else _float(value_or_none)
+                    for value_or_none in values
+                ]
+            )
+        )
     if kinds == {bool}:
-        flags = np.array([np.nan if one is None else float(one) for one in values])
+        flags = np.array(
+            [np.nan if value_or_none is None else float(value_or_none) for value_or_none in values]
+        )
         return Numbers(flags, is_flag=True)
     if kinds <= set(_MOMENTS):
         return Unusable("dates")
-    cells = [None if one is None else written(one, dialect.decimal) for one in values]
+    cells = [
+        None if value_or_none is None else written(value_or_none, dialect.decimal)
+        for value_or_none in values
+    ]
     is_text = is_typed and kinds == {str} and name not in wanted.as_numbers
     column = pa.chunked_array([pa.array(cells, pa.string())])
-    found = column_of_cells(name, column, wanted, dialect, Remarks() if is_text else remarks)
-    if is_text and not (isinstance(found, Unusable) and not found.why):
-        return make_texts([cell or None for cell in cells])  # "007" was no number in the file
-    return found
+    parsed = column_of_cells(name, column, wanted, dialect, Remarks() if is_text else remarks)
+    if is_text and not (isinstance(parsed, Unusable) and not parsed.why):
+        return make_texts([cell or None for cell in cells])  # "007" is text in the file
+    return parsed
 
 
 def _float(value: int | float) -> float:
     try:
         return float(value)
-    except OverflowError:  # a whole number of hundreds of digits
+    except OverflowError:  # a whole number with hundreds of digits
         return np.inf if value > 0 else -np.inf
 
 
 def written(value: Any, decimal: str) -> str:
-    """A value as one would write it into a cell."""
+    """Return a value as one would write it into a cell."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -113,7 +138,7 @@ def written(value: Any, decimal: str) -> str:
             return str(int(value))
         return repr(value).replace(".", decimal)
     if isinstance(value, datetime.datetime):
-        # Sheets have dates only with a time of day.
+        # Dates in sheets always have a time of day.
         is_day = value.time() == datetime.time()
         return str(value.date()) if is_day else value.isoformat(" ")
     return str(value)

@@ -1,4 +1,4 @@
-"""Which columns of a file are read, and as what."""
+"""The columns of a file to read, and their types."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from ._names import Names
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the caller needs; names that a file does not have are ignored."""
+    """The columns that the caller needs; names that a file does not have are ignored."""
 
     as_text: frozenset[str] = frozenset()
     as_numbers: frozenset[str] = frozenset()
     only: frozenset[str] | None = None  # None for all columns
     leave_out: frozenset[str] = frozenset()
-    named: frozenset[str] = frozenset()  # asked for by name, so that they are not row names
+    named: frozenset[str] = frozenset()  # asked for by name, hence no row names
     missing: tuple[str, ...] = ()  # texts that count as missing, besides the usual ones
-    comma_columns: frozenset[str] = frozenset()  # a comma is the decimal mark where it may be
+    comma_columns: frozenset[str] = frozenset()  # a comma is the decimal mark if that is possible
 
     def used(self, names: Names) -> list[str]:
-        """The columns that are read, in the order of the file."""
+        """Return the columns that are read, in the order of the file."""
         left_out = self.leave_out | self._row_names(names)
         return [
             name
@@ -33,7 +33,7 @@ class Wanted:
         return names.left_out(asked)
 
     def name_notes(self, names: Names) -> list[str]:
-        """What to say of the names of a file."""
-        # Where only some columns are read, nobody asks for row names.
+        """Return notes on the names of a file."""
+        # If only some columns are read, row names do not matter.
         left_out = frozenset() if self.only is not None else self._row_names(names) - self.leave_out
         return names.notes(self.used(names), left_out)

@@ -38,7 +38,7 @@ function wholeName(size) {
   return added.length > 1 || feature.level === null ? feature.column : `${feature.column}=${feature.level}`;
 }
 
-// `at` is a place among the sizes that are told of: all of them, unless the path is very long.
+// `at` is an index among the sizes that are listed: all of them, unless the path is very long.
 function addProbe(drawing, panel) {
   const places = panel.places[drawing.dataset.frame];
   const cursor = drawing.querySelector(".cursor");
