@@ -151,7 +151,7 @@ class FusedFeatures:
 
     def launch(self, vector: Array, memory: Memory, report: Reported, c: int) -> RoundTerms:
         """Compute bounds of all features, and the terms of the c candidates of lowest bound."""
-        from ._feature_kernels import bound, pick
+        from ._kernels import bound, pick
 
         values, indices, beta, penalty, shrinkage = memory
         data, n, sent = self.vectors, self.n, self.sent.views(vector)
@@ -173,7 +173,7 @@ class FusedFeatures:
 
     def remember(self, terms: RoundTerms, scores: Array) -> None:
         """Store Σ r² z² and Σ z⁴ of the scored candidates."""
-        from ._feature_kernels import remember
+        from ._kernels import remember
 
         if self.vectors.spread is not None:
             c = len(terms.numbers)
@@ -204,7 +204,7 @@ class FusedFeatures:
 
     def launch_follow(self, vector: Array) -> tuple[()]:
         """Launch the kernel that updates all vectors."""
-        from ._feature_kernels import follow
+        from ._kernels import follow
 
         data = self.vectors
         mixed_root, fourth_root = data.spread or (vector, vector)

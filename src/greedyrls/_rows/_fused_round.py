@@ -77,7 +77,7 @@ class FusedRound:
 
     def launch(self, block: RowBlock, terms: RoundTerms) -> None:
         """Fill `found` up to `more`, `state`, `Z` and `columns` from a block as it is."""
-        from ._round_kernels import add_up, advance, leave, lose, measure, rank
+        from ._kernels import add_up, advance, leave, lose, measure, rank
 
         X, Z, m, c = self._X, self.Z, self._m, self._c
         pieces, parts, tiles = self._pieces, self._parts, self._tiles

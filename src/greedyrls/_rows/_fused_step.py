@@ -33,7 +33,7 @@ class FusedStep:
         self, sent: Float, means: Float, delta: Float, tau: Float, beta: Float
     ) -> tuple[Float, Float, Float]:
         """Update the rows; return ‖z‖² (K), r·z and ‖r‖² after the step (K × 1)."""
-        from ._fold_kernel import move
+        from ._kernels import move
 
         X, split = self._X, self._split
         (buffer,) = split.buffers

@@ -65,17 +65,6 @@ DOUBTFUL, PLAIN, LACKS_COLUMN = 0.0, 1.0, 2.0
 _LAUNCHED: set[tuple[object, ...]] = set()
 
 
-class Doubts(NamedTuple):
-    """The limits of a recorded step; `_choice`, `_state` and `_leave_one_out` explain them."""
-
-    tie: float
-    tie_rounding: float
-    margin: float
-    refined_pivot: float
-    drift: float
-    smallest_d: float
-
-
 class HistoryRow(NamedTuple):
     """A step as the device reports it."""
 
@@ -96,21 +85,15 @@ _N_SUMS = len(SampleStatistics._fields)
 _ROW = Layout(HistoryRow, (1,), (1,), (1,), (_N_SUMS,))
 
 
-class Start(NamedTuple):
-    """The state from which the steps start, on the host except for the last two."""
-
-    terms: BoundTerms
-    chosen: Chosen
-    energy: float  # of the target
-    diagonal: Array  # (n)
-    addresses: Array  # (n) of Gram columns; 0 if a column is not available
-
-
 class RecordedSteps:
     """A recorded step with its admission, and the steps in the queue."""
 
-    def __init__(self, step: RecordedStep, features: FusedFeatures, doubts: Doubts) -> None:
-        self.step, self._features, self._doubts = step, features, doubts
+    def __init__(
+        self, step: RecordedStep, features: FusedFeatures, diagonal: Array, addresses: Array
+    ) -> None:
+        """`addresses` (n) are those of Gram columns; 0 if a column is not available."""
+        self.step, self._features = step, features
+        self._vectors = diagonal, addresses
         capacity = features.capacity
         self._extra = Layout(Extra, (capacity, capacity), (1,))
         new = features.vectors.L.new_zeros
@@ -120,7 +103,6 @@ class RecordedSteps:
         self._history = new((capacity, _ROW.size))
         self._rows = np.zeros((capacity, _ROW.size))
         self._replay: Any = None
-        self._vectors: tuple[Array, Array] | None = None
         self._end = 0  # |S| after all steps in the queue
         self._fetched = 0  # |S| up to which rows are on the host
         self._count = 2
@@ -131,25 +113,19 @@ class RecordedSteps:
         """The largest number of chosen features."""
         return min(self._features.capacity, int(self.step.room.shape[0]))
 
-    def begin(self, block: RowBlock, start: Start) -> None:
-        """Prepare for steps from the current model."""
-        s = len(start.chosen.features)
-        self._features.fill(self._staged, start.terms, start.chosen)
+    def begin(self, block: RowBlock, terms: BoundTerms, chosen: Chosen, energy: float) -> None:
+        """Prepare for steps from the current model; `energy` is that of the target."""
+        s = len(chosen.features)
+        self._features.fill(self._staged, terms, chosen)
         extra = self._extra_of(self._staged)
-        extra.overlap[:s, :s] = start.chosen.overlap
-        extra.energy[0] = start.energy
-        chosen = np.zeros(self._features.capacity)
-        chosen[:s] = start.chosen.features
+        extra.overlap[:s, :s] = chosen.overlap
+        extra.energy[0] = energy
+        indices = np.zeros(self._features.capacity)
+        indices[:s] = chosen.features
         location = location_of(self._sent)
         self._sent[:] = _on_device(location, self._staged)
-        self._features.added.views(self._added).chosen[:] = _on_device(location, chosen)
+        self._features.added.views(self._added).chosen[:] = _on_device(location, indices)
         self.step.memory.take(block)
-        if self._vectors is None or any(
-            one is not other
-            for one, other in zip(self._vectors, (start.diagonal, start.addresses), strict=True)
-        ):
-            self._vectors = start.diagonal, start.addresses
-            self._replay = None
         self._fetched = self._end = s
         self._count = 2
         self._transfers = []
@@ -213,7 +189,6 @@ class RecordedSteps:
         from ._step_kernels import admit, keep
 
         step, features, c = self.step, self._features, self.step.c
-        assert self._vectors is not None
         diagonal, addresses = self._vectors
         step.launch(vector, state)
         fused, data, capacity = step.fused, features.vectors, features.capacity
@@ -225,8 +200,9 @@ class RecordedSteps:
                 *features.sent.views(vector), *self._extra_of(vector), *added, *fused.packed,
                 *step.reported, step.beta, data.penalty, diagonal, data.barred, addresses,
                 self._history, c, capacity, _fused.power_of_two(c), _fused.power_of_two(capacity),
-                _fused.AHEAD, features.height, _N_SUMS, _ROW.size, *self._doubts, SUM_ROUNDING,
-                PARALLEL, TINY, sys.float_info.max, num_warps=1,
+                _fused.AHEAD, features.height, _N_SUMS, _ROW.size, TIE, TIE_ROUNDING, MARGIN,
+                REFINED_PIVOT, DRIFT_BOUND, SMALLEST_D, SUM_ROUNDING, PARALLEL, TINY,
+                sys.float_info.max, num_warps=1,
             )  # fmt: skip
             keep[(-(-total // _COPIED),)](
                 added.numbers, fused.packed.best, fused.columns, step.room, fused.state, state, m,
@@ -265,7 +241,7 @@ class RecordedStepper:
         self._c = first_width(state, 1)
         self._end = min(criterion.bounded_sizes(state), state.problem.n_available - self._c)
         # Device addresses of Gram columns, (n); 0 if a column is not available.
-        self._addresses: Float | None = None
+        self._addresses = state.features.location.zeros(state.problem.n_features)
         self._version = -1
 
     def begin(self, last: int) -> Stop | None:
@@ -282,20 +258,12 @@ class RecordedStepper:
         if step is None or kernels.has_anchor != step.has_anchor:
             return Stop.NOT_AVAILABLE
         if self._steps is None or self._steps.step is not step:
-            self._steps = RecordedSteps(step, kernels, _doubts())
+            self._steps = RecordedSteps(step, kernels, features.diagonal, self._addresses)
         if state.size >= self._farthest(last):
             return Stop.DONE
+        self._update_addresses()
         energy = float(state.target_energy[0])
-        self._steps.begin(
-            rows.blocks[0],
-            Start(
-                bound_terms(state),
-                features.of_chosen,
-                energy,
-                features.diagonal,
-                self._gram_addresses(),
-            ),
-        )
+        self._steps.begin(rows.blocks[0], bound_terms(state), features.of_chosen, energy)
         return None
 
     def step(self, last: int) -> int | Stop:
@@ -323,19 +291,11 @@ class RecordedStepper:
         assert self._steps is not None
         return min(last, self._end, self._steps.most_chosen)
 
-    def _gram_addresses(self) -> Float:
-        gram = self._state.gram
-        if self._addresses is None:
-            self._addresses = self._state.features.location.zeros(self._state.problem.n_features)
-        if self._version != gram.version:
-            self._version = gram.version
+    def _update_addresses(self) -> None:
+        """Set the addresses of all Gram columns that are available."""
+        if self._version != self._state.gram.version:
+            self._version = self._state.gram.version
             self._addresses[:] = 0.0
-            columns = gram.waiting
+            columns = self._state.gram.waiting
             numbers = np.array([float(address_of(column)) for column in columns.values()])
             put(self._addresses, np.array(list(columns), dtype=np.intp), numbers)
-        return self._addresses
-
-
-def _doubts() -> Doubts:
-    """Return the limits of a recorded step."""
-    return Doubts(TIE, TIE_ROUNDING, MARGIN, REFINED_PIVOT, DRIFT_BOUND, SMALLEST_D)
