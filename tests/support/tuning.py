@@ -111,7 +111,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Elements of all candidates (m × candidates) up to which each of them is scored.
     "exhaustive_elements": constant("_criteria._leave_one_out.EXHAUSTIVE_ELEMENTS"),
     # Rows from which bounds use how leave-one-out errors spread over rows.
-    "spread_rows": constant("_criteria._samples._SPREAD_ROWS"),
+    "spread_rows": constant("_criteria._samples.SampleSpace.spread_rows"),
     # Error of inverses of folds from which they are made again.
     "fold_inverse_drift": constant("_criteria._fold_inverses._INVERSE_DRIFT"),
     # Rounding of fold losses in feature space; where it is large, the rows decide.

@@ -34,24 +34,23 @@ from .._rows import (
     can_find_lowest,
     fetched_statistics,
 )
-from ._samples import Latest, Lowest, RoundSizes, SampleSpace, Scores
+from ._samples import Latest, Lowest, SampleSpace, Scores
 
-# As in `_samples`. Each candidate of the first round costs less than a second round, but the first
-# is nearly always enough; with few rows they cost nothing. A device passes over X as fast as over
-# vectors of m. Following the spread of z takes as long as scoring those that it would rule out.
-_ROUND_ELEMENTS = 1 << 25
-_FIRST_WIDTH = 8
+# With more rows than this a candidate of the first round costs as much as it may save.
 _SHORT_ROWS = 1 << 14
-_SHORT_WIDTH = 16
-_COLUMNS_PER_SCORE = 16
-_SPREAD_ROWS = 1 << 16
 # With as many features their vectors live on the device; shorter ones are faster on the host,
 # unless whole steps are recorded.
 DEVICE_FEATURES = 1 << 14
 
 
 class DeviceRows(SampleSpace):
-    """The driver's view of rows on a device."""
+    """The interface of the search to rows on a device."""
+
+    score_elements = DEVICE_TILE_ELEMENTS
+    round_elements = 1 << 25
+    columns_per_score = 16  # a device reads X as fast as it reads vectors of m
+    # Updating the spread takes as long as scoring the candidates that it would rule out.
+    spread_rows = 1 << 16
 
     def __init__(
         self,
@@ -64,17 +63,14 @@ class DeviceRows(SampleSpace):
         super().__init__(blocks, shape, executor)
         if self._n_features >= DEVICE_FEATURES or can_find_lowest(self._blocks):
             self.feature_location = location
+        if self._rows > _SHORT_ROWS:
+            # Each candidate costs less than a second round, but the first is nearly always enough.
+            self.first_width = 8
         self._rounds = Rounds()
         # The round of the best candidate: blocks that were moved by it at once.
         self._round: tuple[Latest, Round] | None = None
         # Of the blocks as they are, if known.
         self._statistics: tuple[list[Handle], SampleStatistics] | None = None
-
-    def _sizes(self) -> RoundSizes:
-        width = _FIRST_WIDTH if self._rows > _SHORT_ROWS else _SHORT_WIDTH
-        return RoundSizes(
-            DEVICE_TILE_ELEMENTS, _ROUND_ELEMENTS, width, _COLUMNS_PER_SCORE, _SPREAD_ROWS
-        )
 
     def _weights(self) -> TargetSums:
         sums = super()._weights()

@@ -44,31 +44,8 @@ from .._rows import Scores as Scores
 
 # A mean is far if its square is this many times the variance: Gram columns are centred again.
 _FAR = 1e4
-# Elements of Z computed at a time while candidates are scored (4 MiB): keeps temporaries small.
-_SCORE_ELEMENTS = 1 << 19
 # Bytes that kept columns of all blocks together may take, however small X is.
 SPARE_BYTES = 1 << 22
-# The least number of elements scored in a round: in a smaller one the interpreter dominates.
-_ROUND_ELEMENTS = 1 << 17
-# The most candidates in the first round of a step.
-_FIRST_WIDTH = 16
-# Scoring a candidate costs about as much as a pass over this many columns of X: gathering it,
-# the product with the chosen columns, and a dozen operations on vectors of m. The bounds of later
-# steps profit from the pass, too.
-_COLUMNS_PER_SCORE = 100
-# The bounds of the spread of z over the rows lose about 6/√m of their value at every step: with
-# fewer rows than this they are useless.
-_SPREAD_ROWS = 4096
-
-
-class RoundSizes(NamedTuple):
-    """The sizes of rounds that suit the device of the rows."""
-
-    score_elements: int  # of Z computed at a time
-    round_elements: int  # the least number scored in a round
-    first_width: int  # the most candidates in the first round
-    columns_per_score: int  # columns of X that a pass reads in the time of a score
-    spread_rows: int  # the least number of rows for which bounds track the spread of z
 
 
 class StartSums(NamedTuple):
@@ -101,6 +78,19 @@ class SampleSpace:
     """The interface of the search to the row blocks, wherever they are."""
 
     feature_location = HOST  # where vectors of n features are
+    # Elements of Z computed at a time while candidates are scored (4 MiB): keeps temporaries small.
+    score_elements = 1 << 19
+    # The least number of elements scored in a round: in a smaller one the interpreter dominates.
+    round_elements = 1 << 17
+    # The most candidates in the first round of a step.
+    first_width = 16
+    # Scoring a candidate costs about as much as a pass over this many columns of X: gathering it,
+    # the product with the chosen columns, and a dozen operations on vectors of m. The bounds of
+    # later steps profit from the pass, too.
+    columns_per_score = 100
+    # The bounds of the spread of z over the rows lose about 6/√m of their value at every step: with
+    # fewer rows than this they are useless.
+    spread_rows = 4096
 
     def __init__(
         self,
@@ -119,16 +109,9 @@ class SampleSpace:
         self._kept: list[Leftovers] = []
         self.passes = 0
         self.exact_evaluations = 0
-        # The numbers of candidates scored at a time, and in the first round of a step.
-        elements, *others = self._sizes()
-        self.group = max(1, elements // max(1, self._rows))
-        self.round_elements, self.first_width, self.columns_per_score, self.spread_rows = others
+        # The numbers of candidates scored at a time, and at least in a round.
+        self.group = max(1, self.score_elements // max(1, self._rows))
         self.least = 1
-
-    def _sizes(self) -> RoundSizes:
-        return RoundSizes(
-            _SCORE_ELEMENTS, _ROUND_ELEMENTS, _FIRST_WIDTH, _COLUMNS_PER_SCORE, _SPREAD_ROWS
-        )
 
     def _weights(self) -> TargetSums:
         """Return sums of the weights and targets, on the host."""
@@ -137,7 +120,7 @@ class SampleSpace:
 
     def score_together(self, largest_block: int, least: int, most: int) -> None:
         """Score larger groups: with remote blocks the number of calls dominates, not their size."""
-        self.group = max(least, min(most, _SCORE_ELEMENTS // max(1, largest_block)))
+        self.group = max(least, min(most, self.score_elements // max(1, largest_block)))
         self.least = least
 
     def fork(self, count: int = 0) -> Self:
