@@ -7,13 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, extend_path, files, greedy_path
-from internals import KeptColumns, check_limit
+from internals import ColumnCache, ColumnFile, check_limit
 from traps import Traps
 from tuning import Tune, tuned
 
@@ -287,18 +288,22 @@ def test_estimators(tmp_path: Path) -> None:
         np.asarray(X_file)
 
 
-def test_columns_in_memory_and_in_the_temporary_file() -> None:
+def test_columns_in_memory_and_in_the_temporary_file(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = np.arange(60, dtype=np.float32).reshape(6, 10)
-    kept = KeptColumns(10, columns.dtype, 3 * columns[0].nbytes)
-    for some in ([0, 1], [2, 3, 4], [5]):
-        arrivals = kept.begin(some)
+    file = ColumnFile(10, columns.dtype)
+    kept = ColumnCache(3, file)
+    for indices in ([0, 1], [2, 3, 4], [5]):
+        incoming = kept.receive(indices, lambda: np.empty(10, dtype=columns.dtype))
         for rows in (slice(0, 4), slice(4, 10)):
-            arrivals.take(rows, columns.T[rows])
-        assert some[0] not in kept
-        arrivals.finish()
-        kept.pin(some[0])
-    assert kept.in_memory == 3
-    assert kept.on_disk >= 3
+            kept.put_rows(incoming, rows, columns[indices, rows])
+        assert indices[0] not in kept
+        kept.finish(incoming)
+        kept.pin(indices[0])
+    assert len(kept) == 6
+    monkeypatch.setattr(file, "read", read := Mock(wraps=file.read))
+    for index in range(6):
+        kept.get(index)
+    assert read.call_count == 3
     order = np.array([7, 1, 1])
     for index, column in enumerate(columns):
         assert index in kept

@@ -33,8 +33,8 @@ def test_the_least_likely_make_room() -> None:
     assert gram.take(0, ranking, remaining=3).tolist() == [0.0]
     # Three and a quarter more are of use; those of features that are far behind go first.
     assert source.asked[-1] == [0, 5, 6]
-    assert not {250} & set(gram._columns)
-    assert {1, 2, 3, 4, 5, 6} <= set(gram._columns)
+    assert not {250} & set(gram.waiting)
+    assert {1, 2, 3, 4, 5, 6} <= set(gram.waiting)
 
 
 @pytest.mark.parametrize("limit", [4, 5, 9])
@@ -42,4 +42,4 @@ def test_no_more_wait_than_may(limit: int) -> None:
     gram = GramColumns(Source(), limit=limit)
     for index in (40, 20, 0, 90):
         assert gram.take(index, ranking, remaining=50).tolist() == [float(index)]
-        assert len(gram._columns) <= limit
+        assert len(gram.waiting) <= limit

@@ -11,8 +11,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from greedyrls._base import kernels as kernels
+from greedyrls._base._columns import ColumnCache, SelectedColumns
 from greedyrls._base._executors import SerialExecutor
-from greedyrls._base._namespaces import ArrayLocation, Float, Transfers, location_of, numpy_of
+from greedyrls._base._namespaces import HOST, ArrayLocation, Float, Transfers, location_of, numpy_of
 from greedyrls._base._sigmoid import Sigmoid, fit_sigmoid
 from greedyrls._base._warnings import GreedyRLSWarning, NumericalWarning
 from greedyrls._base.numbers import (
@@ -58,7 +59,7 @@ from greedyrls._criteria._state import DRIFT_BOUND, SelectionState
 from greedyrls._data import fused as fused
 from greedyrls._data._dense import DenseMatrix
 from greedyrls._data._device_matrix import DeviceMatrix
-from greedyrls._data._file_columns import KeptColumns
+from greedyrls._data._file_columns import ColumnFile
 from greedyrls._data._file_memory import check_limit
 from greedyrls._data._kernel_functions import Kernel, make_kernel
 from greedyrls._data._kernel_matrix import KernelMatrix

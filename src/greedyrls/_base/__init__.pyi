@@ -5,6 +5,8 @@ from ._axes import Axis as Axis
 from ._blas import limits_threads as limits_threads
 from ._blas import long_call as long_call
 from ._checks import is_whole as is_whole
+from ._columns import ColumnCache as ColumnCache
+from ._columns import SelectedColumns as SelectedColumns
 from ._constructors import OwnInit as OwnInit
 from ._executors import Executor as Executor
 from ._executors import Handle as Handle

@@ -141,7 +141,7 @@ class FoldSteps:
     def _move_rows(self, index: Array, size: Array, beta: Array) -> tuple[Float, Float, Float]:
         """Update the held-out rows like `FusedStep`, with array operations instead of a kernel."""
         space, rows = self._space, self._split
-        (columns,) = rows.buffers
+        (columns,) = rows.columns.buffers
         mean, rho = at(space.means, index), at(space.tau, index) / at(space.delta, index)[:, None]
         column = self._X.columns(index)[0, :] - at(self._shift, index)
         x = rows.of(column) - mean[:, None]

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import LEAST_TILE_ROWS, Float, progress_bar
+from .._base import LEAST_TILE_ROWS, ColumnCache, Float, progress_bar
 from ._dense import DenseMatrix
-from ._file_columns import KeptColumns
+from ._file_columns import ColumnFile
 from ._file_memory import Needs, Room, check_limit, default_limit, share_out
 from ._file_sources import ArraySource, Source, map_of
 from ._matrix import PRODUCT_ROWS, Answer, Matrix, Rows
@@ -36,7 +36,7 @@ class FileMatrix(Matrix):
         self._source = source
         self._limit = default_limit() if memory_limit is None else memory_limit
         self._room: Room | None = None
-        self._columns: KeptColumns | None = None
+        self._columns: ColumnCache | None = None
         self._wanted: dict[int, None] = {}
         self._likely: list[int] = []
         self._rows_read = 0
@@ -110,21 +110,21 @@ class FileMatrix(Matrix):
         return self._room
 
     @property
-    def kept(self) -> KeptColumns:
-        """Columns that need no pass."""
+    def kept(self) -> ColumnCache:
+        """Columns that need no pass; those of chosen features stay in memory if they fit."""
         if self._columns is None:
-            self._columns = KeptColumns(self.shape[0], self.dtype, self.memory.column_bytes)
+            file = ColumnFile(self.shape[0], self.dtype)
+            self._columns = ColumnCache(self.memory.column_bytes // file.column_bytes, file)
         return self._columns
 
     @property
     def n_kept(self) -> int:
         """How many columns are kept."""
-        return self.kept.count
+        return len(self.kept)
 
     def missing(self, indices: Iterable[int]) -> list[int]:
         """Those of some columns that would cost a pass."""
-        kept = self.kept
-        return [index for index in indices if index not in kept]
+        return self.kept.missing(indices)
 
     def pin(self, index: int) -> None:
         """A feature was chosen: its column is needed from now on."""
@@ -150,7 +150,8 @@ class FileMatrix(Matrix):
     def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
         """All rows in order: one pass. A thread reads the next chunk meanwhile."""
         m, _ = self.shape
-        arrivals = self.kept.begin(self.missing(dict.fromkeys([*self._wanted, *self._likely])))
+        along = self.missing(dict.fromkeys([*self._wanted, *self._likely]))
+        incoming = self.kept.receive(along, partial(np.empty, m, self.dtype))
         self._wanted, self._likely = {}, []
         label = f"pass {self.passes + 1}"
         top = 0
@@ -170,14 +171,14 @@ class FileMatrix(Matrix):
                     break
                 ahead = reader.submit(next, rest, None)
                 rows = slice(top, top + len(chunk))
-                arrivals.take(rows, chunk)
+                self.kept.put_rows(incoming, rows, np.ascontiguousarray(chunk[:, along].T))
                 yield rows, DenseMatrix(chunk)
                 top = rows.stop
                 self._rows_read += len(chunk)
                 bar.advance(len(chunk))
         if top != m:
             raise OSError(f"{self._source.name} has {top} rows; when it was opened it had {m}.")
-        arrivals.finish()
+        self.kept.finish(incoming)
         self._waiting = waited / max(1e-9, time.perf_counter() - began)
 
     def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
@@ -199,8 +200,9 @@ class FileMatrix(Matrix):
         self.fetch(wanted)
         count = len(range(*rows.indices(len(self)))) if isinstance(rows, slice) else len(rows)
         result = np.empty((len(wanted), count))
-        for place, index in enumerate(wanted):
-            result[place] = self.kept.get(index, rows)
+        for row, index in enumerate(wanted):
+            self.kept.touch(index)
+            result[row] = self.kept.get(index, rows)
         return result
 
     def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> NDArray[Any]:

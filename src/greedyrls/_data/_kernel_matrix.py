@@ -6,15 +6,15 @@ for all pairs. Unlike in a file, a single column costs no pass.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, progress_bar
+from .._base import ColumnCache, Float, progress_bar
 from ._dense import DenseMatrix
 from ._file_memory import Needs, Room, default_limit, share_out
 from ._kernel_functions import Kernel
@@ -98,10 +98,9 @@ class KernelMatrix(Matrix):
         self._verbose = 0
         self.row_of = row_of
         self.center_diagonal = kernel.diagonal(pool)  # (n) k(c_i, c_i)
-        # Columns of chosen centres, and those looked at lately; least used first.
-        self._pinned: OrderedDict[int, Float] = OrderedDict()
-        self._recent: OrderedDict[int, Float] = OrderedDict()
-        self._most_pinned = 1
+        # Columns of chosen centres, and those scored lately; `reserve` sets the limits.
+        self._pinned = ColumnCache(1)
+        self._recent = ColumnCache(1)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -140,8 +139,8 @@ class KernelMatrix(Matrix):
         """Candidates that are some of the rows (m)."""
         if self.row_of is None:
             return []
-        places: list[int] = np.flatnonzero(is_there[self.row_of]).tolist()
-        return places
+        candidates: list[int] = np.flatnonzero(is_there[self.row_of]).tolist()
+        return candidates
 
     def reserve(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
@@ -155,54 +154,33 @@ class KernelMatrix(Matrix):
         if chunk_rows is not None:
             height = min(chunk_rows, height)
         self._room, self._verbose = room._replace(chunk_rows=height), verbose
-        self._most_pinned = max(1, needs.n_chosen)
+        self._pinned.limit = max(1, needs.n_chosen)
+        allowed = min(_RECENT_ELEMENTS // m, room.column_bytes // (8 * m), _RECENT_COLUMNS)
+        self._recent.limit = max(1, allowed)
 
     def share_of_waiting(self) -> float:
         """All of a pass: making the values takes far longer than a product with a few vectors."""
         return 1.0
 
-    @property
-    def _most_recent(self) -> int:
-        """Columns that may be kept beside those of chosen centres."""
-        m = self.shape[0]
-        allowed = min(_RECENT_ELEMENTS // m, self.memory.column_bytes // (8 * m), _RECENT_COLUMNS)
-        return max(1, allowed)
-
     def pin(self, index: int) -> None:
         """A centre was chosen: its column is needed from now on."""
-        self._pinned[index] = self._column(index)
-        self._pinned.move_to_end(index)
-        self._recent.pop(index, None)
-        while len(self._pinned) > self._most_pinned:  # of an earlier search
-            self._pinned.popitem(last=False)
-
-    def _column(self, index: int) -> Float:
-        """All rows of one column, kept if there is room."""
-        kept = self._pinned if index in self._pinned else self._recent
-        if index in kept:
-            kept.move_to_end(index)
-        else:
-            self._recent[index] = self._compute(np.array([index]))[0]
-            while len(self._recent) > self._most_recent:
-                self._recent.popitem(last=False)
-            return self._recent[index]
-        return kept[index]
+        # This is a copy: a row of a batch of recent columns would keep the memory of all.
+        column = self.columns(np.array([index]))
+        self._recent.pop(index)
+        self._pinned.add([index], column)  # beyond the limit, those of an earlier search go
 
     def fetch(self, indices: Iterable[int]) -> None:
         """Have some columns that will be asked for, if they are few enough to be kept."""
-        lacking = [
-            index for index in indices if index not in self._pinned and index not in self._recent
-        ]
-        if not lacking or len(lacking) > self._most_recent:
-            return
-        self._recent.update(zip(lacking, self._compute(np.array(lacking)), strict=True))
-        while len(self._recent) > self._most_recent:
-            self._recent.popitem(last=False)
+        if self._room is None:
+            self.reserve(Needs())
+        lacking = self._recent.missing(self._pinned.missing(indices))
+        if lacking and len(lacking) <= self._recent.limit:
+            self._recent.add(lacking, self._compute(lacking))
 
-    def _compute(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
+    def _compute(self, indices: list[int], rows: Rows = slice(None)) -> Float:
         """Some columns, one per row of the result, made some rows at a time."""
         source = self._source
-        points, centers = source.points[rows], source.pool[indices]
+        points, centers = source.points[rows], source.pool[np.array(indices, dtype=np.intp)]
         count = int(points.shape[0])
         result = np.empty((len(indices), count))
         height = max(1, _CHUNK_ELEMENTS // max(1, len(indices)))
@@ -213,20 +191,17 @@ class KernelMatrix(Matrix):
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
         """Some columns, one per row of the result; those that are not kept are computed."""
+        wanted = indices.tolist()
         if isinstance(rows, slice) and rows == slice(None):
-            self.fetch(indices.tolist())
-        kept = [self._pinned.get(index, self._recent.get(index)) for index in indices.tolist()]
-        lacking = np.array([column is None for column in kept], dtype=bool)
-        if lacking.all():
-            return self._compute(indices, rows)
-        count = len(range(*rows.indices(len(self)))) if isinstance(rows, slice) else len(rows)
-        result = np.empty((len(kept), count))
-        for place, column in enumerate(kept):
-            if column is not None:
-                result[place] = column[rows]
-        if lacking.any():
-            result[lacking] = self._compute(indices[lacking], rows)
-        return result
+            self.fetch(wanted)
+        if not any(index in self._pinned or index in self._recent for index in wanted):
+            return self._compute(wanted, rows)
+        compute = partial(self._compute, rows=rows)
+
+        def recent(missing: list[int]) -> Float:
+            return np.array(self._recent.gather(missing, compute, rows))
+
+        return np.array(self._pinned.gather(wanted, recent, rows))
 
     def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
         """All rows in order: one pass."""

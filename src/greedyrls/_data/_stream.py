@@ -9,6 +9,7 @@ made anyway, as from a file (`_files`), and kept on the device.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .._base import (
     CACHE_LINE_BYTES,
     Array,
     ArrayLocation,
+    ColumnCache,
     Float,
     as_float,
     numbers_on,
@@ -42,39 +44,6 @@ _GATHERED_LINE = 10
 _ASKED = 96
 
 
-class KeptColumns:
-    """Columns on the device in their own type, in the batches in which they came."""
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-        self._batches: list[tuple[list[int], Array]] = []  # oldest first
-        self._places: dict[int, tuple[int, int]] = {}
-
-    def __contains__(self, index: object) -> bool:
-        return index in self._places
-
-    @property
-    def count(self) -> int:
-        """How many."""
-        return len(self._places)
-
-    def add(self, indices: list[int], columns: Array) -> None:
-        """Keep some more, (c × m); the oldest go if there are too many."""
-        self._batches.append((indices, columns))
-        while len(self._batches) > 1 and sum(len(some) for some, _ in self._batches) > self.room:
-            del self._batches[0]
-        self._places = {
-            index: (number, row)
-            for number, (some, _) in enumerate(self._batches)
-            for row, index in enumerate(some)
-        }
-
-    def get(self, index: int) -> Array:
-        """A column, (m); not to be overwritten."""
-        number, row = self._places[index]
-        return self._batches[number][1][row, :]
-
-
 class StreamedMatrix(DeviceMatrix):
     """X (m × n) in host memory for a search on a device that has so many bytes free."""
 
@@ -94,7 +63,8 @@ class StreamedMatrix(DeviceMatrix):
         self._height = max(1, min(m, _MOST_ROWS, chunk // width))
         self._transport: Transport | None = None
         self.column_bytes: int = int(_COLUMN_SHARE * free)
-        self.kept = KeptColumns(max(1, self.column_bytes // (m * values.dtype.itemsize)))
+        # Columns on the device in their own type.
+        self.kept = ColumnCache(max(1, self.column_bytes // (m * values.dtype.itemsize)))
         self._wanted: dict[int, None] = {}
         self._likely: list[int] = []
         self._rows_sent = 0
@@ -144,11 +114,11 @@ class StreamedMatrix(DeviceMatrix):
     @property
     def n_kept(self) -> int:
         """How many columns are kept."""
-        return self.kept.count
+        return len(self.kept)
 
     def missing(self, indices: Iterable[int]) -> list[int]:
         """Those of some columns that would cost a pass."""
-        return [] if self._gathers else [index for index in indices if index not in self.kept]
+        return [] if self._gathers else self.kept.missing(indices)
 
     def take_along(self, indices: Iterable[int]) -> None:
         """Columns that the next pass is to take along, whatever it is made for."""
@@ -163,11 +133,10 @@ class StreamedMatrix(DeviceMatrix):
 
         Gathered until those since the last pass have taken as long as another one would.
         """
-        lacking = [int(index) for index in indices if index not in self.kept]
-        lacking = lacking[: self.kept.room]
+        lacking = self.kept.missing(map(int, indices))[: self.kept.limit]
         self._gathered_since += len(lacking)
         if lacking and (self._gathers or self._gathered_since < self._worth_a_pass):
-            self.kept.add(lacking, self._gathered(lacking, slice(None)))
+            self.kept.add(lacking, self._gathered(lacking, slice(None)), as_batch=True)
         elif lacking:
             self.take_along(lacking)
             for _ in self.chunks():
@@ -178,11 +147,8 @@ class StreamedMatrix(DeviceMatrix):
         m, _ = self.shape
         if self._transport is None:
             self._transport = transport_to(self.location, self.values, self._height)
-        along = [
-            index
-            for index in dict.fromkeys([*self._wanted, *self._likely])
-            if index not in self.kept
-        ][: self.kept.room]
+        along = self.kept.missing(dict.fromkeys([*self._wanted, *self._likely]))
+        along = along[: self.kept.limit]
         self._wanted, self._likely = {}, []
         self._gathered_since = 0
         arrivals: Array = None
@@ -198,7 +164,7 @@ class StreamedMatrix(DeviceMatrix):
             yield rows, DeviceMatrix(chunk)
             self._rows_sent += rows.stop - rows.start
         if along:
-            self.kept.add(along, arrivals)
+            self.kept.add(along, arrivals, as_batch=True)
 
     def _sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
         """V X, and the weighted sums of squares if asked for: one pass."""
@@ -217,17 +183,8 @@ class StreamedMatrix(DeviceMatrix):
         if not isinstance(indices, np.ndarray):
             (numbers,) = to_host(as_float(indices))
             indices = numbers.astype(np.intp)
-        wanted = indices.tolist()
-        lacking = [index for index in wanted if index not in self.kept]
-        found: dict[int, Array] = {}
-        if lacking:
-            gathered = self._gathered(lacking, rows)
-            found = {index: gathered[row, :] for row, index in enumerate(lacking)}
-        columns: Float = as_float(
-            self.location.xp.stack(
-                [found[index] if index in found else self.kept.get(index)[rows] for index in wanted]
-            )
-        )
+        kept = self.kept.gather(indices.tolist(), partial(self._gathered, rows=rows), rows)
+        columns: Float = as_float(self.location.xp.stack(kept))
         return columns
 
     def single(self, index: int) -> Float:

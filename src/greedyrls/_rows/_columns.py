@@ -10,12 +10,21 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import BUFFER_COLUMNS, CHOSEN_SHARE, Float, numbers_on, take
+from .._base import (
+    BUFFER_COLUMNS,
+    CHOSEN_SHARE,
+    ColumnCache,
+    Float,
+    SelectedColumns,
+    numbers_on,
+    take,
+)
 from .._data import Matrix
 
 # Share of the memory of X that columns scored lately may take.
@@ -47,36 +56,24 @@ class ColumnStore:
         is_shared: bool = False,
     ) -> None:
         self._X = X
-        self._is_short = X.shape[0] < _WORTH_KEEPING_ROWS
+        # On a device gathering is as fast as copying.
+        is_short = X.shape[0] < _WORTH_KEEPING_ROWS
+        self._is_short = is_short or X.on_device or X.keeps_columns
         self._root_weights = root_weights
         self._means = means
         column_bytes = max(1, 8 * X.shape[0])
-        self._limit = int(max(spare_bytes, CHOSEN_SHARE * X.nbytes)) // column_bytes
-        if X.is_sparse:
-            self._limit = X.shape[1]  # k dense columns are little beside k rows of the factor
         recent = int(max(spare_bytes, RECENT_SHARE * X.nbytes)) // column_bytes
-        if X.on_device:  # gathering is as fast there as copying
-            self._is_short = True
-            recent = 0
-        if X.column_bytes is not None:
-            self._limit = X.column_bytes // column_bytes
+        limit = int(max(spare_bytes, CHOSEN_SHARE * X.nbytes)) // column_bytes
+        width = _DEVICE_BUFFER_COLUMNS if X.on_device else BUFFER_COLUMNS
         if X.keeps_columns:
-            self._is_short = True
-            self._limit = recent = 0
-        # Columns gathered lately, in a ring: which column a slot holds, and where a column is.
+            limit = 0
+        elif X.column_bytes is not None:
+            limit, width = X.column_bytes // column_bytes, _LIMITED_BUFFER_COLUMNS
+        elif X.is_sparse:
+            limit = X.shape[1]  # k dense columns are little beside k rows of the factor
         most = _SHARED_RECENT_COLUMNS if is_shared else _RECENT_COLUMNS
-        length = 0 if X.on_device else X.shape[0]
-        self._recent = np.empty((min(max(1, recent), most), length))
-        self._owners: dict[int, int] = {}
-        self._slots: dict[int, int] = {}
-        self._next = 0
-        # Columns of chosen features, in buffers: where each is.
-        self._places: dict[int, int] = {}
-        self._order: tuple[int, ...] = ()
-        self._buffers: list[Float] = []
-        self._buffer = _DEVICE_BUFFER_COLUMNS if X.on_device else BUFFER_COLUMNS
-        if X.column_bytes is not None:
-            self._buffer = _LIMITED_BUFFER_COLUMNS
+        self._recent = ColumnCache(min(max(1, recent), most))
+        self._selected = SelectedColumns(limit, width)
 
     def fresh(
         self, indices: NDArray[np.intp], rows: slice | NDArray[np.intp] = slice(None)
@@ -106,11 +103,11 @@ class ColumnStore:
         other = copy.copy(self)
         other._X = X
         other._is_short = True
-        other._recent = np.empty((0, 0))
-        other._owners, other._slots = {}, {}
-        other._places, other._buffers = dict(self._places), list(self._buffers)
-        if not self._buffers and X.column_bytes is None:
-            other._buffer = max(self._buffer, min(count, self._limit))
+        other._recent = ColumnCache(0)
+        selected = self._selected
+        if not selected.buffers and X.column_bytes is None:
+            width = max(selected.width, min(count, selected.limit))
+            other._selected = replace(selected, width=width)
         return other
 
     def piece(self, X: Matrix, rows: slice) -> ColumnStore:
@@ -120,33 +117,19 @@ class ColumnStore:
 
     def get(self, indices: NDArray[np.intp]) -> Float:
         """The columns (c × m); the caller may overwrite them."""
-        if self._is_short or len(indices) > len(self._recent):
+        if self._is_short or len(indices) > self._recent.limit:
             return self.fresh(indices)
-        slots = np.array([self._slots.get(index, -1) for index in indices.tolist()], dtype=np.intp)
-        known = slots >= 0
-        if known.all():
-            kept: Float = self._recent[slots]
-            return kept
-        missing = indices[~known]
-        fresh = self.fresh(missing)
-        if len(missing) == len(indices):
-            columns = fresh
-        else:
-            columns = np.empty((len(indices), self._X.shape[0]))
-            columns[known] = self._recent[slots[known]]
-            columns[~known] = fresh
-        self._remember(missing.tolist(), fresh)
-        return columns
+        wanted = indices.tolist()
+        if not any(index in self._recent for index in wanted):
+            return self._gathered(wanted)
+        return np.array(self._recent.gather(wanted, self._gathered))
 
-    def _remember(self, indices: Sequence[int], columns: Float) -> None:
-        """Keep gathered columns in the place of the oldest."""
-        for index, column in zip(indices, columns, strict=True):
-            slot = self._next % len(self._recent)
-            self._next += 1
-            self._slots.pop(self._owners.get(slot, -1), None)
-            self._owners[slot] = index
-            self._slots[index] = slot
-            self._recent[slot] = column
+    def _gathered(self, indices: list[int]) -> Float:
+        """Columns gathered from X, of which copies are kept instead of the oldest."""
+        columns = self.fresh(np.array(indices, dtype=np.intp))
+        for row, index in enumerate(indices):
+            self._recent.add([index], columns[row : row + 1].copy())
+        return columns
 
     @property
     def room(self) -> Float | None:
@@ -154,44 +137,31 @@ class ColumnStore:
 
         None where X is streamed: what comes from the host cannot be recorded.
         """
-        if self._X.device_array is None or len(self._buffers) > 1 or not self._limit:
+        selected = self._selected
+        if self._X.device_array is None or len(selected.buffers) > 1 or not selected.limit:
             return None
-        if not self._buffers:
-            self._buffers.append(self._make_room(min(self._buffer, self._limit)))
-        return self._buffers[0]
+        if not selected.buffers:
+            shape = (min(selected.width, selected.limit), self._X.shape[0])
+            self._selected = selected.in_one_buffer(self._X.location, shape)
+        return self._selected.buffers[0]
 
     def begins_with(self, features: tuple[int, ...]) -> bool:
         """Whether the columns of these features are all kept, before any other and in order."""
-        return self._order[: len(features)] == features
+        return self._selected.features[: len(features)] == features
 
     def keep(self, index: int, column: Float | None = None) -> None:
         """A feature was chosen: keep its column, if the budget allows."""
         if self._X.keeps_columns:
             self._X.pin(index)
-            return
-        place = len(self._places)
-        if index in self._places or place >= self._limit:
-            return
-        slot = self._slots.pop(index, None)
-        if slot is not None:
-            del self._owners[slot]
-        if place % self._buffer == 0 and len(self._buffers) * self._buffer <= place:
-            size = min(self._buffer, self._limit - place)
-            self._buffers.append(self._make_room(size))
-        if column is None:
-            column = self._single(index) if slot is None else self._recent[slot]
-        self._buffers[-1][place % self._buffer, :] = column
-        self._places[index] = place
-        self._order = (*self._order, index)
+        elif index not in self._selected.positions and len(self._selected) < self._selected.limit:
+            recent = self._recent.pop(index)
+            if column is None:
+                column = self._single(index) if recent is None else recent
+            self._selected = self._selected.append(index, column)
 
     def note(self, index: int) -> None:
-        """A feature was chosen whose column is in its place among the chosen ones already."""
-        self._places[index] = len(self._places)
-        self._order = (*self._order, index)
-
-    def _make_room(self, count: int) -> Float:
-        """Room for as many columns."""
-        return self._X.location.buffer((count, self._X.shape[0]))
+        """A feature was chosen whose column is already the next one in the buffers."""
+        self._selected = self._selected.with_features((*self._selected.features, index))
 
     def _single(self, index: int) -> Float:
         """One column, (m)."""
@@ -205,27 +175,23 @@ class ColumnStore:
     def chosen(
         self, features: tuple[int, ...], rows: slice | NDArray[np.intp] = slice(None)
     ) -> Iterator[tuple[slice, Float]]:
-        """Columns of the chosen features, some at a time, with their places in `features`."""
-        first = 0
-        if features[: len(self._order)] == self._order:  # a single search: no need to look around
-            for buffer in self._buffers:
-                count = min(buffer.shape[0], len(self._order) - first)
-                yield slice(first, first + count), buffer[:count, rows]
-                first += count
+        """Columns of the chosen features, some at a time, with their positions in `features`."""
+        first, selected = 0, self._selected
+        if features[: len(selected)] == selected.features:  # a single search: no need to look
+            yield from selected.parts(rows)
+            first = len(selected)
         while first < len(features):
-            places = self._run_of_places(features, first)
-            if places:
-                count = len(places)
-                columns = self._buffered(places, rows)
-            else:
-                count = min(_OVERFLOW_COLUMNS, len(features) - first)
-                columns = self.fresh(np.array(features[first : first + count]), rows)
-            yield slice(first, first + count), columns
-            first += count
+            columns = selected.leading(features[first:], rows)
+            if columns is None:
+                overflow = np.array(features[first : first + _OVERFLOW_COLUMNS])
+                columns = self.fresh(overflow, rows)
+            yield slice(first, first + columns.shape[0]), columns
+            first += columns.shape[0]
 
     def places(self, features: Sequence[int]) -> NDArray[np.intp]:
-        """Where the columns of chosen features are kept; −1 for those that are not."""
-        return np.array([self._places.get(feature, -1) for feature in features], dtype=np.intp)
+        """Positions of the columns of chosen features; −1 for those that are not kept."""
+        positions = self._selected.positions
+        return np.array([positions.get(feature, -1) for feature in features], dtype=np.intp)
 
     def subtract_chosen(
         self,
@@ -240,7 +206,7 @@ class ColumnStore:
         places[0], with coefficients betas[0] (|S| × rows), and so on. One product for all:
         coefficients on all columns that are kept, 0 on those that a search has not chosen.
         """
-        spread = np.zeros((len(Z), len(self._places)))
+        spread = np.zeros((len(Z), len(self._selected)))
         top = 0
         for features, where, beta in zip(chosen, places, betas, strict=True):
             rows = slice(top, top + beta.shape[1])
@@ -250,31 +216,5 @@ class ColumnStore:
                 Z[rows] -= beta[lost].T @ self.fresh(features[lost])
                 where, beta = where[~lost], beta[~lost]
             spread[rows, where] = beta.T
-        for number, buffer in enumerate(self._buffers):
-            first = number * self._buffer
-            some = spread[:, first : first + self._buffer]
-            if some.shape[1]:
-                Z -= some @ buffer[: some.shape[1]]
-
-    def _run_of_places(self, features: tuple[int, ...], first: int) -> list[int]:
-        """Where the features from `first` on are kept, as far as they are in the same buffer."""
-        places: list[int] = []
-        for feature in features[first:]:
-            place = self._places.get(feature)
-            if place is None or (places and place // self._buffer != places[0] // self._buffer):
-                break
-            places.append(place)
-        return places
-
-    def _buffered(self, places: list[int], rows: slice | NDArray[np.intp]) -> Float:
-        """Columns in places of one buffer: a view where they lie next to each other."""
-        buffer = self._buffers[places[0] // self._buffer]
-        start = places[0] % self._buffer
-        columns: Float
-        if places == list(range(places[0], places[0] + len(places))):
-            columns = buffer[start : start + len(places), rows]
-        elif isinstance(rows, slice):
-            columns = buffer[:, rows][[place % self._buffer for place in places]]
-        else:
-            columns = buffer[np.ix_(np.array(places) % self._buffer, rows)]
-        return columns
+        for positions, columns in self._selected.parts():
+            Z -= spread[:, positions] @ columns

@@ -210,9 +210,8 @@ class FoldBlock:
         return replace(self, splits=tuple(split.with_room(capacity) for split in self.splits))
 
     def noted(self, selected: tuple[int, ...]) -> FoldBlock:
-        """Return the block with `selected` features, which were added in place."""
-        splits = tuple(replace(split, selected=selected) for split in self.splits)
-        return replace(self, splits=splits)
+        """The block after features were added in the memory of its held-out rows."""
+        return replace(self, splits=tuple(split.noted(selected) for split in self.splits))
 
     def _shared_out(self, *values: Float) -> Iterator[tuple[HeldOutRows, list[Float]]]:
         """Yield held-out rows with their part of arrays for all splits (K × …)."""

@@ -36,7 +36,7 @@ class FusedStep:
         from ._kernels import move
 
         X, split = self._X, self._split
-        (buffer,) = split.buffers
+        (buffer,) = split.columns.buffers
         with _fused.device_of(X):
             move[(self._parts, len(buffer))](
                 X, X.stride(0), X.stride(1), split.rows, split.weights, split.r, buffer,

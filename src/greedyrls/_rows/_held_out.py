@@ -18,6 +18,7 @@ from .._base import (
     BUFFER_COLUMNS,
     ArrayLocation,
     Float,
+    SelectedColumns,
     as_float,
     contiguous,
     location_of,
@@ -33,20 +34,16 @@ Gather = Callable[[int, Any], Float]
 
 @dataclass(frozen=True, slots=True)
 class HeldOutRows:
-    """A value: adding a feature makes another, which shares the buffers with this one.
-
-    A search adds to the end only, so what this one reads of the buffers stays as it is.
-    """
+    """A value: adding a feature makes another, which shares memory with this one."""
 
     rows: Any  # (G × R) their numbers in the block
     weights: Float  # (G × R)
     y: Float  # (G × t × R)
     r: Float  # (G × t × R)
     start: Float  # (G × t × R) r at the empty model
-    limit: int  # of columns that are kept
+    columns: SelectedColumns  # (G × columns × R) less their means, as many as may be kept
     selected: tuple[int, ...] = ()
     means: tuple[Float, ...] = ()  # (G) of each of them
-    buffers: tuple[Float, ...] = ()  # (G × columns × R)
 
     @classmethod
     def at_the_start(
@@ -78,7 +75,8 @@ class HeldOutRows:
             own = own * has_row
         r = of_splits(Y) - means[:, :, None]
         rows = namespace_of(own).reshape(where, (count, height))
-        return cls(rows, own, of_splits(raw), r, r, limit)
+        columns = SelectedColumns(limit, BUFFER_COLUMNS)
+        return cls(rows, own, of_splits(raw), r, r, columns)
 
     def at_set(
         self, gather: Gather, features: tuple[int, ...], means: Float, weights: Float
@@ -87,27 +85,22 @@ class HeldOutRows:
 
         Into buffers of their own: those of another set may still be read.
         """
-        known = {feature: place for place, feature in enumerate(self.selected)}
-        r, buffers = self.start.copy(), []
-        for place, feature in enumerate(features):
-            old = known.get(feature, self.limit)
-            if old < min(self.limit, len(self.selected)):
-                column = self.buffers[old // BUFFER_COLUMNS][:, old % BUFFER_COLUMNS, :]
+        r, columns = self.start.copy(), replace(self.columns, positions={}, buffers=())
+        for index, feature in enumerate(features):
+            position = self.columns.positions.get(feature)
+            if position is not None:
+                column = self.columns.column(position)
             else:
                 column = np.reshape(gather(feature, self.rows.reshape(-1)), self.rows.shape)
-                column = column - means[:, place, None]
-            if place < self.limit:
-                if place % BUFFER_COLUMNS == 0:
-                    size = min(BUFFER_COLUMNS, self.limit - place)
-                    buffers.append(np.empty((column.shape[0], size, column.shape[1])))
-                buffers[-1][:, place % BUFFER_COLUMNS, :] = column
-            r -= weights[:, place, :, None] * column[:, None, :]
+                column = column - means[:, index, None]
+            columns = columns.append(feature, column)
+            r -= weights[:, index, :, None] * column[:, None, :]
         return replace(
             self,
             r=r,
+            columns=columns,
             selected=features,
-            means=tuple(means[:, place] for place in range(len(features))),
-            buffers=tuple(buffers),
+            means=tuple(means[:, index] for index in range(len(features))),
         )
 
     def of(self, column: Float) -> Float:
@@ -117,24 +110,21 @@ class HeldOutRows:
         of_splits: Float = xp.reshape(taken, self.rows.shape)
         return of_splits
 
-    def chosen(self, gather: Gather, places: slice = slice(None)) -> Iterator[tuple[slice, Float]]:
-        """Columns of the chosen features (G × … × R), some at a time, with their places in S."""
-        size, known = len(self.selected), 0
-        for buffer in self.buffers:
-            count = min(buffer.shape[1], size - known)
-            yield slice(known, known + count), buffer[:, :count, places]
-            known += count
-        for place in range(known, size):
-            rows = self.rows[:, places]
+    def chosen(self, gather: Gather, part: slice = slice(None)) -> Iterator[tuple[slice, Float]]:
+        """Columns of the chosen features (G × … × R), some at a time, with their positions in S."""
+        yield from self.columns.parts(part)
+        for position in range(len(self.columns), len(self.selected)):
+            rows = self.rows[:, part]
             xp = namespace_of(rows)
-            column = xp.reshape(gather(self.selected[place], xp.reshape(rows, (-1,))), rows.shape)
-            yield slice(place, place + 1), (column - self.means[place][:, None])[:, None, :]
+            column = gather(self.selected[position], xp.reshape(rows, (-1,)))
+            column = xp.reshape(column, rows.shape) - self.means[position][:, None]
+            yield slice(position, position + 1), column[:, None, :]
 
     def leftover(self, gather: Gather, column: Float, beta: Float) -> Float:
         """z of a feature (G × R), whose column less its mean is given; beta is (G × |S|)."""
         z = column
-        for places, columns in self.chosen(gather):
-            z = z - (beta[:, None, places] @ columns)[:, 0, :]
+        for positions, columns in self.chosen(gather):
+            z = z - (beta[:, None, positions] @ columns)[:, 0, :]
         return z
 
     def sums(self, z: Float, rho: Float) -> Sequence[Float]:
@@ -152,33 +142,23 @@ class HeldOutRows:
     def with_room(self, capacity: int) -> HeldOutRows:
         """These rows with room for so many columns, in one buffer, and those that are kept."""
         count, _, height = self.r.shape
-        room = location_of(self.r).zeros((count, capacity, height))
-        known = 0
-        for buffer in self.buffers:
-            width = min(buffer.shape[1], len(self.selected) - known)
-            room[:, known : known + width, :] = buffer[:, :width, :]
-            known += width
-        return replace(self, buffers=(room,))
+        shape = (count, capacity, height)
+        return replace(self, columns=self.columns.in_one_buffer(location_of(self.r), shape))
+
+    def noted(self, selected: tuple[int, ...]) -> HeldOutRows:
+        """These rows after the columns of features were added in their one buffer."""
+        return replace(self, selected=selected, columns=self.columns.with_features(selected))
 
     def with_feature(
         self, index: int, column: Float, mean: Float, z: Float, rho: Float
     ) -> HeldOutRows:
         """These rows with a feature added; its column is kept if the limit allows."""
-        place, buffers = len(self.selected), self.buffers
-        if place < self.limit:
-            if place % BUFFER_COLUMNS == 0:
-                size = min(BUFFER_COLUMNS, self.limit - place)
-                buffers = (
-                    *buffers,
-                    location_of(column).empty((column.shape[0], size, column.shape[1])),
-                )
-            buffers[-1][:, place % BUFFER_COLUMNS, :] = column
         return replace(
             self,
             r=self.r - rho[:, :, None] * z[:, None, :],
+            columns=self.columns.append(index, column),
             selected=(*self.selected, index),
             means=(*self.means, mean),
-            buffers=buffers,
         )
 
 

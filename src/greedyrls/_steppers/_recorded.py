@@ -252,7 +252,7 @@ class RecordedStepper:
         kernels = features.fused
         if kernels is None or len(state.data.constant):
             return Stop.NOT_AVAILABLE
-        if not state.gram.waiting:
+        if not len(state.gram.waiting):
             return Stop.NEEDS_COLUMNS
         step = rows.recorded_step(kernels, self._c)
         if step is None or kernels.has_anchor != step.has_anchor:
@@ -297,5 +297,5 @@ class RecordedStepper:
             self._version = self._state.gram.version
             self._addresses[:] = 0.0
             columns = self._state.gram.waiting
-            numbers = np.array([float(address_of(column)) for column in columns.values()])
+            numbers = np.array([float(address_of(columns.get(index))) for index in columns])
             put(self._addresses, np.array(list(columns), dtype=np.intp), numbers)
