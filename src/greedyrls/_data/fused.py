@@ -69,6 +69,16 @@ def device_of(values: Array) -> AbstractContextManager[Any]:
     return torch.cuda.device(values.device) if values.is_cuda else nullcontext()
 
 
+def positions(kind: Any, *names: str) -> list[Any]:
+    """Return where a kernel finds fields of a tuple of numbers, as constants to be compiled in.
+
+    They are to be global names of the kernel's module: Triton's cache knows of no others.
+    """
+    from triton.language import constexpr
+
+    return [constexpr(kind._fields.index(name)) for name in names]
+
+
 def power_of_two(count: int) -> int:
     """The least that is not smaller, and at least 2."""
     return 1 << max(1, (count - 1).bit_length())

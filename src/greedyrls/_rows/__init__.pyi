@@ -1,4 +1,3 @@
-from . import fields as fields
 from . import tiles as tiles
 from ._answers import CandidateLosses as CandidateLosses
 from ._answers import ColumnShapes as ColumnShapes

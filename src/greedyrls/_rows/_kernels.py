@@ -6,7 +6,25 @@
 import triton
 import triton.language as tl
 
-from . import fields as field
+from .._data import fused
+from ._answers import SampleStatistics, Scores
+from ._fused_features import AddedNumbers, BoundTerms
+
+# Rows of scores and positions of single numbers, for one target.
+LOSSES, DELTA, RHO, NORMS, CORRELATIONS, MIXED, FOURTH = fused.positions(
+    Scores, "losses", "delta", "rho", "norms", "correlations", "mixed", "fourth"
+)
+R_R, G_R, G_G, A_R, A_G, A_A, LOSS_SQUARES, LOSS_WEIGHTS, LARGEST_D, SMALLEST_D = fused.positions(
+    SampleStatistics,
+    *("r_r", "g_r", "g_g", "a_r", "a_g", "a_a"),
+    *("loss_squares", "loss_weights", "largest_d", "smallest_d"),
+)
+ENERGY, ALONG_R, ALONG_ANCHOR, DISTANCE, CURVE, GROWTH = fused.positions(
+    BoundTerms, "energy", "along_r", "along_anchor", "distance", "curve", "growth"
+)
+SIZE, FEATURE, ROOT, LOST, REST, Q_FOURTH, ADDRESS = fused.positions(
+    AddedNumbers, "size", "feature", "root", "lost", "rest", "q_fourth", "address"
+)
 
 
 @triton.jit
@@ -86,10 +104,10 @@ def measure(
     norm, product, on_anchor = three_sums(pieces, parts, candidates, some)
     delta = norm + tl.load(penalty + v, mask=is_v, other=1.0)
     rho = (product + tl.load(shrinkage + v, mask=is_v, other=0.0)) / delta
-    tl.store(scores + c * field.DELTA + v, delta, mask=is_v)
-    tl.store(scores + c * field.RHO + v, rho, mask=is_v)
-    tl.store(scores + c * field.NORMS + v, norm, mask=is_v)
-    tl.store(scores + c * field.CORRELATIONS + v, product, mask=is_v)
+    tl.store(scores + c * DELTA + v, delta, mask=is_v)
+    tl.store(scores + c * RHO + v, rho, mask=is_v)
+    tl.store(scores + c * NORMS + v, norm, mask=is_v)
+    tl.store(scores + c * CORRELATIONS + v, product, mask=is_v)
     share = on_anchor / tl.where(norm == 0.0, 1.0, norm)
     tl.store(along + v, share, mask=is_v)
 
@@ -105,8 +123,8 @@ def lose(
     part = tl.program_id(0)
     v = tl.arange(0, candidates)
     is_v = v < c
-    inverse = (1.0 / tl.load(scores + c * field.DELTA + v, mask=is_v, other=1.0))[:, None]
-    rho = tl.load(scores + c * field.RHO + v, mask=is_v, other=0.0)[:, None]
+    inverse = (1.0 / tl.load(scores + c * DELTA + v, mask=is_v, other=1.0))[:, None]
+    rho = tl.load(scores + c * RHO + v, mask=is_v, other=0.0)[:, None]
     losses = tl.zeros((candidates,), tl.float64)
     mixed = tl.zeros((candidates,), tl.float64)
     fourth = tl.zeros((candidates,), tl.float64)
@@ -135,9 +153,9 @@ def rank(pieces, parts, best, scores, c, candidates: tl.constexpr, some: tl.cons
     v = tl.arange(0, candidates)
     is_v = v < c
     loss, mixed, fourth = three_sums(pieces, parts, candidates, some)
-    tl.store(scores + c * field.LOSSES + v, loss, mask=is_v)
-    tl.store(scores + c * field.MIXED + v, mixed, mask=is_v)
-    tl.store(scores + c * field.FOURTH + v, fourth, mask=is_v)
+    tl.store(scores + c * LOSSES + v, loss, mask=is_v)
+    tl.store(scores + c * MIXED + v, mixed, mask=is_v)
+    tl.store(scores + c * FOURTH + v, fourth, mask=is_v)
     # NaN is no candidate; the largest number exceeds any loss.
     beyond = 1.7976931348623157e308
     smallest = tl.argmin(tl.where(is_v & (loss < beyond), loss, beyond), axis=0)
@@ -154,8 +172,8 @@ def advance(
         return
     part = tl.program_id(0)
     index = tl.load(best).to(tl.int32)
-    delta = tl.load(scores + c * field.DELTA + index)
-    rho = tl.load(scores + c * field.RHO + index)
+    delta = tl.load(scores + c * DELTA + index)
+    rho = tl.load(scores + c * RHO + index)
     share = tl.load(along + index)
     r_r = tl.zeros((rows,), tl.float64)
     g_r = tl.zeros((rows,), tl.float64)
@@ -195,16 +213,16 @@ def advance(
         largest = tl.maximum(largest, tl.where(is_j, rest, float("-inf")))
         smallest = tl.minimum(smallest, tl.where(is_j, rest, float("inf")))
     place = pieces + part
-    tl.store(place + parts * field.R_R, tl.sum(r_r, axis=0))
-    tl.store(place + parts * field.G_R, tl.sum(g_r, axis=0))
-    tl.store(place + parts * field.G_G, tl.sum(g_g, axis=0))
-    tl.store(place + parts * field.A_R, tl.sum(a_r, axis=0))
-    tl.store(place + parts * field.A_G, tl.sum(a_g, axis=0))
-    tl.store(place + parts * field.A_A, tl.sum(a_a, axis=0))
-    tl.store(place + parts * field.LOSS_SQUARES, tl.sum(squares, axis=0))
-    tl.store(place + parts * field.LOSS_WEIGHTS, tl.sum(weighted, axis=0))
-    tl.store(place + parts * field.LARGEST_D, tl.max(largest, axis=0))
-    tl.store(place + parts * field.SMALLEST_D, tl.min(smallest, axis=0))
+    tl.store(place + parts * R_R, tl.sum(r_r, axis=0))
+    tl.store(place + parts * G_R, tl.sum(g_r, axis=0))
+    tl.store(place + parts * G_G, tl.sum(g_g, axis=0))
+    tl.store(place + parts * A_R, tl.sum(a_r, axis=0))
+    tl.store(place + parts * A_G, tl.sum(a_g, axis=0))
+    tl.store(place + parts * A_A, tl.sum(a_a, axis=0))
+    tl.store(place + parts * LOSS_SQUARES, tl.sum(squares, axis=0))
+    tl.store(place + parts * LOSS_WEIGHTS, tl.sum(weighted, axis=0))
+    tl.store(place + parts * LARGEST_D, tl.max(largest, axis=0))
+    tl.store(place + parts * SMALLEST_D, tl.min(smallest, axis=0))
 
 
 @triton.jit
@@ -221,8 +239,8 @@ def add_up(pieces, parts, sums, some: tl.constexpr):
         totals += values
         most = tl.maximum(most, tl.where(is_p, values, float("-inf")))
         least = tl.minimum(least, tl.where(is_p, values, float("inf")))
-    result = tl.where(number == field.LARGEST_D, tl.max(most, axis=0), tl.sum(totals, axis=0))
-    tl.store(sums + number, tl.where(number == field.SMALLEST_D, tl.min(least, axis=0), result))
+    result = tl.where(number == LARGEST_D, tl.max(most, axis=0), tl.sum(totals, axis=0))
+    tl.store(sums + number, tl.where(number == SMALLEST_D, tl.min(least, axis=0), result))
 
 
 @triton.jit
@@ -241,19 +259,19 @@ def bound(
     row = rows + i
     delta = tl.load(row, mask=is_i, other=1.0)
     rho = tl.load(row + 2 * n, mask=is_i, other=0.0) / delta
-    gain = tl.load(row + 3 * n, mask=is_i, other=0.0) * tl.load(terms + field.ALONG_R)
+    gain = tl.load(row + 3 * n, mask=is_i, other=0.0) * tl.load(terms + ALONG_R)
     if has_anchor:
-        gain += tl.load(row + 4 * n, mask=is_i, other=0.0) * tl.load(terms + field.ALONG_ANCHOR)
+        gain += tl.load(row + 4 * n, mask=is_i, other=0.0) * tl.load(terms + ALONG_ANCHOR)
     gain *= rho
     step = tl.abs(rho) * tl.sqrt(tl.load(row + n, mask=is_i, other=0.0))
-    gain += (step * tl.load(terms + field.CURVE) + tl.load(terms + field.DISTANCE)) * step
-    value = tl.load(terms + field.ENERGY) - gain
+    gain += (step * tl.load(terms + CURVE) + tl.load(terms + DISTANCE)) * step
+    value = tl.load(terms + ENERGY) - gain
     if has_spread:
         # What growing leverages add at least: `_criterion.leverage_growth`.
         fourth = tl.load(fourth_root + i, mask=is_i, other=0.0)
         spread = tl.load(mixed_root + i, mask=is_i, other=0.0) - tl.abs(rho) * fourth * fourth
         spread = tl.where(spread > 0.0, spread, 0.0)
-        value += spread * spread * (tl.load(terms + field.GROWTH) / delta)
+        value += spread * spread * (tl.load(terms + GROWTH) / delta)
     lost = delta < tl.load(doubtful + i, mask=is_i, other=0.0)
     value = tl.where(lost, float("-inf"), value)
     # NaN gives no bound.
@@ -332,8 +350,8 @@ def remember(
     v = tl.arange(0, candidates)
     is_v = v < c
     index = tl.load(numbers + v, mask=is_v, other=0.0).to(tl.int64)
-    products = tl.load(scores + c * field.MIXED + v, mask=is_v, other=0.0)
-    fourth = tl.load(scores + c * field.FOURTH + v, mask=is_v, other=1.0)
+    products = tl.load(scores + c * MIXED + v, mask=is_v, other=0.0)
+    fourth = tl.load(scores + c * FOURTH + v, mask=is_v, other=1.0)
     is_known = (fourth > tiny) & (fourth < float("inf"))
     root = tl.where(is_known, tl.sqrt(products), 0.0)
     tl.store(mixed_root + index, root, mask=is_v)
@@ -351,12 +369,12 @@ def follow(
     part = tl.program_id(0)
     i = part * width + tl.arange(0, width)
     is_i = i < n
-    size = tl.load(added + field.SIZE).to(tl.int64)
+    size = tl.load(added + SIZE).to(tl.int64)
     if size < 0:
         return
-    index = tl.load(added + field.FEATURE).to(tl.int32)
-    root = tl.load(added + field.ROOT)
-    column = tl.load(added + field.ADDRESS).to(tl.int64).to(tl.pointer_type(tl.float64))
+    index = tl.load(added + FEATURE).to(tl.int32)
+    root = tl.load(added + ROOT)
+    column = tl.load(added + ADDRESS).to(tl.int64).to(tl.pointer_type(tl.float64))
     share = tl.load(column + i, mask=is_i, other=0.0) / root
     minus_l = tl.zeros((width,), tl.float64)  # −l and −q·z of docs/theory.md
     minus_q = tl.zeros((width,), tl.float64)
@@ -380,12 +398,12 @@ def follow(
             value = tl.maximum(value, tl.load(floors + row * n + i, mask=is_i, other=0.0))
         tl.store(place, value, mask=is_i)
     if has_spread:
-        lost = tl.load(added + field.LOST)
+        lost = tl.load(added + LOST)
         fourth = tl.load(fourth_root + i, mask=is_i, other=0.0)
         mixed = tl.load(mixed_root + i, mask=is_i, other=0.0)
-        mixed -= lost * fourth + tl.load(added + field.REST) * tl.abs(minus_l)
+        mixed -= lost * fourth + tl.load(added + REST) * tl.abs(minus_l)
         tl.store(mixed_root + i, tl.maximum(mixed, 0.0), mask=is_i)
-        fourth += tl.abs(minus_l) * tl.load(added + field.Q_FOURTH)
+        fourth += tl.abs(minus_l) * tl.load(added + Q_FOURTH)
         tl.store(fourth_root + i, fourth, mask=is_i)
     if part == 0:
         a = tl.arange(0, padded)

@@ -6,11 +6,27 @@
 import triton
 import triton.language as tl
 
-from .._rows import fields as field
+from .._data import fused
+from .._rows import AddedNumbers, BoundTerms, SampleStatistics, Scores
 from ._recorded import DOUBTFUL, LACKS_COLUMN, PLAIN, HistoryRow
 
+# Rows of scores and positions of single numbers, as in `_rows`.
+LOSSES, DELTA, RHO, NORMS, CORRELATIONS, MIXED, FOURTH = fused.positions(
+    Scores, "losses", "delta", "rho", "norms", "correlations", "mixed", "fourth"
+)
+R_R, G_R, G_G, A_R, A_G, A_A, LOSS_SQUARES, LOSS_WEIGHTS, LARGEST_D, SMALLEST_D = fused.positions(
+    SampleStatistics,
+    *("r_r", "g_r", "g_g", "a_r", "a_g", "a_a"),
+    *("loss_squares", "loss_weights", "largest_d", "smallest_d"),
+)
+ENERGY, ALONG_R, ALONG_ANCHOR, DISTANCE, CURVE, GROWTH = fused.positions(
+    BoundTerms, "energy", "along_r", "along_anchor", "distance", "curve", "growth"
+)
+SIZE, FEATURE, ROOT, LOST, REST, Q_FOURTH, ADDRESS = fused.positions(
+    AddedNumbers, "size", "feature", "root", "lost", "rest", "q_fourth", "address"
+)
 _PLAIN, _DOUBTFUL, _LACKS_COLUMN = map(tl.constexpr, (PLAIN, DOUBTFUL, LACKS_COLUMN))
-_OUTCOME, _INDEX, _DRIFT, _SUMS = field.positions(HistoryRow, "outcome", "index", "drift", "sums")
+_OUTCOME, _INDEX, _DRIFT, _SUMS = fused.positions(HistoryRow, "outcome", "index", "drift", "sums")
 
 
 @triton.jit
@@ -26,23 +42,23 @@ def admit(
     """Add the best candidate if nothing is in doubt; else stop."""
     size = tl.load(chosen_size).to(tl.int64)
     if size < 0:
-        tl.store(added + field.SIZE, -1.0)
+        tl.store(added + SIZE, -1.0)
         return
     v = tl.arange(0, candidates)
     index = tl.load(best).to(tl.int64)
-    losses = tl.load(scores + c * field.LOSSES + v, mask=v < c, other=float("inf"))
+    losses = tl.load(scores + c * LOSSES + v, mask=v < c, other=float("inf"))
     of_best = scores + index
-    loss = tl.load(of_best + c * field.LOSSES)
-    delta = tl.load(of_best + c * field.DELTA)
-    rho = tl.load(of_best + c * field.RHO)
-    norm = tl.load(of_best + c * field.NORMS)
-    inner = tl.load(of_best + c * field.CORRELATIONS)
-    mixed = tl.load(of_best + c * field.MIXED)
-    fourth = tl.load(of_best + c * field.FOURTH)
-    r_r = tl.load(sums + field.R_R) + tiny
-    g_r = tl.load(sums + field.G_R)
-    g_g = tl.load(sums + field.G_G)
-    d = tl.load(sums + field.LARGEST_D)
+    loss = tl.load(of_best + c * LOSSES)
+    delta = tl.load(of_best + c * DELTA)
+    rho = tl.load(of_best + c * RHO)
+    norm = tl.load(of_best + c * NORMS)
+    inner = tl.load(of_best + c * CORRELATIONS)
+    mixed = tl.load(of_best + c * MIXED)
+    fourth = tl.load(of_best + c * FOURTH)
+    r_r = tl.load(sums + R_R) + tiny
+    g_r = tl.load(sums + G_R)
+    g_g = tl.load(sums + G_G)
+    d = tl.load(sums + LARGEST_D)
     feature = tl.load(numbers + index).to(tl.int64)
     penalty = tl.load(floor + feature)
     scale = tl.load(diagonal + feature) + penalty
@@ -50,12 +66,12 @@ def admit(
     limit = loss + (tie * loss + tie_rounding * tl.sqrt(loss * tl.load(energy)))
     rivals = tl.sum(((v != index) & (losses <= limit)).to(tl.int32), axis=0)
     address = tl.load(addresses + feature)
-    before = tl.load(terms + field.ENERGY)
+    before = tl.load(terms + ENERGY)
     is_plain = (rivals == 0) & (tl.load(beyond) > limit + margin * before)
     is_plain = is_plain & (limit < largest) & (delta >= refined_pivot * scale)
     is_plain = is_plain & (drift <= drift_bound)
-    is_plain = is_plain & (tl.load(sums + field.SMALLEST_D) >= smallest_d) & (g_r < largest)
-    is_plain = is_plain & (tl.load(sums + field.LOSS_SQUARES) < largest)
+    is_plain = is_plain & (tl.load(sums + SMALLEST_D) >= smallest_d) & (g_r < largest)
+    is_plain = is_plain & (tl.load(sums + LOSS_SQUARES) < largest)
     has_column = address > 0.0
     row = history + size * row_size
     outcome = tl.where(has_column, _PLAIN, _LACKS_COLUMN)
@@ -96,13 +112,13 @@ def admit(
         # For vectors of n numbers: `FeatureSpace._slopes`, `_update_spread`.
         q_fourth = tl.sqrt(tl.sqrt(fourth)) / root
         lost = tl.abs(step) * q_fourth
-        tl.store(added + field.SIZE, size.to(tl.float64))
-        tl.store(added + field.FEATURE, feature.to(tl.float64))
-        tl.store(added + field.ROOT, root)
-        tl.store(added + field.LOST, lost)
-        tl.store(added + field.REST, tl.sqrt(mixed / delta) + lost * q_fourth)
-        tl.store(added + field.Q_FOURTH, q_fourth)
-        tl.store(added + field.ADDRESS, address)
+        tl.store(added + SIZE, size.to(tl.float64))
+        tl.store(added + FEATURE, feature.to(tl.float64))
+        tl.store(added + ROOT, root)
+        tl.store(added + LOST, lost)
+        tl.store(added + REST, tl.sqrt(mixed / delta) + lost * q_fourth)
+        tl.store(added + Q_FOURTH, q_fourth)
+        tl.store(added + ADDRESS, address)
         tl.store(slopes, 1.0)
         tl.store(slopes + 1, 0.0)
         tl.store(slopes + 2, -q_q)
@@ -120,35 +136,35 @@ def admit(
             along = tl.where(norm > 0.0, on_anchor / tl.where(norm > 0.0, norm, 1.0), 0.0)
             tl.store(slopes + 8, 0.0)
             tl.store(slopes + 9, along * root)
-            a_r = tl.load(sums + field.A_R)
-            a_a = tl.load(sums + field.A_A)
+            a_r = tl.load(sums + A_R)
+            a_a = tl.load(sums + A_A)
             slope = a_r / r_r
             across = a_a - slope * a_r
-            a_g = tl.load(sums + field.A_G) - slope * g_r
+            a_g = tl.load(sums + A_G) - slope * g_r
             c2 = a_g / (tl.abs(across) + parallel * a_a + tiny)
             c1 -= c2 * slope
             square += c2 * (c2 * across - 2.0 * a_g)
         tl.store(left + a, on_chosen, mask=is_a)
         tl.store(left + capacity + a, on_chosen + overlap, mask=is_a)
         tl.store(chosen + size, feature.to(tl.float64))
-        tl.store(terms + field.ENERGY, g_r)
-        tl.store(terms + field.ALONG_R, 2.0 * c1)
-        tl.store(terms + field.ALONG_ANCHOR, 2.0 * c2)
+        tl.store(terms + ENERGY, g_r)
+        tl.store(terms + ALONG_R, 2.0 * c1)
+        tl.store(terms + ALONG_ANCHOR, 2.0 * c2)
         distance = tl.sqrt(tl.maximum(square, sum_rounding * g_g))
-        tl.store(terms + field.DISTANCE, 2.0 * distance)
-        tl.store(terms + field.CURVE, -1.0 / (d * d))
-        tl.store(terms + field.GROWTH, 2.0 / (d * d * d))
+        tl.store(terms + DISTANCE, 2.0 * distance)
+        tl.store(terms + CURVE, -1.0 / (d * d))
+        tl.store(terms + GROWTH, 2.0 / (d * d * d))
         tl.store(barred + feature, float("inf"))
         tl.store(chosen_size, (size + 1).to(tl.float64))
     else:
-        tl.store(added + field.SIZE, -1.0)
+        tl.store(added + SIZE, -1.0)
         tl.store(chosen_size, -1.0)
 
 
 @triton.jit
 def keep(added, best, columns, chosen, state, block, m, total, rows: tl.constexpr):
     """Append the feature's column to the chosen ones, and replace the block's state."""
-    size = tl.load(added + field.SIZE).to(tl.int64)
+    size = tl.load(added + SIZE).to(tl.int64)
     if size < 0:
         return
     j = tl.program_id(0).to(tl.int64) * rows + tl.arange(0, rows)
