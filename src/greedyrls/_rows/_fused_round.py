@@ -8,6 +8,7 @@ that adds up partial sums in a fixed order. For one target.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from .._base import Array, Float, Layout
@@ -44,6 +45,7 @@ class Packed(NamedTuple):
     statistics: Float  # (blocks × 6t + 4)
 
 
+@cache
 def packed_layout(n_blocks: int, t: int, c: int) -> Layout[Packed]:
     """Return the layout of the results for c candidates of t targets."""
     return Layout(Packed, (1,), (4 * t + 3, c), (n_blocks, 6 * t + 4))
