@@ -11,6 +11,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from greedyrls._base import kernels as kernels
+from greedyrls._base._codec import ArrayOf, Codec, Document, Key, Number, Whole
 from greedyrls._base._columns import ColumnCache, SelectedColumns
 from greedyrls._base._executors import SerialExecutor
 from greedyrls._base._namespaces import HOST, ArrayLocation, Float, Transfers, location_of, numpy_of
@@ -69,7 +70,7 @@ from greedyrls._features._feature_space import FeatureSpace
 from greedyrls._features._gram import GramColumns
 from greedyrls._features._group_folds import GroupFoldSpace
 from greedyrls._notebook._html import _in_line
-from greedyrls._notebook._svg import BLUE, ORANGE, Line, bar, key, line_picture
+from greedyrls._notebook._pictures import BLUE, ORANGE, Line, bar, key, line_picture
 from greedyrls._problem._folds import Folds, make_folds
 from greedyrls._problem._group_layout import inverse_roots
 from greedyrls._problem._grouping import grouping_of
@@ -155,9 +156,10 @@ from greedyrls.plots import _parts as draw_parts
 from greedyrls.report import _page as page_builder
 from greedyrls.report import _tables as tables
 from greedyrls.report._contents import make_contents
+from greedyrls.report._frames import NARROW, WIDE
 from greedyrls.report._names import Names
 from greedyrls.report._panels import make_panels
-from greedyrls.report._path_chart import NARROW, WIDE, draw_panel
+from greedyrls.report._path_chart import draw_panel
 from greedyrls.report._scores import best_known_score, source_in_words
 from greedyrls.report._words import with_error
 

@@ -16,7 +16,7 @@ import numpy as np
 from .._base import Float, column, count, counted, number, percent, plural, scores
 from ..assess import PathAssessment, PermutationNull, Stability
 from ..path import SelectionPath, explained, measure_in_words
-from . import _svg as svg
+from ._pictures import BLUE, ORANGE, TEXT, Line, bar, key, line_picture
 
 # So many rows are in sight; the next ones unfold, and beyond those it is said where they are.
 _ROWS = 15
@@ -78,12 +78,12 @@ def path_html(path: SelectionPath, size: int | None = None) -> str:
         body.append(_sentence(f"This model has {told}."))
     if not len(path):
         return _card(body)
-    lines = [svg.Line("the search's own loss", path.losses, svg.BLUE, band=_around_path(path))]
+    lines = [Line("the search's own loss", path.losses, BLUE, band=_around_path(path))]
     if held_out is not None:
         # The honest one comes first; what the search believes of itself is dashed.
         lines = [
-            svg.Line("held-out loss", held_out[0], svg.BLUE, band=_around(*held_out)),
-            svg.Line("the search's own loss", path.losses, svg.TEXT, "5 4"),
+            Line("held-out loss", held_out[0], BLUE, band=_around(*held_out)),
+            Line("the search's own loss", path.losses, TEXT, "5 4"),
         ]
     mark = chosen if is_marked and chosen else None
     body.append(_picture(lines, f"Loss by number of features, 1 to {len(path)}", mark))
@@ -109,8 +109,8 @@ def assessment_html(assessment: PathAssessment) -> str:
     body.append(_warnings(assessment.warnings))
     test, own, random = assessment.test, assessment.selection, assessment.random
     lines = [
-        svg.Line("test", test.mean, svg.BLUE, band=_around(*test)),
-        svg.Line("the selection's own", own.mean, svg.TEXT, "5 4"),
+        Line("test", test.mean, BLUE, band=_around(*test)),
+        Line("the selection's own", own.mean, TEXT, "5 4"),
     ]
     size = len(assessment.sizes)
     body.append(_picture(lines, f"{loss} by number of features, 1 to {size}", None))
@@ -142,7 +142,7 @@ def stability_html(stability: Stability) -> str:
         return _card(body)
     band = (stability.interval[0], stability.interval[1])
     label = f"stability and its {percent(stability.level)} Monte-Carlo interval"
-    lines = [svg.Line(label, stability.index, svg.BLUE, band=band)]
+    lines = [Line(label, stability.index, BLUE, band=band)]
     words = f"Stability by number of features, 1 to {len(stability.sizes)}"
     body.append(_picture(lines, words, None))
     shares = stability.frequencies()
@@ -168,8 +168,8 @@ def null_html(null: PermutationNull) -> str:
     measure = measure_in_words(null.measure)
     median: Float = np.median(null.null_losses, axis=0)
     lines = [
-        svg.Line("targets as given", null.losses, svg.BLUE),
-        svg.Line("permuted targets, the middle 90%", median, svg.ORANGE, band=null.band(0.9)),
+        Line("targets as given", null.losses, BLUE),
+        Line("permuted targets, the middle 90%", median, ORANGE, band=null.band(0.9)),
     ]
     body.append(_picture(lines, f"{measure} by number of features, 1 to {size}", None))
     both = column([*null.losses.tolist(), *median.tolist()])
@@ -274,14 +274,13 @@ def _warnings(warnings: Sequence[str]) -> str:
     return f'<ul class="greedyrls-warnings">{items}</ul>'
 
 
-def _picture(lines: Sequence[svg.Line], words: str, mark: int | None) -> str:
+def _picture(lines: Sequence[Line], words: str, mark: int | None) -> str:
     """Lines by size, with their names below."""
-    picture = svg.line_picture(lines, words, mark=mark)
+    picture = line_picture(lines, words, mark=mark)
     if not picture:
         return ""
     keys = "".join(
-        f'<span class="greedyrls-key">{svg.key(line)} {escape(line.label)}</span> '
-        for line in lines
+        f'<span class="greedyrls-key">{key(line)} {escape(line.label)}</span> ' for line in lines
     )
     return f'<div>{picture}</div><div class="greedyrls-faint">{keys}</div>'
 
@@ -338,8 +337,8 @@ def _cell(column: _Column, row: int) -> str:
     title = ""
     if column.titles and column.titles[row] != column.cells[row]:
         title = f' title="{escape(column.titles[row])}"'
-    bar = svg.bar(column.bars[row]) if column.bars else ""
-    return f"<td{_text_class(column)}{title}>{escape(column.cells[row])}{bar}</td>"
+    drawn = bar(column.bars[row]) if column.bars else ""
+    return f"<td{_text_class(column)}{title}>{escape(column.cells[row])}{drawn}</td>"
 
 
 def _text_class(column: _Column) -> str:

@@ -19,26 +19,23 @@ import numpy as np
 from .. import __version__
 from .._base import (
     LARGEST_WHOLE,
+    POSITIVE,
+    ArrayOf,
+    Codec,
+    Document,
     Float,
-    JsonObject,
-    as_entries,
-    or_null,
+    Key,
+    Kind,
+    ListOf,
+    MapOf,
+    Number,
+    OrNull,
+    Sizes,
     printable,
-    read_part,
     replace_file,
     write_document,
 )
-from ..path import KNOWN_VERSIONS as PATH_VERSIONS
-from ..path import (
-    SelectionPath,
-    Step,
-    StopReason,
-    decode_part,
-    is_function,
-    path_document,
-    read_steps,
-    step_object,
-)
+from ..path import PATH_FORMAT, STEP_CODEC, SelectionPath, Step, StopReason, is_function
 
 FORMAT = "greedyrls.checkpoint"
 VERSION = 2  # since 2, outer folds can grow, and store the loss without features and its error
@@ -113,8 +110,8 @@ class _Content(NamedTuple):
     fingerprint: dict[str, Any]
     alphas: Float | None
     all_features: Float | None
-    stages: list[list[FoldRecord]]
-    searches: list[SearchRecord]
+    outer_folds: tuple[tuple[FoldRecord, ...], ...]
+    searches: tuple[SearchRecord, ...]
     path: SelectionPath | None
 
 
@@ -212,12 +209,13 @@ class Checkpoint:
         if isinstance(document, dict) and document.get("format") == FORMAT:
             self._check_versions(document)
         try:
-            return read_part(
-                document, FORMAT, (VERSION,), lambda values: _read_content(values, data)
-            )
+            content: _Content = _CHECKPOINT.read(document)
+            if not _is_sealed(data):
+                raise ValueError("its content does not match its checksum")
         except ValueError as error:
             reason = str(error).rstrip(".").replace("This ", "this ", 1).replace(". ", ", ")
             raise self.refusal(f"cannot be used ({reason:.300})") from error
+        return content
 
     def _check_versions(self, document: dict[str, Any]) -> None:
         """Raise an error if the file, or the path in it, has a version that cannot be read."""
@@ -227,7 +225,7 @@ class Checkpoint:
         path = document.get("path")
         for what, part, readable in (
             ("is", document, (VERSION,)),
-            ("has a path", path if isinstance(path, dict) else {}, PATH_VERSIONS),
+            ("has a path", path if isinstance(path, dict) else {}, PATH_FORMAT.versions),
         ):
             version = part.get("version")
             if type(version) is int and version not in readable:
@@ -283,23 +281,22 @@ class Checkpoint:
         if losses is not None and (isinstance(tried, float | str) or len(tried) != len(losses)):
             raise self.refusal("is damaged (its penalties and losses do not fit)")
         self.alphas, self.all_features = alphas, losses
-        self._stages, self._searches = content.stages, content.searches
+        self._stages = [list(folds) for folds in content.outer_folds]
+        self._searches = list(content.searches)
         if content.parameters["n_features"] == self._identity.parameters["n_features"]:
             self._path = content.path
 
-    def _text(self, value: Any, make: Callable[[Any], Any]) -> str:
-        """Return the cached JSON of a value that does not change."""
+    def _text(self, value: Any, kind: Kind) -> str:
+        """JSON of a value that does not change."""
         if id(value) not in self._texts:
-            self._texts[id(value)] = (value, write_document(make(value)))
+            self._texts[id(value)] = (value, write_document(kind.write(value)))
         return self._texts[id(value)][1]
 
     def _write(self) -> None:
-        stages = [
-            _list([self._text(fold, _fold_object) for fold in folds]) for folds in self._stages
-        ]
+        stages = [_list([self._text(fold, _FOLD) for fold in folds]) for folds in self._stages]
         searches = [
             _object(
-                steps=_list([self._text(step, step_object) for step in search.steps]),
+                steps=_list([self._text(step, STEP_CODEC) for step in search.steps]),
                 stopped=json.dumps(search.stopped),
             )
             for search in self._searches
@@ -310,11 +307,11 @@ class Checkpoint:
             made_by=json.dumps(_MADE_BY),
             parameters=write_document(self._identity.parameters),
             fingerprint=json.dumps(self._fingerprint),
-            alphas=_numbers(self.alphas),
-            all_features=_numbers(self.all_features),
+            alphas=write_document(_ALPHAS.write(self.alphas)),
+            all_features=write_document(_LOSSES.write(self.all_features)),
             outer_folds=_list(stages),
             searches=_list(searches),
-            path="null" if self._path is None else write_document(path_document(self._path)),
+            path=write_document(OrNull(PATH_FORMAT).write(self._path)),
         )
         try:
             replace_file(self._file, _sealed(body.encode()), is_durable=True)
@@ -382,58 +379,52 @@ class FoldLog:
         self._checkpoint.keep_fold(self._folds, number, record)
 
 
-def _read_content(values: JsonObject, data: bytes) -> _Content:
-    """Decode a document; `data` is its text. The sign of losses is not checked."""
-    if not _is_sealed(data):
-        raise ValueError("its content does not match its checksum")
-    searches = [
-        SearchRecord(
-            read_steps(search.entries("steps"), LARGEST_WHOLE, is_signed=True),
-            search.flag("stopped"),
-        )
-        for search in values.parts("searches", "a search")
-    ]
-    stages = [as_entries(stage, "outer_folds", None) for stage in values.entries("outer_folds")]
-    losses = values.value("all_features")
-    return _Content(
-        parameters=values.part("parameters").values,
-        fingerprint=values.part("fingerprint").values,
-        alphas=np.array(values.positives("alphas")) if values.has("alphas") else None,
-        all_features=None if losses is None else _cells(values, "all_features", is_table=False),
-        stages=[[_read_fold(JsonObject(fold, "a fold")) for fold in stage] for stage in stages],
-        searches=searches,
-        path=decode_part(values.value("path")) if values.has("path") else None,
-    )
+class _CheckpointStep(Kind):
+    """A step; losses below 0 and indices are left to the checksum, and to the search."""
+
+    def read(self, value: Any, name: str, sizes: Sizes) -> Step:
+        # Steps of old checkpoints do not name their features, as in version 2 of a path.
+        is_old = isinstance(value, dict) and "features" not in value
+        version = 2 if is_old else PATH_FORMAT.versions[-1]
+        sizes = {"version": version, "n": LARGEST_WHOLE, "signed": 1}
+        step: Step = STEP_CODEC.read(value, name, sizes)
+        return step
 
 
-def _cells(values: JsonObject, key: str, is_table: bool = True) -> Float:
-    """Return losses as an array of the shape that they have in the file."""
-    rows = values.entries(key)
-    if not is_table:
-        return values.cells(key, (len(rows),), is_signed=True)
-    width = len(as_entries(rows[0], key, None)) if rows else 0
-    return values.cells(key, (len(rows), width), is_signed=True)
+def _fold(values: dict[str, Any], sizes: Sizes) -> FoldRecord:
+    return FoldRecord(**values | {"initial_loss": float(values["initial_loss"][0])})
 
 
-def _fold_object(fold: FoldRecord) -> dict[str, Any]:
-    def table(values: Float | None) -> Any:
-        return None if values is None else or_null(values.tolist())
-
-    return {
-        "losses": table(fold.losses),
-        "measured": table(fold.measured),
-        "initial_loss": or_null([fold.initial_loss]),
-        "parts": table(fold.parts),
-    }
-
-
-def _read_fold(fold: JsonObject) -> FoldRecord:
-    return FoldRecord(
-        _cells(fold, "losses"),
-        _cells(fold, "measured") if fold.has("measured") else None,
-        float(fold.cells("initial_loss", (1,), is_signed=True)[0]),
-        _cells(fold, "parts") if fold.has("parts") else None,
-    )
+_CELL = Number(has_gaps=True)
+_TABLE = ArrayOf("* *", _CELL)
+_ALPHAS = OrNull(ArrayOf("*", POSITIVE))
+_LOSSES = OrNull(ArrayOf("*", _CELL))
+_FOLD = Codec(
+    FoldRecord,
+    {
+        "losses": _TABLE,
+        "measured": _TABLE,
+        "initial_loss": Key(ArrayOf("1", _CELL), get=lambda fold: np.array([fold.initial_loss])),
+        "parts": _TABLE,
+    },
+    make=_fold,
+)
+_CHECKPOINT = Document(
+    FORMAT,
+    (VERSION,),
+    Codec(
+        _Content,
+        {
+            "parameters": MapOf(Kind()),
+            "fingerprint": MapOf(Kind()),
+            "alphas": _ALPHAS,
+            "all_features": _LOSSES,
+            "outer_folds": ListOf(ListOf(_FOLD)),
+            "searches": ListOf(Codec(SearchRecord, {"steps": ListOf(_CheckpointStep())})),
+            "path": PATH_FORMAT,
+        },
+    ),
+)
 
 
 def _shown(value: Any) -> str:
@@ -446,10 +437,6 @@ def _object(**texts: str) -> str:
 
 def _list(texts: list[str]) -> str:
     return "[" + ", ".join(texts) + "]"
-
-
-def _numbers(values: Float | None) -> str:
-    return "null" if values is None else write_document(or_null(values.tolist()))
 
 
 def _sealed(body: bytes) -> bytes:

@@ -387,9 +387,9 @@ class LinearModel:
         -------
         str
         """
-        from ._model_format import encode
+        from ._model_format import MODEL_FORMAT
 
-        return encode(self, indent)
+        return MODEL_FORMAT.encode(self, indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> LinearModel:
@@ -403,9 +403,10 @@ class LinearModel:
         -------
         LinearModel
         """
-        from ._model_format import decode
+        from ._model_format import MODEL_FORMAT
 
-        return decode(text)
+        value: LinearModel = MODEL_FORMAT.decode(text)
+        return value
 
 
 def term_values(column: Column, level: str | None) -> Float:

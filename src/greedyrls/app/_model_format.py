@@ -5,147 +5,129 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Collection
-from dataclasses import asdict
 from typing import Any
 
-from .._base import JsonObject, Sigmoid, read_classes, read_document, write_document
-from ._dates import ORDERS, PARTS, DatePart
+from .._base import (
+    NOT_NEGATIVE,
+    NUMBER,
+    ArrayOf,
+    Codec,
+    Document,
+    Key,
+    Kind,
+    Labels,
+    ListOf,
+    Sigmoid,
+    Sizes,
+    Text,
+)
+from ._dates import DatePart
 from ._linear_model import InputColumn, LinearModel, Term
 
-FORMAT = "greedyrls.model"
-VERSION = 2
-# A file without date parts has the first version, which older releases can read.
-VERSIONS = (1, VERSION)
-
-
-def encode(model: LinearModel, indent: int | None = None) -> str:
-    """Return a model as JSON text."""
-    document = {
-        "format": FORMAT,
-        "version": version_of(model.columns),
-        "made_by": model.made_by,
-        "task": model.task,
-        "target": model.target,
-        "classes": None if model.classes is None else list(model.classes),
-        "intercepts": list(model.intercepts),
-        "columns": [column_document(column) for column in model.columns],
-        "terms": [
-            {
-                "column": term.column,
-                "level": term.level,
-                "coefficients": list(term.coefficients),
-            }
-            for term in model.terms
-        ],
-        "sigmoids": sigmoids_document(model.sigmoids),
-    }
-    return write_document(document, indent)
-
-
-def decode(text: str | bytes) -> LinearModel:
-    """Read a model from its text; raise a ValueError that says what is wrong with it."""
-    return read_document(text, FORMAT, VERSIONS, _read)
-
-
-def sigmoids_document(sigmoids: tuple[Sigmoid, ...] | None) -> list[dict[str, float]] | None:
-    """Return slopes and intercepts as plain numbers."""
-    return None if sigmoids is None else [sigmoid._asdict() for sigmoid in sigmoids]
-
-
-def read_sigmoids(document: JsonObject, outputs: int, is_of_classes: bool) -> Any:
-    """Read one sigmoid for each output; None if there are none, as in early files."""
-    if not document.has_optional("sigmoids"):
-        return None
-    sigmoids = tuple(
-        Sigmoid(part.positive("slope"), part.number("intercept"))
-        for part in document.parts("sigmoids", "a sigmoid")
-    )
-    if not is_of_classes or len(sigmoids) != outputs:
-        raise ValueError(f"sigmoids has {len(sigmoids)} entries for {outputs} outputs of classes")
-    return sigmoids
-
-
-def _read(document: JsonObject) -> LinearModel:
-    task: Any = document.one_of("task", ("regression", "classification"))
-    intercepts = document.array("intercepts", None)
-    columns = tuple(read_column(part) for part in document.parts("columns", "a column"))
-    by_name = {column.name: column for column in columns}
-    if len(by_name) < len(columns):
-        raise ValueError("a column appears more than once")
-    terms = tuple(
-        _read_term(part, by_name, len(intercepts)) for part in document.parts("terms", "a term")
-    )
-    classes = read_classes(document) if task == "classification" else None
-    if classes is None and document.has("classes"):
-        raise ValueError("a regression has classes")
-    outputs = 1 if classes is None or len(classes) == 2 else len(classes)
-    if (classes is not None and len(intercepts) != outputs) or not len(intercepts):
-        raise ValueError(f"intercepts has {len(intercepts)} entries for {outputs} outputs")
-    return LinearModel(
-        task=task,
-        target=document.text("target"),
-        columns=columns,
-        terms=terms,
-        intercepts=tuple(intercepts.tolist()),
-        classes=classes,
-        made_by=document.text("made_by"),
-        sigmoids=read_sigmoids(document, len(intercepts), classes is not None),
-    )
-
-
-def column_document(column: InputColumn) -> dict[str, Any]:
-    """Return a column as plain strings, numbers and lists."""
-    levels = None if column.levels is None else list(column.levels)
-    document = {"name": column.name, "levels": levels, "fill": column.fill}
-    # Written only if needed: most models come from files with decimal points and without dates.
-    if column.decimal != ".":
-        document["decimal"] = column.decimal
-    if column.missing:
-        document["missing"] = list(column.missing)
-    return document if column.date is None else document | {"date": asdict(column.date)}
+# Without parts of dates a file is of the first version, which older releases read.
+VERSIONS = (1, 2)
 
 
 def version_of(columns: Collection[InputColumn]) -> int:
-    """Return the first version of the format that can hold these columns."""
-    return VERSION if any(column.date is not None for column in columns) else VERSIONS[0]
+    """The first version of a file that can hold these."""
+    return VERSIONS[any(column.date is not None for column in columns)]
 
 
-def read_column(column: JsonObject) -> InputColumn:
-    """Read a column from its document."""
-    levels = tuple(column.texts("levels")) if column.has("levels") else None
-    fill: Any = None
-    if column.has("fill"):
-        fill = column.number("fill") if levels is None else column.text("fill")
-    decimal = column.text("decimal") if column.has_optional("decimal") else "."
-    if decimal not in (".", ","):
-        raise ValueError(f"the decimal mark {decimal[:10]!r} is neither '.' nor ','")
-    date = None
-    if column.version > 1 and column.has_optional("date"):
-        date = _read_date(column.part("date"))
-        if date.name != column.text("name") or (levels is None) != (date.part in ("year", "days")):
-            raise ValueError("the date of a column does not fit the column")
-    missing = tuple(column.texts("missing")) if column.has_optional("missing") else ()
-    return InputColumn(column.text("name"), levels, fill, decimal, date, missing)
+def outputs_of(values: dict[str, Any]) -> int:
+    """How many outputs a model of a task and classes has."""
+    task, classes = values["task"], values["classes"]
+    if task == "regression" and classes is not None:
+        raise ValueError("a regression has classes")
+    if task == "classification" and classes is None:
+        raise ValueError("classes is null for a classification")
+    return 1 if classes is None or len(classes) == 2 else len(classes)
 
 
-def _read_date(date: JsonObject) -> DatePart:
-    part: Any = date.one_of("part", PARTS)
-    order: Any = date.one_of("order", ORDERS) if date.has("order") else None
-    origin = date.text("origin") if date.has("origin") else None
-    if (origin is not None) != (part == "days"):
+def check_sigmoids(values: dict[str, Any], outputs: int) -> None:
+    """One for each output of a classification, if there are any."""
+    found = values["sigmoids"]
+    if found is not None and (values["classes"] is None or len(found) != outputs):
+        raise ValueError(f"sigmoids has {len(found)} entries for {outputs} outputs of classes")
+
+
+def columns_by_name(columns: tuple[InputColumn, ...]) -> dict[str, InputColumn]:
+    """Columns by their names, which must differ."""
+    by_name = {column.name: column for column in columns}
+    if len(by_name) < len(columns):
+        raise ValueError("a column appears more than once")
+    return by_name
+
+
+def _date(values: dict[str, Any], sizes: Sizes) -> DatePart:
+    origin = values["origin"]
+    if (origin is not None) != (values["part"] == "days"):
         raise ValueError("origin is of days, and of nothing else")
     if origin is not None and not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", origin):
         raise ValueError(f"origin is {origin!r:.40}, which is not a date")
     if origin is not None:
-        datetime.date.fromisoformat(origin)  # raises a ValueError if it is no calendar date
-    return DatePart(date.text("column"), part, origin, order)
+        datetime.date.fromisoformat(origin)  # a ValueError if the calendar has no such day
+    return DatePart(**values)
 
 
-def _read_term(term: JsonObject, columns: dict[str, InputColumn], outputs: int) -> Term:
-    name = term.text("column")
-    if name not in columns:
-        raise ValueError(f"a term is of column {name[:40]!r}, which is not among the columns")
-    level = term.text("level") if term.has("level") else None
-    if (level is None) != (columns[name].levels is None):
-        raise ValueError(f"the level of a term of column {name[:40]!r} does not fit the column")
-    return Term(name, level, tuple(term.array("coefficients", outputs).tolist()))
+def _column(values: dict[str, Any], sizes: Sizes) -> InputColumn:
+    levels, date, fill = values["levels"], values["date"], values["fill"]
+    if fill is not None:
+        of_fill: Kind = NUMBER if levels is None else Text()
+        values["fill"] = of_fill.read(fill, "fill", sizes)
+    if values["decimal"] not in (".", ","):
+        raise ValueError(f"the decimal mark {values['decimal'][:10]!r} is neither '.' nor ','")
+    is_number = date is not None and date.part in ("year", "days")
+    if date is not None and (date.name != values["name"] or (levels is None) != is_number):
+        raise ValueError("the date of a column does not fit the column")
+    return InputColumn(**values)
+
+
+def _model(values: dict[str, Any], sizes: Sizes) -> LinearModel:
+    model, outputs = LinearModel(**values), outputs_of(values)
+    columns = columns_by_name(model.columns)
+    for term in model.terms:
+        name = repr(term.column[:40])
+        if term.column not in columns:
+            raise ValueError(f"a term is of column {name}, which is not among the columns")
+        if (term.level is None) != (columns[term.column].levels is None):
+            raise ValueError(f"the level of a term of column {name} does not fit the column")
+    count = len(model.intercepts)
+    if (model.classes is not None and count != outputs) or not count:
+        raise ValueError(f"intercepts has {count} entries for {outputs} outputs")
+    check_sigmoids(values, count)
+    return model
+
+
+COLUMNS = ListOf(
+    Codec(
+        InputColumn,
+        {
+            "fill": Kind(),  # text or a number, as the column
+            # Only where they say something: most files have points and no dates.
+            "decimal": Key(is_omitted=True),
+            "missing": Key(is_omitted=True),
+            "date": Key(Codec(DatePart, make=_date), since=2, is_omitted=True),
+        },
+        keys="name levels fill decimal missing date",
+        make=_column,
+    )
+)
+# Files of the first days have none.
+SIGMOIDS = Key(ListOf(Codec(Sigmoid, {"slope": NOT_NEGATIVE})), may_lack=True)
+MODEL_FORMAT = Document(
+    "greedyrls.model",
+    VERSIONS,
+    Codec(
+        LinearModel,
+        {
+            "classes": Labels(),
+            "intercepts": ArrayOf("o"),
+            "columns": COLUMNS,
+            "terms": ListOf(Codec(Term, {"coefficients": ArrayOf("o")})),
+            "sigmoids": SIGMOIDS,
+        },
+        keys="made_by task target classes intercepts columns terms sigmoids",
+        make=_model,
+    ),
+    version_of=lambda model: version_of(model.columns),
+)

@@ -282,9 +282,9 @@ class SelectionResult:
         -------
         str
         """
-        from ._result_format import encode
+        from ._result_format import RESULT_FORMAT
 
-        return encode(self, indent)
+        return RESULT_FORMAT.encode(self, indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> SelectionResult:
@@ -298,9 +298,10 @@ class SelectionResult:
         -------
         SelectionResult
         """
-        from ._result_format import decode
+        from ._result_format import RESULT_FORMAT
 
-        return decode(text)
+        value: SelectionResult = RESULT_FORMAT.decode(text)
+        return value
 
 
 def order_of(path: SelectionPath) -> list[int]:

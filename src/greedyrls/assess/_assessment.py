@@ -299,16 +299,16 @@ class PathAssessment(ArrayValue):
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the object as text in the stable JSON format; `indent` as in `json.dumps`."""
-        from ._assessment_format import encode
+        from ._assessment_format import ASSESSMENT_FORMAT
 
-        return encode(self, indent)
+        return ASSESSMENT_FORMAT.encode(self, indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> PathAssessment:
         """Read the text that `to_json` wrote; loading never runs code."""
-        from ._assessment_format import decode
+        from ._assessment_format import ASSESSMENT_FORMAT
 
-        value: PathAssessment = decode(text, cls)
+        value: PathAssessment = ASSESSMENT_FORMAT.decode(text)
         return value
 
     @property

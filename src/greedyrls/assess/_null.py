@@ -99,16 +99,16 @@ class PermutationNull(ArrayValue):
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the object as text in the stable JSON format; `indent` as in `json.dumps`."""
-        from ._assessment_format import encode
+        from ._assessment_format import NULL_FORMAT
 
-        return encode(self, indent)
+        return NULL_FORMAT.encode(self, indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> PermutationNull:
         """Read the text that `to_json` wrote; loading never runs code."""
-        from ._assessment_format import decode
+        from ._assessment_format import NULL_FORMAT
 
-        value: PermutationNull = decode(text, cls)
+        value: PermutationNull = NULL_FORMAT.decode(text)
         return value
 
     @property

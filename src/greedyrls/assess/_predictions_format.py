@@ -6,69 +6,52 @@ from typing import Any
 
 import numpy as np
 
-from .._base import Float, JsonObject, or_null
-from ._predictions import MOST_CLASSES, N_BINS, ROC_GRID, SOURCES, Predictions
+from .._base import ERROR_OR_NULL, NOT_NEGATIVE, ArrayOf, Codec, Key, Sizes, Whole, as_entries
+from ._predictions import MOST_CLASSES, N_BINS, ROC_GRID, Predictions
 
 _ROUNDING = 1e-9
 
 
-def predictions_document(predictions: Predictions | None) -> dict[str, Any] | None:
-    """Return predictions as plain numbers, strings and lists."""
-    if predictions is None:
-        return None
-    return {
-        "source": predictions.source,
-        "n_rows": predictions.n_rows,
-        "observed": predictions.observed.tolist(),
-        "predicted": predictions.predicted.tolist(),
-        "confusion": _listed(predictions.confusion),
-        "roc": _listed(predictions.roc),
-        "reliability": _listed(predictions.reliability),
-    }
-
-
-def _listed(values: Float | None) -> Any:
-    return None if values is None else or_null(values.tolist())
-
-
-def read_predictions(document: JsonObject, n_classes: int | None) -> Predictions | None:
-    """Read predictions from the document that contains them; None for older files."""
-    if not document.has_optional("predictions"):
-        return None
-    part = document.part("predictions")
-    observed = part.array("observed", None)
-    source: Any = part.one_of("source", SOURCES)
-    confusion, roc, reliability = None, None, None
-    if n_classes is not None and len(observed):
+def _predictions(values: dict[str, Any], sizes: Sizes) -> Predictions:
+    """Predictions that fit the number of classes, which is 0 for a regression."""
+    found = Predictions(**values)
+    n_classes = sizes.get("c", 0)
+    has_classes = any(one is not None for one in (found.confusion, found.roc, found.reliability))
+    if n_classes and len(found.observed):
         raise ValueError("observed has rows of a classification")
-    if n_classes is None and any(part.has(key) for key in ("confusion", "roc", "reliability")):
+    as_entries(list(found.predicted), "predicted", len(found.observed))
+    if not n_classes and has_classes:
         raise ValueError("predictions of numbers have classes")
-    if n_classes is not None and part.has("confusion"):
-        if n_classes > MOST_CLASSES:
-            raise ValueError(f"confusion is of more than {MOST_CLASSES} classes")
-        confusion = _bounded("confusion", part.cells("confusion", (n_classes, n_classes)), np.inf)
-    if part.has("roc"):
+    if found.confusion is not None and not len(found.confusion) == n_classes <= MOST_CLASSES:
+        raise ValueError(f"confusion is not of {n_classes} classes, or of more than {MOST_CLASSES}")
+    if found.confusion is not None and np.isnan(found.confusion).any():
+        raise ValueError("confusion has no number for some of the classes")
+    if found.roc is not None:
         if n_classes != 2:
             raise ValueError("roc is not of two classes")
-        roc = _bounded("roc", part.cells("roc", (len(ROC_GRID),)), 1.0)
-        if (np.diff(roc) < -_ROUNDING).any():
+        if (found.roc > 1.0 + _ROUNDING).any():
+            raise ValueError("roc has a number above 1")
+        if (np.diff(found.roc) < -_ROUNDING).any():
             raise ValueError("roc falls")
-    if part.has("reliability"):
-        reliability = part.cells("reliability", (3, N_BINS))
-        if (reliability[1:] > 1.0 + _ROUNDING).any():
-            raise ValueError("reliability has a share above 1")
-    return Predictions(
-        source,
-        part.whole("n_rows", 1),
-        observed,
-        part.array("predicted", len(observed)),
-        confusion,
-        roc,
-        reliability,
-    )
+    if found.reliability is not None and (found.reliability[1:] > 1.0 + _ROUNDING).any():
+        raise ValueError("reliability has a share above 1")
+    return found
 
 
-def _bounded(key: str, values: Float, highest: float) -> Float:
-    if not (values <= highest + _ROUNDING).all():
-        raise ValueError(f"{key} has no number, or one above {highest:g}")
-    return values
+# Files of older releases have none.
+PREDICTIONS = Key(
+    Codec(
+        Predictions,
+        {
+            "n_rows": Whole(1),
+            "observed": ArrayOf("*"),
+            "predicted": ArrayOf("*"),
+            "confusion": ArrayOf("C C", ERROR_OR_NULL),
+            "roc": ArrayOf(f"{len(ROC_GRID)}", NOT_NEGATIVE),
+            "reliability": ArrayOf(f"3 {N_BINS}", ERROR_OR_NULL),
+        },
+        make=_predictions,
+    ),
+    name="predictions",
+    may_lack=True,
+)

@@ -161,16 +161,16 @@ class Stability(ArrayValue):
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the object as text in the stable JSON format; `indent` as in `json.dumps`."""
-        from ._assessment_format import encode
+        from ._assessment_format import STABILITY_FORMAT
 
-        return encode(self, indent)
+        return STABILITY_FORMAT.encode(self, indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Stability:
         """Read the text that `to_json` wrote; loading never runs code."""
-        from ._assessment_format import decode
+        from ._assessment_format import STABILITY_FORMAT
 
-        value: Stability = decode(text, cls)
+        value: Stability = STABILITY_FORMAT.decode(text)
         return value
 
     @property

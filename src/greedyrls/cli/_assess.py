@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
+from .._base import write_document
 from ..app import assess, find_leaks, on_command_line
-from ..assess import PathAssessment, encode, too_good
+from ..assess import ASSESSMENT_FORMAT, PathAssessment, too_good
 from ._job import Job, Loaded, load, make_origin, summarise
 from ._run import FINE
 from ._select import FOLDS, check_question, with_fold_notes
@@ -72,4 +73,4 @@ def _document(
         "data": asdict(summarise(job, loaded, [])),
         "origin": asdict(make_origin(job)),
     }
-    return encode(assessment, 1, more)
+    return write_document(ASSESSMENT_FORMAT.write(assessment) | more, 1)

@@ -457,9 +457,9 @@ class SelectionPath:
         indent : int, optional
             Indentation, as in `json.dumps`.
         """
-        from ._path_format import encode
+        from ._path_format import PATH_FORMAT
 
-        return encode(self, indent)
+        return PATH_FORMAT.encode(self, indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> SelectionPath:
@@ -473,6 +473,7 @@ class SelectionPath:
         -------
         SelectionPath
         """
-        from ._path_format import decode
+        from ._path_format import PATH_FORMAT
 
-        return decode(text)
+        path: SelectionPath = PATH_FORMAT.decode(text)
+        return path

@@ -1,4 +1,4 @@
-"""Steps and sets of a path in JSON, checked when they are read."""
+"""Steps and sets of a path in JSON."""
 
 from __future__ import annotations
 
@@ -7,40 +7,89 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, get_args
 
-from .._base import JsonObject, as_number, as_whole, or_null
-from ._sets import best_sets, with_shared_order
-from ._steps import Action, FeatureSet, Step
+from .._base import (
+    ERROR_OR_NULL,
+    LOSS,
+    NOT_NEGATIVE,
+    ArrayOf,
+    Codec,
+    Key,
+    Kind,
+    ListOf,
+    Row,
+    Sizes,
+    Text,
+    Whole,
+)
+from ._steps import FeatureSet, LossName, Step
 
-# The version of the path format that these steps belong to.
-VERSION = 4
 _CALLABLE = "callable:"
 
-
-def step_object(step: Step) -> dict[str, Any]:
-    """Return a step of a path as a JSON object."""
-    return {
-        "action": step.action,
-        "index": step.index,
-        "features": list(step.features),
-        "loss": step.loss,
-        "standard_error": or_null(step.standard_error),
-        "fold_losses": list(step.fold_losses),
-        "runners_up": [{"index": index, "loss": loss} for index, loss in step.runners_up],
-        "forced": step.forced,
-        "seconds": step.seconds,
-    }
+INDEX = Whole(end="n")
+_OF_MODELS: dict[str, Kind | Key] = {
+    "loss": LOSS,
+    "standard_error": ERROR_OR_NULL,
+    "fold_losses": Key(ArrayOf("*", LOSS), since=2),
+    "runners_up": ListOf(Row((INDEX, LOSS), ("index", "loss"))),
+}
 
 
-def set_object(best: FeatureSet) -> dict[str, Any]:
-    """Return a set of a path as a JSON object."""
-    return {
-        "features": list(best.features),
-        "loss": best.loss,
-        "standard_error": or_null(best.standard_error),
-        "fold_losses": list(best.fold_losses),
-        "runners_up": [{"index": index, "loss": loss} for index, loss in best.runners_up],
-        "forced": best.forced,
-    }
+def is_function(loss: str) -> bool:
+    """Whether a loss is a user's function, by its name; only that may give losses below 0."""
+    return loss.startswith(_CALLABLE)
+
+
+class LossNameKind(Text):
+    """The name of a loss, which says whether losses may be below 0."""
+
+    binds = "signed"
+
+    def read(self, value: Any, name: str, sizes: Sizes) -> str:
+        loss: str = super().read(value, name, sizes)
+        if not is_function(loss) and loss not in get_args(LossName):
+            raise ValueError(f"unknown {name} {loss!r:.40}")
+        sizes["signed"] = is_function(loss)
+        return loss
+
+
+def _step(values: dict[str, Any], sizes: Sizes) -> Step:
+    _check_error(values, sizes)
+    if values["features"] is None:
+        values["features"] = (values["index"],)
+    if values["features"][:1] != (values["index"],):
+        raise ValueError(f"index {values['index']} is not the first of the features of its step")
+    return Step(**values)
+
+
+def _set(values: dict[str, Any], sizes: Sizes) -> FeatureSet:
+    features = values.pop("features")
+    if not features or len(set(features)) < len(features):
+        raise ValueError("a set has no features, or one of them twice")
+    return FeatureSet(features, len(features), **values)
+
+
+def _check_error(values: dict[str, Any], sizes: Sizes) -> None:
+    if sizes["version"] == 1 and math.isnan(values["standard_error"]):
+        raise ValueError("standard_error is null, which version 1 does not have")
+
+
+STEP_CODEC = Codec(
+    Step,
+    {
+        **_OF_MODELS,
+        "index": INDEX,
+        "features": Key(ListOf(INDEX), since=3, default=None),
+        "seconds": NOT_NEGATIVE,
+    },
+    keys="action index features loss standard_error fold_losses runners_up forced seconds",
+    make=_step,
+)
+SET_CODEC = Codec(
+    FeatureSet,
+    {**_OF_MODELS, "features": ListOf(INDEX)},
+    keys="features loss standard_error fold_losses runners_up forced",
+    make=_set,
+)
 
 
 def is_growing(steps: tuple[Step, ...], start: FeatureSet | None) -> bool:
@@ -51,53 +100,14 @@ def is_growing(steps: tuple[Step, ...], start: FeatureSet | None) -> bool:
     return start is None and all(step.action == "add" for step in steps)
 
 
-def read_steps(entries: list[Any], n: int, is_signed: bool) -> tuple[Step, ...]:
-    """Read steps that `step_object` wrote as part of another document."""
-    steps = []
-    for entry in entries:
-        # Steps of old checkpoints do not list their features.
-        is_old = isinstance(entry, dict) and "features" not in entry
-        added = {"a step": {"features": None}} if is_old else {}
-        steps.append(JsonObject(entry, "a step", VERSION - is_old, added))
-    return tuple(read_step(step, n, is_signed) for step in steps)
-
-
-def is_function(loss: str) -> bool:
-    """Whether a loss is a user's function, by its name; only these may be negative."""
-    return loss.startswith(_CALLABLE)
-
-
-def read_loss(values: JsonObject, key: str, is_signed: bool) -> float:
-    """Read a loss, which may be negative only if `is_signed`."""
-    return values.number(key) if is_signed else values.positive(key)
-
-
-def _error(values: JsonObject, key: str) -> float:
-    """Read a standard error; null, which version 1 did not have, becomes NaN."""
-    if values.version > 1 and not values.has(key):
-        return math.nan
-    return values.positive(key)
-
-
-def read_sets(
-    document: JsonObject,
-    steps: tuple[Step, ...],
-    start: FeatureSet | None,
-    n: int,
-    is_signed: bool,
-) -> tuple[FeatureSet, ...]:
-    """Read the sets of a path; those of a search that only adds follow from its steps."""
-    if not document.has("sets"):
-        if not is_growing(steps, start):
-            raise ValueError("sets is null though features were removed, or could be")
-        return best_sets(steps)
-    sets = tuple(read_set(one, n, is_signed) for one in document.parts("sets", "a set"))
+def check_sets(
+    sets: tuple[FeatureSet, ...], steps: tuple[Step, ...], start: FeatureSet | None
+) -> None:
+    """Whether there are as many as there may be, each larger than the one before."""
     if not sets or (start is None and len(sets) > len(steps)):
         raise ValueError(f"it has {len(sets)} sets for {len(steps)} steps")
-    counts = [best.count for best in sets]
-    if any(later <= earlier for earlier, later in pairwise(counts)):
+    if any(later.count <= earlier.count for earlier, later in pairwise(sets)):
         raise ValueError("its sets do not grow")
-    return with_shared_order(sets)
 
 
 def check_steps(
@@ -119,56 +129,12 @@ def check_steps(
         now = now | features if step.action == "add" else now - features
 
 
-def read_set(values: JsonObject, n: int, is_signed: bool) -> FeatureSet:
-    entries = values.entries("features")
-    features = tuple(as_whole(index, "features", 0, n) for index in entries)
-    if not features or len(set(features)) < len(features):
-        raise ValueError("a set has no features, or one of them twice")
-    return FeatureSet(
-        features,
-        len(features),
-        read_loss(values, "loss", is_signed),
-        _error(values, "standard_error"),
-        tuple(_fold_losses(values, is_signed)),
-        _runners_up(values, n, is_signed),
-        values.flag("forced"),
-    )
-
-
-def _runners_up(values: JsonObject, n: int, is_signed: bool) -> tuple[tuple[int, float], ...]:
-    return tuple(
-        (one.whole("index", 0, n), read_loss(one, "loss", is_signed))
-        for one in values.parts("runners_up", "a runner-up")
-    )
-
-
-def read_step(step: JsonObject, n: int, is_signed: bool) -> Step:
-    index = step.whole("index", 0, n)
-    features: tuple[int, ...] = (index,)
-    action: Any = step.one_of("action", get_args(Action))
-    if step.version > 2 or step.has("features"):
-        entries = step.entries("features")
-        features = tuple(as_whole(one, "features", 0, n) for one in entries)
-        if features[:1] != (index,):
-            raise ValueError(f"index {index} is not the first of the features of its step")
-    return Step(
-        index=index,
-        loss=read_loss(step, "loss", is_signed),
-        standard_error=_error(step, "standard_error"),
-        runners_up=_runners_up(step, n, is_signed),
-        fold_losses=tuple(_fold_losses(step, is_signed)),
-        forced=step.flag("forced"),
-        seconds=step.positive("seconds"),
-        action=action,
-        features=features,
-    )
-
-
-def _fold_losses(step: JsonObject, is_signed: bool) -> list[float]:
-    numbers = [as_number(value, "fold_losses") for value in step.entries("fold_losses")]
-    if not is_signed and any(number < 0.0 for number in numbers):
-        raise ValueError("fold_losses has a number below 0")
-    return numbers
+def check_groups(steps: tuple[Step, ...], groups: tuple[tuple[int, ...], ...] | None) -> None:
+    """Whether each step adds a whole group, or a single feature of none."""
+    owner = {column: group for group in groups or () for column in group}
+    for step in steps:
+        if set(step.features) != set(owner.get(step.index, (step.index,))):
+            raise ValueError(f"the step with feature {step.index} is not that of a whole group")
 
 
 def check_fold_losses(steps: Sequence[Step | FeatureSet], cv: str) -> None:

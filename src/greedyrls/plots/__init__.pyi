@@ -1,4 +1,5 @@
 from ._assessment import plot_assessment as plot_assessment
+from ._axes import Axis as Axis
 from ._coefficients import plot_coefficients as plot_coefficients
 from ._path import Line as Line
 from ._path import draw_path as draw_path
@@ -8,3 +9,9 @@ from ._predictions import plot_predictions as plot_predictions
 from ._stability import plot_stability as plot_stability
 from ._stability import plot_stability_index as plot_stability_index
 from ._surface import plot_surface as plot_surface
+from ._svg import Attributes as Attributes
+from ._svg import Plot as Plot
+from ._svg import Style as Style
+from ._svg import label as label
+from ._svg import tag as tag
+from ._svg import words as words

@@ -12,19 +12,12 @@ from ..assess import ClassRates
 from ..path import explained, measure_in_words
 from . import _tables as tables
 from ._fit_charts import coefficient_intervals, confusion_table, draw_fit, fit_note
+from ._frames import NARROW, WIDE
 from ._heat_map import SHADES, HeatMap, draw_surface, penalty_rows, surface_measure
 from ._models import has_scales, make_model, offered_sizes, output_names, packed, reading
 from ._names import Names
 from ._panels import Panel, make_panels
-from ._path_chart import (
-    NARROW,
-    WIDE,
-    Chart,
-    draw_panel,
-    has_dots,
-    is_band_in_sight,
-    is_curve_in_sight,
-)
+from ._path_chart import Chart, draw_panel, has_dots, is_band_in_sight, is_curve_in_sight
 from ._scores import best_known_score, initial_loss, source_in_words
 from ._thin import shown_sizes
 from ._words import (

@@ -9,18 +9,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._base import Axis, Float
+from .._base import Float
 from ..app import SelectionResult
 from ..assess import ROC_GRID, Predictions
 from ..path import t_quantile
-from ._markup import tag, through, words
+from ..plots import Axis, Plot, label, tag
+from ._frames import NARROW, chart
 from ._names import Name, Names
 from ._words import count, number, percent, plain_name
 
-_WIDTH, _HEIGHT = 360.0, 320.0
-_TOP, _RIGHT, _BOTTOM = 34.0, 14.0, 46.0
-_CHARACTER = 7.2
+_SIZE = (360.0, 320.0)
+_STYLE = NARROW.style(top=34.0, right=14.0, bottom=46.0, side=0.0)
 _TICKS = 5
+_LINE = {"class_": "line"}
+_WITHOUT = {"class_": "without"}
 # Room at the ends of an axis, as a share of its range.
 _MARGIN = 0.04
 # A chart of more coefficients than this is too long; the table has all.
@@ -28,6 +30,7 @@ MOST_COEFFICIENTS = 30
 # Of a class in the table of classes.
 _CLASS_LENGTH = 24
 _LEVEL = 0.95
+_SHARES = (0.0, 1.0)
 
 
 class Picture(NamedTuple):
@@ -104,30 +107,29 @@ def _regression_charts(predictions: Predictions, target: str) -> list[Picture]:
     observed, predicted = predictions.observed, predictions.predicted
     if not len(observed):
         return []
-    both = np.concatenate([observed, predicted])
-    low, high = _range(both)
-    frame = _Frame(low, high, low, high, f"observed {target}", f"predicted {target}")
-    diagonal = frame.line([(low, low), (high, high)], "without")
-    first = frame.drawn(
-        diagonal,
-        frame.dots(observed, predicted),
-        title="Predicted against observed",
-        description=_fit_in_words(observed, predicted, target),
+    both = _range(np.concatenate([observed, predicted]))
+    plot = _plot(both, both)
+    first = _drawn(
+        plot,
+        "Predicted against observed",
+        _fit_in_words(observed, predicted, target),
+        (f"observed {target}", f"predicted {target}"),
+        _straight(plot, both, both),
+        plot.dots(observed, predicted, 2.6, class_="points"),
     )
     residuals = observed - predicted
-    across, up = _range(predicted), _range(residuals)
-    frame = _Frame(*across, *up, f"predicted {target}", "observed − predicted")
-    second = frame.drawn(
-        frame.line([(across[0], 0.0), (across[1], 0.0)], "without"),
-        frame.dots(predicted, residuals),
-        title="Residuals",
-        description=(
-            f"Residuals from {number(float(residuals.min()), 3)} to "
-            f"{number(float(residuals.max()), 3)}, half of them within "
-            f"{number(float(np.median(np.abs(residuals))), 3)} of zero."
-        ),
+    plot = _plot(_range(predicted), _range(residuals))
+    second = _drawn(
+        plot,
+        "Residuals",
+        f"Residuals from {number(float(residuals.min()), 3)} to "
+        f"{number(float(residuals.max()), 3)}, half of them within "
+        f"{number(float(np.median(np.abs(residuals))), 3)} of zero.",
+        (f"predicted {target}", "observed − predicted"),
+        plot.horizontal(0.0, **_WITHOUT),
+        plot.dots(predicted, residuals, 2.6, class_="points"),
     )
-    return [Picture("Predicted against observed", first), Picture("Residuals", second)]
+    return [first, second]
 
 
 def _fit_in_words(observed: Float, predicted: Float, target: str) -> str:
@@ -148,19 +150,17 @@ def _roc_chart(roc: Float, result: SelectionResult) -> Picture:
     auc = None if result.class_rates is None else result.class_rates.auc
     told = f"AUC {area if auc is None else auc:.3f}"
     positive = plain_name(str((result.classes or ("", "?"))[1]), _CLASS_LENGTH)
-    frame = _Frame(0.0, 1.0, 0.0, 1.0, "false positive rate", f"true positive rate ({positive})")
-    points = list(zip(ROC_GRID.tolist(), roc.tolist(), strict=True))
-    svg = frame.drawn(
-        frame.line([(0.0, 0.0), (1.0, 1.0)], "without"),
-        tag("g", frame.line(points, "line"), class_="curve test"),
-        frame.remark(told),
-        title="ROC curve",
-        description=(
-            f"{told}. Half of the cases are found at a false positive rate of "
-            f"{number(float(ROC_GRID[np.argmax(roc >= 0.5)]), 2)}."
-        ),
+    plot = _plot(_SHARES, _SHARES)
+    return _drawn(
+        plot,
+        "ROC curve",
+        f"{told}. Half of the cases are found at a false positive rate of "
+        f"{number(float(ROC_GRID[np.argmax(roc >= 0.5)]), 2)}.",
+        ("false positive rate", f"true positive rate ({positive})"),
+        _straight(plot, _SHARES, _SHARES),
+        tag("g", plot.line(ROC_GRID, roc, _LINE, _LINE), class_="curve test"),
+        label(told, plot.right - 6.0, plot.up.start - 10.0, "end", class_="remark"),
     )
-    return Picture("ROC curve", svg)
 
 
 def _reliability_chart(reliability: Float, result: SelectionResult) -> Picture:
@@ -170,102 +170,47 @@ def _reliability_chart(reliability: Float, result: SelectionResult) -> Picture:
     if len(result.classes or ()) == 2:
         what = plain_name(str((result.classes or ("", "?"))[1]), _CLASS_LENGTH)
     share = "share that is right" if what == "most probable class" else f"observed share of {what}"
-    frame = _Frame(0.0, 1.0, 0.0, 1.0, f"predicted probability of {what}", share)
+    plot = _plot(_SHARES, _SHARES)
     weight, chance, event = weight[is_known], chance[is_known], event[is_known]
     # Wilson's, which stays within 0 and 1.
     z = 1.96
     middle = (event + z * z / (2.0 * weight)) / (1.0 + z * z / weight)
     half = z / (1.0 + z * z / weight)
     half = half * np.sqrt(event * (1.0 - event) / weight + z * z / (4.0 * weight**2))
-    bars = [
-        frame.bar(float(x), float(low), float(high))
-        for x, low, high in zip(chance, middle - half, middle + half, strict=True)
-    ]
     told = "; ".join(
         f"{number(float(x), 2)} predicted, {number(float(y), 2)} observed ({number(float(w), 3)})"
         for w, x, y in zip(weight, chance, event, strict=True)
     )
-    svg = frame.drawn(
-        frame.line([(0.0, 0.0), (1.0, 1.0)], "without"),
-        tag("path", d="".join(bars), class_="bars test") if bars else "",
-        tag("g", frame.dots(chance, event, 4.0), class_="curve test"),
-        title="Reliability of the probabilities",
-        description=f"By ranges of probability (rows in brackets): {told}.",
+    return _drawn(
+        plot,
+        "Reliability of the probabilities",
+        f"By ranges of probability (rows in brackets): {told}.",
+        (f"predicted probability of {what}", share),
+        _straight(plot, _SHARES, _SHARES),
+        plot.errors(chance, middle - half, middle + half, class_="bars test"),
+        tag("g", plot.dots(chance, event, 4.0, class_="points"), class_="curve test"),
     )
-    return Picture("Reliability of the probabilities", svg)
 
 
-class _Frame:
-    """Axes with their labels."""
+def _plot(across: tuple[float, float], up: tuple[float, float]) -> Plot:
+    return Plot.of(_SIZE, _STYLE, (*across, False), (*up, False), _TICKS)
 
-    def __init__(
-        self, left: float, right: float, low: float, high: float, below: str, beside: str
-    ) -> None:
-        self._below, self._beside = below, beside
-        self._up = Axis(low, high, _HEIGHT - _BOTTOM, _TOP)
-        longest = max((len(number(tick)) for tick in self._up.ticks(_TICKS)), default=1)
-        start = 12.0 + longest * _CHARACTER
-        self._across = Axis(left, right, start, _WIDTH - _RIGHT)
 
-    def line(self, points: list[tuple[float, float]], name: str) -> str:
-        """A line through points."""
-        places = [(self._across.place(x), self._up.place(y)) for x, y in points]
-        return tag("path", d=through(places), class_=name)
+def _straight(plot: Plot, x: tuple[float, float], y: tuple[float, float]) -> str:
+    """A dotted line from one point to another."""
+    return plot.line(np.array(x), np.array(y), _WITHOUT, _WITHOUT)
 
-    def dots(self, across: Float, up: Float, radius: float = 2.6) -> str:
-        """A dot for each pair; many of them as one path, which is short."""
-        d = "".join(
-            f"M{self._across.place(float(x)):.1f} {self._up.place(float(y)):.1f}h0"
-            for x, y in zip(across, up, strict=True)
-        )
-        return tag("path", d=d, class_="points", stroke_width=2.0 * radius) if d else ""
 
-    def bar(self, x: float, low: float, high: float) -> str:
-        """A piece of a path: from low to high, with short ends."""
-        place, top, bottom = self._across.place(x), self._up.place(high), self._up.place(low)
-        return f"M{place:.1f} {bottom:.1f}V{top:.1f}m-3 0h6M{place - 3:.1f} {bottom:.1f}h6"
-
-    def remark(self, text: str) -> str:
-        """A few words in the lower right corner."""
-        x, y = self._across.end - 6.0, self._up.start - 10.0
-        return tag("text", words(text), x=x, y=y, class_="end remark")
-
-    def drawn(self, *inside: str, title: str, description: str) -> str:
-        """The chart with its axes."""
-        identity = f"fit-{title.split()[0].lower()}"
-        across, up = self._across, self._up
-        scale = []
-        for tick in up.ticks(_TICKS):
-            y = up.place(tick)
-            scale.append(
-                tag("path", d=f"M{across.start:.1f} {y:.1f}H{across.end:.1f}", class_="grid")
-            )
-            scale.append(
-                tag("text", words(number(tick)), x=across.start - 6.0, y=y + 4.5, class_="end")
-            )
-        scale.append(
-            tag("path", d=f"M{across.start:.1f} {up.start:.1f}H{across.end:.1f}", class_="axis")
-        )
-        for tick in across.ticks(_TICKS):
-            x = across.place(tick)
-            scale.append(tag("path", d=f"M{x:.1f} {up.start:.1f}v5", class_="axis"))
-            scale.append(tag("text", words(number(tick)), x=x, y=up.start + 20.0, class_="middle"))
-        middle = (across.start + across.end) / 2.0
-        scale.append(
-            tag("text", words(self._below), x=middle, y=_HEIGHT - 6.0, class_="middle measure")
-        )
-        scale.append(tag("text", words(self._beside), x=0.0, y=16.0, class_="measure"))
-        return tag(
-            "svg",
-            tag("title", words(title), id=f"{identity}-title"),
-            tag("desc", words(description), id=f"{identity}-description"),
-            tag("g", *scale, class_="scale"),
-            *inside,
-            viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}",
-            role="img",
-            aria_labelledby=f"{identity}-title {identity}-description",
-            class_="chart",
-        )
+def _drawn(
+    plot: Plot, title: str, description: str, axes: tuple[str, str], *inside: str
+) -> Picture:
+    """A chart with its axes."""
+    below, beside = plot.across.ticks(_TICKS), plot.up.ticks(_TICKS)
+    scale = plot.scale(below, beside, axes[0], class_="measure")
+    measure = label(axes[1], 0.0, 16.0, class_="measure")
+    identity = f"fit-{title.split()[0].lower()}"
+    frame = tag("g", scale, measure, class_="scale")
+    return Picture(title, chart(_SIZE, identity, title, description, frame, *inside))
 
 
 def _range(values: Float) -> tuple[float, float]:

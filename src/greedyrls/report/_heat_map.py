@@ -9,8 +9,8 @@ import numpy as np
 from .._base import Float
 from ..assess import measure_in_words
 from ..path import AlphaSurface, SelectionPath
-from ._markup import tag, words
-from ._path_chart import NARROW, WIDE, Frame
+from ..plots import label, tag
+from ._frames import NARROW, WIDE, Frame, chart
 from ._thin import thinned
 from ._words import NONE, count, counted, number, with_error
 
@@ -211,32 +211,22 @@ def _drawing(
 ) -> str:
     left, top, right, bottom = area
     cell = (right - left) / len(sizes), (bottom - top) / len(penalties)
-    identity = f"surface-{frame.name}"
     drawn = [
-        tag("text", words("Penalty α of the search"), x=0.0, y=16.0, class_="measure"),
+        label("Penalty α of the search", 0.0, 16.0, class_="measure"),
         *_row_labels(penalties, left, top, cell[1]),
         *_column_labels(sizes, left, bottom, cell[0], frame),
-        tag(
-            "text",
-            words("number of features"),
-            x=(left + right) / 2.0,
-            y=height - 6.0,
-            class_="middle",
-        ),
+        label("number of features", (left + right) / 2.0, height - 6.0, "middle"),
     ]
     scale = f"translate({left:.1f} {top:.1f}) scale({cell[0]:.4f} {cell[1]:.4f})"
-    return tag(
-        "svg",
-        tag("title", words("Loss by penalty and number of features"), id=f"{identity}-title"),
-        tag("desc", words(description), id=f"{identity}-description"),
+    return chart(
+        (frame.width, round(height, 1)),
+        f"surface-{frame.name}",
+        "Loss by penalty and number of features",
+        description,
         tag("g", *drawn, class_="scale"),
         tag("use", href="#heat-cells", transform=scale),
         _mark(left, top, cell, marked, "heat-mark") if marked[1] >= 0 else "",
         tag("rect", class_="heat-cursor", visibility="hidden", width=cell[0], height=cell[1]),
-        viewBox=f"0 0 {frame.width:g} {height:.1f}",
-        role="img",
-        aria_labelledby=f"{identity}-title {identity}-description",
-        class_="chart",
     )
 
 
@@ -244,13 +234,7 @@ def _row_labels(penalties: list[str], left: float, top: float, height: float) ->
     """Every penalty if there is room, else every second one, and so on."""
     step = max(1, int(np.ceil(16.0 / height)))
     return [
-        tag(
-            "text",
-            words(text),
-            x=left - 7.0,
-            y=top + (row + 0.5) * height + 4.5,
-            class_="end",
-        )
+        label(text, left - 7.0, top + (row + 0.5) * height + 4.5, "end")
         for row, text in enumerate(penalties)
         if row % step == 0
     ]
@@ -269,13 +253,7 @@ def _column_labels(
         if column == 0 or (size % step == 0 and column * width > room)
     ]
     return [
-        tag(
-            "text",
-            words(str(sizes[column])),
-            x=left + (column + 0.5) * width,
-            y=bottom + 20.0,
-            class_="middle",
-        )
+        label(str(sizes[column]), left + (column + 0.5) * width, bottom + 20.0, "middle")
         for column in shown
     ]
 
