@@ -30,9 +30,9 @@ POINTS: dict[str, tuple[str, ...]] = {
     "choose by leave-one-out": ("_criteria._leave_one_out.LeaveOneOut.choose",),
     "add feature": ("_criteria._state.SelectionState.add",),
     # Leave-one-out errors that are kept.
-    "keep errors": ("_criteria._samples.SampleSpace.keep_leftovers",),
-    "drop errors": ("_criteria._samples.SampleSpace.drop_leftovers",),
-    "use kept errors": ("_criteria._samples.SampleSpace.kept_losses",),
+    "keep errors": ("_criteria._loo_loss.LossState._keep",),
+    "drop errors": ("_criteria._loo_loss.LossState._drop",),
+    "use kept errors": ("_criteria._loo_loss.LossState._kept_losses",),
     "update kept errors": ("_rows._leftovers.Leftovers.follow",),
     "check kept errors": ("_criteria._loo_loss.LossState._has_drifted",),
     # Folds, penalties and the procedure around the search.

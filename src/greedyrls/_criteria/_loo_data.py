@@ -9,7 +9,16 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import SMALLEST_D, Executor, Float, Handle, ThreadExecutor, namespace_of, true_indices
+from .._base import (
+    SMALLEST_D,
+    Executor,
+    Float,
+    Handle,
+    ThreadExecutor,
+    ask,
+    namespace_of,
+    true_indices,
+)
 from .._features import GramColumns
 from .._problem import Problem, layout_of, report_non_finite
 from .._rows import RowBlock, SampleStatistics, pair_products
@@ -77,7 +86,8 @@ class LooData:
         # Features that are 0 nearly everywhere have separate bounds.
         self.is_rare: NDArray[np.bool_] | None = None
         if problem.X.is_sparse:
-            self.is_rare = self.samples.entry_counts() <= _RARE_SHARE * problem.n_samples
+            counts = self.samples.total(ask(RowBlock.entry_counts)).values
+            self.is_rare = counts <= _RARE_SHARE * problem.n_samples
         self.constant = true_indices(self.start.diagonal == 0.0)
         # Groups of features that are chosen together, and costs.
         self.layout = layout_of(problem) if problem.is_grouped else None

@@ -30,9 +30,6 @@ from .._features import FeatureSpace
 from .._problem import Loss, stratum_factors
 from .._rows import (
     BoundTerms,
-    CandidateLosses,
-    ColumnShapes,
-    Leftovers,
     Products,
     RowBlock,
     SampleStatistics,
@@ -106,7 +103,6 @@ class SampleSpace:
         self._means: Float | None = None
         self._has_far_means = False
         self._latest: Latest | None = None
-        self._kept: list[Leftovers] = []
         self.passes = 0
         self.exact_evaluations = 0
         # The numbers of candidates scored at a time, and at least in a round.
@@ -130,7 +126,6 @@ class SampleSpace:
         """
         other = copy.copy(self)
         other._latest = None
-        other._kept = []
         other.passes = other.exact_evaluations = 0
         return other
 
@@ -259,11 +254,6 @@ class SampleSpace:
         sums: SupportSums = self.total(ask(RowBlock.support_sums, indices, beta, delta, rho))
         return sums
 
-    def entry_counts(self) -> Float:
-        """Return the number of non-zero values in each column of a sparse X, (n)."""
-        counts: Float = self.total(ask(RowBlock.entry_counts)).values
-        return counts
-
     def forget(self) -> None:
         """Forget the best candidate scored so far: it will not be added as it is."""
         self._latest = None
@@ -308,80 +298,14 @@ class SampleSpace:
         """Move to another set: `question` makes its blocks from `blocks`."""
         self._blocks = self._executor.each(question, blocks)
         self._latest = None
-        self._kept = []
 
     def predictions(self) -> Float:
         """Return leave-one-out predictions of the current model, (t × m)."""
         return np.concatenate(self.each(ask(RowBlock.predictions)), axis=1)
 
-    def candidate_predictions(
-        self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
-    ) -> Float:
-        """Return leave-one-out predictions with each candidate added, (t × c × m)."""
-        answers = self.each(ask(RowBlock.candidate_predictions, indices, beta, delta, rho))
-        return answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
-
-    def shapes(self) -> list[ColumnShapes]:
-        """Return the largest distances of values from their means, block by block, in one pass."""
-        self.passes += 1
-        return self.each(ask(RowBlock.shapes))
-
     def loss_factors(self, loss: Loss) -> Float:
         """Return factors by which weights are multiplied to give shares of rows in a loss."""
         return stratum_factors(self.total(ask(RowBlock.stratum_weights, loss)).values)
-
-    def candidate_losses(
-        self,
-        loss: Loss,
-        factors: Float | None,
-        beta: Float,
-        delta: Float,
-        rho: Float,
-        reach: Float | None,
-        shapes: list[ColumnShapes],
-    ) -> CandidateLosses:
-        """Return Σ_j e_j ℓ_j over all rows with each of all features added.
-
-        `reach` and `shapes` are for one target of labels ±1 and loss zero_one.
-        """
-        support = [shape.support for shape in shapes] if shapes else [None] * len(self._blocks)
-        losses: CandidateLosses = self.total(
-            ask(RowBlock.candidate_losses, loss, factors, beta, delta, rho, reach), support
-        )
-        return losses
-
-    @property
-    def keeps_leftovers(self) -> bool:
-        """Whether z of all candidates are kept."""
-        return bool(self._kept)
-
-    def keep_leftovers(self, candidates: NDArray[np.intp], beta: Float) -> None:
-        """Compute and keep z of these candidates, with coefficients beta (|S| × c)."""
-        self.passes += 1
-        self._kept = self.each(ask(RowBlock.leftovers, candidates, beta))
-
-    def drop_leftovers(self) -> None:
-        """Free the memory of the kept z."""
-        self._kept = []
-
-    def follow(self, index: int, slopes: Float) -> None:
-        """Remove the part along an added feature from the kept z; slopes (n) are those on it."""
-        for kept in self._kept:
-            kept.follow(index, slopes)
-
-    def kept_columns(self, index: int) -> list[Float]:
-        """Return the kept z of a candidate, a piece (1 × rows) for each block."""
-        return [
-            kept.column(index, len(block.d))[None]
-            for kept, block in zip(self._kept, self._blocks, strict=True)
-        ]
-
-    def kept_losses(self, loss: Loss, factors: Float | None, delta: Float, rho: Float) -> Float:
-        """Return Σ_j e_j [wrong] with each feature added, from the kept z, (n)."""
-        values: Float = self.total(
-            ask(RowBlock.kept_losses, loss, factors, delta, rho), self._kept
-        ).values
-        return values
 
     def statistics(self) -> SampleStatistics:
         """Return the sums over all rows that the bounds and the loss need."""
