@@ -21,7 +21,9 @@ from internals import (
     LeaveOneOut,
     LooData,
     Problem,
+    RecordedStepper,
     SelectionState,
+    Stop,
     bound_terms,
     leverage_growth,
     lower_bounds,
@@ -206,3 +208,35 @@ def test_scoring_every_candidate_begins_where_recorded_steps_end(tune: Tune, tra
     other = greedy_path(X, y, 9)
     np.testing.assert_array_equal(path.indices, other.indices)
     np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_a_stepper_says_why_it_stops() -> None:
+    X, y = random_problem(60, 30)
+    first, second, third = greedy_path(X, y, 3, search="bounded").indices.tolist()
+    X[:, third - 1 if third else 1] = X[:, third]  # a tie
+
+    def stepper_after_a_step() -> tuple[Any, RecordedStepper]:
+        problem = Problem(
+            DeviceMatrix(tensor(X)), tensor(y[:, None]), None, True, (), (), None, True
+        )
+        state = SelectionState(LooData(problem), 1.0, 8)
+        criterion = LeaveOneOut("bounded")
+        stepper = RecordedStepper(state, criterion)
+        assert stepper.begin(4) is Stop.NEEDS_COLUMNS
+        choice = criterion.choose(state, 0, 4)
+        assert choice.feature == first
+        state.add(choice.feature, choice.pivot, choice.ranking, 4)
+        return state, stepper
+
+    state, stepper = stepper_after_a_step()
+    assert stepper.begin(1) is Stop.DONE
+    assert stepper.begin(2) is None
+    assert [stepper.step(2), stepper.step(2)] == [second, Stop.DONE]
+    assert stepper.begin(4) is None
+    assert stepper.step(4) is Stop.IN_DOUBT
+    state, stepper = stepper_after_a_step()
+    state.gram.take(second, lambda count: [], 1)
+    assert stepper.begin(4) is None
+    assert stepper.step(4) is Stop.NEEDS_COLUMNS
+    assert state.selected == [first]

@@ -38,6 +38,7 @@ from ._fused_features import FusedFeatures as FusedFeatures
 from ._fused_features import Reported as Reported
 from ._fused_features import Vectors as Vectors
 from ._fused_step import FusedStep as FusedStep
+from ._fused_step import StepNumbers as StepNumbers
 from ._fused_step import can_fuse as can_fuse
 from ._group_blocks import Directions as Directions
 from ._group_blocks import GroupLosses as GroupLosses

@@ -8,6 +8,8 @@ order.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from .._base import Array, Float, location_of, namespace_of
 from .._data import Matrix
 from .._data import fused as _fused
@@ -15,6 +17,13 @@ from ._held_out import HeldOutRows
 
 # Rows that a program computes at a time.
 _ROWS = 256
+
+
+class StepNumbers(NamedTuple):
+    """The numbers that a step is sent, (1) each."""
+
+    feature: Array
+    size: Array  # |S|
 
 
 class FusedStep:
@@ -30,7 +39,7 @@ class FusedStep:
         self._pieces = location_of(split.r).empty((3, count, self._parts))
 
     def launch(
-        self, sent: Float, means: Float, delta: Float, tau: Float, beta: Float
+        self, sent: StepNumbers, means: Float, delta: Float, tau: Float, beta: Float
     ) -> tuple[Float, Float, Float]:
         """Update the rows; return ‖z‖² (K), r·z and ‖r‖² after the step (K × 1)."""
         from ._kernels import move
@@ -40,10 +49,10 @@ class FusedStep:
         with _fused.device_of(X):
             move[(self._parts, len(buffer))](
                 X, X.stride(0), X.stride(1), split.rows, split.weights, split.r, buffer,
-                buffer.shape[1], sent, means, self._shift, delta, tau, beta, self._pieces,
+                buffer.shape[1], *sent, means, self._shift, delta, tau, beta, self._pieces,
                 len(buffer), self._height, means.shape[1], self._tiles, _ROWS, _fused.AHEAD,
             )  # fmt: skip
-        norms, inner, energy = namespace_of(sent).sum(self._pieces, axis=2)
+        norms, inner, energy = namespace_of(beta).sum(self._pieces, axis=2)
         return norms, inner[:, None], energy[:, None]
 
 

@@ -414,14 +414,14 @@ def follow(
 
 @triton.jit
 def move(
-    X, by_row, by_column, numbers, weights, r, room, capacity, sent, means, shift, delta, tau,
-    beta, pieces, splits, height, n, tiles, rows: tl.constexpr, ahead: tl.constexpr,
+    X, by_row, by_column, numbers, weights, r, room, capacity, feature, size, means, shift, delta,
+    tau, beta, pieces, splits, height, n, tiles, rows: tl.constexpr, ahead: tl.constexpr,
 ):  # fmt: skip
-    """Compute z, r and sums of some rows of a split; `sent` has the feature and |S|."""
+    """Compute z, r and sums of some rows of a split."""
     part = tl.program_id(0)
     split = tl.program_id(1).to(tl.int64)
-    index = tl.load(sent).to(tl.int64)
-    chosen = tl.load(sent + 1).to(tl.int64)
+    index = tl.load(feature).to(tl.int64)
+    chosen = tl.load(size).to(tl.int64)
     own = split * n + index
     mean = tl.load(means + own)
     away = tl.load(shift + index)
