@@ -199,7 +199,7 @@ def state_of(case: Case, steps: int, alpha: float = 0.01) -> ManyFoldState:
     assert isinstance(state, ManyFoldState)
     for _ in range(steps):
         choice = criterion.choose(state, 0, 1)
-        state.add(choice.feature, choice.pivot, choice.ranking, 1)
+        state.add(choice.feature, state.measure(choice.feature), choice.ranking, 1)
     return state
 
 

@@ -15,16 +15,16 @@ from internals import (
     LooData,
     Problem,
     SelectionState,
+    group_bounds,
+    group_openness,
     grouping_of,
     inverse_roots,
     make_plan,
     make_problem,
-    openness,
     replay,
     score_groups,
     space_of,
 )
-from internals import group_lower_bounds as lower_bounds
 from problems import named_problems
 
 Array = np.ndarray
@@ -67,15 +67,15 @@ def test_pairs_by_recurrence(is_weighted: bool) -> None:
         if is_rebuilt:
             state.rebuild()
         Z, D = leftovers(problem, chosen, 0.7)
-        for part in space.layout.parts(np.array([0, 2])):
-            for group, matrix, norms in zip(
-                part.groups,
+        for part in space.layout.parts(np.array([0, 8])):
+            for members, matrix, norms in zip(
+                part.columns.tolist(),
                 space.layout.matrices(part, space.delta, space.pair_delta),
                 space.norm_matrices(part),
                 strict=True,
             ):
-                own = [c for c in space.layout.members[group] if c not in chosen]
-                places = [space.layout.members[group].index(c) for c in own]
+                own = [c for c in members if c not in chosen]
+                places = [members.index(c) for c in own]
                 assert_allclose(matrix[np.ix_(places, places)], D[np.ix_(own, own)], atol=1e-10)
                 assert_allclose(norms[np.ix_(places, places)], Z[:, own].T @ Z[:, own], atol=1e-10)
 
@@ -120,21 +120,20 @@ def test_bounds_are_below_exact_losses(name: str, alpha: float) -> None:
     problem = problem_of(X, Y, 3, rng.random(len(y)) + 0.1)
     state = SelectionState(LooData(problem), alpha, 4)
     state.features.follows_spread = True  # as with many rows
-    layout = space_of(state).layout
     for step in range(4):
-        left = np.flatnonzero(state.barred[layout.firsts] < 0.0)
+        left = state.candidates
         exact = score_groups(state, left).sum(axis=0)
         slack = 1e-9 * state.loss_sum
         for _ in range(2):
-            bounds = lower_bounds(state, left)[left]
-            known = openness(state, left)
+            bounds = group_bounds(state)[left]
+            growth, _ = group_openness(state, left)
             is_finite = np.isfinite(exact)
             assert (bounds <= exact + slack)[is_finite].all()
-            assert (bounds + known.growth <= exact + slack)[is_finite].all()
-            assert (known.growth >= 0.0).all()
+            assert (bounds + growth <= exact + slack)[is_finite].all()
+            assert (growth >= 0.0).all()
             if step % 2 == 0:
                 state.set_anchor([])
-        group = layout.members[left[int(np.nanargmin(exact))]]
+        group = state.layout.members(int(left[int(np.nanargmin(exact))]))
         assert len(list(replay(state, list(group), False))) == len(group)
 
 

@@ -125,14 +125,6 @@ def test_no_size_and_no_budget() -> None:
         greedy_path(X, Y, None)
 
 
-@pytest.mark.parametrize("direction", ["backward", "floating", "foba", "swap"])
-@pytest.mark.parametrize(
-    "options", [{"feature_groups": [[0, 1]]}, {"feature_costs": [1.0] * 6}], ids=["groups", "costs"]
-)
-def test_forward_only(direction: Any, options: Any) -> None:
-    refused(f"direction={direction!r}", direction=direction, **options)
-
-
 def test_groups_in_all_their_forms() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=NAMES)

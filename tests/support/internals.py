@@ -35,22 +35,20 @@ from greedyrls._base.numbers import with_error as value_with_error
 from greedyrls._cluster._cluster_folds import ClusterFolds
 from greedyrls._criteria import _held_out_errors as held_out_errors
 from greedyrls._criteria._backward import BackwardState
-from greedyrls._criteria._choice import tie_tolerances
-from greedyrls._criteria._curves import LooCurve
-from greedyrls._criteria._fold_inverses import DENSE_ROWS, FoldInverses, _SmallFolds
-from greedyrls._criteria._fold_state import FoldData, FoldState
-from greedyrls._criteria._group_choice import Judge
-from greedyrls._criteria._group_criterion import lower_bounds as group_lower_bounds
-from greedyrls._criteria._group_criterion import openness, score_groups, space_of
-from greedyrls._criteria._held_out_losses import held_out_losses
-from greedyrls._criteria._lanes import LooLanes
-from greedyrls._criteria._leave_one_out import (
-    LeaveOneOut,
+from greedyrls._criteria._bounds import (
     bound_terms,
     leverage_growth,
     lower_bounds,
     support_bounds,
 )
+from greedyrls._criteria._choice import Judge, tie_tolerances
+from greedyrls._criteria._curves import LooCurve
+from greedyrls._criteria._fold_inverses import DENSE_ROWS, FoldInverses, _SmallFolds
+from greedyrls._criteria._fold_state import FoldData, FoldState
+from greedyrls._criteria._group_bounds import group_bounds, group_openness, score_groups, space_of
+from greedyrls._criteria._held_out_losses import held_out_losses
+from greedyrls._criteria._lanes import LooLanes
+from greedyrls._criteria._leave_one_out import LeaveOneOut
 from greedyrls._criteria._loo_data import LooData
 from greedyrls._criteria._loo_loss import LossState
 from greedyrls._criteria._many_folds import ManyFoldData, ManyFoldState

@@ -21,22 +21,42 @@ class Search:
     """Scores of sets, each computed once, and what is a tie among them."""
 
     score: Score
-    n_features: int  # of the data
+    entries: Sequence[int]  # all candidates; a group goes by its first column
     excluded: frozenset[int]
     forced: tuple[int, ...]
     initial_loss: float
+    prices: dict[int, float] | None = None
+    budget: float = np.inf
 
     def tie(self, loss: float) -> float:
         return TIE * abs(loss) + TIE_OF_INITIAL * abs(self.initial_loss)
 
-    def best_addition(self, chosen: Sequence[int], without: Iterable[int] = ()) -> Move | None:
+    def best_addition(
+        self, chosen: Sequence[int], without: Iterable[int] = (), by_cost: bool = True
+    ) -> Move | None:
+        """By the loss, or by what it loses for each unit of cost; what the budget pays for."""
         barred = {*self.excluded, *chosen, *without}
-        losses = {i: self.score([*chosen, i]) for i in range(self.n_features) if i not in barred}
+        losses = {
+            i: self.score([*chosen, i])
+            for i in self.entries
+            if i not in barred and self.can_afford([*chosen, i])
+        }
         if not losses:
             return None
-        least = min(losses.values())
-        index = min(i for i, loss in losses.items() if loss <= least + self.tie(least))
+        now, values, ties = self.score(chosen), losses, {}
+        gaining = {i: loss for i, loss in losses.items() if loss < now - self.tie(loss)}
+        if self.prices is not None and by_cost and gaining:
+            values = {i: (loss - now) / self.prices[i] for i, loss in gaining.items()}
+            ties = {i: self.tie(loss) / self.prices[i] for i, loss in gaining.items()}
+        best = min(values, key=lambda i: values[i])
+        limit = values[best] + ties.get(best, self.tie(values[best]))
+        index = min(i for i, value in values.items() if value <= limit)
         return "add", index, losses[index]
+
+    def can_afford(self, chosen: Sequence[int]) -> bool:
+        if self.prices is None:
+            return True
+        return sum(self.prices[i] for i in chosen) <= self.budget * (1.0 + 1e-9)
 
     def removals(self, chosen: Sequence[int], protected: Sequence[int]) -> list[Move]:
         """All of them, best first; among tied ones the highest index goes first."""
@@ -62,13 +82,20 @@ def literal_search(
     sample_weight: ArrayLike | None = None,
     forced_features: Iterable[int] = (),
     excluded_features: Iterable[int] = (),
+    groups: Sequence[tuple[int, ...]] | None = None,
+    costs: Sequence[float] | None = None,
+    budget: float = np.inf,
 ) -> Search:
-    """Scores of a problem."""
+    """Scores of a problem; forced and excluded groups go by their first columns."""
     data = np.asarray(X, dtype=np.float64)
     seen: dict[frozenset[int], float] = {}
+    members = {group[0]: group for group in groups or [(i,) for i in range(data.shape[1])]}
+    prices = None
+    if costs is not None:
+        prices = {i: sum(costs[column] for column in group) for i, group in members.items()}
 
-    def score(columns: Sequence[int]) -> float:
-        key = frozenset(columns)
+    def score(entries: Sequence[int]) -> float:
+        key = frozenset(column for i in entries for column in members[i])
         if key not in seen:
             seen[key] = criterion(
                 *(data, y, cv, sorted(key)),
@@ -80,7 +107,8 @@ def literal_search(
         return seen[key]
 
     forced = tuple(forced_features)
-    return Search(score, data.shape[1], frozenset(excluded_features), forced, score([]))
+    excluded = frozenset(excluded_features)
+    return Search(score, tuple(members), excluded, forced, score([]), prices, budget)
 
 
 def literal_forward(search: Search, size: int) -> list[Move]:
@@ -92,7 +120,8 @@ def literal_forward(search: Search, size: int) -> list[Move]:
         if len(chosen) < len(search.forced):
             index = search.forced[len(chosen)]
             move = ("add", index, search.score([*chosen, index]))
-        assert move is not None
+        if move is None:
+            break
         chosen.append(move[1])
         moves.append(move)
     return moves
@@ -105,7 +134,8 @@ def literal_floating(search: Search, size: int) -> list[Move]:
     best = {len(chosen): search.score(chosen)}
     while len(chosen) < size:
         move = search.best_addition(chosen)
-        assert move is not None
+        if move is None:
+            break
         chosen.append(move[1])
         moves.append(move)
         best[len(chosen)] = min(move[2], best.get(len(chosen), move[2]))
@@ -128,7 +158,8 @@ def literal_foba(search: Search, size: int, ratio: float) -> list[Move]:
     while len(chosen) < size:
         before = search.score(chosen)
         move = search.best_addition(chosen)
-        assert move is not None
+        if move is None:
+            break
         chosen.append(move[1])
         moves.append(move)
         gains[len(chosen)] = before - move[2]
@@ -153,7 +184,7 @@ def literal_swap(search: Search, size: int) -> list[Move]:
         loss = search.score(chosen)
         for removal in search.removals(chosen, search.forced):
             rest = [index for index in chosen if index != removal[1]]
-            move = search.best_addition(rest, without=[removal[1]])
+            move = search.best_addition(rest, without=[removal[1]], by_cost=False)
             if move is not None and move[2] < loss - search.tie(loss):
                 moves += [removal, move]
                 chosen = [*rest, move[1]]
@@ -164,7 +195,7 @@ def literal_swap(search: Search, size: int) -> list[Move]:
 
 def literal_backward(search: Search) -> list[Move]:
     """From all features down to one; forced ones last, in reverse order."""
-    chosen = [index for index in range(search.n_features) if index not in search.excluded]
+    chosen = [index for index in search.entries if index not in search.excluded]
     moves: list[Move] = []
     while len(chosen) > 1:
         protected: Sequence[int] = search.forced

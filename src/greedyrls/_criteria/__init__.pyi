@@ -1,6 +1,8 @@
 from ._backward import BackwardState as BackwardState
+from ._bounds import bound_terms as bound_terms
 from ._choice import Choice as Choice
 from ._choice import Criterion as Criterion
+from ._choice import Entries as Entries
 from ._choice import Model as Model
 from ._choice import NumericalLimit as NumericalLimit
 from ._choice import Spanned as Spanned
@@ -10,14 +12,11 @@ from ._curves import LossMoments as LossMoments
 from ._curves import best_penalties as best_penalties
 from ._curves import errors_by_size as errors_by_size
 from ._device_rows import DeviceRows as DeviceRows
+from ._entries import open_candidates as open_candidates
 from ._fold_criterion import FoldLoss as FoldLoss
 from ._fold_curves import FoldCurve as FoldCurve
 from ._fold_state import FoldData as FoldData
 from ._fold_state import FoldState as FoldState
-from ._group_choice import GroupCriterion as GroupCriterion
-from ._group_criterion import GroupLeaveOneOut as GroupLeaveOneOut
-from ._group_fold_criterion import GroupFoldLoss as GroupFoldLoss
-from ._group_loss import GroupLeaveOneOutLoss as GroupLeaveOneOutLoss
 from ._held_out_errors import Design as Design
 from ._held_out_errors import Part as Part
 from ._held_out_errors import Summed as Summed
@@ -38,7 +37,6 @@ from ._lanes import LanePath as LanePath
 from ._lanes import LooLanes as LooLanes
 from ._leave_one_out import LeaveOneOut as LeaveOneOut
 from ._leave_one_out import Strategy as Strategy
-from ._leave_one_out import bound_terms as bound_terms
 from ._leave_one_out import first_width as first_width
 from ._loo_data import LooData as LooData
 from ._loo_loss import LeaveOneOutLoss as LeaveOneOutLoss

@@ -11,28 +11,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.linalg.blas import dger
 
 from .._base import (
     LOSS_ROUNDING,
     NO_DIGITS,
-    QUARTER_TILE_ELEMENTS,
     SMALLEST_D,
     TIE,
     TIE_ROUNDING,
     Float,
-    kernels,
     long_call,
     weighted_means,
 )
-from .._problem import Folds, Loss, Problem
-from .._rows import tiles
+from .._problem import Folds, Loss, Problem, layout_of
 from ..path import FeatureSet, Moments
+from ._backward_fit import BackwardFit
 from ._choice import Choice, NumericalLimit, choose_among, tie_tolerances
 from ._fold_state import physical_bytes
 
@@ -47,103 +43,6 @@ _CANCELLED = 1e-3
 _WIDE, _MOST_SQUARE = 4, 6000
 # With more features than rows, a smaller 1 − h is not computed as a difference from 1.
 _SMALL_D = 1e-4
-
-
-@dataclass(slots=True)
-class _Fit:
-    """The model on the features that are left, and the rows that it is tested on.
-
-    For leave-one-out these are all rows, scaled by the roots of their weights, with d = 1 − h; for
-    a split they are the rows that it holds out, as they are.
-    """
-
-    y: Float  # (t × rows) the targets as given
-    weights: Float | None  # (rows)
-    shares: Float | None  # (rows) of a loss that is a mean over rows
-    root: Float | None  # (rows) √w, where rows are scaled
-    W: Float  # (features × rows)
-    v: Float  # (features)
-    w: Float  # (features × t)
-    r: Float  # (t × rows)
-    d: Float | None  # (rows)
-    inverse: Float | None  # (features × features) A⁻¹, or with more features than rows:
-    columns: Float | None  # (features × rows) X', which A⁻¹ follows from
-    alpha: float
-
-    def row_of_inverse(self, position: int) -> Float:
-        """Return the row (A⁻¹)_s·, (features)."""
-        if self.inverse is not None:
-            kept: Float = self.inverse[position].copy()
-            return kept
-        assert self.columns is not None
-        row: Float = self.columns @ self.W[position]
-        row[position] -= 1.0
-        row /= -self.alpha
-        row[position] = self.v[position]
-        return row
-
-    def remove(self, position: int) -> float:
-        """Remove a feature; returns the smallest share of (A⁻¹)_ii that any other one has kept."""
-        row, column = self.row_of_inverse(position), self.W[position].copy()
-        v, w = float(self.v[position]), self.w[position].copy()
-        self.r += (w / v)[:, None] * column
-        if self.d is not None:
-            self.d += column * column / v
-        slopes = row / v
-        lost = slopes * row
-        lost[position] = 0.0
-        kept = float(((self.v - lost) / self.v).min())
-        self.v -= lost
-        self.w -= slopes[:, None] * w
-        dger(-1.0, column, slopes, a=self.W.T, overwrite_a=1)
-        if self.inverse is not None:
-            dger(-1.0, row, slopes, a=self.inverse.T, overwrite_a=1)
-        self._drop(position)
-        return kept
-
-    def _drop(self, position: int) -> None:
-        """Overwrite a removed feature with the last one."""
-        last = len(self.v) - 1
-        for values in (self.W, self.v, self.w, self.inverse, self.columns):
-            if values is not None:
-                values[position] = values[last]
-        self.W, self.v, self.w = self.W[:last], self.v[:last], self.w[:last]
-        if self.columns is not None:
-            self.columns = self.columns[:last]
-        if self.inverse is not None:
-            self.inverse[:, position] = self.inverse[:, last]
-            # Rows must lie next to each other for the next removal.
-            self.inverse = np.ascontiguousarray(self.inverse[:last, :last])
-
-    def predictions(self) -> Float:
-        """Return the predictions of the current model, (t × rows)."""
-        errors = self.r if self.d is None else self.r / self.d
-        return self.y - (errors if self.root is None else errors / self.root)
-
-    def losses(self, loss: Loss) -> Float:
-        """Return losses without each feature: (t × features) for squared LOO, else (1 × …)."""
-        width = max(1, QUARTER_TILE_ELEMENTS // (len(self.r) * self.r.shape[1]))
-        parts = [
-            self._some_losses(loss, slice(first, first + width))
-            for first in range(0, len(self.v), width)
-        ]
-        return np.concatenate(parts, axis=1)
-
-    def _some_losses(self, loss: Loss, part: slice) -> Float:
-        v, rho = self.v[part], (self.w[part] / self.v[part, None]).T
-        if loss.name == "squared" and self.d is not None:
-            return kernels.loo_losses(self.W[part], self.r, self.d, -v, -rho, False)[0]
-        if self.d is None:
-            errors = tiles.fold_errors(self.W[part].T, self.r, -rho)
-        else:
-            errors = tiles.loo_errors(self.W[part].T, self.r, self.d, -v, -rho)
-        if self.root is not None:
-            errors /= self.root[:, None]
-        if loss.is_additive:
-            kind = loss.name.removeprefix("balanced_")
-            return tiles.error_sums(kind, errors, self.y, self.shares)[None]
-        predictions = self.y[:, None, :] - errors.transpose(0, 2, 1)
-        return loss.values(self.y.T, predictions, self.weights)[None]
 
 
 class _Rows:
@@ -231,6 +130,7 @@ class BackwardState:
 
     def __init__(self, problem: Problem, loss: Loss, folds: Folds | None, alpha: float) -> None:
         self.problem = problem
+        self.layout = layout_of(problem)
         self.alpha = alpha
         self.criterion_loss = loss
         self._folds = folds
@@ -281,7 +181,7 @@ class BackwardState:
         loss = self.criterion_loss
         return loss.sample_weights(Y, weights) if loss.is_additive else None
 
-    def _leave_one_out(self) -> _Fit:
+    def _leave_one_out(self) -> BackwardFit:
         """Fit the model by products of rows if features far outnumber them, else by A⁻¹.
 
         Products of rows give (A⁻¹)_ii as a difference from 1/α, which is accurate unless some
@@ -306,7 +206,7 @@ class BackwardState:
         v = np.einsum("ij,ij->i", inverse, inverse)
         A = inverse @ inverse.T
         W, w = inverse @ Q, inverse @ steps
-        return _Fit(*self._targets(), rows.root, W, v, w, r, d, A, None, self.alpha)
+        return BackwardFit(*self._targets(), rows.root, W, v, w, r, d, A, None, self.alpha)
 
     def _targets(self) -> tuple[Float, Float | None, Float | None]:
         """Return targets, weights and shares of the rows of leave-one-out."""
@@ -323,14 +223,16 @@ class BackwardState:
             d -= self.alpha * along * unit * unit
         return self.alpha * (self._all.y @ dual), d, dual
 
-    def _wide(self, X: Float) -> _Fit:
+    def _wide(self, X: Float) -> BackwardFit:
         rows = self._all
         r, d, dual = self._dual_model(X)
         W = X @ dual
         v = (1.0 - np.einsum("ij,ij->i", X, W)) / self.alpha
-        return _Fit(*self._targets(), rows.root, W, v, W @ rows.y.T, r, d, None, X, self.alpha)
+        return BackwardFit(
+            *self._targets(), rows.root, W, v, W @ rows.y.T, r, d, None, X, self.alpha
+        )
 
-    def _split(self, training: _Rows, tested: Rows) -> _Fit:
+    def _split(self, training: _Rows, tested: Rows) -> BackwardFit:
         X, means = training.columns(self.selected)
         others = training.others(self.selected, tested, means)
         A, w = self._by_rows(X, training) if len(X) >= X.shape[1] else (None, None)
@@ -342,7 +244,9 @@ class BackwardState:
         weights = None if self.problem.weights is None else self.problem.weights[tested]
         targets = (np.ascontiguousarray(Y.T), weights, self._shares_of(Y, weights))
         r = Y.T - training.target_means[:, None] - w.T @ others
-        return _Fit(*targets, None, A @ others, np.diag(A).copy(), w, r, None, A, None, self.alpha)
+        return BackwardFit(
+            *targets, None, A @ others, np.diag(A).copy(), w, r, None, A, None, self.alpha
+        )
 
     def _by_rows(self, X: Float, training: _Rows) -> tuple[Float | None, Float | None]:
         """Return A⁻¹ and the coefficients by products of rows: cheap if features outnumber rows.
@@ -401,11 +305,19 @@ class BackwardState:
         )
 
     def choose(self, protected: Collection[int], n_runners_up: int) -> Choice:
-        """Choose the feature without which the loss is smallest; of tied ones the highest index."""
-        selected = np.array(self.selected, dtype=np.intp)
+        """The feature or group without which the loss is smallest; ties: the highest goes."""
+        selected = np.array(self.layout.entries(self.selected), dtype=np.intp)
         (free,) = (~np.isin(selected, list(protected))).nonzero()
         self.exact_evaluations += len(selected)
-        by_fit = [fit.losses(self.criterion_loss) for fit in self._fits]
+        if self.layout.is_single:
+            by_fit = [fit.losses(self.criterion_loss) for fit in self._fits]
+        else:
+            order = {column: position for position, column in enumerate(self.selected)}
+            groups = [
+                np.array([order[column] for column in self.layout.members(first)])
+                for first in selected.tolist()
+            ]
+            by_fit = [fit.group_losses(self.criterion_loss, groups) for fit in self._fits]
         if self._folds is None and self.criterion_loss.name == "squared":
             weight = self._total_weight() * self.problem.n_targets
             losses = by_fit[0].sum(axis=0) / weight
@@ -423,13 +335,15 @@ class BackwardState:
         weights = self._all.weights
         return float(len(self._all.rows) if weights is None else weights.sum())
 
-    def remove(self, index: int) -> None:
-        """Remove a feature from all models."""
-        position = self.selected.index(index)
-        kept = min(fit.remove(position) for fit in self._fits)
-        self.selected[position] = self.selected[-1]
-        del self.selected[-1]
-        self._removed += 1
+    def remove(self, features: Sequence[int]) -> None:
+        """Take a feature, or the columns of a group, out of all models."""
+        kept = 1.0
+        for index in features:
+            position = self.selected.index(index)
+            kept = min(kept, *(fit.remove(position) for fit in self._fits))
+            self.selected[position] = self.selected[-1]
+            del self.selected[-1]
+        self._removed += len(features)
         is_wide = self._fits[0].columns is not None
         many = max(_LEAST_REMOVALS, _SHARE_OF_REMOVALS * self._size_made)
         if (

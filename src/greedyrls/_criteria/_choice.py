@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .._base import TIE, TIE_ROUNDING, Float, smallest_indices
 from .._features import Ranking
+from .._problem import GroupLayout, Problem
 
 
 class NumericalLimit(ArithmeticError):
@@ -21,7 +22,7 @@ class Spanned(ArithmeticError):
 
 
 class Choice(NamedTuple):
-    """The feature to add, its loss, and the next best ones."""
+    """The candidate to add, its loss, and the next best ones; a group goes by its first column."""
 
     feature: int
     loss: float
@@ -49,12 +50,39 @@ class Model(Protocol):
         ...
 
 
-class State(Model, Protocol):
-    """The interface of a growing model to the search."""
+class Entries(Protocol):
+    """Columns that are chosen, one by one or in groups."""
+
+    layout: GroupLayout
+
+    @property
+    def selected(self) -> list[int]:
+        """The chosen columns in their order."""
+        ...
+
+
+class Open(Entries, Protocol):
+    """The same, and the candidates that are left."""
+
+    problem: Problem
+    barred: Float  # (n) −inf for candidates
+
+    def bar_spanned(self) -> None:
+        """Features that the chosen ones span are no candidates."""
+        ...
+
+
+class State(Model, Open, Protocol):
+    """What a search sees of a model that grows."""
 
     @property
     def size(self) -> int:
-        """The number of chosen features."""
+        """How many columns are chosen."""
+        ...
+
+    @property
+    def candidates(self) -> NDArray[np.intp]:
+        """Features that may be added; a group goes by its first column."""
         ...
 
     def mean_loss(self, total: float) -> float:
@@ -73,8 +101,12 @@ class State(Model, Protocol):
 class Criterion(Protocol):
     """Chooses the next feature to add."""
 
-    def choose(self, state: Any, n_runners_up: int, remaining: int) -> Choice:
-        """Return the best candidate with its runners-up; `remaining` more will be added."""
+    def choose(self, state: Any, n_runners_up: int, remaining: int, by_cost: bool = True) -> Choice:
+        """The best candidate, with its runners-up; `remaining` columns are to be added yet.
+
+        Where candidates have costs, the best lowers the loss most for its cost, unless only the
+        loss is to count.
+        """
         ...
 
     def least(self, state: Any) -> float:
@@ -102,22 +134,74 @@ def tie_tolerances(losses: Float, scales: Float) -> Float:
 
 
 def first_of_best(indices: NDArray[np.intp], losses: Float, tolerances: Float) -> int:
-    """Return the position of the lowest index among those tied with the smallest loss."""
+    """Position of the best: lowest index among those tied with the smallest loss."""
     position = int(losses.argmin())
     (tied,) = (losses <= losses[position] + tolerances[position]).nonzero()
     return int(tied[indices[tied].argmin()]) if len(tied) > 1 else position
 
 
-def best_positions(
-    indices: NDArray[np.intp], losses: Float, tolerances: Float, count: int
-) -> list[int]:
-    """Return positions of the best, the best of the others, and so on."""
-    positions = [first_of_best(indices, losses, tolerances)]
-    left = losses
-    for _ in range(min(count, len(losses)) - 1):
-        left = np.where(np.arange(len(left)) == positions[-1], np.inf, left)
-        positions.append(first_of_best(indices, left, tolerances))
-    return positions
+class Judge(NamedTuple):
+    """Says which loss is better, for a model that has the loss `now`.
+
+    With costs (n), the largest (now − loss)/cost is the best. Where no candidate lowers the loss by
+    more than a tie, the smallest loss is: a high cost does not excuse a higher loss.
+    """
+
+    costs: Float | None = None
+    now: float = 0.0
+
+    def best(
+        self, candidates: NDArray[np.intp], losses: Float, tolerances: Float, count: int
+    ) -> list[int]:
+        """Positions of the best, the best of the others, and so on; lowest index among ties."""
+        left, positions = losses, list[int]()
+        while len(positions) < min(count, len(losses)):
+            if positions:
+                left = np.where(np.arange(len(left)) == positions[-1], np.inf, left)
+            values, allowed = left, tolerances
+            if self.costs is not None:
+                gains = left < self.now - tolerances
+                if gains.any():
+                    costs = self.costs[candidates]
+                    values = np.where(gains, (left - self.now) / costs, np.inf)
+                    allowed = tolerances / costs
+            positions.append(first_of_best(candidates, values, allowed))
+        return positions
+
+    def keys(self, bounds: Float, candidates: NDArray[np.intp] | None = None) -> Float:
+        """Candidates (all, if not given) are best scored in the order of these."""
+        if self.costs is None:
+            return bounds
+        costs = self.costs if candidates is None else self.costs[candidates]
+        gained = bounds - self.now
+        return np.where(gained < 0.0, gained / costs, gained)
+
+    def limits(
+        self, candidates: NDArray[np.intp], losses: Float, tolerances: Float, count: int
+    ) -> Float | float:
+        """No candidate whose loss is above its limit, (n) or one for all, is among the best."""
+        if len(losses) < count:
+            return np.inf
+        if self.costs is None:
+            position = int(losses.argmin())
+            if count > 1:
+                position = int(np.argpartition(losses, count - 1)[count - 1])
+            return float(losses[position] + tolerances[position])
+        position = self.best(candidates, losses, tolerances, count)[-1]
+        loss, tolerance = float(losses[position]), float(tolerances[position])
+        if not loss < self.now - tolerance:
+            return loss + tolerance
+        score = (loss - self.now + tolerance) / self.costs[candidates[position]]
+        limits: Float = self.now + self.costs * score
+        return limits
+
+
+def finite_losses(losses: Float, tolerances: Float) -> tuple[Float, Float]:
+    """Losses and tolerances where a loss that is no number is that of no candidate."""
+    if losses.max(initial=-np.inf) < np.inf:
+        return losses, tolerances
+    lost = ~(losses < np.inf)
+    return np.where(lost, np.inf, losses), np.where(lost, 0.0, tolerances)
 
 
 def choose_among(
@@ -126,19 +210,19 @@ def choose_among(
     tolerances: Float,
     n_runners_up: int,
     second: Callable[[], Float] | None = None,
+    judge: Judge = Judge(),  # noqa: B008 (a value)
 ) -> Choice:
     """Choose the best of candidates whose losses are all computed, without a pivot.
 
     If all of them tie, the smallest of the losses returned by `second` decides.
     """
-    lost = ~(losses < np.inf)
-    losses, tolerances = np.where(lost, np.inf, losses), np.where(lost, 0.0, tolerances)
+    losses, tolerances = finite_losses(losses, tolerances)
     deciding = losses
-    is_tied = not lost.any() and np.ptp(losses) <= tolerances.min()
+    is_tied = losses.max() < np.inf and np.ptp(losses) <= tolerances.min()
     if second is not None and is_tied:
         deciding = second()
-        tolerances = TIE * np.abs(deciding)
-    position, *others = best_positions(candidates, deciding, tolerances, n_runners_up + 1)
+        tolerances, judge = TIE * np.abs(deciding), Judge()
+    position, *others = judge.best(candidates, deciding, tolerances, n_runners_up + 1)
     if losses[position] == np.inf:
         raise NumericalLimit("no candidate has a finite loss")
 

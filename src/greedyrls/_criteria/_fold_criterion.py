@@ -16,26 +16,29 @@ from numpy.typing import NDArray
 from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TIE, TRUSTED_LOSS, Float, ask
 from .._problem import breaks_ties, make_loss, stratum_factors
 from .._rows import Candidates, FoldBlock, HeldOutRows
-from ._choice import Choice, check_candidates, choose_among, tie_tolerances
+from ._choice import Choice, Judge, check_candidates, choose_among, tie_tolerances
 from ._fold_state import FoldState
 
 
 class FoldLoss:
     """The criterion that minimises the held-out loss of the state."""
 
-    def choose(self, state: FoldState, n_runners_up: int, remaining: int) -> Choice:
-        """Score all candidates and return the best with its runners-up."""
+    def choose(
+        self, state: FoldState, n_runners_up: int, remaining: int, by_cost: bool = True
+    ) -> Choice:
+        """Score all candidates; the best, with its runners-up."""
         check_candidates(state.is_spanned)
         candidates = state.candidates
+        judge = Judge(state.layout.costs if by_cost else None, state.loss)
         if state.criterion_loss.name == "squared":
-            losses, tolerances = self._squared(state, candidates, n_runners_up)
+            losses, tolerances = self._squared(state, judge, candidates, n_runners_up)
         else:
             losses = row_losses(state, candidates)
             tolerances = TIE * np.abs(losses) + LOSS_ROUNDING * state.initial_loss
         second = None
         if breaks_ties(state.criterion_loss):
             second = partial(_squared_row_losses, state, candidates)
-        return choose_among(candidates, losses, tolerances, n_runners_up, second)
+        return choose_among(candidates, losses, tolerances, n_runners_up, second, judge)
 
     def least(self, state: FoldState) -> float:
         """Return −inf: no bound is available before the losses are computed."""
@@ -43,7 +46,7 @@ class FoldLoss:
 
     @staticmethod
     def _squared(
-        state: FoldState, candidates: NDArray[np.intp], n_runners_up: int
+        state: FoldState, judge: Judge, candidates: NDArray[np.intp], n_runners_up: int
     ) -> tuple[Float, Float]:
         """Return mean losses, the smallest ones from the rows, and tolerances of ties."""
         weight = state.total_test_weight * state.problem.n_targets
@@ -53,9 +56,12 @@ class FoldLoss:
         tolerances = tie_tolerances(by_target, state.target_energy) / weight
         rounding = LOSS_ROUNDING * state.initial_loss
         count = min(n_runners_up, len(losses) - 1)
-        reached = float(np.partition(losses, count)[count])
-        if rounding > TRUSTED_LOSS * reached:
-            (near,) = (losses <= reached * (1.0 + TIE) + 2.0 * rounding).nonzero()
+        if rounding > TRUSTED_LOSS * float(np.partition(losses, count)[count]):
+            # Where losses have become so small that rounding is more than a tie, rows decide.
+            limits = judge.limits(candidates, losses, tolerances + rounding, count + 1)
+            if isinstance(limits, np.ndarray):
+                limits = limits[candidates]
+            (near,) = (losses <= limits + 2.0 * rounding).nonzero()
             losses[near] = row_losses(state, candidates[near])
         return losses, tolerances
 
@@ -64,9 +70,9 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     """Return held-out losses of candidates, (c), in one pass over the held-out rows."""
     state.exact_evaluations += len(candidates)
     state.settle()
-    if 2 * len(candidates) > state.problem.n_features:  # single columns are not counted
-        state.rows.passes += 1
     models = state.space.candidates(candidates)
+    if 2 * len(models.indices) > state.problem.n_features:  # single columns are not counted
+        state.rows.passes += 1
     loss = state.criterion_loss
     if state.problem.X.on_device:
         squares = state.rows.total(ask(FoldBlock.squared_losses, models)).values
@@ -76,7 +82,7 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
         sums = state.rows.total(ask(FoldBlock.candidate_losses, loss, state.factors, models)).values
         values: Float = state.shares @ sums
         return values
-    state.problem.X.fetch(candidates.tolist())
+    state.problem.X.fetch(models.indices.tolist())
     (block,) = state.rows.blocks
     total = np.zeros(len(candidates))
     for number, split in enumerate(block.splits):
@@ -100,21 +106,26 @@ def _squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float
 def _as_a_whole(
     state: FoldState, block: FoldBlock, split: HeldOutRows, candidates: Candidates, number: int
 ) -> Float:
-    """Return a loss that needs all rows together, (c), a chunk of candidates at a time."""
-    indices = candidates.indices
-    means, beta, rho = (values[number] for values in candidates[1:])
+    """A loss of all rows of a split together, some candidates at a time: (c)."""
+    means, beta, rho = (values[number] for values in candidates[1:4])
     rows, (used,) = split.rows[0], split.weights[0].nonzero()
     Y, weights = split.y[0, :, used], split.weights[0, used]
-    width = max(1, PREDICTION_ELEMENTS // (len(rows) * len(rho)))
+    starts = np.arange(candidates.n_candidates) if candidates.starts is None else candidates.starts
+    ends = np.append(starts[1:], len(candidates.indices))
+    widest = int((ends - starts).max())
+    count = max(1, PREDICTION_ELEMENTS // (len(rows) * (len(rho) + widest - 1)))
     values = []
-    for first in range(0, len(indices), width):
-        chunk = slice(first, first + width)
-        Z = np.empty((len(indices[chunk]), len(rows)))
-        for tile, x in block.tiles_of(rows, indices[chunk]):
-            Z[:, tile] = (x - means[chunk]).T
-        for chosen, columns in split.chosen(block.column):
-            Z -= beta[chosen, chunk].T @ columns[0]
-        predictions = Z[None] * rho[:, chunk, None]
+    for first in range(0, len(starts), count):
+        begins = starts[first : first + count]
+        batch = slice(int(begins[0]), int(ends[first + len(begins) - 1]))
+        Z = np.empty((batch.stop - batch.start, len(rows)))
+        for places, x in block.tiles_of(rows, candidates.indices[batch]):
+            Z[:, places] = (x - means[batch]).T
+        for places, columns in split.chosen(block.column):
+            Z -= beta[places, batch].T @ columns[0]
+        predictions = Z[None] * rho[:, batch, None]
+        if candidates.starts is not None:
+            predictions = np.add.reduceat(predictions, begins - batch.start, axis=1)
         predictions += (split.y - split.r)[0][:, None, :]
         values.append(state.criterion_loss.values(Y, predictions[:, :, used], weights))
     return np.concatenate(values)

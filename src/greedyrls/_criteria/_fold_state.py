@@ -46,6 +46,7 @@ from .._rows import (
 )
 from ..path import Moments
 from ._choice import NumericalLimit
+from ._entries import chosen_groups, open_candidates
 from ._fold_steps import FoldSteps, location_of_steps, supports_steps
 
 # Bytes that held-out columns of chosen features may take, however small X is.
@@ -60,9 +61,8 @@ class FoldData:
         self.folds = folds
         self.rows = _rows_of(problem, folds)
         self.train, self.test, self.total = self.rows.start()
-        # Groups of features that are chosen together, and costs.
-        self.layout = layout_of(problem) if problem.is_grouped else None
-        self.pairs = None if self.layout is None else fold_pairs(self.rows, self.layout)
+        self.layout = layout_of(problem)
+        self.pairs = None if self.layout.is_single else fold_pairs(self.rows, self.layout)
         # A column has `sets` × n numbers; together they may be a quarter of X.
         waiting = problem.n_samples // (4 * self.rows.n_sets)
         if problem.X.memory is not None:
@@ -137,10 +137,11 @@ class FoldState:
             self._steps = FoldSteps(self.space, by_sets)
             self._attach_rows()
         self.shares = data.fold_shares  # (K)
+        self.layout = data.layout
         self.barred = np.full(problem.n_features, -np.inf)
-        self.barred[list(problem.excluded)] = np.inf
-        self.is_spanned = False  # whether the chosen features span all candidates
-        self._bar_spanned()
+        self.barred[[*problem.excluded, *self.layout.others]] = np.inf
+        self.is_spanned = False  # whether nothing is left of any candidate
+        self.bar_spanned()
         self.exact_evaluations = 0
         self.rebuilds = 0
         self.gram = np.zeros((0, 0))  # X_S'X_S of all rows
@@ -229,7 +230,7 @@ class FoldState:
         if self._columns is not None:
             self._columns[index] = _Column(*columns, total)
         self.barred[index] = np.inf
-        self._bar_spanned()
+        self.bar_spanned()
         self._remember_gram(total[space.selected])
         self.fold_losses = self._fold_losses()
 
@@ -269,8 +270,7 @@ class FoldState:
         means, weights = space.means[:, order], space.weights()
         self.rows.become(partial(fold_at_set, features=tuple(order), means=means, weights=weights))
         space.energy = self.rows.total(energy).values
-        self.barred[:] = -np.inf
-        self.barred[[*self.problem.excluded, *order]] = np.inf
+        open_candidates(self)
         self.fold_losses = self._fold_losses()
 
     def _gram_columns(self, order: list[int]) -> list[_Column]:
@@ -318,19 +318,22 @@ class FoldState:
         return inverse
 
     def removal_bounds(self) -> Float:
-        """Return lower bounds without each feature: tight for squared loss, −inf for others."""
-        if self.criterion_loss.name != "squared":
-            return np.full(self.size, -np.inf)
+        """With squared loss the losses themselves, up to rounding; else nothing is known."""
+        if self.criterion_loss.name != "squared" or not self.layout.is_single:
+            return np.full(len(self.layout.entries(self.selected)), -np.inf)
         squares = self.space.removal_squares(np.arange(self.size)).sum(axis=(0, 1))
         losses: Float = squares / (self.total_test_weight * self.problem.n_targets)
         # These come from sums that may cancel, the exact losses from the rows. Any bound below the
         # exact loss gives the same choice; the margin is wider than the rounding of the sums.
         return losses * (1.0 - TIE) - 2.0 * LOSS_ROUNDING * self.initial_loss
 
-    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
-        """Return exact losses without each of c chosen features, and tolerances of ties."""
-        self.exact_evaluations += len(positions)
-        removals = FoldRemovals(*self.space.removals(positions))
+    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Exact losses on the held-out rows without some of the chosen features, and ties."""
+        self.exact_evaluations += len(places)
+        if self.layout.is_single:
+            removals = FoldRemovals(*self.space.removals(places))
+        else:
+            removals = FoldRemovals(*self.space.group_removals(chosen_groups(self, places)))
         loss = self.criterion_loss
         if loss.is_additive:
             question = partial(
@@ -345,8 +348,8 @@ class FoldState:
         scale = self.target_energy.sum() / weight
         return losses, TIE * losses + TIE_ROUNDING * np.sqrt(losses * scale)
 
-    def _bar_spanned(self) -> None:
-        """Exclude features that the chosen ones span from the candidates."""
+    def bar_spanned(self) -> None:
+        """Features that the chosen ones span are no candidates from now on."""
         spanned = self.space.spanned()
         if spanned is not None:
             self.barred[spanned] = np.inf
@@ -379,7 +382,7 @@ class FoldState:
         """Return held-out sums of squares of all splits with each candidate added, (t × c)."""
         if self._steps is not None:
             return self._steps.report.losses[:, candidates]
-        sums: Float = self.space.losses()[:, :, candidates].sum(axis=0)
+        sums: Float = self.space.candidate_losses(candidates).sum(axis=0)
         return sums
 
     def _coefficients(self, index: int) -> Float:

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TIE, Float
+from .._base import PREDICTION_ELEMENTS, Float
+from .._problem import Loss
 from .._rows import CandidateLosses, Directions, any_losses, directions, group_predictions
-from ._group_choice import GroupChoice, GroupCriterion, Judge, choose_group
-from ._group_criterion import space_of
-from ._loo_loss import LossState
+from ._group_bounds import space_of
+
+if TYPE_CHECKING:
+    from ._loo_loss import LossState
 
 
-def all_losses(state: LossState, groups: NDArray[np.intp]) -> Float:
-    """Return exact losses of groups, (c)."""
-    state.samples.passes += 1
-    state.samples.exact_evaluations += len(groups)
-    if state.criterion_loss.is_additive:
-        return _sums(state, groups)
-    return _values(state, groups)
+def group_losses(
+    state: LossState, groups: NDArray[np.intp], loss: Loss, factors: Float | None
+) -> Float:
+    """Return exact losses of groups, (c); `factors` multiply the weights of rows."""
+    if loss.is_additive:
+        return _sums(state, groups, loss, factors)
+    return _values(state, groups, loss)
 
 
 def _directions(
     state: LossState, groups: NDArray[np.intp]
 ) -> tuple[list[Directions], list[Float], NDArray[np.intp]]:
-    """Return, part by part, the directions of groups and β of their columns; their positions."""
+    """Return the directions of each part, β of its columns, and the positions of its groups."""
     space = space_of(state)
     parts, betas, positions = [], [], [np.empty(0, dtype=np.intp)]
     for part in space.layout.parts(groups):
@@ -37,28 +40,28 @@ def _directions(
     return parts, betas, np.concatenate(positions)
 
 
-def _sums(state: LossState, groups: NDArray[np.intp]) -> Float:
-    """Return a loss that is a mean over rows, (c), tile by tile."""
+def _sums(state: LossState, groups: NDArray[np.intp], loss: Loss, factors: Float | None) -> Float:
+    """Return a loss that is a mean over rows, tile by tile."""
     parts, betas, positions = _directions(state, groups)
     question = partial(
         any_losses,
-        loss=state.criterion_loss,
-        factors=state.factors,
+        loss=loss,
+        factors=factors,
         groups=parts,
         betas=betas,
     )
     sums: CandidateLosses = state.samples.total(question)
     values = np.empty(len(groups))
     values[positions] = sums.values
-    return values if state.factors is not None else values / state.problem.n_samples
+    return values if factors is not None else values / state.problem.n_samples
 
 
-def _values(state: LossState, groups: NDArray[np.intp]) -> Float:
-    """Return a loss that needs all rows together, (c), a chunk of groups at a time."""
+def _values(state: LossState, groups: NDArray[np.intp], loss: Loss) -> Float:
+    """Return a loss of all rows together, a few groups at a time."""
     layout = space_of(state).layout
     state.problem.X.fetch(layout.columns(groups).tolist())
     Y, weights, used = state.rows_that_count()
-    widest = int(layout.widths[groups].max())
+    widest = int(layout.widths(groups).max())
     elements = (len(state.features.tau) + widest) * state.problem.n_samples
     count = max(1, PREDICTION_ELEMENTS // elements)
     values = np.empty(len(groups))
@@ -66,18 +69,5 @@ def _values(state: LossState, groups: NDArray[np.intp]) -> Float:
         parts, betas, positions = _directions(state, groups[first : first + count])
         answers = state.samples.each(partial(group_predictions, groups=parts, betas=betas))
         predictions = np.concatenate(answers, axis=2)
-        values[first + positions] = state.criterion_loss.values(Y, predictions[:, :, used], weights)
+        values[first + positions] = loss.values(Y, predictions[:, :, used], weights)
     return values
-
-
-class GroupLeaveOneOutLoss(GroupCriterion):
-    """The criterion that minimises the exact leave-one-out loss, scoring every group."""
-
-    def choose(
-        self, state: LossState, candidates: NDArray[np.intp], n_runners_up: int, remaining: int
-    ) -> GroupChoice:
-        """Return the best group with its runners-up."""
-        losses = all_losses(state, candidates)
-        tolerances = TIE * np.abs(losses) + LOSS_ROUNDING * state.initial_loss
-        judge = Judge(self.layout.costs, state.loss)
-        return choose_group(judge, candidates, losses, tolerances, n_runners_up)

@@ -89,10 +89,9 @@ class LooData:
             counts = self.samples.total(ask(RowBlock.entry_counts)).values
             self.is_rare = counts <= _RARE_SHARE * problem.n_samples
         self.constant = true_indices(self.start.diagonal == 0.0)
-        # Groups of features that are chosen together, and costs.
-        self.layout = layout_of(problem) if problem.is_grouped else None
+        self.layout = layout_of(problem)
         self.pairs = np.zeros(0)
-        if self.layout is not None and self.layout.n_pairs:
+        if self.layout.n_pairs:
             self.samples.passes += 1
             self.pairs = self.samples.total(partial(pair_products, layout=self.layout)).values
             is_constant = np.zeros(problem.n_features, dtype=bool)

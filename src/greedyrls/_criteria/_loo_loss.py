@@ -21,13 +21,13 @@ from .._rows import (
     CandidateLosses,
     ColumnShapes,
     Leftovers,
-    Removals,
     RowBlock,
     removal_losses,
     removal_predictions,
 )
-from ._choice import Choice, check_candidates, choose_among
+from ._choice import Choice, Judge, check_candidates, choose_among
 from ._curves import LossMoments, model_moments
+from ._group_loss import group_losses
 from ._loo_data import LooData
 from ._set_moves import Held
 from ._state import SelectionState, pivot_of
@@ -123,6 +123,10 @@ class LossState(SelectionState):
         candidates = self.candidates
         self.samples.passes += 1
         self.samples.exact_evaluations += len(candidates)
+        if not self.layout.is_single:
+            values = np.full(self.problem.n_features, np.nan)
+            values[candidates] = group_losses(self, candidates, self.criterion_loss, self.factors)
+            return values
         rho = self.features.tau / self.features.delta
         if self.criterion_loss.is_additive:
             return self._sums(rho)
@@ -168,9 +172,12 @@ class LossState(SelectionState):
         """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
         squared, features = make_loss("squared"), self.features
         self.samples.passes += 1
+        factors = self.samples.loss_factors(squared)
+        if not self.layout.is_single:
+            return group_losses(self, candidates, squared, factors)
         values, _ = self._row_losses(
             squared,
-            self.samples.loss_factors(squared),
+            factors,
             features.coefficients(np.arange(self.problem.n_features)).beta,
             features.tau / features.delta,
             None,
@@ -247,13 +254,12 @@ class LossState(SelectionState):
         self._kept, self._kept_steps = [], 0
 
     def removal_bounds(self) -> Float:
-        """Return −inf: no bound is available without reading the rows."""
-        return np.full(self.size, -np.inf)
+        """Nothing is known without a look at the rows."""
+        return np.full(len(self.layout.entries(self.selected)), -np.inf)
 
-    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
-        """Return exact losses without each of c chosen features, and tolerances of ties."""
-        self.samples.exact_evaluations += len(positions)
-        removals = Removals(*self.features.removals(positions))
+    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Exact losses without some of the chosen features, and the tolerances of ties."""
+        removals = self._removals(places)
         loss = self.criterion_loss
         if loss.is_additive:
             question = partial(removal_losses, loss=loss, factors=self.factors, removals=removals)
@@ -285,8 +291,10 @@ class LossState(SelectionState):
 class LeaveOneOutLoss:
     """The criterion that minimises the exact leave-one-out loss, scoring every candidate."""
 
-    def choose(self, state: LossState, n_runners_up: int, remaining: int) -> Choice:
-        """Return the best candidate with its runners-up."""
+    def choose(
+        self, state: LossState, n_runners_up: int, remaining: int, by_cost: bool = True
+    ) -> Choice:
+        """The best candidate with its runners-up."""
         check_candidates(state.is_spanned)
         candidates: NDArray[np.intp] = state.candidates
         losses = state.losses()[candidates]
@@ -294,8 +302,8 @@ class LeaveOneOutLoss:
         second = None
         if breaks_ties(state.criterion_loss):
             second = partial(state.squared_losses, candidates)
-        choice = choose_among(candidates, losses, tolerances, n_runners_up, second)
-        return choice._replace(pivot=state.measure(choice.feature))
+        judge = Judge(state.layout.costs if by_cost else None, state.loss)
+        return choose_among(candidates, losses, tolerances, n_runners_up, second, judge)
 
     def least(self, state: LossState) -> float:
         """Return −inf: no bound is available before the losses are computed."""

@@ -192,8 +192,10 @@ class ManyFoldLoss:
         """Return −inf: no bound is available before the losses are computed."""
         return -math.inf
 
-    def choose(self, state: ManyFoldState, n_runners_up: int, remaining: int) -> Choice:
-        """Return the best candidate with its runners-up."""
+    def choose(
+        self, state: ManyFoldState, n_runners_up: int, remaining: int, by_cost: bool = True
+    ) -> Choice:
+        """The best candidate with its runners-up."""
         candidates = state.candidates
         sums = state.sums(candidates)
         losses = sums.sum(axis=0)
@@ -210,8 +212,7 @@ class ManyFoldLoss:
         losses = sums.sum(axis=0)
         with np.errstate(invalid="ignore"):
             tolerances = tie_tolerances(np.maximum(sums, 0.0), state.target_energy)
-        choice = choose_among(candidates, losses, tolerances, n_runners_up)
-        return choice._replace(pivot=state.measure(choice.feature))
+        return choose_among(candidates, losses, tolerances, n_runners_up)
 
 
 def suits_many_folds(problem: Problem, folds: Folds) -> bool:

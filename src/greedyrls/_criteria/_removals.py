@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float
+from .._problem import GroupLayout
 from ._choice import Choice, NumericalLimit, choose_among
 
 # Features scored in the first round; later rounds are four times as large.
@@ -27,8 +28,13 @@ class Shrinkable(Protocol):
         """The chosen features."""
         ...
 
+    @property
+    def layout(self) -> GroupLayout:
+        """The groups that they belong to."""
+        ...
+
     def removal_bounds(self) -> Float:
-        """Return lower bounds of the losses without each chosen feature, (|S|)."""
+        """Without each chosen feature, or group, the loss is at least this."""
         ...
 
     def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
@@ -42,12 +48,12 @@ def choose_removal(
     n_runners_up: int = 0,
     below: float = math.inf,
 ) -> Choice | None:
-    """Return the feature without which the loss is smallest; None if it is not below `below`.
+    """The feature (or group) without which the loss is smallest, if it is then below `below`.
 
     Runners-up are the next best removals. Of tied ones the feature with the highest index is
     removed, so that among equal features the one with the lowest index stays.
     """
-    selected = np.array(state.selected, dtype=np.intp)
+    selected = np.array(state.layout.entries(state.selected), dtype=np.intp)
     (free,) = (~np.isin(selected, list(protected))).nonzero()
     if not len(free):
         return None

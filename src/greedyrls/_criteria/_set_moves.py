@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from .._base import REFINED_PIVOT, SMALLEST_D, TIE, TIE_ROUNDING, Float, Handle, put
 from .._features import FeatureSpace, GramColumns
-from .._problem import Problem
+from .._problem import GroupLayout, Problem
 from .._rows import Removals, SampleStatistics, at_set, factor_sums, removal_squares, without
 from ..path import Moments
 from ._choice import NumericalLimit, tie_tolerances
+from ._entries import chosen_groups, open_candidates
 from ._loo_data import LooData, total_of
 from ._samples import SampleSpace, StartSums
 
@@ -33,11 +34,10 @@ class Held(NamedTuple):
     removals: Removals  # of all its features
 
     def removal_to(self, order: Sequence[int]) -> Removals:
-        """Return the removal that leads to a subset with one feature less, in the same order."""
-        kept = set(order)
-        (position,) = (at for at, index in enumerate(self.selected) if index not in kept)
-        beta, delta, rho = self.removals
-        return Removals(beta[:, [position]], delta[[position]], rho[:, [position]])
+        """The removal that leads to a set of one less, in the same order."""
+        (place,) = (place for place, index in enumerate(self.selected) if index not in set(order))
+        beta, delta, rho, _ = self.removals
+        return Removals(beta[:, [place]], delta[[place]], rho[:, [place]])
 
 
 class SetMoves:
@@ -45,6 +45,7 @@ class SetMoves:
 
     data: LooData
     problem: Problem
+    layout: GroupLayout
     start: StartSums
     features: FeatureSpace
     samples: SampleSpace
@@ -55,6 +56,10 @@ class SetMoves:
     _constant: NDArray[np.intp]
     # X'x_b of features that were chosen, where the search may move to any set of them.
     _columns: dict[int, Float] | None
+
+    def bar_spanned(self) -> None:
+        """Features that the chosen ones span are no candidates."""
+        raise NotImplementedError
 
     @property
     def loss_sum(self) -> float:
@@ -81,8 +86,10 @@ class SetMoves:
         rounding = TIE_ROUNDING * math.sqrt(abs(loss) * scale)
         return TIE * abs(loss) + rounding
 
-    def held(self) -> Held:
-        """Return the current set, for `move_to` subsets with one feature less."""
+    def held(self) -> Held | None:
+        """The set as it is, for `move_to` sets that have one feature less."""
+        if not self.layout.is_single:
+            return None
         selected = self.features.selected
         removals = Removals(*self.features.removals(np.arange(len(selected))))
         return Held(tuple(selected), self.samples.handles, removals)
@@ -108,8 +115,7 @@ class SetMoves:
         else:
             question = partial(without, features=tuple(order), removals=held.removal_to(order))
             self.samples.move_to(held.blocks, question)
-        self.barred[:] = -np.inf
-        self.barred[[*self.problem.excluded, *order]] = np.inf
+        open_candidates(self)
         self.statistics = self.samples.statistics()
         if self.statistics.smallest_d < SMALLEST_D:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
@@ -154,19 +160,27 @@ class SetMoves:
 
         No d exceeds that of the empty model. A margin for rounding is subtracted.
         """
+        if not self.layout.is_single:
+            return np.full(len(self.layout.entries(self.selected)), -np.inf)
         squares = self.features.removal_squares(self.statistics.r_r).sum(axis=0)
         least = squares / self.data.statistics.largest_d**2 - MARGIN * self.loss_sum
         bounds: Float = least / (self.start.total_weight * self.problem.n_targets)
         return bounds
 
-    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
-        """Return exact losses without each of c chosen features, and tolerances of ties."""
-        self.samples.exact_evaluations += len(positions)
-        removals = Removals(*self.features.removals(positions))
+    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
+        """Exact losses without some of the chosen features, and the tolerances of ties."""
+        removals = self._removals(places)
         sums = self.samples.total(partial(removal_squares, removals=removals)).values
         tolerances = tie_tolerances(sums, self.target_energy)
         scale = self.start.total_weight * self.problem.n_targets
         return sums.sum(axis=0) / scale, tolerances / scale
+
+    def _removals(self, positions: NDArray[np.intp]) -> Removals:
+        """Some of the chosen features, or groups, as the others leave them."""
+        self.samples.exact_evaluations += len(positions)
+        if self.layout.is_single:
+            return Removals(*self.features.removals(positions))
+        return Removals(*self.features.group_removals(chosen_groups(self, positions)))
 
     def _all_moments(self, features: list[int]) -> Moments:
         """Return the moments of all features that were ever chosen."""

@@ -21,7 +21,7 @@ from .._base import (
 from .._features import FeatureSpace, GroupSpace, KernelSpace, Pivot, Ranking
 from .._rows import BoundTerms
 from ..path import Moments
-from ._choice import NumericalLimit, best_first
+from ._choice import NumericalLimit
 from ._loo_data import LooData
 from ._samples import Lowest, Scores
 from ._set_moves import SetMoves
@@ -55,12 +55,14 @@ class SelectionState(SetMoves):
         self.start = data.start
         self.gram = data.gram
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
+        self.layout = data.layout
         self.barred = data.samples.feature_location.full(problem.n_features, -np.inf)
         put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
+        put(self.barred, self.layout.others, np.inf)
         self.features = _feature_space(data, alpha, capacity, self.barred)
         self.features.follows_spread = problem.n_samples >= data.samples.spread_rows
         self.is_spanned = False  # whether nothing is left of any candidate
-        self._bar_spanned()
+        self.bar_spanned()
         self.rebuilds = 0
         self.largest_drift = 0.0
         self._constant = data.constant
@@ -106,6 +108,27 @@ class SelectionState(SetMoves):
     def candidates(self) -> NDArray[np.intp]:
         """The features that may be added."""
         return true_indices(self.barred < 0.0)
+
+    def columns_of(self, candidates: list[int]) -> list[int]:
+        """The columns of some candidates."""
+        if self.layout.is_single:
+            return candidates
+        columns: list[int] = self.layout.columns(np.array(candidates, dtype=np.intp)).tolist()
+        return columns
+
+    @property
+    def n_open_columns(self) -> int:
+        """How many columns all candidates have."""
+        if self.layout.is_single:
+            return self.problem.n_available - self.size
+        return int(self.layout.widths(self.candidates).sum())
+
+    @property
+    def mean_width(self) -> int:
+        """How many columns a candidate has, roughly."""
+        if self.layout.is_single:
+            return 1
+        return max(1, self.problem.n_features // len(self.layout.groups))
 
     @property
     def loss(self) -> float:
@@ -160,11 +183,11 @@ class SelectionState(SetMoves):
             X.take_along(indices.tolist())
             self.gram.keep(columns, self.samples.products(columns))
 
-    def prefetch(self, bounds: Float) -> None:
-        """Let the next pass also fetch the columns of the likeliest candidates."""
+    def prefetch(self, ranking: Ranking) -> None:
+        """Have the next pass bring the columns of the likeliest candidates for little more."""
         X = self.problem.X
         if X.passes_dominate:
-            X.prefetch(X.missing(best_first(bounds, X.n_kept + _ALONG))[:_ALONG])
+            X.prefetch(X.missing(ranking(X.n_kept + _ALONG))[:_ALONG])
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
@@ -184,7 +207,7 @@ class SelectionState(SetMoves):
         self.largest_drift = max(self.largest_drift, drift)
         if drift > DRIFT_BOUND:
             self.rebuild()
-        self._bar_spanned()
+        self.bar_spanned()
         self.statistics = self.samples.statistics()
         if self.statistics.smallest_d < SMALLEST_D:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
@@ -193,8 +216,8 @@ class SelectionState(SetMoves):
         """Update the rows for a step; along (t) is what an anchor loses."""
         self.samples.advance(index, beta[:, None], pivot.delta, pivot.rho, along)
 
-    def _bar_spanned(self) -> None:
-        """Exclude features that the chosen ones span from the candidates."""
+    def bar_spanned(self) -> None:
+        """Features that the chosen ones span are no candidates from now on."""
         spanned = self.features.spanned()
         if spanned is not None:
             self.barred[spanned] = np.inf
@@ -246,6 +269,6 @@ def _feature_space(data: LooData, alpha: float, capacity: int, barred: Float) ->
         from .._features import DeviceFeatures  # which loads all that devices need
 
         return DeviceFeatures(*arguments, capacity, barred)
-    if data.layout is None:
+    if data.layout.is_single:
         return FeatureSpace(*arguments, capacity)
     return GroupSpace(*arguments, capacity, data.layout, data.pairs)

@@ -17,7 +17,6 @@ from ._gram import GramColumns as GramColumns
 from ._gram import Ranking as Ranking
 from ._group_folds import GroupFoldSpace as GroupFoldSpace
 from ._group_folds import fold_pairs as fold_pairs
-from ._group_folds import group_split_losses as group_split_losses
 from ._group_space import GroupSpace as GroupSpace
 from ._kernel_folds import KernelFoldSpace as KernelFoldSpace
 from ._kernel_space import KernelSpace as KernelSpace

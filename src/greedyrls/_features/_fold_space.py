@@ -10,6 +10,7 @@ shapes are fixed: the rest is 0, and indices of features and positions are vecto
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ from .._base import (
     with_last,
 )
 from .._rows import Candidates, SetSums
+from ._feature_sets import removal_directions, starts_of
 
 
 class HeldOut(NamedTuple):
@@ -132,6 +134,11 @@ class FoldSpace:
         values *= rho
         values += self.energy[:, :, None]
         return values
+
+    def candidate_losses(self, candidates: NDArray[np.intp]) -> Float:
+        """The same of some candidates, (K × t × c)."""
+        losses: Float = self.losses()[:, :, candidates]
+        return losses
 
     def coefficients(self, indices: list[int] | NDArray[np.intp]) -> Float:
         """Return β = A_SS⁻¹ A_Si of candidates, (K × |S| × c)."""
@@ -290,8 +297,16 @@ class FoldSpace:
         beta = inverse.transpose(0, 2, 1) @ on_pivots / v
         return beta, self.weights().transpose(0, 2, 1)[:, :, positions]
 
+    def group_removals(
+        self, groups: Sequence[NDArray[np.intp]]
+    ) -> tuple[Float, Float, NDArray[np.intp]]:
+        """The same of groups of chosen features, made orthogonal; where each group begins."""
+        s = self.size
+        beta, rho = removal_directions(self._inverse[:, :s, :s], self.weights(), groups)
+        return beta, rho, starts_of(groups)
+
     def removal_squares(self, positions: NDArray[np.intp]) -> Float:
-        """Return ‖r‖² on the held-out rows without each of c chosen features, (K × t × c).
+        """‖r‖² on the held-out rows without each of some chosen features, (K × t × c).
 
         With z = X_S β = Σ_s c_s q_s it is ‖r + z ρ‖².
         """

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float
-from .._problem import GroupLayout, Loss, Part, inverse_roots
-from .._rows import Candidates, FoldBlock, FoldRows, SetSums, SplitSums, tiles
+from .._problem import GroupLayout, Part, inverse_roots
+from .._rows import Candidates, FoldBlock, FoldRows, SetSums
 from ._fold_space import FoldSpace
 
 # Elements of X gathered at a time for products of columns within groups.
@@ -30,17 +30,17 @@ class PairSums(NamedTuple):
 def pair_sums(block: FoldBlock, layout: GroupLayout) -> PairSums:
     """Sum the pairs of all groups over each set of rows, X minus its shift, in one pass."""
     values = np.zeros((len(block.sets), layout.n_pairs))
-    parts = [part for part in layout.parts(np.arange(len(layout))) if part.width > 1]
+    parts = [part for part in layout.parts(layout.firsts) if part.width > 1]
     sums = [np.zeros((len(block.sets), *part.columns.shape, part.width)) for part in parts]
 
     for number, rows, x in block.visit() if parts else ():
         for part, total in zip(parts, sums, strict=True):
             count = max(1, _PAIR_ELEMENTS // (part.width * max(1, len(rows))))
-            for first in range(0, len(part.groups), count):
-                chunk = slice(first, first + count)
-                columns = part.columns[chunk]
-                gathered = x.columns(columns.ravel()).reshape(*columns.shape, len(rows))
-                total[number, chunk] += (gathered * block.weights[rows]) @ gathered.swapaxes(1, 2)
+            for first in range(0, len(part.columns), count):
+                some = slice(first, first + count)
+                columns = part.columns[some]
+                own = x.columns(columns.ravel()).reshape(*columns.shape, len(rows))
+                total[number, some] += (own * block.weights[rows]) @ own.swapaxes(1, 2)
     for part, total in zip(parts, sums, strict=True):
         layout.put_pairs(part, total, values)
     return PairSums(values)
@@ -90,8 +90,6 @@ class GroupFoldSpace(FoldSpace):
         """Update δ, ‖z‖² and the pairs after a pivot with l, q·z and q·q."""
         super()._update_norms(row, q_z, q_q)
         left, right = self.layout.left, self.layout.right
-        if not len(left):
-            return
         l_i, l_j = row[:, left], row[:, right]
         both = l_i * l_j
         self.pair_delta -= both
@@ -110,10 +108,10 @@ class GroupFoldSpace(FoldSpace):
         rho: Float = (steps.swapaxes(-1, -2) @ roots[:, None])[..., 0, :]
         return rho
 
-    def group_losses(self, groups: NDArray[np.intp]) -> Float:
-        """Return held-out sums of squares with each of c groups added, (K × t × c)."""
-        values = np.empty((*self.energy.shape, len(groups)))
-        for part in self.layout.parts(groups):
+    def candidate_losses(self, candidates: NDArray[np.intp]) -> Float:
+        """Held-out sums of squares with each of some groups added, (K × t × c)."""
+        values = np.empty((*self.energy.shape, len(candidates)))
+        for part in self.layout.parts(candidates):
             rho = self.group_coefficients(part)
             W = self.layout.matrices(part, self.norms, self.pair_norms)
             change = (W[:, None] @ rho[..., None])[..., 0]
@@ -122,44 +120,12 @@ class GroupFoldSpace(FoldSpace):
             values[:, :, part.positions] = self.energy[:, :, None] + change.sum(axis=-1)
         return values
 
-    def group_candidates(self, groups: NDArray[np.intp]) -> tuple[Candidates, NDArray[np.intp]]:
-        """Return all columns of groups as candidates, and the position where each group begins."""
-        columns = self.layout.columns(groups)
-        widths = self.layout.widths[groups]
-        starts = np.concatenate(([0], np.cumsum(widths)[:-1]))
+    def candidates(self, indices: NDArray[np.intp]) -> Candidates:
+        """All columns of some groups, which are added together."""
+        columns, starts = self.layout.columns(indices), self.layout.starts(indices)
+        assert starts is not None
         rho = np.empty((*self.energy.shape, len(columns)))
-        for part in self.layout.parts(groups):
+        for part in self.layout.parts(indices):
             positions = starts[part.positions][:, None] + np.arange(part.width)
             rho[:, :, positions] = self.group_coefficients(part)
-        beta = self.coefficients(columns)
-        return Candidates(columns, self.means[:, columns], beta, rho), starts
-
-
-def group_split_losses(
-    block: FoldBlock,
-    loss: Loss,
-    factors: Float,
-    candidates: Candidates,
-    starts: NDArray[np.intp],
-) -> SplitSums:
-    """Return Σ e ℓ of each split with each group added, (K × c), tile by tile."""
-    shares = [
-        block.shares(loss, split, of_split)
-        for split, of_split in zip(block.splits, factors, strict=True)
-    ]
-    indices, means, beta, rho = candidates
-    totals = np.zeros((len(block.splits), len(starts)))
-    name = loss.name.removeprefix("balanced_")
-    for number, rows, x in block.tiles_of_splits(indices):
-        split = block.splits[number]
-        x -= means[number]
-        for chosen, columns in split.chosen(block.column, rows):
-            x -= columns[0].T @ beta[number][chosen]
-        errors = np.array(
-            [
-                r[:, None] - np.add.reduceat(x * of_target, starts, axis=1)
-                for r, of_target in zip(split.r[0][:, rows], rho[number], strict=True)
-            ]
-        )
-        totals[number] += tiles.error_sums(name, errors, split.y[0][:, rows], shares[number][rows])
-    return SplitSums(totals)
+        return Candidates(columns, self.means[:, columns], self.coefficients(columns), rho, starts)

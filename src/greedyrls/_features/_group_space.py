@@ -39,8 +39,6 @@ class GroupSpace(FeatureSpace):
     def _update_candidates(self, products: Float, slopes: Float) -> None:
         """Update all rows and all pairs after a pivot with −l and −q·z in `products`."""
         super()._update_candidates(products, slopes)
-        if not self.layout.n_pairs:
-            return
         left, right = products[:, self.layout.left], products[:, self.layout.right]
         both = left[0] * right[0]
         q_q = -slopes[1, 0]
@@ -58,10 +56,10 @@ class GroupSpace(FeatureSpace):
         beta = self._inverse[:s, :s].T @ self._L[:s]
         beta *= np.sqrt(self._penalties[:s, None])
         self.pair_delta = self._pair_products.copy()
-        for part in self.layout.parts(np.arange(len(self.layout))):
+        for part in self.layout.parts(self.layout.firsts):
             self._subtract(self.pair_delta, part, self._L[:s])
         self.pair_norms = self.pair_delta.copy()
-        for part in self.layout.parts(np.arange(len(self.layout))):
+        for part in self.layout.parts(self.layout.firsts):
             self._subtract(self.pair_norms, part, beta)
 
     def _subtract(self, pairs: Float, part: Part, rows: Float) -> None:
@@ -86,8 +84,8 @@ class GroupSpace(FeatureSpace):
         """Return P_ij + β_i'Pβ_j within groups (g × b × b), for β (|S| × g·b) of their columns."""
         s, width = self.size, part.width
         scaled = np.sqrt(self._penalties[:s, None]) * beta
-        vectors = scaled.T.reshape(len(part.groups), width, s)
-        values: Float = vectors @ vectors.swapaxes(1, 2)
-        diagonal = np.arange(width)
-        values[:, diagonal, diagonal] += self.penalty[part.columns]
+        own = scaled.T.reshape(len(part.columns), width, s)
+        values: Float = own @ own.swapaxes(1, 2)
+        places = np.arange(width)
+        values[:, places, places] += self.penalty[part.columns]
         return values

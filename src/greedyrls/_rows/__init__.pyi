@@ -17,7 +17,6 @@ from ._blocks import RowBlock as RowBlock
 from ._blocks import make_scores as make_scores
 from ._fold_answers import Candidates as Candidates
 from ._fold_answers import SetSums as SetSums
-from ._fold_answers import SplitSums as SplitSums
 from ._fold_at_set import FoldRemovals as FoldRemovals
 from ._fold_at_set import energy as energy
 from ._fold_at_set import fold_at_set as fold_at_set

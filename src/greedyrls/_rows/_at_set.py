@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._base import HALF_TILE_ELEMENTS, LEAST_SET_ROWS, Float, kernels
 from .._problem import Loss
@@ -27,6 +28,12 @@ class Removals(NamedTuple):
     beta: Float  # (|S| × c) A_SS⁻¹ e_s / (A_SS⁻¹)_ss
     delta: Float  # (c) 1 / (A_SS⁻¹)_ss
     rho: Float  # (t × c) the coefficients w_s
+    starts: NDArray[np.intp] | None = None  # where groups of orthogonal columns begin, if there are
+
+    @property
+    def n_removals(self) -> int:
+        """The number of removals."""
+        return len(self.delta) if self.starts is None else len(self.starts)
 
 
 class FactorSums(NamedTuple):
@@ -84,8 +91,8 @@ def at_set(
 
 
 def without(block: RowBlock, features: tuple[int, ...], removals: Removals) -> RowBlock:
-    """Return the block after a removal that leaves `features`: O(m·|S|); `at_set` is O(m·|S|²)."""
-    beta, delta, rho = removals
+    """The block less one feature, which leaves these: O(m·|S|), where `at_set` is O(m·|S|²)."""
+    beta, delta, rho, _ = removals
     r, d = block.r.copy(), block.d.copy()
     for rows in _row_tiles(block, 1):
         (z,) = _leftovers(block, beta, rows)
@@ -103,21 +110,25 @@ def _leftovers(block: RowBlock, beta: Float, rows: slice) -> Float:
 
 
 def removal_squares(block: RowBlock, removals: Removals) -> RemovalSums:
-    """Return this block's part of the leave-one-out sums of squares without each feature."""
-    beta, delta, rho = removals
-    total = np.zeros(rho.shape)
+    """This block's share of the leave-one-out sums of squares without each of some features."""
+    beta, delta, rho, starts = removals
+    total = np.zeros((len(rho), removals.n_removals))
     for rows in _row_tiles(block, len(delta)):
         Z, r, d = _leftovers(block, beta, rows), block.r[:, rows], block.d[rows]
-        total += kernels.loo_losses(Z, r, d, -delta, -rho, False)[0]
+        if starts is None:
+            total += kernels.loo_losses(Z, r, d, -delta, -rho, False)[0]
+        else:
+            errors = tiles.loo_errors(Z.T, r, d, -delta, -rho, starts)
+            total += np.square(errors, out=errors).sum(axis=1)
     return RemovalSums(total)
 
 
 def _removal_errors(block: RowBlock, removals: Removals) -> Iterator[tuple[slice, Float]]:
-    """Yield leave-one-out errors (t × rows × c) without each feature, by slices of rows."""
-    beta, delta, rho = removals
+    """Leave-one-out errors (t × rows × c) without each of some features, some rows at a time."""
+    beta, delta, rho, starts = removals
     for rows in _row_tiles(block, len(rho) * len(delta)):
         Z = _leftovers(block, beta, rows).T
-        errors = tiles.loo_errors(Z, block.r[:, rows], block.d[rows], -delta, -rho)
+        errors = tiles.loo_errors(Z, block.r[:, rows], block.d[rows], -delta, -rho, starts)
         if block.root_weights is not None:
             errors /= block.positive_root()[rows, None]
         yield rows, errors
@@ -129,7 +140,7 @@ def removal_losses(
     """Return Σ_j e_j ℓ_j over the rows without each feature, as `RowBlock.candidate_losses`."""
     shares = None if factors is None else block.shares(loss, factors)
     kind = loss.name.removeprefix("balanced_")
-    total = np.zeros(len(removals.delta))
+    total = np.zeros(removals.n_removals)
     for rows, errors in _removal_errors(block, removals):
         row_shares = None if shares is None else shares[rows]
         total += tiles.error_sums(kind, errors, block.y[:, rows], row_shares)
@@ -137,8 +148,8 @@ def removal_losses(
 
 
 def removal_predictions(block: RowBlock, removals: Removals) -> Float:
-    """Return leave-one-out predictions without each feature, (t × c × rows)."""
-    values = np.empty((*removals.rho.shape, block.n_rows))
+    """Leave-one-out predictions without each of some features, (t × c × rows)."""
+    values = np.empty((len(removals.rho), removals.n_removals, block.n_rows))
     for rows, errors in _removal_errors(block, removals):
         values[:, :, rows] = block.y[:, None, rows] - errors.transpose(0, 2, 1)
     return values

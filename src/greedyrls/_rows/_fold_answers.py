@@ -60,9 +60,15 @@ class SplitSums(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Several candidates in the models of all splits."""
+    """The columns of some candidates in the models of all splits."""
 
-    indices: NDArray[np.intp]
+    indices: NDArray[np.intp]  # (c)
     means: Float  # (K × c) over the training rows
     beta: Float  # (K × |S| × c)
     rho: Float  # (K × t × c)
+    starts: NDArray[np.intp] | None = None  # where each begins, if some have several columns
+
+    @property
+    def n_candidates(self) -> int:
+        """The number of candidates."""
+        return len(self.indices) if self.starts is None else len(self.starts)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._base import HALF_TILE_ELEMENTS, LEAST_SET_ROWS, Float
 from .._problem import Loss
@@ -25,6 +26,12 @@ class FoldRemovals(NamedTuple):
 
     beta: Float  # (K × |S| × c)
     rho: Float  # (K × t × c)
+    starts: NDArray[np.intp] | None = None  # where groups of orthogonal columns begin, if there are
+
+    @property
+    def n_removals(self) -> int:
+        """The number of removals."""
+        return self.rho.shape[2] if self.starts is None else len(self.starts)
 
 
 def training_products(
@@ -57,7 +64,11 @@ def energy(block: FoldBlock) -> SplitSums:
 
 
 def _removal_errors(
-    block: FoldBlock, split: HeldOutRows, beta: Float, rho: Float
+    block: FoldBlock,
+    split: HeldOutRows,
+    beta: Float,
+    rho: Float,
+    starts: NDArray[np.intp] | None,
 ) -> Iterator[tuple[slice, Float]]:
     """Yield errors (t × rows × c) on held-out rows without each feature, by slices of rows."""
     count = split.rows.shape[1]
@@ -65,9 +76,9 @@ def _removal_errors(
     for top in range(0, count, height):
         rows = slice(top, min(count, top + height))
         Z = np.zeros((rows.stop - top, beta.shape[1]))
-        for positions, columns in split.chosen(block.column, rows):
-            Z += columns[0].T @ beta[positions]
-        yield rows, tiles.fold_errors(Z, split.r[0][:, rows], -rho)
+        for places, columns in split.chosen(block.column, rows):
+            Z += columns[0].T @ beta[places]
+        yield rows, tiles.fold_errors(Z, split.r[0][:, rows], -rho, starts)
 
 
 def fold_removal_losses(
@@ -75,11 +86,12 @@ def fold_removal_losses(
 ) -> SplitSums:
     """Return Σ e ℓ of each split without each feature, (K × c), for a mean over rows."""
     name = loss.name.removeprefix("balanced_")
-    totals = np.zeros((len(block.splits), removals.beta.shape[2]))
-    shared = zip(block.splits, *removals, factors, strict=True)
-    for number, (split, beta, rho, split_factors) in enumerate(shared):
-        shares = split.weights[0] * split_factors[loss.strata(split.y[0].T)]
-        for rows, errors in _removal_errors(block, split, beta, rho):
+    beta_of, rho_of, starts = removals
+    totals = np.zeros((len(block.splits), removals.n_removals))
+    shared = zip(block.splits, beta_of, rho_of, factors, strict=True)
+    for number, (split, beta, rho, own) in enumerate(shared):
+        shares = split.weights[0] * own[loss.strata(split.y[0].T)]
+        for rows, errors in _removal_errors(block, split, beta, rho, starts):
             totals[number] += tiles.error_sums(name, errors, split.y[0][:, rows], shares[rows])
     return SplitSums(totals)
 
@@ -87,9 +99,10 @@ def fold_removal_losses(
 def removal_values(block: FoldBlock, loss: Loss, removals: FoldRemovals) -> SplitSums:
     """Return the loss of each split without each feature, (K × c), for any loss."""
     values = []
-    for split, beta, rho in zip(block.splits, *removals, strict=True):
-        predictions = np.empty((*rho.shape, split.rows.shape[1]))
-        for rows, errors in _removal_errors(block, split, beta, rho):
+    beta_of, rho_of, starts = removals
+    for split, beta, rho in zip(block.splits, beta_of, rho_of, strict=True):
+        predictions = np.empty((len(rho), removals.n_removals, split.rows.shape[1]))
+        for rows, errors in _removal_errors(block, split, beta, rho, starts):
             predictions[:, :, rows] = split.y[0][:, None, rows] - errors.transpose(0, 2, 1)
         (used,) = split.weights[0].nonzero()
         weights = split.weights[0, used]

@@ -311,7 +311,7 @@ class FoldBlock:
 
         The result is (K × c). This is for a few candidates on a device.
         """
-        indices, *terms = candidates
+        indices, *terms, _ = candidates
         columns = [self.column(index) for index in indices.tolist()]
         parts = []
         for split, (means, beta, rho) in self._shared_out(*terms):
@@ -330,15 +330,15 @@ class FoldBlock:
             self.shares(loss, split, split_factors)
             for split, split_factors in zip(self.splits, factors, strict=True)
         ]
-        indices, means, beta, rho = candidates
-        totals = np.zeros((len(self.splits), len(indices)))
+        indices, means, beta, rho, starts = candidates
+        totals = np.zeros((len(self.splits), candidates.n_candidates))
         name = loss.name.removeprefix("balanced_")
         for number, part, x in self.tiles_of_splits(indices):
             split = self.splits[number]
             x -= means[number]
             for positions, columns in split.chosen(self.column, part):
                 x -= columns[0].T @ beta[number][positions]
-            errors = tiles.fold_errors(x, split.r[0][:, part], rho[number])
+            errors = tiles.fold_errors(x, split.r[0][:, part], rho[number], starts)
             totals[number] += tiles.error_sums(
                 name, errors, split.y[0][:, part], shares[number][part]
             )

@@ -84,14 +84,14 @@ def pair_products(block: RowBlock, layout: GroupLayout) -> FeatureSums:
     if not block.X.is_in_memory:
         return block.over_chunks(partial(pair_products, layout=layout))
     pairs = np.zeros(layout.n_pairs)
-    wide = layout.columns(np.flatnonzero(layout.widths > 1))
-    position = np.empty(len(layout.owner), dtype=np.intp)
+    parts = [part for part in layout.parts(layout.firsts) if part.width > 1]
+    wide = np.concatenate([part.columns.ravel() for part in parts])
+    position = np.empty(layout.n_features, dtype=np.intp)
     position[wide] = np.arange(len(wide))
-    parts = [part for part in layout.parts(np.arange(len(layout))) if part.width > 1]
     sums = [np.zeros((*part.columns.shape, part.width)) for part in parts]
     height = max(LEAST_TILE_ROWS, 4 * HALF_TILE_ELEMENTS // max(1, len(wide)))
     nothing = np.empty((0, len(wide)))
-    for top in range(0, block.n_rows if len(wide) else 0, height):
+    for top in range(0, block.n_rows, height):
         rows = np.arange(top, min(block.n_rows, top + height))
         X = np.ascontiguousarray(block.tile(rows, wide, nothing).T)
         for part, total in zip(parts, sums, strict=True):

@@ -13,24 +13,32 @@ from .._base import Float, kernels
 from .._problem import UNDECIDED
 
 Flags = NDArray[np.bool_]
+Starts = NDArray[np.intp]
 
 
-def loo_errors(Z: Float, r: Float, d: Float, delta: Float, rho: Float) -> Float:
-    """Return leave-one-out errors with each candidate added: (r − z ρ) / (1 − h − z²/δ).
+def loo_errors(
+    Z: Float, r: Float, d: Float, delta: Float, rho: Float, starts: Starts | None = None
+) -> Float:
+    """Leave-one-out errors with each candidate added: (r − Σ z ρ) / (1 − h − Σ z²/δ).
 
-    Z (rows × c), r (t × rows), d (rows) = 1 − h, delta (c), rho (t × c).
+    Z (rows × c), r (t × rows), d (rows) = 1 − h, delta (c), rho (t × c). The columns of candidates
+    of several, which begin at `starts`, are orthogonal to each other.
     """
     shrunk = Z * Z
     shrunk *= 1.0 / delta
+    if starts is not None:
+        shrunk = np.add.reduceat(shrunk, starts, axis=1)
     np.subtract(d[:, None], shrunk, out=shrunk)
-    errors = fold_errors(Z, r, rho)
+    errors = fold_errors(Z, r, rho, starts)
     errors /= shrunk
     return errors
 
 
-def fold_errors(Z: Float, r: Float, rho: Float) -> Float:
-    """Return errors on held-out rows with each candidate added: r − z ρ."""
+def fold_errors(Z: Float, r: Float, rho: Float, starts: Starts | None = None) -> Float:
+    """Errors on held-out rows with each candidate added: r − Σ z ρ."""
     errors = Z[None] * rho[:, None, :]
+    if starts is not None:
+        errors = np.add.reduceat(errors, starts, axis=2)
     np.subtract(r[:, :, None], errors, out=errors)
     return errors
 

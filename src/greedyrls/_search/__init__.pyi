@@ -8,6 +8,7 @@ from ._checkpoint import FoldLog as FoldLog
 from ._checkpoint import FoldRecord as FoldRecord
 from ._checkpoint import Identity as Identity
 from ._checkpoint import check_file as check_file
+from ._directions import moves as moves
 from ._plan import Data as Data
 from ._plan import Plan as Plan
 from ._plan import check_jobs as check_jobs
@@ -23,7 +24,6 @@ from ._run import Callback as Callback
 from ._run import Limits as Limits
 from ._run import Run as Run
 from ._run import Watch as Watch
-from ._run import any_moves as any_moves
 from ._run import exchange_path as exchange_path
 from ._run import first_difference as first_difference
 from ._run import make_path as make_path

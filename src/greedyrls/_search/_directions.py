@@ -13,15 +13,24 @@ from typing import Any
 
 from .._criteria import BackwardState, Choice, Criterion, NumericalLimit, choose_removal
 from ..path import Direction, FeatureSet, Step
-from ._searching import add_best, forward, ignore_rounding, runners_up_of, step_of
+from ._searching import (
+    add_best,
+    add_choice,
+    affords_more,
+    forward,
+    ignore_rounding,
+    n_entries,
+    runners_up_of,
+    step_of,
+)
 
 # The least number of features that a search with removals will likely still add.
 _LIKELY = 32
 
 
 def _add(state: Any, criterion: Criterion, n_features: int, n_runners_up: int) -> Step:
-    """Add the best feature; expect more additions than a forward search, for removed features."""
-    remaining = max(n_features - state.size, _LIKELY)
+    """Add the best feature; others will take the place of those that are removed again."""
+    remaining = max(n_features - n_entries(state), _LIKELY)
     return add_best(state, criterion, remaining, n_runners_up)
 
 
@@ -38,18 +47,19 @@ def _removed(
     if choice is None:
         return None
     with ignore_rounding():
-        state.move_to([index for index in before if index != choice.feature])
+        gone = state.layout.members(choice.feature)
+        state.move_to([index for index in before if index not in gone])
         if not state.loss < below:
             state.move_to(before)
             return None
-    return step_of(state, (choice.feature,), choice.runners_up, False, began, "remove")
+    return step_of(state, gone, choice.runners_up, False, began, "remove")
 
 
 def _worst(
     state: Any, protected: Collection[int], n_runners_up: int, below: float
 ) -> Choice | None:
-    """Return the feature to remove, if the loss is below `below` without it; one always stays."""
-    if state.size < 2:
+    """The feature to remove, if the loss is below `below` without it; one at least stays."""
+    if n_entries(state) < 2:
         return None
     with ignore_rounding():
         return choose_removal(state, protected, n_runners_up, below)
@@ -69,19 +79,20 @@ def floating(
     every removal lowers the best loss of a size and the number of sets is finite.
     """
     state.keep_columns()
-    best = {state.size: state.loss}
-    while state.size < n_features:
+    size = n_entries(state)
+    best = {size: state.loss}
+    while size < n_features and affords_more(state):
         step = _add(state, criterion, n_features, n_runners_up)
-        best[state.size] = min(step.loss, best.get(state.size, step.loss))
+        size += 1
+        best[size] = min(step.loss, best.get(size, step.loss))
         yield step
         while True:
-            best_smaller = best.get(state.size - 1, -float("inf"))
-            removal = _removed(
-                state, protected, n_runners_up, best_smaller - state.tie(best_smaller)
-            )
+            known = best.get(size - 1, -float("inf"))
+            removal = _removed(state, protected, n_runners_up, known - state.tie(known))
             if removal is None:
                 break
-            best[state.size] = min(removal.loss, best_smaller)
+            size -= 1
+            best[size] = min(removal.loss, known)
             yield removal
 
 
@@ -102,18 +113,20 @@ def foba(
     sets is finite.
     """
     state.keep_columns()
-    gains: dict[int, float] = {}
-    while state.size < n_features:
+    size, gains = n_entries(state), dict[int, float]()
+    while size < n_features and affords_more(state):
         before = state.loss
         step = _add(state, criterion, n_features, n_runners_up)
-        gains[state.size] = before - step.loss
+        size += 1
+        gains[size] = before - step.loss
         yield step
-        while gains.get(state.size, 0.0) > 0.0:
+        while gains.get(size, 0.0) > 0.0:
             loss = state.loss
-            allowed = loss + ratio * gains[state.size] - state.tie(loss)
+            allowed = loss + ratio * gains[size] - state.tie(loss)
             removal = _removed(state, protected, n_runners_up, allowed)
             if removal is None:
                 break
+            size -= 1
             yield removal
 
 
@@ -141,13 +154,14 @@ def _first_exchange(
     """Make the first exchange that helps; None, with the state unchanged, if none does."""
     selected = list(state.selected)
     choice = _worst(state, protected, len(selected), float("inf"))
-    if choice is None or not len(state.candidates):
+    if choice is None or not (state.barred < 0.0).any():
         return None
     removals = [(choice.feature, choice.loss), *choice.runners_up]
     target, held = state.loss - state.tie(state.loss), state.held()
-    for position, (index, _) in enumerate(removals):
-        rest = [other for other in selected if other != index]
-        others = tuple(removals[:position] + removals[position + 1 :])[:n_runners_up]
+    for place, (index, _) in enumerate(removals):
+        gone = state.layout.members(index)
+        rest = [other for other in selected if other not in gone]
+        others = tuple(removals[:place] + removals[place + 1 :])[:n_runners_up]
         try:
             with ignore_rounding():
                 made = _exchange(state, criterion, index, rest, held, target, n_runners_up)
@@ -173,20 +187,21 @@ def _exchange(
     """Replace a feature by the best other one, if the loss is then below the target."""
     began = time.perf_counter()
     state.move_to(rest, held)
-    state.barred[index] = float("inf")  # adding it again would be no exchange
-    if criterion.least(state) >= target:
+    affords_more(state)
+    state.barred[index] = float("inf")  # to take it back is no exchange
+    if not (state.barred < 0.0).any() or criterion.least(state) >= target:
         return None
-    choice = criterion.choose(state, n_runners_up, 1)
-    if not state.mean_loss(choice.loss) < target:
+    found = criterion.choose(state, n_runners_up, 1, by_cost=False)
+    if not state.mean_loss(found.loss) < target:
         return None
-    removed = step_of(state, (index,), (), False, began, "remove")
+    removed = step_of(state, state.layout.members(index), (), False, began, "remove")
     began = time.perf_counter()
-    state.add(choice.feature, choice.pivot, choice.ranking, 1)
-    runners_up = runners_up_of(state, choice)
-    # Recompute the model: otherwise rounding, which accumulates over exchanges, might lower the
-    # loss of equal sets forever.
-    state.move_to([*rest, choice.feature])
-    added = step_of(state, (choice.feature,), runners_up, False, began)
+    features = add_choice(state, found, 1)
+    runners_up = runners_up_of(state, found)
+    # Made anew: else rounding, which piles up from exchange to exchange, might lower the loss of
+    # equal sets for ever.
+    state.move_to([*rest, *features])
+    added = step_of(state, features, runners_up, False, began)
     return (removed, added) if added.loss < target else None
 
 
@@ -204,31 +219,33 @@ def moves(
 
 
 def retreat(path: Sequence[FeatureSet], size: int) -> Iterator[Step]:
-    """Yield removals from the last of nested sets back to the one of `size`, without a search."""
-    for larger, smaller in zip(reversed(path), reversed(path[:-1]), strict=False):
-        if smaller.count < size:
-            return
-        (gone,) = larger.features[smaller.count :]
+    """From the last of nested sets back to one that is known, feature by feature."""
+    for number in range(len(path) - 1, size - 1, -1):
+        smaller = path[number - 1]
+        gone = path[number].features[smaller.count :]
         yield Step(
-            gone,
+            gone[0],
             smaller.loss,
             smaller.standard_error,
             action="remove",
             fold_losses=smaller.fold_losses,
+            features=gone,
         )
 
 
 def backward(
     state: BackwardState, n_runners_up: int = 0, forced: Sequence[int] = ()
 ) -> Iterator[Step]:
-    """Remove the worst feature until one is left; forced ones go last, in reverse order."""
-    while state.size > 1:
+    """Remove the worst feature (or group) until one is left.
+
+    Forced ones, which go by their first columns, are removed last, in reverse order.
+    """
+    while (size := n_entries(state)) > 1:
         began = time.perf_counter()
-        protected: Sequence[int] = forced
-        if state.size <= len(forced):
-            protected = forced[: state.size - 1]
+        protected = forced if size > len(forced) else forced[: size - 1]
         with ignore_rounding():
             choice = state.choose(protected, n_runners_up)
-            state.remove(choice.feature)
+            features = state.layout.members(choice.feature)
+            state.remove(features)
         is_forced = choice.feature in forced
-        yield step_of(state, (choice.feature,), choice.runners_up, is_forced, began, "remove")
+        yield step_of(state, features, choice.runners_up, is_forced, began, "remove")

@@ -27,10 +27,6 @@ from .._criteria import (
     FoldData,
     FoldLoss,
     FoldState,
-    GroupCriterion,
-    GroupFoldLoss,
-    GroupLeaveOneOut,
-    GroupLeaveOneOutLoss,
     LeaveOneOut,
     LeaveOneOutLoss,
     LooData,
@@ -45,7 +41,6 @@ from .._criteria import (
 from .._data import Matrix, Needs
 from .._problem import (
     Folds,
-    GroupLayout,
     Loss,
     Problem,
     Shuffle,
@@ -67,7 +62,6 @@ _WORTH_IT = 1 << 14
 
 Data = LooData | FoldData
 AnyState = SelectionState | FoldState
-AnyCriterion = Criterion | GroupCriterion
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +116,9 @@ class Plan:
             and suits_many_folds(problem, folds)
         )
 
-    def search(self, data: Data, alpha: float, capacity: int) -> tuple[AnyState, AnyCriterion]:
-        """A search from the empty model."""
-        layout = data.layout
-        if layout is not None:
-            return self._search_groups(data, alpha, data.problem.n_columns(capacity), layout)
+    def search(self, data: Data, alpha: float, capacity: int) -> tuple[AnyState, Criterion]:
+        """A search from the empty model, with room for so many features or groups."""
+        capacity = data.problem.n_columns(capacity)
         if isinstance(data, FoldData):
             return FoldState(data, alpha, self.loss, capacity), FoldLoss()
         if isinstance(data, ManyFoldData):
@@ -138,17 +130,6 @@ class Plan:
         if self.loss.name == "squared":
             return SelectionState(data, alpha, capacity), LeaveOneOut(self.strategy)
         return LossState(data, alpha, self.loss, capacity), LeaveOneOutLoss()
-
-    def _search_groups(
-        self, data: Data, alpha: float, capacity: int, layout: GroupLayout
-    ) -> tuple[AnyState, GroupCriterion]:
-        """The same where features are chosen together, or cost something."""
-        if isinstance(data, FoldData):
-            return FoldState(data, alpha, self.loss, capacity), GroupFoldLoss(layout)
-        if self.loss.name == "squared":
-            state = SelectionState(data, alpha, capacity)
-            return state, GroupLeaveOneOut(layout, self.strategy)
-        return LossState(data, alpha, self.loss, capacity), GroupLeaveOneOutLoss(layout)
 
     def within(self, problem: Problem) -> Plan:
         """The plan for the training rows of an outer fold: the others have lost their weight."""
@@ -219,7 +200,7 @@ def make_plan(
 ) -> Plan:
     """Check `cv`, `groups` and `loss` against the problem; labels are those of a classifier."""
     measure = make_loss(loss)
-    _check_groups(problem, direction)
+    _check_groups(problem)
     X = problem.X
     if measure.name != "squared":
         check_supported(X, "loss", f"loss={measure.name!r}")
@@ -254,18 +235,13 @@ def _check_blocks(
         )
 
 
-def _check_groups(problem: Problem, direction: Direction) -> None:
+def _check_groups(problem: Problem) -> None:
     """Where features cannot be chosen together, or by their costs."""
     names = [
         name
         for name, given in (("feature_groups", problem.groups), ("feature_costs", problem.costs))
         if given is not None
     ]
-    if names and direction.name != "forward":
-        raise ValueError(
-            f"direction={direction.name!r} is not supported with {names[0]}; use "
-            "direction='forward'."
-        )
     if names:
         check_supported(problem.X, "groups", names[0])
 

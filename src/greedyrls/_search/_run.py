@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from .._base import NumericalWarning, Progress, counted, progress_bar
-from .._criteria import BackwardState, GroupCriterion, NumericalLimit, Spanned
+from .._criteria import BackwardState, Criterion, NumericalLimit, Spanned
 from .._problem import Problem
 from ..path import (
     BestLosses,
     Counters,
-    Direction,
     SelectionPath,
     Settings,
     Step,
@@ -26,9 +25,8 @@ from ..path import (
 )
 from ._checkpoint import SearchLog
 from ._directions import backward, exchanges, moves, retreat
-from ._group_search import forward_groups
-from ._plan import AnyCriterion, AnyState, Data, Plan
-from ._searching import forward, replay_together
+from ._plan import AnyState, Data, Plan
+from ._searching import costs_at_most, n_entries, replay_together
 
 Callback = Callable[[Step], Any]
 
@@ -281,7 +279,6 @@ class Search:
         if is_open and (size is None or len(run.steps) < size):
             run.consume(self._steps, plan.direction.name in ("forward", "swap"), size)
         if plan.direction.name == "swap":
-            assert not isinstance(self._criterion, GroupCriterion)
             forced = self._data.problem.forced
             run.exchange(exchanges(self._state, self._criterion, self._watch.n_runners_up, forced))
         return make_path(
@@ -293,7 +290,7 @@ def _remaining(
     plan: Plan,
     data: Data,
     state: AnyState,
-    criterion: AnyCriterion,
+    criterion: Criterion,
     limits: Limits,
     watch: Watch,
     n_done: int,
@@ -303,22 +300,7 @@ def _remaining(
     This is not a method, to avoid a reference cycle of search and iterator, which is freed late.
     """
     yield from replay_together(state, data.problem.forced_entries[n_done:], forced=True)
-    yield from any_moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
-
-
-def any_moves(
-    direction: Direction,
-    state: AnyState,
-    criterion: AnyCriterion,
-    size: int,
-    n_runners_up: int = 0,
-) -> Iterator[Step]:
-    """Return the steps of a search of single features, or of groups, which are only added."""
-    if isinstance(criterion, GroupCriterion):
-        return forward_groups(state, criterion, size, n_runners_up)
-    if direction.name in ("floating", "foba"):
-        return moves(direction, state, criterion, size, n_runners_up)
-    return forward(state, criterion, size, n_runners_up)  # exchanges follow for "swap"
+    yield from moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
 
 
 def _backward_path(
@@ -335,11 +317,12 @@ def _backward_path(
     folds = plan.folds
     assert folds is None or folds.remote is None
     steps: list[Step] = []
+    protected = [entry[0] for entry in problem.forced_entries]
     try:
         state = BackwardState(problem, plan.loss, folds, alpha)
         start = state.as_set()
-        with closing(progress_bar(watch.verbose, state.size - 1)) as bar:
-            for step in backward(state, watch.n_runners_up, problem.forced):
+        with closing(progress_bar(watch.verbose, n_entries(state) - 1)) as bar:
+            for step in backward(state, watch.n_runners_up, protected):
                 steps.append(step)
                 bar.update(step.loss)
                 if watch.callback is not None and Run.says_stop(watch.callback(step)):
@@ -359,6 +342,15 @@ def _backward_path(
         replace(feature_set, forced=feature_set.features[-1] in forced)
         for feature_set in best_sets(steps, start, size)
     )
+    reason = StopReason.REACHED
+    affordable = tuple(known for known in sets if costs_at_most(problem, known.features))
+    if len(affordable) < len(sets):
+        sets, reason = affordable, StopReason.BUDGET
+    if not sets:
+        raise ValueError(
+            f"No set that direction='backward' reached costs at most budget={problem.budget}. "
+            "Raise the budget, or use direction='forward', which chooses by costs."
+        )
     seconds = time.perf_counter() - began
     return SelectionPath(
         steps=tuple(steps),
@@ -368,7 +360,7 @@ def _backward_path(
         counters=Counters(
             first_pass + state.passes, state.exact_evaluations, state.rebuilds, seconds
         ),
-        stop_reason=StopReason.REACHED,
+        stop_reason=reason,
         sets=sets,
         start=start,
     )
@@ -381,7 +373,6 @@ def exchange_path(
     began, alpha = time.perf_counter(), path.settings.alpha
     forced = data.problem.forced
     state, criterion = plan.search(data, alpha, size)
-    assert not isinstance(criterion, GroupCriterion)
     state.keep_columns(path.indices.tolist())
 
     def steps() -> Iterator[Step]:

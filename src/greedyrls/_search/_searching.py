@@ -8,9 +8,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .._criteria import Choice, Criterion, Model, NumericalLimit, State
+from .._criteria import Choice, Criterion, Entries, Model, NumericalLimit, State, open_candidates
+from .._problem import BUDGET_ROUNDING, Problem
 from .._steppers import stepping_for
 from ..path import Action, Step
+
+# Columns that are likely to follow those of a group.
+_LIKELY = 64
 
 
 def replay(state: State, indices: Sequence[int], forced: bool) -> Iterator[Step]:
@@ -50,27 +54,78 @@ def add_together(
 def forward(
     state: State, criterion: Criterion, n_features: int, n_runners_up: int = 0
 ) -> Iterator[Step]:
-    """Add the best feature until there are n_features, as far as possible by a stepper."""
+    """Add the best feature (or group) until there are n_features, or the budget is spent.
+
+    As far as there is a stepper, it takes the steps.
+    """
     stepping = stepping_for(state, criterion, n_runners_up)
-    while state.size < n_features:
-        began = time.perf_counter()
-        feature = None
+    while (count := n_entries(state)) < n_features and affords_more(state):
+        began, feature = time.perf_counter(), None
         if stepping is not None:
             with ignore_rounding():
                 feature = stepping.step(n_features)
         if feature is None:
-            yield add_best(state, criterion, n_features - state.size, n_runners_up)
+            yield add_best(state, criterion, n_features - count, n_runners_up)
         else:
             yield step_of(state, (feature,), (), False, began)
 
 
-def add_best(state: State, criterion: Criterion, remaining: int, n_runners_up: int) -> Step:
-    """Add the best feature; `remaining` is the number still to be added, including this one."""
+def n_entries(state: Entries) -> int:
+    """How many features, or groups of them, are chosen."""
+    layout, selected = state.layout, state.selected
+    return len(selected) if layout.is_single else len(layout.entries(selected))
+
+
+def affords_more(state: State) -> bool:
+    """Whether the budget, if there is one, pays for another candidate; others are barred."""
+    costs, left = state.layout.costs, left_of_budget(state.problem, state.selected)
+    if costs is None or left == math.inf:
+        return True
+    open_candidates(state, costs > left)
+    return bool((state.barred < 0.0).any())
+
+
+def left_of_budget(problem: Problem, features: Sequence[int]) -> float:
+    """What is left of the budget after some features are paid for."""
+    if problem.budget is None or problem.costs is None:
+        return math.inf
+    spent = math.fsum(problem.costs[list(features)].tolist())
+    return problem.budget * (1.0 + BUDGET_ROUNDING) - spent
+
+
+def costs_at_most(problem: Problem, features: Sequence[int]) -> bool:
+    """Whether the budget, if there is one, pays for some features."""
+    return left_of_budget(problem, features) >= 0.0
+
+
+def add_best(state: State, criterion: Criterion, count: int, n_runners_up: int) -> Step:
+    """Add the best candidate; `count` of them are likely to be added yet, this one included."""
     began = time.perf_counter()
     with ignore_rounding():
+        remaining = n_columns(state, count)
         choice = criterion.choose(state, n_runners_up, remaining)
-        state.add(choice.feature, choice.pivot, choice.ranking, remaining)
-    return step_of(state, (choice.feature,), runners_up_of(state, choice), False, began)
+        features = add_choice(state, choice, remaining)
+    return step_of(state, features, runners_up_of(state, choice), False, began)
+
+
+def n_columns(state: State, count: int) -> int:
+    """How many columns that many candidates have, roughly."""
+    if state.layout.is_single:
+        return count
+    widths = state.layout.widths(state.candidates)
+    return math.ceil(min(count, len(widths)) * float(widths.mean()))
+
+
+def add_choice(state: State, choice: Choice, remaining: int) -> tuple[int, ...]:
+    """Add a candidate that was chosen; its columns."""
+    features = state.layout.members(choice.feature)
+    if len(features) == 1:
+        pivot = state.measure(choice.feature) if choice.pivot is None else choice.pivot
+        state.add(choice.feature, pivot, choice.ranking, remaining)
+    else:
+        others = [index for index in choice.ranking(_LIKELY) if index not in features]
+        add_together(state, features, others, max(remaining, len(features)))
+    return features
 
 
 def runners_up_of(state: State, choice: Choice) -> tuple[tuple[int, float], ...]:

@@ -1,0 +1,125 @@
+"""Leave-one-out with squared loss for groups of features: bounds, and exact scores on the rows.
+
+As for single features, leverages only grow, so Σ_j ω_j (r_j − z_j'ρ)² bounds the loss with a group
+from below. Its terms are known in feature space (docs/theory.md, "Groups").
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base import Float, ask
+from .._features import GroupSpace
+from .._problem import Part, inverse_roots
+from .._rows import GroupLosses, GroupMoments, RowBlock, group_losses, group_moments, steps_of
+from ._bounds import approximation
+from ._state import SelectionState
+
+# Of Σ_i |ρ_i| √A_ii squared: what ‖Z ρ‖² is known by.
+_NORM_ROUNDING = 1e-14
+
+
+def space_of(state: SelectionState) -> GroupSpace:
+    """The feature space of a search among groups."""
+    assert isinstance(state.features, GroupSpace)
+    return state.features
+
+
+def group_bounds(state: SelectionState) -> Float:
+    """Return lower bounds (n) of the leave-one-out sums of groups, at their first columns.
+
+    They are E − Σ_t (2 ρ'α − ω_min ρ'Z'Zρ), with α = Z'g known up to ‖g − c₁r − c₂a‖·‖Zρ‖.
+    """
+    space = space_of(state)
+    c1, c2, distance = approximation(state)
+    c1, distance = np.atleast_1d(c1), np.atleast_1d(distance)
+    bounds = np.full(state.problem.n_features, np.inf)
+    for part in space.layout.parts(state.candidates):
+        roots, is_trusted = space.roots(part)
+        rho = _coefficients(roots, space.tau[:, part.columns])
+        gain = 2.0 * c1[:, None] * _along(rho, space.inner, part)
+        if space.anchored is not None:
+            gain += 2.0 * np.atleast_1d(c2)[:, None] * _along(rho, space.anchored, part)
+        W = space.norm_matrices(part)
+        square = np.einsum("tgb,gbc,tgc->tg", rho, W, rho)
+        scale = np.sqrt(space.diagonal[part.columns] + space.penalty[part.columns])
+        slack = _NORM_ROUNDING * np.square((np.abs(rho) * scale).sum(axis=2))
+        gain += 2.0 * distance[:, None] * np.sqrt(np.maximum(square, 0.0) + slack)
+        gain -= np.maximum(square - slack, 0.0) / state.statistics.largest_d**2
+        values = state.loss_sum - gain.sum(axis=0)
+        # Numbers near the limits of float64 may give a NaN, which bounds nothing.
+        bounds[part.firsts] = np.where(is_trusted & ~np.isnan(values), values, -np.inf)
+    return bounds
+
+
+def _coefficients(roots: Float, tau: Float) -> Float:
+    """Return ρ = D⁻¹τ, (t × g × b)."""
+    values: Float = (steps_of(roots, tau)[..., None, :] @ roots)[..., 0, :]
+    return values
+
+
+def _along(rho: Float, products: Float, part: Part) -> Float:
+    """Return Σ_i ρ_i v·z_i (t × g) from v·z_i (t × n)."""
+    values: Float = np.einsum("tgb,tgb->tg", rho, products[:, part.columns])
+    return values
+
+
+def group_openness(state: SelectionState, groups: NDArray[np.intp]) -> tuple[Float, Float]:
+    """Return growth and slack of the bounds of groups that are still open.
+
+    With C = D scaled to a diagonal of ones, z'D⁻¹z ≥ Σ_i z_i²/(δ_i ‖C‖): the leverages of the rows
+    grow by that at least, and the loss by 2/(d_max³ ‖C‖) Σ_i ‖(r − Zρ)∘z_i‖²/δ_i, where
+    ‖(r − Zρ)∘z_i‖ ≥ ‖r∘z_i‖ − Σ_k |ρ_k| ‖z_k‖₄ ‖z_i‖₄.
+    """
+    space = space_of(state)
+    _, _, distance = approximation(state)
+    growth, slack = np.zeros(len(groups)), np.zeros(len(groups))
+    for part in space.layout.parts(groups):
+        roots, _ = space.roots(part)
+        rho = _coefficients(roots, space.tau[:, part.columns])
+        square = np.einsum("tgb,gbc,tgc->tg", rho, space.norm_matrices(part), rho)
+        sizes = np.sqrt(np.maximum(square, 0.0))
+        slack[part.positions] = 2.0 * (np.atleast_1d(distance) @ sizes)
+        if space.follows_spread:
+            delta, fourth = space.delta[part.columns], space.fourth_root[part.columns]
+            D = space.layout.matrices(part, space.delta, space.pair_delta)
+            scaled = np.abs(D) / np.sqrt(delta[:, :, None] * delta[:, None, :])
+            norm = scaled.sum(axis=2).max(axis=1)  # at least ‖C‖
+            lost = (np.abs(rho) * fourth).sum(axis=2)
+            spread = space.mixed_root[:, part.columns] - lost[:, :, None] * fourth
+            spread = np.fmax(spread, 0.0)
+            total = (spread * spread / delta).sum(axis=(0, 2))
+            growth[part.positions] = total * 2.0 / (state.statistics.largest_d**3 * norm)
+    return growth, slack
+
+
+def score_groups(state: SelectionState, groups: NDArray[np.intp]) -> Float:
+    """Return exact leave-one-out sums (t × c) of groups; the spread of z sharpens later bounds."""
+    space, samples = space_of(state), state.samples
+    layout = space.layout
+    # In one pass, rather than one for each part.
+    state.problem.X.fetch(layout.columns(groups).tolist())
+    losses = np.full((state.problem.n_targets, len(groups)), np.nan)
+    samples.exact_evaluations += len(groups)
+    for part in layout.parts(groups, samples.group):
+        flat = part.columns.ravel()
+        beta, _, shrinkage = space.coefficients(flat)
+        Z = samples.each(ask(RowBlock.residuals, flat, beta))
+        moments: GroupMoments = samples.total(partial(group_moments, width=part.width), Z)
+        D = moments.products + space.penalty_matrices(part, beta)
+        tau = moments.correlations + shrinkage.reshape(-1, *part.columns.shape)
+        roots, _ = inverse_roots(D, float(space.penalty.min()))
+        question = partial(
+            group_losses,
+            roots=roots,
+            steps=steps_of(roots, tau),
+            with_spread=space.follows_spread,
+        )
+        sums: GroupLosses = samples.total(question, Z)
+        losses[:, part.positions] = sums.losses
+        if space.follows_spread:
+            space.remember_spread(flat, sums.mixed.reshape(len(tau), -1), sums.fourth.ravel())
+    return losses
