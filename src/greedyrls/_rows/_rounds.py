@@ -42,9 +42,9 @@ from ._fused_round import FusedRound, RoundTerms, can_fuse, packed_layout
 # Recorded work without Triton kernels reads the whole buffer of chosen columns: if it has more
 # numbers than this, reading them takes longer than launching the operations.
 _RECORDED_ELEMENTS = 1 << 27
-# With fewer numbers than this in X a step is a matter for the host.
+# With fewer numbers than this in X, a step is faster on the host.
 _RECORDED_STEP_ELEMENTS = 1 << 15
-# What was done once in this process without recording, so that all kernels are compiled and loaded.
+# Kinds of work that ran once in this process without recording: their kernels are loaded.
 _DONE: set[tuple[object, ...]] = set()
 
 
@@ -75,7 +75,9 @@ def find(
     buffer = _chosen_buffer(blocks, terms.numbers.shape[0])
     if buffer is not None:
         fused = FusedRound(blocks[0], buffer, terms.numbers.shape[0], with_spread)
-        return _launched(fused, blocks[0], terms)
+        fused.launch(blocks[0], terms)
+        moved = _with_state(blocks[0], fused.state)
+        return _DeviceRound(fused.found, [fused.columns], [fused.Z], [moved])
     return find_plainly(executor, blocks, terms, with_spread)
 
 
@@ -89,17 +91,8 @@ def can_find_lowest(blocks: Sequence[RowBlock]) -> bool:
 def _chosen_buffer(blocks: Sequence[RowBlock], c: int) -> Float | None:
     """Return the buffer of chosen columns if Triton kernels can compute such a round, else None."""
     block = blocks[0]
-    if len(blocks) > 1:
-        return None
-    if not can_fuse(block, c) or not block.columns.begins_with(block.chosen):
-        return None
-    return block.columns.room
-
-
-def _launched(fused: FusedRound, block: RowBlock, terms: RoundTerms) -> _DeviceRound:
-    """Compute a round by Triton kernels; the results are in their memory."""
-    fused.launch(block, terms)
-    return _DeviceRound(fused.found, [fused.columns], [fused.Z], [_with_state(block, fused.state)])
+    can_launch = len(blocks) == 1 and can_fuse(block, c)
+    return block.columns.room if can_launch and block.columns.begins_with(block.chosen) else None
 
 
 def find_plainly(
@@ -265,7 +258,8 @@ class _Recorded:
         def work(sent: Array, state: Array) -> tuple[Array, ...]:
             now, received = _with_state(block, state), layout.views(sent)
             if fused is not None:
-                return (_launched(fused, now, received).packed,)
+                fused.launch(now, received)
+                return (fused.found,)
             results = find_plainly(SerialExecutor(), [now], received, with_spread)
             return results.packed, _state_of(results.moved[0]), results.columns[0], results.Z[0]
 
@@ -304,19 +298,11 @@ class RecordedStep:
         self.memory.set_results(self.fused.state, self.fused.columns, self.fused.Z)
         self._report, self.reported = report, report.views(self.fused.more)
         self._for_terms = features.memory(c)
+        self.beta = self._for_terms.beta  # (at least |S| × c) coefficients of the candidates
+        self.has_anchor = block.anchor is not None
         flags = features.has_anchor, with_spread
         self.kind = (c, room.shape, features.capacity, *_kind_of(block), *flags)
         self._replay: Replay | None = None
-
-    @property
-    def has_anchor(self) -> bool:
-        """Whether the block has one."""
-        return self._block.anchor is not None
-
-    @property
-    def beta(self) -> Array:
-        """Memory of the coefficients of the candidates, (at least |S| × c)."""
-        return self._for_terms.beta
 
     def launch(self, sent: Array, state: Array) -> tuple[Array]:
         """Launch all kernels."""

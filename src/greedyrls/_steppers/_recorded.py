@@ -95,6 +95,7 @@ class RecordedSteps:
         self.step, self._features = step, features
         self._vectors = diagonal, addresses
         capacity = features.capacity
+        self.most_chosen = min(capacity, int(step.room.shape[0]))
         self._extra = Layout(Extra, (capacity, capacity), (1,))
         new = features.vectors.L.new_zeros
         self._sent = new((features.sent.size + self._extra.size,))
@@ -107,11 +108,6 @@ class RecordedSteps:
         self._fetched = 0  # |S| up to which rows are on the host
         self._count = 2
         self._transfers: list[tuple[int, Any, Any]] = []
-
-    @property
-    def most_chosen(self) -> int:
-        """The largest number of chosen features."""
-        return min(self._features.capacity, int(self.step.room.shape[0]))
 
     def begin(self, block: RowBlock, terms: BoundTerms, chosen: Chosen, energy: float) -> None:
         """Prepare for steps from the current model; `energy` is that of the target."""
