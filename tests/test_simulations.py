@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
@@ -13,6 +14,7 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
 from harness.command import main  # noqa: E402
+from suites.coverage import Cell  # noqa: E402
 
 
 def test_coverage(tmp_path: Path) -> None:
@@ -23,6 +25,18 @@ def test_coverage(tmp_path: Path) -> None:
     found = json.loads((tmp_path / "coverage.json").read_text())["cells"]
     assert len(found) == 4
     assert all(0.0 <= cell["ours"] <= 1.0 for cell in found.values())
+
+
+@pytest.mark.parametrize("kind", ["regression", "half", "15%"])
+@pytest.mark.parametrize("intercept", [0.0, -0.4])
+def test_true_losses_are_those_of_many_samples(kind: str, intercept: float) -> None:
+    cell = Cell(kind, 200, 8, "weak")
+    chosen, w = np.array([1, 6, 3]), np.array([0.3, -0.1, 0.2])
+    X, y = cell.draw(np.random.default_rng(0), 100_000)
+    P = X[:, chosen] @ w + intercept
+    losses = (P - y) ** 2 if kind == "regression" else P * y <= 0.0
+    exact = cell.true_loss(chosen, w, intercept)
+    assert exact == pytest.approx(np.mean(losses), abs=4.0 * np.std(losses) / np.sqrt(len(y)))
 
 
 @pytest.mark.slow

@@ -2,8 +2,8 @@
 
 Each cell draws fresh samples so many times, assesses five features with penalty 10 in ten folds,
 and compares `PathAssessment.interval` with the truth: the mean over all replications and folds of
-the loss of the fold's model on many other samples. Every cell is kept in cache/ as soon as it is
-there, and not run again (--fresh forgets it); --report runs none. Writes coverage.json and
+the true loss of the fold's model, from its coefficients. Every cell is kept in cache/ as soon as it
+is there, and not run again (--fresh forgets it); --report runs none. Writes coverage.json and
 coverage.md from all that are in cache/. Several runs may share the cells (--only).
 """
 
@@ -18,6 +18,7 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtr, owens_t, stdtrit
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from greedyrls import __version__
@@ -27,7 +28,6 @@ from harness.suite import CACHE, RESULTS, CannotRun, Suite, option
 from harness.writer import read_json, write_compact_json, write_json, write_text
 
 SIZE, ALPHA, FOLDS, TRUE = 5, 10.0, 10, 5
-TEST_ROWS = 40_000
 SIGNALS = {"noise": 0.0, "weak": 0.25, "strong": 4.0}
 SHARES = {"regression": None, "half": 0.5, "15%": 0.15, "5%": 0.05}
 KINDS = {
@@ -40,7 +40,12 @@ SAMPLES = (60, 200, 400)
 # Error rates of fewer positives than folds, and little else, are no question for an interval.
 LEAST_POSITIVES = 5
 
-COLUMNS = ["estimate", "samples", "difference", "folds", "stability", "truth"]
+# Errors of the loss and of its difference to the loss without features, from samples; the same for
+# a threshold that is given; the spread of the folds.
+COLUMNS = [
+    *("estimate", "samples", "difference", "given", "given difference"),
+    *("folds", "stability", "truth"),
+]
 RATIO = FOLDS / (FOLDS - 1)
 NORMAL, T9 = NormalDist().inv_cdf(0.975), 2.2621571628
 
@@ -67,6 +72,29 @@ class Cell(NamedTuple):
         threshold = np.sqrt(1.0 + ratio) * NormalDist().inv_cdf(1.0 - share)
         return X, np.where(y > threshold, 1.0, -1.0)
 
+    def true_loss(self, chosen: Any, w: Any, b: float) -> float:
+        """Of the model with coefficients w of the features chosen and intercept b."""
+        ratio, share = SIGNALS[self.signal], SHARES[self.kind]
+        true = np.where(chosen < TRUE, np.sqrt(ratio / TRUE), 0.0)
+        if share is None:
+            return float(1.0 + np.sum((w - true) ** 2) + ratio - np.sum(true**2) + b**2)
+        norm = np.sqrt(np.sum(w**2))
+        # The prediction and what is behind the class are normal and correlated.
+        cuts = -b / norm, NormalDist().inv_cdf(1.0 - share)
+        both = both_below(*cuts, float(w @ true / (norm * np.sqrt(1.0 + ratio))))
+        return float(ndtr(cuts[0]) + ndtr(cuts[1]) - 2.0 * both)
+
+
+def both_below(h: float, k: float, correlation: float) -> float:
+    """The probability that two standard normal numbers are below h and k (Owen 1956)."""
+    h, k = (value if abs(value) > 1e-12 else 1e-12 for value in (h, k))
+    root = np.sqrt(1.0 - correlation**2)
+    parts = [
+        ndtr(one) / 2.0 - owens_t(one, (other - correlation * one) / (one * root))
+        for one, other in ((h, k), (k, h))
+    ]
+    return float(sum(parts) - (0.5 if h * k < 0.0 else 0.0))
+
 
 def cells() -> Iterator[Cell]:
     for samples in (200, 400, 60):
@@ -83,27 +111,23 @@ def folds_of(cell: Cell) -> KFold | StratifiedKFold:
 
 
 def true_losses(
-    X: Any, y: Any, splitter: Any, found: PathAssessment, Z: Any, target: Any
+    cell: Cell, X: Any, y: Any, splits: list[tuple[Any, Any]], found: PathAssessment
 ) -> list[float]:
-    """Of the model of each fold on other samples; Z is (features × samples)."""
-    is_regression = found.measure == "squared"
-
-    def loss(predictions: Any, known: Any) -> float:
-        wrong = (predictions - known) ** 2 if is_regression else predictions * known <= 1e-10
-        return float(np.mean(wrong))
-
+    """Of the model of each fold."""
     losses = []
-    for fold, (train, test) in enumerate(splitter.split(X, y)):
+    for fold, (train, test) in enumerate(splits):
         chosen = found.features[fold]
         A = X[np.ix_(train, chosen)]
         centre, mean = A.mean(axis=0), y[train].mean()
         gram = (A - centre).T @ (A - centre) + ALPHA * np.eye(len(chosen))
         w = np.linalg.solve(gram, (A - centre).T @ (y[train] - mean))
         b = mean - centre @ w
-        held_out = loss(X[np.ix_(test, chosen)] @ w + b, y[test])
-        if abs(held_out - found.test_losses[fold, -1]) > 1e-8:
-            raise AssertionError(f"fold {fold}: {held_out}, not {found.test_losses[fold, -1]}")
-        losses.append(loss(w @ Z[chosen] + b, target))
+        P, known = X[np.ix_(test, chosen)] @ w + b, y[test]
+        wrong = (P - known) ** 2 if found.measure == "squared" else P * known <= 1e-10
+        if abs(np.mean(wrong) - found.test_losses[fold, -1]) > 1e-8:
+            expected = found.test_losses[fold, -1]
+            raise AssertionError(f"fold {fold}: {np.mean(wrong)}, not {expected}")
+        losses.append(cell.true_loss(chosen, w, b))
     return losses
 
 
@@ -111,8 +135,7 @@ def run(cell: Cell, replications: int, seed: int) -> dict[str, Any]:
     """Estimates, errors and truth of all replications."""
     generator = np.random.default_rng([seed, *map(ord, cell.name)])
     splitter = folds_of(cell)
-    Z, target = cell.draw(generator, TEST_ROWS)
-    Z = np.ascontiguousarray(Z.T)
+    measure = "squared" if cell.kind == "regression" else "zero_one"
     rows: list[list[float]] = []
     began = time.perf_counter()
     while len(rows) < replications:
@@ -121,23 +144,30 @@ def run(cell: Cell, replications: int, seed: int) -> dict[str, Any]:
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of classes smaller than folds
+            splits = list(splitter.split(X, y))
+            # Targets −1 and 1 as numbers: the same models, and no other rates of classes.
             found = cross_validate_path(
                 *(X, y, SIZE),
                 alpha=ALPHA,
-                cv=splitter,
+                cv=splits,
                 n_random=0,
-                task="regression" if cell.kind == "regression" else "classification",
+                task="regression",
+                measure=measure,
             )
-            truth = true_losses(X, y, splitter, found, Z, target)
-        rows.append([*parts(found), float(np.mean(truth))])
+        truth = float(np.mean(true_losses(cell, X, y, splits, found)))
+        rows.append([*parts(found), truth])
     seconds = round(time.perf_counter() - began, 1)
-    return {"replications": rows, "columns": COLUMNS, "seconds": seconds}
+    return {
+        "replications": rows,
+        "columns": COLUMNS,
+        "samples": cell.samples,
+        "measure": measure,
+        "seconds": seconds,
+    }
 
 
 def parts(found: PathAssessment) -> list[float]:
     """The estimate, its errors from samples and from folds before any correction, and stability.
-
-    Between them the error of the difference to the loss without features.
 
     What an assessment makes of them is compared with `our_errors`, so that a cell need not be run
     again when other corrections are tried.
@@ -146,32 +176,52 @@ def parts(found: PathAssessment) -> list[float]:
     estimate, error = found.estimate
     spread = found.shares * (found.chosen_losses - estimate)
     of_folds = np.sqrt(np.sum(spread**2) * FOLDS / (FOLDS - 1))
-    (own, common), (_, none) = found.held_out_covariance[:2, :2]
-    of_samples = np.sqrt(own)
-    difference = np.sqrt(max(0.0, own + none - 2.0 * common))
+    errors = []
+    for place in (0, -1):  # the chosen size, the same as the largest
+        own, none = found.held_out_covariance[place, place], found.held_out_covariance[1, 1]
+        common = found.held_out_covariance[1, place]
+        errors += [np.sqrt(own), np.sqrt(max(0.0, own + none - 2.0 * common))]
     index = float(found.stability.index[-1])
-    ours = float(our_errors(of_samples, difference, np.array(index)))
-    low, high = found.interval
-    expected = max(0.0, estimate - T9 * ours), estimate + T9 * ours
-    if not np.allclose([error, low], [ours, expected[0]]) or high > expected[1] + 1e-9:
+    ours = float(our_errors(*errors[:2], np.array(index)))
+    expected = interval(estimate, ours, t_quantile(found.n_samples), found.measure == "zero_one")
+    if not np.allclose([error, *found.interval], [ours, np.maximum(expected[0], 0.0), expected[1]]):
         raise AssertionError(f"{error}, {found.interval} are not {ours}, {expected}")
-    return [float(value) for value in (estimate, of_samples, difference, of_folds, index)]
+    return [float(value) for value in (estimate, *errors, of_folds, index)]
 
 
-def our_errors(samples: Any, difference: Any, index: Any) -> Any:
+def our_errors(samples: Any, difference: Any, index: Any, bound: float = 0.75) -> Any:
     """The standard errors of `PathAssessment.estimate`."""
     depending = samples * np.minimum(samples, difference)
-    return np.sqrt(samples**2 + np.clip(2.0 * (1.0 - index), 0.0, 1.0) * RATIO * depending)
+    differing = np.clip((1.0 - index) / (1.0 - bound), 0.0, 1.0)
+    return np.sqrt(samples**2 + differing * RATIO * depending)
+
+
+def t_quantile(samples: int) -> float:
+    return float(stdtrit(samples - 1, 0.975))
+
+
+def interval(estimate: Any, errors: Any, quantile: float, is_rate: bool) -> tuple[Any, Any]:
+    """That of `PathAssessment`: for rates, those p with |p − estimate| ≤ quantile × error of p."""
+    if not is_rate:
+        return estimate - quantile * errors, estimate + quantile * errors
+    variance = np.maximum(estimate * (1.0 - estimate), 1e-12)
+    ratio = quantile**2 * errors**2 / variance
+    width = np.sqrt(ratio * (variance + ratio / 4.0))
+    ends = (estimate + ratio / 2.0 + sign * width for sign in (-1.0, 1.0))
+    low, high = (end / (1.0 + ratio) for end in ends)
+    return low, high
 
 
 def summary(cell: dict[str, Any]) -> dict[str, float]:
     """Coverage of our interval and of others, and errors over the true spread."""
-    estimate, samples, difference, folds, index, truths = np.array(cell["replications"]).T
+    columns = np.array(cell["replications"]).T
+    estimate, samples, difference, given, given_difference, folds, index, truths = columns
     truth, sd = truths.mean(), estimate.std(ddof=1)
-    full = np.sqrt(1.0 + RATIO)
+    t, is_rate = t_quantile(cell["samples"]), cell["measure"] == "zero_one"
 
-    def coverage(errors: Any, quantile: float) -> float:
-        return float(np.mean(np.abs(estimate - truth) <= quantile * errors))
+    def coverage(errors: Any, quantile: float, is_wilson: bool = False) -> float:
+        low, high = interval(estimate, errors, quantile, is_wilson)
+        return float(np.mean((low <= truth) & (truth <= high)))
 
     error = our_errors(samples, difference, index)
     found = {
@@ -179,15 +229,14 @@ def summary(cell: dict[str, Any]) -> dict[str, float]:
         "bias / sd": (estimate.mean() - truth) / sd,
         "error / sd": np.sqrt(np.mean(error**2)) / sd,
         "stability": index.mean(),
-        "ours": coverage(error, T9),
-        "before": coverage(folds, NORMAL),
-        "samples, normal": coverage(samples, NORMAL),
-        "samples, t": coverage(samples, T9),
-        "larger of both, t": coverage(np.maximum(samples, folds), T9),
-        "NB by Φ, t": coverage(our_errors(samples, samples, index), T9),
-        "NB, normal": coverage(samples * full, NORMAL),
-        "NB, t": coverage(samples * full, T9),
-        "folds NB, t": coverage(folds * full, T9),
+        "ours": coverage(error, t, is_rate),
+        "spread of folds": coverage(folds, NORMAL),
+        "former": coverage(our_errors(given, given_difference, index, 0.5), T9),
+        "ours, symmetric": coverage(error, t),
+        "ours, given threshold": coverage(our_errors(given, given_difference, index), t, is_rate),
+        "ours, not shared": coverage(samples, t, is_rate),
+        "samples": coverage(given, NORMAL),
+        "NB": coverage(given * np.sqrt(1.0 + RATIO), NORMAL),
     }
     return {name: float(value) for name, value in found.items()}
 
@@ -199,9 +248,12 @@ def table(found: dict[str, dict[str, float]], counts: set[int]) -> str:
     lines = [
         f"Coverage of 95 % intervals; {' or '.join(map(str, sorted(counts)))} replications in each "
         "cell, so one standard error of a coverage of 0.95 is "
-        f"{np.sqrt(0.95 * 0.05 / min(counts)):.3f}. `before`: errors over folds, as they "
-        f"were. NB: errors times √(1 + {FOLDS}/{FOLDS - 1}). normal: times 1.96; t: times "
-        f"{T9:.2f}. Errors are of samples unless it says folds.\n",
+        f"{np.sqrt(0.95 * 0.05 / min(counts)):.3f}. Others than ours: "
+        "`spread of folds`: its error times 1.96. `former`: thresholds as given, shared rows in "
+        "full up to a stability of ½ only, symmetric, 9 degrees of freedom. `symmetric`: not "
+        "Wilson's interval. `given threshold`: errors that do not know that samples move it. `not "
+        f"shared`: no correction for shared training rows. `samples`: times {NORMAL:.2f}, no "
+        f"correction at all. `NB`: the same times √(1 + {FOLDS}/{FOLDS - 1}).\n",
         "| " + " | ".join(head) + " |",
         "| " + " | ".join(["---"] * len(head)) + " |",
     ]
@@ -225,7 +277,7 @@ def short_table(found: dict[str, dict[str, float]]) -> str:
             own = [values for name, values in found.items() if name.startswith(start)]
             ranges = [
                 f"{min(value[key] for value in own):.2f} to {max(value[key] for value in own):.2f}"
-                for key in ("before", "ours")
+                for key in ("spread of folds", "ours")
                 if own
             ]
             if own:
@@ -280,7 +332,7 @@ def rows(options: Options) -> Iterator[str]:
         kept = run(cell, options.replications, options.seed)
         write_compact_json(file, kept)
         found = summary(kept)
-        shown = {name: round(found[name], 2) for name in ("error / sd", "ours", "before")}
+        shown = {name: round(found[name], 2) for name in ("error / sd", "ours", "former")}
         yield f"{cell.name} {shown} {kept['seconds']} s"
     report(options.cache, options.output)
 

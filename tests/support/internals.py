@@ -146,6 +146,7 @@ from greedyrls.assess._draws import draw_order, draw_rows
 from greedyrls.assess._predictions import part_of_classes, united
 from greedyrls.assess._procedure import make_procedure
 from greedyrls.assess._random_sets import random_orders
+from greedyrls.path._intervals import corrected, rate_interval
 from greedyrls.path._measures import Reading, explained, reading_of
 from greedyrls.path._sets import BestLosses, best_sets
 from greedyrls.path._size import choose_size, fold_covariance

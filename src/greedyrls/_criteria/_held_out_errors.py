@@ -19,20 +19,29 @@ clusters about its own means into a matrix (c × c) and a few vectors; once the 
 are known, the sums are shifted to them. Only where a cluster has parts in several folds (repeated
 folds) a row for each cluster is kept until the end.
 
-V treats the models as fixed, but they depend on the training rows, which folds share. For K folds
-Nadeau and Bengio (2003) multiply the variance by 1 + K/(K − 1); K/(K − 1) is ρ, the ratio of the
-number of tested rows to the number of rows that a fold trains on, also where folds are repeated.
-Two things make that too large. If all folds select the same features, their models hardly differ;
-so the correction is applied in full up to a stability index Φ of ½ between the selections of the
-folds, and decreases from there. And a loss depends on the model only as far as it differs from the
-loss without features, by δ with the variance V_δ: Cov(ℓ_i, ℓ_j) between folds has δ in each of its
-terms, so it is of the order of √(V V_δ) at most. Hence
+V takes the models as given, but they depend on the training rows. Two effects are added.
 
-    error² = V + min(1, 2(1 − Φ)) ρ √(V min(V, V_δ)).
+An error rate depends on the threshold, and that on the intercept, which every sample moves by its
+residual y_j − p_j when it trains the models of the other folds: a sample with more positives than
+usual has more errors to make, and a threshold that makes fewer of them or more. To first order the
+sum of both is Σ_j a_j (ℓ_j + D (y_j − p_j)), D = dθ/db, so the loss at the chosen size is replaced
+by the term in brackets. D is a difference quotient: the mean loss with all p moved by ± h, h being
+the standard deviation of p in the fold times G^(−1/5), as for the density of p at the threshold.
+Squared loss has D = 0 at its minimum, and AUC has no threshold.
 
-Intervals (`path/_intervals.py`) take the t quantile of 9 degrees of freedom (of G − 1 with fewer
-than ten clusters): the correction is rough, and with the normal quantile they were too short.
-benchmarks/suites/coverage.py measures the coverage of this and of other corrections.
+And folds share training rows. For K folds Nadeau and Bengio (2003) multiply the variance by
+1 + K/(K − 1); K/(K − 1) is ρ, the number of rows tested in all by that of the rows that a fold
+trains on, also where folds are repeated. Two things make that too much. Where all folds select the
+same features their models hardly differ; so it is applied in full up to a stability index Φ of ¾
+between the selections of the folds, beyond which agreement is called excellent, and from there less
+and less. And a loss depends on the model only as far as it differs from the loss without features,
+by δ with the variance V_δ: Cov(ℓ_i, ℓ_j) between folds has δ in each of its terms, so it is of the
+order of √(V V_δ) at most. Hence
+
+    error² = V + min(1, 4(1 − Φ)) ρ √(V min(V, V_δ)).
+
+Intervals (`path/_intervals.py`) take the t quantile of G − 1 degrees of freedom.
+benchmarks/suites/coverage.py has the coverage of this and of other corrections.
 """
 
 from __future__ import annotations
@@ -45,6 +54,7 @@ from numpy.typing import NDArray
 
 from .._base import SUM_ROUNDING, Float
 from .._problem import Components, Loss, Split
+from ..path import CHOSEN, LOSSES_BEFORE_SIZES
 from ._curves import LossMoments
 
 Rows = NDArray[np.intp]
@@ -57,6 +67,8 @@ class Tests(NamedTuple):
     clusters: Rows  # (rows of positive weight) the cluster of each
     scales: Float  # (strata) √(G_c / (G_c − 1))
     is_closed: bool  # no cluster is tested in another fold as well
+    # How far intercepts are moved to find D, in standard deviations of predictions; 0: not at all.
+    shift: float = 0.0
 
 
 class Design(NamedTuple):
@@ -71,6 +83,24 @@ class Design(NamedTuple):
         if not self.of_folds[0].scales.any():
             covariance[:] = np.nan
         return covariance
+
+    def with_intercepts(self, parts: Sequence[Part], n_targets: int) -> Float:
+        """The same, with what each sample does to the intercepts added at the chosen size.
+
+        Where `Tests.shift` is not 0, parts have `intercept_terms` before the losses of all sizes.
+        """
+        covariance = self.covariance(parts)
+        if not self.of_folds[0].shift:
+            return covariance
+        first, end = LOSSES_BEFORE_SIZES + n_targets, LOSSES_BEFORE_SIZES + 2 * n_targets
+        slopes = [part.weights[0] * part.centres[0, LOSSES_BEFORE_SIZES:first] for part in parts]
+        D = np.sum(slopes, axis=0)
+        moved = covariance[CHOSEN] + D @ covariance[first:end]
+        moved[CHOSEN] = np.maximum(moved[CHOSEN] + D @ moved[first:end], 0.0)
+        covariance[CHOSEN] = covariance[:, CHOSEN] = moved
+        kept = np.r_[:LOSSES_BEFORE_SIZES, end : len(covariance)]
+        result: Float = covariance[np.ix_(kept, kept)]
+        return result
 
 
 class Clustered(NamedTuple):
@@ -122,10 +152,13 @@ def make_tests(
     weights: Float | None,
     splits: Sequence[Split],
     groups: NDArray[np.generic] | None,
+    has_intercepts: bool = False,
 ) -> Design | None:
     """Return the design of all tests; None for a loss that has no components per sample.
 
-    Samples of a group are a cluster; without groups each row with all its tests is one.
+    Samples of a group are a cluster; without groups a row is one, with all its tests. With
+    `has_intercepts`, rows move the intercepts of other folds by their residuals; this counts for
+    error rates, where all rows that are tested train other folds and no others do.
     """
     if not loss.has_components:
         return None
@@ -140,13 +173,44 @@ def make_tests(
     pairs = np.unique(np.stack([strata[tested], clusters[tested]]), axis=1)
     counts = np.bincount(pairs[0]).astype(np.float64)
     scales = stratum_scales(counts)
-    clusters_of = [np.unique(clusters[test]) for test in tests]
-    is_closed = sum(map(len, clusters_of)) == len(np.unique(np.concatenate(clusters_of)))
+    of_tests = [np.unique(clusters[test]) for test in tests]
+    n_clusters = len(np.unique(clusters[tested]))
+    is_closed = sum(map(len, of_tests)) == n_clusters
+    shift = 0.0
+    if (
+        has_intercepts
+        and loss.name == "zero_one"
+        and _are_all_trained_on(splits, row_weights, tested)
+    ):
+        shift = float(n_clusters**-0.2)
     of_folds = [
-        Tests(float(total / totals.sum()), clusters[test], scales, is_closed)
+        Tests(float(total / totals.sum()), clusters[test], scales, is_closed, shift)
         for test, total in zip(tests, totals, strict=True)
     ]
-    return Design(of_folds, len(np.unique(clusters[tested])))
+    return Design(of_folds, n_clusters)
+
+
+def _are_all_trained_on(splits: Sequence[Split], weights: Float, tested: Rows) -> bool:
+    """Whether the rows that are tested are those that some fold trains on."""
+    is_trained_on = np.zeros(len(weights), dtype=bool)
+    for split in splits:
+        is_trained_on[split.train] = True
+    return np.array_equal(np.flatnonzero(is_trained_on & (weights > 0.0)), tested)
+
+
+def intercept_terms(loss: Loss, Y: Float, P: Float, shares: Float, shift: float) -> Float:
+    """Slopes of the loss of each row by the t intercepts, then y − p, (2t × m); P is (t × m).
+
+    The mean of the slopes over all folds is D.
+    """
+    widths = shift * np.sqrt(np.square(P - (P @ shares)[:, None]) @ shares)
+    slopes = np.zeros(P.shape)
+    for target in np.flatnonzero(widths):
+        moved = np.stack([P, P], axis=1)
+        moved[target] += widths[target] * np.array([[1.0], [-1.0]])
+        up, down = loss.sample_losses(Y, moved)
+        slopes[target] = (up - down) / (2.0 * widths[target])
+    return np.concatenate([slopes, Y.T - P])
 
 
 def stratum_scales(counts: Float) -> Float:

@@ -8,7 +8,6 @@ from ._checkpoint import FoldLog as FoldLog
 from ._checkpoint import FoldRecord as FoldRecord
 from ._checkpoint import Identity as Identity
 from ._checkpoint import check_file as check_file
-from ._directions import moves as moves
 from ._plan import Data as Data
 from ._plan import Plan as Plan
 from ._plan import check_jobs as check_jobs
@@ -30,3 +29,4 @@ from ._run import make_path as make_path
 from ._run import search_path as search_path
 from ._searches import Searches as Searches
 from ._searches import search_paths as search_paths
+from ._searching import forward as forward

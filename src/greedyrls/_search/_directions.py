@@ -17,7 +17,6 @@ from ._searching import (
     add_best,
     add_choice,
     affords_more,
-    forward,
     ignore_rounding,
     n_entries,
     runners_up_of,
@@ -208,14 +207,12 @@ def _exchange(
 def moves(
     direction: Direction, state: Any, criterion: Criterion, n_features: int, n_runners_up: int = 0
 ) -> Iterator[Step]:
-    """Return the steps of a search that adds features; for "swap", `exchanges` follow."""
+    """Return the steps of a search that adds and removes features."""
     forced = state.problem.forced
     if direction.name == "floating":
         return floating(state, criterion, n_features, n_runners_up, forced)
-    if direction.name == "foba":
-        assert direction.ratio is not None
-        return foba(state, criterion, n_features, direction.ratio, n_runners_up, forced)
-    return forward(state, criterion, n_features, n_runners_up)
+    assert direction.ratio is not None
+    return foba(state, criterion, n_features, direction.ratio, n_runners_up, forced)
 
 
 def retreat(path: Sequence[FeatureSet], size: int) -> Iterator[Step]:

@@ -26,7 +26,7 @@ from ..path import (
 from ._checkpoint import SearchLog
 from ._directions import backward, exchanges, moves, retreat
 from ._plan import AnyState, Data, Plan
-from ._searching import costs_at_most, n_entries, replay_together
+from ._searching import costs_at_most, forward, n_entries, replay_together
 
 Callback = Callable[[Step], Any]
 
@@ -300,7 +300,11 @@ def _remaining(
     This is not a method, to avoid a reference cycle of search and iterator, which is freed late.
     """
     yield from replay_together(state, data.problem.forced_entries[n_done:], forced=True)
-    yield from moves(plan.direction, state, criterion, limits.size, watch.n_runners_up)
+    arguments = state, criterion, limits.size, watch.n_runners_up
+    if plan.direction.name in ("floating", "foba"):
+        yield from moves(plan.direction, *arguments)
+    else:
+        yield from forward(*arguments)  # for "swap", exchanges follow
 
 
 def _backward_path(

@@ -25,8 +25,8 @@ from .._search import (
     Plan,
     Run,
     first_difference,
+    forward,
     make_path,
-    moves,
 )
 from ..path import AlphaRule, DirectionName, SelectionPath, Settings, SizeRule
 from ._entrance import problem_of, select_path
@@ -392,7 +392,7 @@ def _extended(
             "sample_weight, or start again with greedy_path."
         )
     run = Run(limits, watch, done=path.steps)
-    run.consume(moves(plan.direction, state, criterion, size, watch.n_runners_up))
+    run.consume(forward(state, criterion, size, watch.n_runners_up))
     spent = replace(path.counters, passes=path.counters.passes + 1)
     longer = make_path(plan, state, settings.alpha, run, path.initial_loss, began, spent)
     longer = with_refit(longer, plan, data, settings.refit_alpha)

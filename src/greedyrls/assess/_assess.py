@@ -199,7 +199,8 @@ def cross_validate_path(
     check_measure(procedure, tests)
     seeds = make_generator(random_state).spawn(len(folds.splits))
     design = make_tests(
-        procedure.measure, problem.Y, problem.weights, folds.splits, procedure.groups
+        *(procedure.measure, problem.Y, problem.weights, folds.splits, procedure.groups),
+        has_intercepts=problem.fit_intercept and procedure.class_weights is None,
     )
     parts = [None] * len(tests) if design is None else design.of_folds
     found: list[FoldResult] = repeat(

@@ -17,6 +17,7 @@ from ..path import (
     corrected,
     explained_in_words,
     fold_covariance,
+    rate_interval,
     reading_of,
     t_quantile,
     variances_of,
@@ -98,8 +99,9 @@ class PathAssessment(ArrayValue):
         did not correct them.
     held_out_covariance : ndarray of shape (2 + k, 2 + k) or None
         Covariance, from the samples held out and before that correction, of the mean test losses:
-        at the size chosen in each fold, without features, and at sizes 1 to k. None for a function
-        as measure, which is not a mean over samples, and in files of older releases.
+        at the size chosen in each fold, without features, and at sizes 1 to k. For error rates the
+        first includes what samples do to the intercepts of other folds. None for a function as
+        measure, which is not a mean over samples, and in files of older releases.
     n_independent : int or None
         Number of samples, or groups of samples, behind `held_out_covariance`.
     test_ratio : float
@@ -246,15 +248,16 @@ class PathAssessment(ArrayValue):
     def interval(self) -> tuple[float, float]:
         """A 95 % confidence interval of the loss to expect; NaN if its standard error is undefined.
 
-        The ends are not below the smallest possible loss, nor above 1 for rates.
+        The ends are not below the smallest possible loss. For rates it is Wilson's, between 0 and
+        1 and not symmetric.
         """
         mean, error = self.estimate
-        width = t_quantile(LEVEL, len(self.shares), self.n_independent) * error
-        low, high = mean - width, mean + width
+        quantile = t_quantile(LEVEL, len(self.shares), self.n_independent)
+        if self.measure in _RATES:
+            return rate_interval(mean, error, quantile, self.n_independent)
+        low, high = mean - quantile * error, mean + quantile * error
         if not self.measure.startswith("callable:"):
             low = max(0.0, low) if low == low else low
-        if self.measure in _RATES:
-            high = min(1.0, high) if high == high else high
         return low, high
 
     @property

@@ -187,7 +187,9 @@ def make_assessment(
         overlap=folds.overlap,
         held_out_covariance=None
         if design is None
-        else design.covariance([result.part for result in results if result.part is not None]),
+        else design.with_intercepts(
+            [result.part for result in results if result.part is not None], problem.n_targets
+        ),
         n_independent=None if design is None else design.n_clusters,
         test_ratio=test_ratio(folds.splits, problem.has_weight),
         class_rates=_class_rates_of(procedure, results, shares),

@@ -17,6 +17,7 @@ from .._criteria import (
     Tests,
     held_out_losses,
     held_out_predictions,
+    intercept_terms,
     part_of,
 )
 from .._features import Chosen
@@ -32,7 +33,7 @@ from .._problem import (
 )
 from .._search import Plan, positive_rows, rows_for_refit
 from .._select import Refit, Selected, calibrate, chosen_of, model_penalties
-from ..path import SelectionPath
+from ..path import LOSSES_BEFORE_SIZES, SelectionPath
 from ._random_sets import random_sets
 
 Rows = NDArray[np.intp]
@@ -45,7 +46,9 @@ class Tested(NamedTuple):
 
     losses: Float  # (k)
     initial_loss: float
-    part: Part | None  # for standard errors: chosen size, no features, all sizes
+    # For standard errors: of the chosen size, of no features, of intercepts (where `Tests.shift` is
+    # not 0), of all sizes.
+    part: Part | None
 
 
 class Trial:
@@ -177,6 +180,10 @@ class Trial:
             return Tested(losses, initial_loss, None)
         all_losses = np.full((len(is_known), len(rows)), np.nan)
         all_losses[is_known] = components.losses
+        if tests.shift:
+            terms = intercept_terms(measure, Y, predictions[:, 0], components.shares, tests.shift)
+            before, after = np.split(all_losses, [LOSSES_BEFORE_SIZES])
+            all_losses = np.concatenate([before, terms, after])
         return Tested(losses, initial_loss, part_of(components._replace(losses=all_losses), tests))
 
     def losses_on(self, other: Problem, rows: Rows, measure: Loss) -> Float:

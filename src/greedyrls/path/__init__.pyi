@@ -4,6 +4,7 @@ from ._direction import check_direction as check_direction
 from ._intervals import CHOSEN as CHOSEN
 from ._intervals import LOSSES_BEFORE_SIZES as LOSSES_BEFORE_SIZES
 from ._intervals import corrected as corrected
+from ._intervals import rate_interval as rate_interval
 from ._intervals import t_quantile as t_quantile
 from ._intervals import variances_of as variances_of
 from ._linear import linear_values as linear_values

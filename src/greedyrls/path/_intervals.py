@@ -12,10 +12,9 @@ from .._base import Float
 
 # Indices into the vectors of losses; the losses of sizes 1, 2, … follow.
 CHOSEN, INITIAL, LOSSES_BEFORE_SIZES = 0, 1, 2
-# By simulation (benchmarks/suites/coverage.py): degrees of freedom of t quantiles, and the
-# stability index up to which selections differ so much that shared training rows count in full.
-_FREEDOM = 9
-_AGREEING = 0.5
+# The stability index up to which shared training rows count in full; above it the agreement of
+# selections is called excellent. benchmarks/suites/coverage.py has the coverage.
+_AGREEING = 0.75
 
 
 def variances_of(covariance: Float) -> tuple[Float, Float]:
@@ -43,5 +42,25 @@ def corrected(
 
 def t_quantile(level: float, n_folds: int, n_clusters: int | None) -> float:
     """Return the t quantile of a two-sided interval; n_clusters is None for folds alone."""
-    freedom = n_folds - 1 if n_clusters is None else min(_FREEDOM, n_clusters - 1)
+    freedom = (n_folds if n_clusters is None else n_clusters) - 1
     return float(stdtrit(freedom, 0.5 + level / 2.0)) if freedom > 0 else np.nan
+
+
+def rate_interval(
+    rate: float, error: float, quantile: float, n_clusters: int | None = None
+) -> tuple[float, float]:
+    """Return Wilson's interval (1927): all rates at most `quantile` errors away from this one.
+
+    The error of another rate p is taken to be error · √(p(1 − p) / (rate (1 − rate))), as if the
+    rate were of independent samples, whatever their number. So both ends are possible rates. A rate
+    of 0 or 1, whose error is 0, is taken to be that of `n_clusters` independent samples.
+    """
+    variance = rate * (1.0 - rate)
+    if variance <= 0.0 and n_clusters:
+        ratio = quantile**2 / n_clusters
+    elif error == 0.0 or variance <= 0.0:
+        return max(0.0, rate - quantile * error), min(1.0, rate + quantile * error)
+    else:
+        ratio = quantile**2 * error**2 / variance  # z²/n
+    centre, width = rate + ratio / 2.0, np.sqrt(ratio * (variance + ratio / 4.0))
+    return float((centre - width) / (1.0 + ratio)), float((centre + width) / (1.0 + ratio))
