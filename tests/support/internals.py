@@ -14,8 +14,15 @@ from greedyrls._base import kernels as kernels
 from greedyrls._base._codec import ArrayOf, Codec, Document, Key, Number, Whole
 from greedyrls._base._columns import ColumnCache, SelectedColumns
 from greedyrls._base._executors import SerialExecutor
-from greedyrls._base._layout import Layout
-from greedyrls._base._namespaces import HOST, ArrayLocation, Float, Transfers, location_of, numpy_of
+from greedyrls._base._namespaces import (
+    HOST,
+    ArrayLocation,
+    Float,
+    Layout,
+    Transfers,
+    location_of,
+    numpy_of,
+)
 from greedyrls._base._sigmoid import Sigmoid, fit_sigmoid
 from greedyrls._base._warnings import GreedyRLSWarning, NumericalWarning
 from greedyrls._base.numbers import (

@@ -43,11 +43,11 @@ from ._json_values import as_entries as as_entries
 from ._json_values import as_number as as_number
 from ._json_values import as_object as as_object
 from ._json_values import write_document as write_document
-from ._layout import Layout as Layout
 from ._namespaces import HOST as HOST
 from ._namespaces import Array as Array
 from ._namespaces import ArrayLocation as ArrayLocation
 from ._namespaces import Float as Float
+from ._namespaces import Layout as Layout
 from ._namespaces import address_of as address_of
 from ._namespaces import as_float as as_float
 from ._namespaces import at as at
