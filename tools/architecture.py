@@ -23,8 +23,7 @@ BEGIN, END = "<!-- architecture: begin -->", "<!-- architecture: end -->"
 
 # What a package may import: these packages and all that these may import.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
-    "_lazy": (),
-    "_base": ("_lazy",),
+    "_base": (),
     "_data": ("_base",),
     "path": ("_base",),
     "_problem": ("_data", "path"),
@@ -151,7 +150,7 @@ def problems() -> list[str]:
 
 def picture() -> str:
     """The packages and what each may import, as a Mermaid diagram."""
-    shown = [name for name in MAY_IMPORT if name not in ("_lazy", "__main__")]
+    shown = [name for name in MAY_IMPORT if name != "__main__"]
     lines = ["```mermaid", "flowchart BT"]
     lines += [f"    {_node(name)}" for name in shown]
     for name in shown:

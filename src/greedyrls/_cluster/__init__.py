@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from .._base import attach
 from .._data import register_remote
-from .._lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__, __file__)
 

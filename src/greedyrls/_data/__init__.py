@@ -1,5 +1,5 @@
 """Matrices: where the numbers of X are and how they are read."""
 
-from .._lazy import attach
+from .._base import attach
 
 __all__, __getattr__, __dir__ = attach(__name__, __file__)

@@ -1,5 +1,5 @@
 """The validated problem: targets, weights, folds, losses, groups of features, labels and names."""
 
-from .._lazy import attach
+from .._base import attach
 
 __all__, __getattr__, __dir__ = attach(__name__, __file__)

@@ -1,5 +1,5 @@
 """Sample space: blocks of rows and the questions they answer."""
 
-from .._lazy import attach
+from .._base import attach
 
 __all__, __getattr__, __dir__ = attach(__name__, __file__)

@@ -5,7 +5,7 @@ fit the samples at hand by chance. The functions here repeat the whole selection
 choice of penalty and size, on other samples or targets.
 """
 
-from .._lazy import attach
+from .._base import attach
 
 _, __getattr__, __dir__ = attach(__name__, __file__)
 

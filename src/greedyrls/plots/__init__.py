@@ -4,7 +4,7 @@ Each function draws on the given axes, or on those of a new figure, and returns 
 as one column of a paper get smaller text.
 """
 
-from .._lazy import attach
+from .._base import attach
 
 _, __getattr__, __dir__ = attach(__name__, __file__)
 
