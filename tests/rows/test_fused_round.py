@@ -14,12 +14,10 @@ import pytest
 from internals import (
     DeviceMatrix,
     FusedRound,
-    FusedState,
-    FusedTerms,
+    RoundTerms,
     RowBlock,
     SerialExecutor,
     _state_of,
-    _Terms,
     find_plainly,
 )
 
@@ -70,11 +68,10 @@ def test_kernels_find_the_same(
             rng.standard_normal((1, c)),
             np.array([float(len(chosen))]),
         )
-        terms = _Terms(*(torch.tensor(value, device=block.r.device) for value in values))
+        terms = RoundTerms(*(torch.tensor(value, device=block.r.device) for value in values))
         room: Any = block.columns.room
         fused = FusedRound(block, room, c, with_spread)
-        anchor = None if block.anchor is None else block.anchor[0, :]
-        fused.launch(FusedState(block.r[0, :], block.d, anchor), FusedTerms(*terms))
+        fused.launch(block, terms)
         plain = find_plainly(SerialExecutor(), [block], terms, with_spread)
         close = {"rtol": 1e-12, "atol": 1e-12}
         torch.testing.assert_close(fused.found, plain.packed, **close)

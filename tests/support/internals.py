@@ -14,7 +14,15 @@ from greedyrls._base import kernels as kernels
 from greedyrls._base._codec import ArrayOf, Codec, Document, Key, Number, Whole
 from greedyrls._base._columns import ColumnCache, SelectedColumns
 from greedyrls._base._executors import SerialExecutor
-from greedyrls._base._namespaces import HOST, ArrayLocation, Float, Transfers, location_of, numpy_of
+from greedyrls._base._namespaces import (
+    HOST,
+    ArrayLocation,
+    Float,
+    Layout,
+    Transfers,
+    location_of,
+    numpy_of,
+)
 from greedyrls._base._sigmoid import Sigmoid, fit_sigmoid
 from greedyrls._base._warnings import GreedyRLSWarning, NumericalWarning
 from greedyrls._base.numbers import (
@@ -54,7 +62,6 @@ from greedyrls._criteria._many_folds import ManyFoldData, ManyFoldState
 from greedyrls._criteria._removals import choose_removal
 from greedyrls._criteria._samples import SampleSpace
 from greedyrls._criteria._shared_gram import TrainingColumns, share_columns
-from greedyrls._criteria._speculation import Taken
 from greedyrls._criteria._state import DRIFT_BOUND, SelectionState
 from greedyrls._data import fused as fused
 from greedyrls._data._dense import DenseMatrix
@@ -82,10 +89,10 @@ from greedyrls._problem._time_order import TimeOrderedSplit
 from greedyrls._rows import _columns as columns
 from greedyrls._rows._blocks import RowBlock
 from greedyrls._rows._fold_blocks import FoldBlock
-from greedyrls._rows._fused_round import FusedRound, FusedState, FusedTerms
+from greedyrls._rows._fused_round import FusedRound, RoundTerms
 from greedyrls._rows._fused_step import FusedStep
 from greedyrls._rows._leftovers import Leftovers
-from greedyrls._rows._rounds import _state_of, _Terms, find_plainly
+from greedyrls._rows._rounds import _state_of, find_plainly
 from greedyrls._rows.tiles import loo_margins
 from greedyrls._search import _checkpoint as checkpoint
 from greedyrls._search._capabilities import FEATURES, KINDS, check_supported
@@ -96,6 +103,8 @@ from greedyrls._search._searching import forward, replay
 from greedyrls._select._alphas import auto_grid, penalty_scale, refit_grid
 from greedyrls._select._options import Options
 from greedyrls._select._outer_fold import chosen_of
+from greedyrls._steppers._recorded import RecordedStepper
+from greedyrls._steppers._stepper import Stepping, Stop, stepping_for
 from greedyrls.app._analysis import (
     assess,
     choose,

@@ -24,15 +24,15 @@ POINTS: dict[str, tuple[str, ...]] = {
     # Leave-one-out: features.
     "solve for coefficients": ("_features._feature_space.FeatureSpace.coefficients",),
     "add to feature space": ("_features._feature_space.FeatureSpace.add",),
-    "note a step of the device": ("_features._feature_space.FeatureSpace.note",),
+    "note a step of the device": ("_features._device_features.DeviceFeatures.note",),
     "take Gram columns": ("_features._gram.GramColumns.take",),
     # Leave-one-out: the search.
     "choose by leave-one-out": ("_criteria._leave_one_out.LeaveOneOut.choose",),
     "add feature": ("_criteria._state.SelectionState.add",),
     # Leave-one-out errors that are kept.
-    "keep errors": ("_criteria._samples.SampleSpace.keep_leftovers",),
-    "drop errors": ("_criteria._samples.SampleSpace.drop_leftovers",),
-    "use kept errors": ("_criteria._samples.SampleSpace.kept_losses",),
+    "keep errors": ("_criteria._loo_loss.LossState._keep",),
+    "drop errors": ("_criteria._loo_loss.LossState._drop",),
+    "use kept errors": ("_criteria._loo_loss.LossState._kept_losses",),
     "update kept errors": ("_rows._leftovers.Leftovers.follow",),
     "check kept errors": ("_criteria._loo_loss.LossState._has_drifted",),
     # Folds, penalties and the procedure around the search.

@@ -99,9 +99,19 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # Candidates that one penalty of several may score late, before it is searched alone.
     "lane_late_candidates": constant("_criteria._lanes._MOST_LATER"),
     # Rebuild the feature space after every step: any drift is too much.
-    "rebuild_every_step": choice({True: {"_criteria._state.DRIFT_BOUND": -1.0}, False: {}}),
+    "rebuild_every_step": choice(
+        {
+            True: {
+                "_criteria._state.DRIFT_BOUND": -1.0,
+                "_steppers._recorded.DRIFT_BOUND": -1.0,
+            },
+            False: {},
+        }
+    ),
+    # Elements of all candidates (m × candidates) up to which each of them is scored.
+    "exhaustive_elements": constant("_criteria._leave_one_out.EXHAUSTIVE_ELEMENTS"),
     # Rows from which bounds use how leave-one-out errors spread over rows.
-    "spread_rows": constant("_criteria._state._SPREAD_ROWS"),
+    "spread_rows": constant("_criteria._samples.SampleSpace.spread_rows"),
     # Error of inverses of folds from which they are made again.
     "fold_inverse_drift": constant("_criteria._fold_inverses._INVERSE_DRIFT"),
     # Rounding of fold losses in feature space; where it is large, the rows decide.
@@ -190,26 +200,24 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     # How much longer gathering a cache line on the host takes than sending it.
     "stream_gather_cost": constant("_data._stream._GATHERED_LINE"),
     # Features from which vectors of features are on the device.
-    "device_features": constant("_criteria._samples.DEVICE_FEATURES"),
+    "device_features": constant("_criteria._device_rows.DEVICE_FEATURES"),
     # Whether tensors of the host count as such for estimators.
     "in_host_memory": answer(
         "estimators._base.is_in_host_memory", "_data._device_matrix.is_in_host_memory"
     ),
     # Whether whole steps may be recorded on a device.
-    "recorded_steps": answer("_criteria._samples.can_speculate"),
+    "recorded_steps": answer("_criteria._device_rows.can_find_lowest"),
     # Elements of X from which they are, and steps launched at a time.
-    "recorded_step_elements": constant("_rows._rounds._SPECULATED_ELEMENTS"),
-    "launched_steps": constant("_criteria._speculation._MOST_STEPS"),
+    "recorded_step_elements": constant("_rows._rounds._RECORDED_STEP_ELEMENTS"),
+    "launched_steps": constant("_steppers._recorded._MOST_STEPS"),
     # What records rounds of scores, updates of features with whole steps, and steps of folds: a
     # class, or None.
     "round_recorder": answer("_rows._rounds.recorder_of"),
-    "step_recorder": answer(
-        "_rows._fused_features.recorder_of", "_criteria._speculation.recorder_of"
-    ),
+    "step_recorder": answer("_rows._fused_features.recorder_of", "_steppers._recorded.recorder_of"),
     "fold_step_recorder": answer("_criteria._fold_steps.recorder_of"),
     # Whether Triton kernels update vectors of features.
     "feature_kernels": choice(
-        {False: {"_features._feature_space.FeatureSpace.fused": None}, True: {}}
+        {False: {"_features._device_features.DeviceFeatures.fused": None}, True: {}}
     ),
     # Whether Triton kernels run on tensors of the processor, in the interpreter; X is read without.
     "kernels_on_processor": choice(

@@ -48,6 +48,7 @@ from ._namespaces import HOST as HOST
 from ._namespaces import Array as Array
 from ._namespaces import ArrayLocation as ArrayLocation
 from ._namespaces import Float as Float
+from ._namespaces import Layout as Layout
 from ._namespaces import address_of as address_of
 from ._namespaces import as_float as as_float
 from ._namespaces import at as at

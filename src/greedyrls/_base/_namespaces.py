@@ -7,8 +7,8 @@ module has the operations in which they differ, and every transfer between host 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import array_api_compat
 import numpy as np
@@ -20,6 +20,7 @@ Array = Any
 
 
 Option = TypeVar("Option")
+Fields = TypeVar("Fields")
 
 
 class ArrayLocation(NamedTuple):
@@ -186,6 +187,21 @@ def split(vector: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
         result.append(piece)
         begin = end
     return result
+
+
+class Layout(Generic[Fields]):
+    """Where the fields of a tuple lie in a vector of float64: one after the other.
+
+    The host packs and unpacks by these views, and kernels get their pointers from them.
+    """
+
+    def __init__(self, fields: Callable[..., Fields], *shapes: tuple[int, ...]) -> None:
+        self._fields, self._shapes = fields, shapes
+        self.size = sum(map(_size, shapes))
+
+    def views(self, vector: Array) -> Fields:
+        """Return the fields of a vector, which may have other numbers after them; no copies."""
+        return self._fields(*split(vector, self._shapes))
 
 
 def _size(shape: tuple[int, ...]) -> int:

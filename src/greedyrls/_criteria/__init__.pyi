@@ -1,4 +1,5 @@
 from ._backward import BackwardState as BackwardState
+from ._bounds import bound_terms as bound_terms
 from ._choice import Choice as Choice
 from ._choice import Criterion as Criterion
 from ._choice import Entries as Entries
@@ -10,6 +11,7 @@ from ._curves import LooCurve as LooCurve
 from ._curves import LossMoments as LossMoments
 from ._curves import best_penalties as best_penalties
 from ._curves import errors_by_size as errors_by_size
+from ._device_rows import DeviceRows as DeviceRows
 from ._entries import open_candidates as open_candidates
 from ._fold_criterion import FoldLoss as FoldLoss
 from ._fold_curves import FoldCurve as FoldCurve
@@ -36,6 +38,7 @@ from ._lanes import LanePath as LanePath
 from ._lanes import LooLanes as LooLanes
 from ._leave_one_out import LeaveOneOut as LeaveOneOut
 from ._leave_one_out import Strategy as Strategy
+from ._leave_one_out import first_width as first_width
 from ._loo_data import LooData as LooData
 from ._loo_loss import LeaveOneOutLoss as LeaveOneOutLoss
 from ._loo_loss import LossState as LossState
@@ -44,5 +47,7 @@ from ._many_folds import ManyFoldLoss as ManyFoldLoss
 from ._many_folds import ManyFoldState as ManyFoldState
 from ._many_folds import suits_many_folds as suits_many_folds
 from ._removals import choose_removal as choose_removal
+from ._set_moves import MARGIN as MARGIN
 from ._shared_gram import share_columns as share_columns
+from ._state import DRIFT_BOUND as DRIFT_BOUND
 from ._state import SelectionState as SelectionState

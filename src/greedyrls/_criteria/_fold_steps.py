@@ -16,13 +16,13 @@ from .._base import (
     Array,
     ArrayLocation,
     Float,
+    Layout,
     Replay,
     at,
     flattened,
     put_at,
     put_row,
     recorder_of,
-    split,
     take,
     to_device,
     to_host,
@@ -30,10 +30,12 @@ from .._base import (
 )
 from .._data import Matrix, free_bytes
 from .._features import FoldSpace, HeldOut
-from .._rows import FoldBlock, FusedStep, can_fuse
+from .._rows import FoldBlock, FusedStep, StepNumbers, can_fuse
 
 # The share of a device's free memory for the recurrences and the columns of held-out rows.
 _SHARE = 0.5
+# The layout of the numbers that a step is sent.
+_SENT = Layout(StepNumbers, (1,), (1,))
 
 
 class StepReport(NamedTuple):
@@ -114,17 +116,18 @@ class FoldSteps:
             self.report = self._fetched(self._move(sent, column, *better)[0])
             return self.report
         if self._replay is None:
-            inputs = location.zeros(2), location.zeros(tuple(column.shape))
+            inputs = location.zeros(_SENT.size), location.zeros(tuple(column.shape))
             self._replay = self._recorder(self._move, inputs)
         self._replay.host_input[:] = index, size
         self._replay.inputs[1][...] = column
         self.report = self._fetched(self._replay.run())
         return self.report
 
-    def _move(self, sent: Array, column: Array, beta: Array | None = None) -> tuple[Array]:
+    def _move(self, vector: Array, column: Array, beta: Array | None = None) -> tuple[Array]:
         """Take the step on the device; returns the packed report."""
         space = self._space
-        index, size = whole_numbers(sent[0:1]), whole_numbers(sent[1:2])
+        sent = _SENT.views(vector)
+        index, size = map(whole_numbers, sent)
         if beta is None:
             beta = space.padded_coefficients(index)
         sums = self._by_sets @ column
@@ -162,4 +165,5 @@ class FoldSteps:
         """Return the report on the host."""
         (values,) = to_host(packed)
         count, t, n = self._space.tau.shape
-        return StepReport(*split(values, [(count, t), (n,), (t, n), (self._space.capacity,)]))
+        layout = Layout(StepReport, (count, t), (n,), (t, n), (self._space.capacity,))
+        return layout.views(values)

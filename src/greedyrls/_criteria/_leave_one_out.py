@@ -8,6 +8,7 @@ is the same as by scoring every candidate.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -58,15 +59,13 @@ class _Scored:
         else:
             self._take(indices, score_groups(self._state, indices))
 
-    def speculate(self, count: int) -> float | None:
-        """Score candidates of lowest bound on the device; returns a bound of all others."""
-        if not self._state.can_speculate:
+    def score_lowest(self, count: int) -> float | None:
+        """Score candidates of lowest bound, if rows find them; returns a bound of all others."""
+        lowest = self._state.score_lowest(partial(bound_terms, self._state), count)
+        if lowest is None:
             return None
-        speculated = self._state.speculate(bound_terms(self._state), count)
-        if speculated is None:
-            return None
-        self._take_scores(speculated.indices, speculated.scores)
-        return speculated.beyond
+        self._take_scores(lowest.indices, lowest.scores)
+        return lowest.beyond
 
     def _take_scores(self, indices: NDArray[np.intp], scores: Scores) -> None:
         self._scores.append(scores)
@@ -116,6 +115,14 @@ class _Scored:
         return None
 
 
+def first_width(state: SelectionState, wanted: int) -> int:
+    """Return how many candidates the first round of a step scores, to find the `wanted` best."""
+    samples = state.samples
+    elements = samples.round_elements // state.mean_width
+    first = min(samples.first_width, elements // (16 * state.problem.n_samples))
+    return max(1, wanted, first, samples.least)
+
+
 class LeaveOneOut:
     """The exact leave-one-out criterion with squared loss."""
 
@@ -137,6 +144,15 @@ class LeaveOneOut:
         ):
             return self._exhaustive(state, judge, n_runners_up)
         return self._bounded(state, judge, n_runners_up, remaining)
+
+    def bounded_sizes(self, state: SelectionState) -> int:
+        """Return the number of features from which every candidate is scored."""
+        if self._strategy == "exhaustive":
+            return 0
+        few = first_width(state, 1)
+        if self._strategy == "auto":
+            few = max(few, EXHAUSTIVE_ELEMENTS // state.problem.n_samples)
+        return state.problem.n_available - few
 
     def least(self, state: SelectionState) -> float:
         """The loss with any one candidate added is at least this: no row is looked at."""
@@ -164,22 +180,13 @@ class LeaveOneOut:
         m, n = state.problem.X.shape
         margin = MARGIN * state.loss_sum
         elements = state.samples.round_elements // state.mean_width
-        first = min(state.samples.first_width, elements // (16 * m))
-        width = max(1, wanted, first, state.samples.least)
+        width = first_width(state, wanted)
 
         def ranked(count: int) -> list[int]:
             return state.columns_of(best_first(lower_bounds(state), count))
 
-        if wanted == 1 and state.can_speculate:
-            few = width
-            if self._strategy == "auto":
-                few = max(width, EXHAUSTIVE_ELEMENTS // m)  # with so few, all of them are scored
-            last = min(state.size + remaining, state.problem.n_available - few)
-            taken = state.take_speculative_steps(bound_terms, width, last)
-            if taken is not None:
-                return Choice(taken.feature, taken.loss, taken, (), ranked)
         scored = _Scored(state, judge)
-        beyond = scored.speculate(width)
+        beyond = scored.score_lowest(width)
         if beyond is not None and beyond > scored.limits(wanted, margin):
             return scored.choice(n_runners_up, ranked)
         bounds = candidate_bounds(state)

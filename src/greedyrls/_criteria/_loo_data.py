@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import SMALLEST_D, Executor, Float, ThreadExecutor, namespace_of, true_indices
+from .._base import (
+    SMALLEST_D,
+    Executor,
+    Float,
+    Handle,
+    ThreadExecutor,
+    ask,
+    namespace_of,
+    true_indices,
+)
 from .._features import GramColumns
 from .._problem import Problem, layout_of, report_non_finite
 from .._rows import RowBlock, SampleStatistics, pair_products
@@ -51,7 +61,7 @@ class LooData:
             blocks = remote.row_block_handles()
         else:
             blocks = _memory_blocks(problem, block_rows)
-        self.samples = SampleSpace(blocks, problem.X.shape, executor, problem.X.location)
+        self.samples = _rows_of(problem, blocks, executor)
         if remote is not None:
             # z of so many candidates takes about an eighth of a block of X in float64.
             most = max(_SCORED_FAR_AWAY, problem.n_features // 8)
@@ -76,7 +86,8 @@ class LooData:
         # Features that are 0 nearly everywhere have separate bounds.
         self.is_rare: NDArray[np.bool_] | None = None
         if problem.X.is_sparse:
-            self.is_rare = self.samples.entry_counts() <= _RARE_SHARE * problem.n_samples
+            counts = self.samples.total(ask(RowBlock.entry_counts)).values
+            self.is_rare = counts <= _RARE_SHARE * problem.n_samples
         self.constant = true_indices(self.start.diagonal == 0.0)
         self.layout = layout_of(problem)
         self.pairs = np.zeros(0)
@@ -106,6 +117,16 @@ class LooData:
             + mean * mean * weights.weight_squares
         )
         return mean, math.sqrt(max(squares, 0.0) * n / (n - 1)) / weight
+
+
+def _rows_of(problem: Problem, blocks: Sequence[Handle], executor: Executor | None) -> SampleSpace:
+    """Return sample space for the device of the rows."""
+    X = problem.X
+    if X.on_device:
+        from ._device_rows import DeviceRows  # which loads all that devices need
+
+        return DeviceRows(blocks, X.shape, executor, X.location)
+    return SampleSpace(blocks, X.shape, executor)
 
 
 def _check_start(problem: Problem, statistics: SampleStatistics) -> None:

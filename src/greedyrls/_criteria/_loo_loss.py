@@ -9,20 +9,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TIE, Float
+from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TIE, Float, ask
 from .._features import Pivot, Ranking
 from .._problem import Loss, breaks_ties, make_loss
-from .._rows import ColumnShapes, removal_losses, removal_predictions
+from .._rows import (
+    CandidateLosses,
+    ColumnShapes,
+    Leftovers,
+    RowBlock,
+    removal_losses,
+    removal_predictions,
+)
 from ._choice import Choice, Judge, check_candidates, choose_among
 from ._curves import LossMoments, model_moments
 from ._group_loss import group_losses
 from ._loo_data import LooData
 from ._set_moves import Held
-from ._speculation import Taken
 from ._state import SelectionState, pivot_of
 
 # Bytes that the kept z of all candidates may take, where X is smaller.
@@ -49,6 +56,9 @@ class LossState(SelectionState):
         self._remembered: tuple[int, float, float] | None = None
         self._shapes: list[ColumnShapes] = []
         self.looked = 0  # pairs of row and candidate that the last step computed
+        self._kept: list[
+            Leftovers
+        ] = []  # z of all candidates, block by block, if worth their memory
         self._kept_steps = 0  # steps since all z were recomputed
         self.initial_loss = abs(self.loss)
 
@@ -97,7 +107,8 @@ class LossState(SelectionState):
         |x_i| outside its support.
         """
         if not self._shapes:
-            self._shapes = self.samples.shapes()
+            self.samples.passes += 1
+            self._shapes = self.samples.each(ask(RowBlock.shapes))
         largest = np.max([shape.largest for shape in self._shapes], axis=0)
         sizes = np.max([shape.outside for shape in self._shapes], axis=0)
         sizes += largest[self.features.selected] @ np.abs(beta)
@@ -129,20 +140,33 @@ class LossState(SelectionState):
         # Files and rows on a cluster are read once per step, and all of their pairs are computed.
         two_classes = two_classes and self.problem.X.is_in_memory
         if two_classes and self._worth_keeping():
-            if not self.samples.keeps_leftovers:
-                candidates = self.candidates
-                self.samples.keep_leftovers(candidates, features.coefficients(candidates).beta)
-                self._kept_steps = 0
-            values = self.samples.kept_losses(
-                self.criterion_loss, self.factors, features.delta, rho[0]
-            )
+            if not self._kept:
+                self._keep()
+            values = self._kept_losses(rho[0])
         else:
             beta = features.coefficients(np.arange(self.problem.n_features)).beta
             reach = self._reach(beta, rho) if two_classes else None
-            values, self.looked = self.samples.candidate_losses(
-                self.criterion_loss, self.factors, beta, features.delta, rho, reach, self._shapes
+            values, self.looked = self._row_losses(
+                self.criterion_loss, self.factors, beta, rho, reach
             )
         return values if self.factors is not None else values / self.problem.n_samples
+
+    def _row_losses(
+        self, loss: Loss, factors: Float | None, beta: Float, rho: Float, reach: Float | None
+    ) -> CandidateLosses:
+        """Return Σ_j e_j ℓ_j over all rows with each of all features added.
+
+        `reach` is for one target of labels ±1 and loss zero_one.
+        """
+        shapes = [] if reach is None else self._shapes
+        support: list[Any] = [shape.support for shape in shapes] or [None] * len(
+            self.samples.handles
+        )
+        delta = self.features.delta
+        losses: CandidateLosses = self.samples.total(
+            ask(RowBlock.candidate_losses, loss, factors, beta, delta, rho, reach), support
+        )
+        return losses
 
     def squared_losses(self, candidates: NDArray[np.intp]) -> Float:
         """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
@@ -151,35 +175,53 @@ class LossState(SelectionState):
         factors = self.samples.loss_factors(squared)
         if not self.layout.is_single:
             return group_losses(self, candidates, squared, factors)
-        values, _ = self.samples.candidate_losses(
+        values, _ = self._row_losses(
             squared,
             factors,
             features.coefficients(np.arange(self.problem.n_features)).beta,
-            features.delta,
             features.tau / features.delta,
             None,
-            [],
         )
         return values[candidates]
 
     def _worth_keeping(self) -> bool:
         """Return whether computing all pairs with kept z is cheaper than some pairs without."""
-        if self.samples.keeps_leftovers:
+        if self._kept:
             return True
         pairs = len(self.candidates) * self.problem.n_samples
         allowed = 8 * pairs <= max(_KEPT_BYTES, self.problem.X.nbytes)
         return allowed and self.looked * (_LOOK + _LOOK_CHOSEN * self.size) > _KEPT * pairs
 
+    def _keep(self) -> None:
+        """Compute and keep z of all candidates."""
+        candidates = self.candidates
+        beta = self.features.coefficients(candidates).beta
+        self.samples.passes += 1
+        self._kept = self.samples.each(ask(RowBlock.leftovers, candidates, beta))
+        self._kept_steps = 0
+
+    def _drop(self) -> None:
+        """Free the memory of the kept z."""
+        self._kept = []
+
+    def _kept_losses(self, rho: Float) -> Float:
+        """Return Σ_j e_j [wrong] with each feature added, from the kept z, (n)."""
+        loss, delta = self.criterion_loss, self.features.delta
+        question = ask(RowBlock.kept_losses, loss, self.factors, delta, rho)
+        values: Float = self.samples.total(question, self._kept).values
+        return values
+
     def measure(self, index: int) -> Pivot:
         """Measure one candidate in the data, from its z where that is kept."""
-        if not self.samples.keeps_leftovers:
+        if not self._kept:
             return super().measure(index)
         order = np.array([index])
         terms = self.features.coefficients(order)
-        Z = self.samples.kept_columns(index)
+        pairs = zip(self._kept, self.samples.blocks, strict=True)
+        Z = [kept.column(index, len(block.d))[None] for kept, block in pairs]
         self._kept_steps += 1
         if self._kept_steps % _CHECK_STEPS == 0 and self._has_drifted(order, terms.beta, Z):
-            self.samples.drop_leftovers()
+            self._drop()
             return super().measure(index)
         return pivot_of(self.samples.score(order, *terms, self.features.follows_spread, Z), 0)
 
@@ -192,12 +234,14 @@ class LossState(SelectionState):
             for block, z in pairs
         )
 
-    def add(self, index: int, pivot: Pivot | Taken, ranking: Ranking, remaining: int) -> None:
+    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model, and remove its part from the kept z."""
         super().add(index, pivot, ranking, remaining)
-        if self.samples.keeps_leftovers:
+        if self._kept:
             row = self.features.L[-1]
-            self.samples.follow(index, row / row[index])
+            slopes = row / row[index]
+            for kept in self._kept:
+                kept.follow(index, slopes)
 
     def tie(self, loss: float) -> float:
         """Return the difference up to which another loss ties with this one."""
@@ -207,7 +251,7 @@ class LossState(SelectionState):
         """Move to any set of features."""
         super().move_to(features, held)
         self._remembered = None
-        self._kept_steps = 0
+        self._kept, self._kept_steps = [], 0
 
     def removal_bounds(self) -> Float:
         """Nothing is known without a look at the rows."""
@@ -236,9 +280,10 @@ class LossState(SelectionState):
         width = max(1, PREDICTION_ELEMENTS // (len(rho) * self.problem.n_samples))
         for first in range(0, len(candidates), width):
             chunk = candidates[first : first + width]
-            predictions = self.samples.candidate_predictions(
-                chunk, features.coefficients(chunk).beta, features.delta[chunk], rho[:, chunk]
-            )
+            beta, delta = features.coefficients(chunk).beta, features.delta[chunk]
+            question = ask(RowBlock.candidate_predictions, chunk, beta, delta, rho[:, chunk])
+            parts = self.samples.each(question)
+            predictions = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
             values[chunk] = self.criterion_loss.values(Y, predictions[:, :, used], weights)
         return values
 

@@ -22,7 +22,6 @@ from .._rows import RowBlock
 from ._choice import Choice, choose_among, tie_tolerances
 from ._fold_inverses import FoldInverses, Rows
 from ._loo_data import LooData
-from ._speculation import Taken
 from ._state import SelectionState
 
 # Rounding of sums relative to those of the empty model. Candidates that may be as good as the best
@@ -128,7 +127,7 @@ class ManyFoldState(SelectionState):
         self.inverses.add(z, pivot.delta)
         super()._move(index, beta, pivot, along)
 
-    def add(self, index: int, pivot: Pivot | Taken, ranking: Ranking, remaining: int) -> None:
+    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the models of all folds."""
         super().add(index, pivot, ranking, remaining)
         if self.inverses.renew(self._pivots):

@@ -5,76 +5,44 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
-    DEVICE_TILE_ELEMENTS,
     HOST,
     NO_DIGITS,
-    ArrayLocation,
     Executor,
     Float,
     Handle,
     SerialExecutor,
-    add_up,
     as_float,
     ask,
     floor_at,
     long_call,
     namespace_of,
     put,
-    to_device,
     to_host,
     true_indices,
 )
+from .._features import FeatureSpace
 from .._problem import Loss, stratum_factors
 from .._rows import (
     BoundTerms,
-    CandidateLosses,
-    Chosen,
-    ColumnShapes,
-    FusedFeatures,
-    Leftovers,
     Products,
-    Reported,
-    Round,
-    Rounds,
     RowBlock,
     SampleStatistics,
     SupportSums,
     TargetSums,
-    can_speculate,
-    fetched_statistics,
     make_scores,
 )
 from .._rows import Scores as Scores
-from ._speculation import Doubts, Speculation
 
 # A mean is far if its square is this many times the variance: Gram columns are centred again.
 _FAR = 1e4
-# Elements of Z computed at a time while candidates are scored (4 MiB): keeps temporaries small.
-_SCORE_ELEMENTS = 1 << 19
 # Bytes that kept columns of all blocks together may take, however small X is.
 SPARE_BYTES = 1 << 22
-# The least number of elements scored in a round: in a smaller one the interpreter dominates.
-_ROUND_ELEMENTS = 1 << 17
-_DEVICE_ROUND_ELEMENTS = 1 << 25
-# The most candidates in the first round. On a device each costs less than a second round, but
-# the first is nearly always enough; with few rows they cost next to nothing.
-_FIRST_WIDTH = 16
-_DEVICE_FIRST_WIDTH = 8
-_SHORT_ROWS = 1 << 14
-# Scoring a candidate costs about as much as a pass over this many columns of X: gathering it,
-# the product with the chosen columns, and a dozen operations on vectors of m. The bounds of later
-# steps profit from the pass, too. A device reads X as fast as it reads these vectors.
-_COLUMNS_PER_SCORE = 100
-_DEVICE_COLUMNS_PER_SCORE = 16
-# With at least so many features their vectors live on the device; shorter ones are faster on the
-# host, unless whole steps are recorded.
-DEVICE_FEATURES = 1 << 14
 
 
 class StartSums(NamedTuple):
@@ -87,87 +55,78 @@ class StartSums(NamedTuple):
     correlation: Float  # (t × n) x_i · y
 
 
-class _Latest(NamedTuple):
+class Latest(NamedTuple):
     """The best candidate scored since the last step."""
 
     feature: int
     loss: float
     pieces: list[Float]  # its z, a piece for each block
-    moved: list[RowBlock] | None = None  # the blocks after adding it, if already computed
-    column: Float | None = None  # its column of X, with a single block
-    statistics: SampleStatistics | None = None  # of the blocks after adding it
+
+
+class Lowest(NamedTuple):
+    """The candidates of lowest bound, scored."""
+
+    indices: NDArray[np.intp]
+    scores: Scores
+    beyond: float  # no other candidate has a lower bound
 
 
 class SampleSpace:
     """The interface of the search to the row blocks, wherever they are."""
+
+    feature_location = HOST  # where vectors of n features are
+    # Elements of Z computed at a time while candidates are scored (4 MiB): keeps temporaries small.
+    score_elements = 1 << 19
+    # The least number of elements scored in a round: in a smaller one the interpreter dominates.
+    round_elements = 1 << 17
+    # The most candidates in the first round of a step.
+    first_width = 16
+    # Scoring a candidate costs about as much as a pass over this many columns of X: gathering it,
+    # the product with the chosen columns, and a dozen operations on vectors of m. The bounds of
+    # later steps profit from the pass, too.
+    columns_per_score = 100
+    # The bounds of the spread of z over the rows lose about 6/√m of their value at every step: with
+    # fewer rows than this they are useless.
+    spread_rows = 4096
 
     def __init__(
         self,
         blocks: Iterable[Handle],
         shape: tuple[int, int],
         executor: Executor | None = None,
-        location: ArrayLocation = HOST,
     ) -> None:
         self._blocks = list(blocks)
         self._executor: Executor = SerialExecutor() if executor is None else executor
         self._rows, self._n_features = shape
-        # The devices of the rows and of vectors of n features.
-        self.location = location
-        self.feature_location = HOST
-        if location.on_device and (
-            self._n_features >= DEVICE_FEATURES or can_speculate(self._blocks)
-        ):
-            self.feature_location = location
         # Sums of weights and targets, which do not change during a search.
         self.weights = self._weights()
         self._means: Float | None = None
         self._has_far_means = False
-        self._latest: _Latest | None = None
-        self._rounds = Rounds()
-        self._speculation: Speculation | None = None
-        self._statistics: SampleStatistics | None = None  # of the blocks as they are, if known
-        self._kept: list[Leftovers] = []
+        self._latest: Latest | None = None
         self.passes = 0
         self.exact_evaluations = 0
-        # The numbers of candidates scored at a time, and in the first round of a step.
-        elements = self.location.pick(_SCORE_ELEMENTS, DEVICE_TILE_ELEMENTS)
-        self.group = max(1, elements // max(1, self._rows))
+        # The numbers of candidates scored at a time, and at least in a round.
+        self.group = max(1, self.score_elements // max(1, self._rows))
         self.least = 1
-        self.columns_per_score = self.location.pick(_COLUMNS_PER_SCORE, _DEVICE_COLUMNS_PER_SCORE)
-        self.first_width = _FIRST_WIDTH
-        if self.location.on_device and self._rows > _SHORT_ROWS:
-            self.first_width = _DEVICE_FIRST_WIDTH
-        self.round_elements = self.location.pick(_ROUND_ELEMENTS, _DEVICE_ROUND_ELEMENTS)
 
     def _weights(self) -> TargetSums:
         """Return sums of the weights and targets, on the host."""
         sums: TargetSums = self.total(ask(RowBlock.target_sums))
-        if not self.location.on_device:
-            return sums
-        if isinstance(sums.weight, float):
-            return sums._replace(target_means=to_host(sums.target_means)[0])
-        weight, means, *rest = to_host(*sums)
-        return TargetSums(float(weight), means, *map(float, rest))
+        return sums
 
     def score_together(self, largest_block: int, least: int, most: int) -> None:
         """Score larger groups: with remote blocks the number of calls dominates, not their size."""
-        self.group = max(least, min(most, _SCORE_ELEMENTS // max(1, largest_block)))
+        self.group = max(least, min(most, self.score_elements // max(1, largest_block)))
         self.least = least
 
-    def fork(self, count: int = 0) -> SampleSpace:
-        """Return the same rows for another search; blocks are immutable and share their columns.
+    def fork(self, count: int = 0) -> Self:
+        """The same rows for another search; blocks are values, and share their columns.
 
         `count` is the expected number of chosen features.
         """
         other = copy.copy(self)
-        other._latest = other._statistics = None
-        other._rounds = Rounds()
-        other._speculation = None
-        other._kept = []
+        other._latest = None
         other.passes = other.exact_evaluations = 0
-        if self.location.on_device:
-            # Recorded steps read all stored columns of chosen features, so they need their own.
-            other._blocks = other.each(ask(RowBlock.separate, count))
         return other
 
     @property
@@ -224,12 +183,12 @@ class SampleSpace:
 
     def _pass(self, count: int) -> AbstractContextManager[None]:
         """Allow BLAS threads for products with X, unless the blocks have threads."""
-        is_serial = not self.location.on_device and isinstance(self._executor, SerialExecutor)
+        is_serial = isinstance(self._executor, SerialExecutor)
         return long_call(float(count) * self._rows * self._n_features if is_serial else 0.0)
 
     def _features(self, *values: Float) -> list[Float]:
         """Move vectors of n features to their device."""
-        return to_host(*values) if not self.feature_location.on_device else list(values)
+        return to_host(*values)
 
     def products(self, indices: Sequence[int], new_anchor: bool = False) -> Float:
         """Return Gram columns of features, then X'a of a new anchor: (c [+ t]) × n, in one pass.
@@ -241,8 +200,6 @@ class SampleSpace:
         self.passes += 1
         if new_anchor:
             self._blocks = self.each(ask(RowBlock.anchored))
-            if self._latest is not None:  # its blocks have the previous anchor
-                self._latest = self._latest._replace(moved=None)
         with self._pass(len(indices)):
             answer: Products = self.total(ask(RowBlock.products, indices, new_anchor))
         values, sums = self._features(*answer)
@@ -269,8 +226,6 @@ class SampleSpace:
         Σ z⁴ are computed if `with_spread`.
         """
         self.exact_evaluations += len(indices)
-        if self.location.on_device:
-            return self._score_on_device(indices, beta, penalty, shrinkage, with_spread)
         if Z is None:
             Z = self.each(ask(RowBlock.residuals, indices, beta))
         scores = make_scores(self._executor, self._blocks, Z, penalty, shrinkage, with_spread)
@@ -280,72 +235,17 @@ class SampleSpace:
         loss = float(sums[row])
         if self._latest is None or loss < self._latest.loss:
             # This candidate is very likely added: keep its z.
-            self._latest = _Latest(int(indices[row]), loss, self.each(ask(RowBlock.row, row), Z))
+            self._latest = Latest(int(indices[row]), loss, self.each(ask(RowBlock.row, row), Z))
         return scores
 
-    def _score_on_device(
-        self,
-        indices: NDArray[np.intp],
-        beta: Float,
-        penalty: Float,
-        shrinkage: Float,
-        with_spread: bool,
-    ) -> Scores:
-        """Score in one transfer each way, together with the step that will most likely follow."""
-        latest = self._left_by_round()
-        round_, self._blocks = self._rounds.score(
-            self._executor, self._blocks, indices, beta, penalty, shrinkage, with_spread
-        )
-        self._take_round(round_, indices, latest)
-        return round_.scores
+    def score_lowest(
+        self, features: FeatureSpace, terms: Callable[[], BoundTerms], count: int
+    ) -> Lowest | None:
+        """Return the candidates of lowest bound and their scores, if rows and features find them.
 
-    def speculate(
-        self, features: FusedFeatures, terms: BoundTerms, chosen: Chosen, c: int
-    ) -> tuple[Scores, Reported] | None:
-        """Return the c candidates of lowest bound and their scores, in one transfer.
-
-        None if the device cannot find them by itself.
+        None if bounds have to be computed first.
         """
-        answer = self._rounds.speculate(self._blocks, features, terms, chosen, c)
-        if answer is None:
-            return None
-        round_, reported, self._blocks = answer
-        self.exact_evaluations += c
-        self._take_round(round_, reported.indices, None)
-        return round_.scores, reported
-
-    def speculation(self, features: FusedFeatures, c: int, doubts: Doubts) -> Speculation | None:
-        """Return the steps that the device takes by itself; None if it cannot."""
-        step = self._rounds.step(self._blocks, features, c)
-        if step is None:
-            return None
-        if self._speculation is None or self._speculation.step is not step:
-            self._speculation = Speculation(step, features, doubts)
-        return self._speculation
-
-    def finish_speculation(self, block: RowBlock) -> None:
-        """Use the block after features were added on the device."""
-        for index in block.chosen[len(self._blocks[0].chosen) :]:
-            block.columns.note(index)
-        self._blocks = [block]
-        self._latest = self._statistics = None
-
-    def _left_by_round(self) -> _Latest | None:
-        """Return the best candidate so far; None if the next round overwrites it."""
-        latest, self._latest = self._latest, None
-        if latest is not None and self._rounds.holds(latest.pieces):
-            return None
-        return latest
-
-    def _take_round(self, round_: Round, indices: NDArray[np.intp], latest: _Latest | None) -> None:
-        """Remember the best of a round, if it is better than the best before."""
-        loss = float(round_.scores.losses[:, round_.best].sum())
-        if latest is None or loss < latest.loss:
-            feature = int(indices[round_.best])
-            latest = _Latest(
-                feature, loss, round_.pieces, round_.moved, round_.column, round_.statistics
-            )
-        self._latest = latest
+        return None
 
     def support_sums(
         self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
@@ -353,11 +253,6 @@ class SampleSpace:
         """Return sums over the rows in which candidates, in ascending order, are not 0."""
         sums: SupportSums = self.total(ask(RowBlock.support_sums, indices, beta, delta, rho))
         return sums
-
-    def entry_counts(self) -> Float:
-        """Return the number of non-zero values in each column of a sparse X, (n)."""
-        counts: Float = self.total(ask(RowBlock.entry_counts)).values
-        return counts
 
     def forget(self) -> None:
         """Forget the best candidate scored so far: it will not be added as it is."""
@@ -367,13 +262,11 @@ class SampleSpace:
         """Return a candidate's z, a piece for each block."""
         if self._latest is not None and self._latest.feature == index:
             return self._latest.pieces
-        if not self.location.on_device:
-            Z = self.each(ask(RowBlock.residuals, np.array([index]), beta))
-        else:
-            (beta,) = to_device(self.location, beta)
-            columns = self.each(ask(RowBlock.gathered, np.array([index])))
-            Z = self.each(ask(RowBlock.without_chosen, beta), columns)
-        return self.each(ask(RowBlock.row, 0), Z)
+        return self.each(ask(RowBlock.row, 0), self._residuals(index, beta))
+
+    def _residuals(self, index: int, beta: Float) -> list[Handle]:
+        """Compute a candidate's z from the data, (1 × rows) for each block."""
+        return self.each(ask(RowBlock.residuals, np.array([index]), beta))
 
     def leftover(self, index: int, beta: Float) -> Float:
         """Return a candidate's z, (m), with coefficients beta (|S| × 1)."""
@@ -392,18 +285,8 @@ class SampleSpace:
 
         along (t) is (a·z)/‖z‖² if there is an anchor a.
         """
-        latest, self._latest, self._statistics = self._latest, None, None
-        if latest is not None and latest.feature == index and latest.moved is not None:
-            self._blocks = self._executor.each(
-                ask(RowBlock.chose, index, latest.column), latest.moved
-            )
-            self._statistics = latest.statistics
-            return
-        self._latest = latest
         pieces = self._pieces(index, beta)
         self._latest = None
-        (rho, *rest) = to_device(self.location, rho, *([] if along is None else [along]))
-        along = rest[0] if rest else None
         self._blocks = self.each(ask(RowBlock.advance, index, delta, rho, along), pieces)
 
     @property
@@ -414,88 +297,17 @@ class SampleSpace:
     def move_to(self, blocks: Sequence[Handle], question: Callable[..., Any]) -> None:
         """Move to another set: `question` makes its blocks from `blocks`."""
         self._blocks = self._executor.each(question, blocks)
-        self._latest = self._statistics = None
-        self._kept = []
+        self._latest = None
 
     def predictions(self) -> Float:
         """Return leave-one-out predictions of the current model, (t × m)."""
         return np.concatenate(self.each(ask(RowBlock.predictions)), axis=1)
 
-    def candidate_predictions(
-        self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
-    ) -> Float:
-        """Return leave-one-out predictions with each candidate added, (t × c × m)."""
-        answers = self.each(ask(RowBlock.candidate_predictions, indices, beta, delta, rho))
-        return answers[0] if len(answers) == 1 else np.concatenate(answers, axis=2)
-
-    def shapes(self) -> list[ColumnShapes]:
-        """Return the largest distances of values from their means, block by block, in one pass."""
-        self.passes += 1
-        return self.each(ask(RowBlock.shapes))
-
     def loss_factors(self, loss: Loss) -> Float:
         """Return factors by which weights are multiplied to give shares of rows in a loss."""
         return stratum_factors(self.total(ask(RowBlock.stratum_weights, loss)).values)
 
-    def candidate_losses(
-        self,
-        loss: Loss,
-        factors: Float | None,
-        beta: Float,
-        delta: Float,
-        rho: Float,
-        reach: Float | None,
-        shapes: list[ColumnShapes],
-    ) -> CandidateLosses:
-        """Return Σ_j e_j ℓ_j over all rows with each of all features added.
-
-        `reach` and `shapes` are for one target of labels ±1 and loss zero_one.
-        """
-        support = [shape.support for shape in shapes] if shapes else [None] * len(self._blocks)
-        losses: CandidateLosses = self.total(
-            ask(RowBlock.candidate_losses, loss, factors, beta, delta, rho, reach), support
-        )
-        return losses
-
-    @property
-    def keeps_leftovers(self) -> bool:
-        """Whether z of all candidates are kept."""
-        return bool(self._kept)
-
-    def keep_leftovers(self, candidates: NDArray[np.intp], beta: Float) -> None:
-        """Compute and keep z of these candidates, with coefficients beta (|S| × c)."""
-        self.passes += 1
-        self._kept = self.each(ask(RowBlock.leftovers, candidates, beta))
-
-    def drop_leftovers(self) -> None:
-        """Free the memory of the kept z."""
-        self._kept = []
-
-    def follow(self, index: int, slopes: Float) -> None:
-        """Remove the part along an added feature from the kept z; slopes (n) are those on it."""
-        for kept in self._kept:
-            kept.follow(index, slopes)
-
-    def kept_columns(self, index: int) -> list[Float]:
-        """Return the kept z of a candidate, a piece (1 × rows) for each block."""
-        return [
-            kept.column(index, len(block.d))[None]
-            for kept, block in zip(self._kept, self._blocks, strict=True)
-        ]
-
-    def kept_losses(self, loss: Loss, factors: Float | None, delta: Float, rho: Float) -> Float:
-        """Return Σ_j e_j [wrong] with each feature added, from the kept z, (n)."""
-        values: Float = self.total(
-            ask(RowBlock.kept_losses, loss, factors, delta, rho), self._kept
-        ).values
-        return values
-
     def statistics(self) -> SampleStatistics:
         """Return the sums over all rows that the bounds and the loss need."""
-        if self._statistics is not None:
-            return self._statistics
-        if not self.location.on_device:
-            statistics: SampleStatistics = self.total(ask(RowBlock.statistics))
-            return statistics
-        answers = self._executor.answers(ask(RowBlock.statistics), self._blocks)
-        return add_up(fetched_statistics(answer) for answer in answers)
+        statistics: SampleStatistics = self.total(ask(RowBlock.statistics))
+        return statistics

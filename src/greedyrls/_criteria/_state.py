@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
+    HOST,
     REFINED_PIVOT,
     SMALLEST_D,
-    TIE,
-    TIE_ROUNDING,
     Float,
-    address_of,
     numbers_on,
     put,
     take,
@@ -26,35 +23,14 @@ from .._rows import BoundTerms
 from ..path import Moments
 from ._choice import NumericalLimit
 from ._loo_data import LooData
-from ._samples import Scores
-from ._set_moves import MARGIN, SetMoves
-from ._speculation import Doubts, Speculation, Start, Taken
+from ._samples import Lowest, Scores
+from ._set_moves import SetMoves
 
 # A pivot further than this (relative to A_bb) from its value in the data means that the
 # recurrences have drifted: feature space is then rebuilt from the chosen features.
 DRIFT_BOUND = 1e-10
-# The bounds of the spread of z over the rows lose about 6/√m of their value at every step: with
-# fewer rows than this they are useless.
-_SPREAD_ROWS = 4096
-# On a device updating them takes as long as scoring the candidates that they would rule out.
-_DEVICE_SPREAD_ROWS = 1 << 16
-# Columns of the likeliest candidates that a pass over a file prefetches.
+# Columns of the likeliest candidates that a pass over a file brings along.
 _ALONG = 96
-# The most steps on the host until speculation is tried again.
-_LONGEST_BACKOFF = 15
-
-
-class Speculated(NamedTuple):
-    """Candidates that the device has found and scored."""
-
-    indices: NDArray[np.intp]
-    scores: Scores
-    beyond: float  # no other candidate has a lower bound
-
-
-def _doubts() -> Doubts:
-    """Return the limits beyond which a step is not left to a device."""
-    return Doubts(TIE, TIE_ROUNDING, MARGIN, REFINED_PIVOT, DRIFT_BOUND, SMALLEST_D)
 
 
 def pivot_of(scores: Scores, position: int) -> Pivot:
@@ -77,18 +53,16 @@ class SelectionState(SetMoves):
         self.problem = problem = data.problem
         self.samples = data.samples.fork(capacity)
         self.start = data.start
-        self.features = _feature_space(data, alpha, capacity)
-        fewest = _DEVICE_SPREAD_ROWS if data.problem.X.on_device else _SPREAD_ROWS
-        self.features.follows_spread = problem.n_samples >= fewest
         self.gram = data.gram
         # −inf for candidates, +inf for features that are chosen or excluded: a floor of bounds.
         self.layout = data.layout
         self.barred = data.samples.feature_location.full(problem.n_features, -np.inf)
         put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
         put(self.barred, self.layout.others, np.inf)
+        self.features = _feature_space(data, alpha, capacity, self.barred)
+        self.features.follows_spread = problem.n_samples >= data.samples.spread_rows
         self.is_spanned = False  # whether nothing is left of any candidate
         self.bar_spanned()
-        self.features.barred = self.barred
         self.rebuilds = 0
         self.largest_drift = 0.0
         self._constant = data.constant
@@ -97,12 +71,6 @@ class SelectionState(SetMoves):
         self._passes_before = data.samples.passes
         # X'x_b of features that were chosen, where the search may move to any set of them.
         self._columns: dict[int, Float] | None = None
-        # Steps that a device takes by itself, the backoff until they are tried again, and the
-        # addresses of Gram columns.
-        self._speculation: Speculation | None = None
-        self._taken = self._pause = self._backoff = self._farthest = 0
-        self._addresses: Float | None = None
-        self._version = -1
 
     @property
     def passes(self) -> int:
@@ -197,97 +165,11 @@ class SelectionState(SetMoves):
             return parts[0]
         return Scores(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
 
-    def take_speculative_steps(
-        self, terms: Callable[[SelectionState], BoundTerms], c: int, last: int
-    ) -> Taken | None:
-        """Return the next step if the device takes it by itself, from rounds of c candidates.
-
-        None if it is left to the host; no step leads beyond `last` features.
-        """
-        speculation = self._speculation
-        if speculation is None:
-            speculation = self._begin_speculation(terms, c, last)
-        if speculation is None:
+    def score_lowest(self, terms: Callable[[], BoundTerms], count: int) -> Lowest | None:
+        """Return the candidates of lowest bound with their scores; None if not possible."""
+        if self.problem.n_available - self.size <= count:
             return None
-        last = min(last, self._farthest)
-        taken = speculation.taken(self.size, last)
-        if taken is None:
-            self._settle_speculation(speculation)
-        else:
-            self._taken += 1
-            self.samples.exact_evaluations += c
-        return taken
-
-    def _begin_speculation(
-        self, terms: Callable[[SelectionState], BoundTerms], c: int, last: int
-    ) -> Speculation | None:
-        """Start speculative steps from the current model; None if they would likely fail."""
-        kernels = self.features.fused
-        if kernels is None or len(self._constant) or not len(self.gram.waiting):
-            return None
-        if self._pause:
-            self._pause -= 1
-            return None
-        speculation = self.samples.speculation(kernels, c, _doubts())
-        if speculation is None or kernels.has_anchor != speculation.has_anchor:
-            return None
-        self._farthest = min(
-            self.problem.n_available - c, kernels.capacity, speculation.most_chosen
-        )
-        if self.size >= min(last, self._farthest):
-            return None
-        features = self.features
-        start = Start(
-            terms(self),
-            features.of_chosen,
-            features.overlap,
-            features.chosen,
-            float(self.target_energy[0]),
-            features.diagonal,
-            self._gram_addresses(),
-        )
-        speculation.begin(self.samples.blocks[0], start)
-        self._speculation, self._taken = speculation, 0
-        return speculation
-
-    def _gram_addresses(self) -> Float:
-        """Return the device addresses of Gram columns, (n); 0 if a column is not available."""
-        if self._addresses is None:
-            self._addresses = self.features.location.zeros(self.problem.n_features)
-        if self._version != self.gram.version:
-            self._version = self.gram.version
-            self._addresses[:] = 0.0
-            columns = self.gram.waiting
-            numbers = np.array([float(address_of(columns.get(index))) for index in columns])
-            put(self._addresses, np.array(list(columns), dtype=np.intp), numbers)
-        return self._addresses
-
-    def _settle_speculation(self, speculation: Speculation) -> None:
-        """End speculation: the host takes the next step."""
-        block, chosen, overlap = speculation.finish_speculation(tuple(self.features.selected))
-        self.samples.finish_speculation(block)
-        self.features.finish_speculation(chosen, overlap)
-        self._speculation = None
-        # After repeated fallbacks, back off exponentially.
-        self._backoff = 0 if self._taken else min(_LONGEST_BACKOFF, 2 * self._backoff + 1)
-        self._pause = self._backoff
-
-    @property
-    def can_speculate(self) -> bool:
-        """Whether the device may score or take steps by itself."""
-        return self.features.fused is not None
-
-    def speculate(self, terms: BoundTerms, c: int) -> Speculated | None:
-        """Return the c candidates of lowest bound and their scores; None if not possible."""
-        kernels = self.features.fused
-        if kernels is None or self.problem.n_available - self.size <= c:
-            return None
-        answer = self.samples.speculate(kernels, terms, self.features.of_chosen, c)
-        if answer is None:
-            return None
-        scores, reported = answer
-        self.features.remember_reported(reported)
-        return Speculated(reported.indices, scores, reported.beyond)
+        return self.samples.score_lowest(self.features, terms, count)
 
     def lacks(self, indices: NDArray[np.intp]) -> bool:
         """Return whether fetching the columns of candidates would cost a pass."""
@@ -307,16 +189,11 @@ class SelectionState(SetMoves):
         if X.passes_dominate:
             X.prefetch(X.missing(ranking(X.n_kept + _ALONG))[:_ALONG])
 
-    def add(self, index: int, pivot: Pivot | Taken, ranking: Ranking, remaining: int) -> None:
+    def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
         column = self._kept_column(index)
         if column is None:
             column = self.gram.take(index, ranking, remaining)
-        if isinstance(pivot, Taken):
-            self.features.note(index)
-            self.largest_drift = max(self.largest_drift, pivot.drift)
-            self.statistics = pivot.statistics
-            return
         if len(self._constant):
             put(column, self._constant, 0.0)  # a constant column has no products, only rounding
         beta = self.features.beta(index)
@@ -382,12 +259,16 @@ class SelectionState(SetMoves):
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
 
 
-def _feature_space(data: LooData, alpha: float, capacity: int) -> FeatureSpace:
+def _feature_space(data: LooData, alpha: float, capacity: int, barred: Float) -> FeatureSpace:
     """Return feature space at the empty model, for the kind of data and penalty."""
     start, X = data.start, data.problem.X
     if X.centers is not None:
         return KernelSpace(start.diagonal, start.correlation, X.centers, alpha, capacity)
-    known = start.diagonal, start.correlation, np.full(data.problem.n_features, alpha)
+    arguments = start.diagonal, start.correlation, np.full(data.problem.n_features, alpha)
+    if data.samples.feature_location is not HOST:
+        from .._features import DeviceFeatures  # which loads all that devices need
+
+        return DeviceFeatures(*arguments, capacity, barred)
     if data.layout.is_single:
-        return FeatureSpace(*known, capacity)
-    return GroupSpace(*known, capacity, data.layout, data.pairs)
+        return FeatureSpace(*arguments, capacity)
+    return GroupSpace(*arguments, capacity, data.layout, data.pairs)

@@ -1,23 +1,22 @@
-"""A Triton kernel for V X in float64 that reads X once in its own type.
+"""V X in float64 with X read once in its own type, by a Triton kernel; what all kernels share.
 
 Converting X a tile at a time moves five times its bytes through the memory of the device; here
-numbers are converted on their way to the tensor cores. Triton comes with PyTorch; without it, the
-results are the same but slower.
+numbers are converted on their way to the tensor cores. Rows may be read in sets, wherever they are:
+nothing of X is gathered before. Without Triton, which comes with PyTorch, nothing but time is lost.
 """
-
-# Annotations of a kernel are Triton's own: they say what is compiled in.
-# mypy: disable-error-code="untyped-decorator, no-untyped-def"
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
 import array_api_compat
 
 from .._base import Array, ArrayLocation
+from ._matrix import Matrix
 
 # Launch parameters that kernels share, also those of other packages. First, for sums over rows, V X
 # by tensor cores: vectors at a time (more would not fit beside their tile of X, and fewer than the
@@ -39,8 +38,6 @@ ROW_PROGRAMS = 2112
 # wait for memory.
 AHEAD = 8
 
-tl: Any = None  # Triton's language, once the kernel is made
-
 
 @cache
 def has_triton() -> bool:
@@ -57,76 +54,78 @@ def runs_at(location: ArrayLocation) -> bool:
     )
 
 
-@cache
-def _kernel() -> Any:
-    """Return the kernel, which Triton compiles on first use."""
-    global tl  # names in a kernel are looked up in its module
-    triton = importlib.import_module("triton")
-    tl = importlib.import_module("triton.language")
+def reads(X: Matrix) -> bool:
+    """Whether kernels can read X: floating-point numbers on such a GPU."""
+    xp = X.location.xp
+    return (
+        X.device_array is not None and runs_at(X.location) and X.dtype in (xp.float32, xp.float64)
+    )
 
-    @triton.jit
-    def sums(
-        X, V, W, products, squares, m, n, height, by_row, by_column, by_vector,
-        given, count: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
-        with_squares: tl.constexpr,
-    ):  # fmt: skip
-        part = tl.program_id(1)
-        i = tl.program_id(0) * columns + tl.arange(0, columns)
-        v = tl.arange(0, count)
-        j = tl.arange(0, rows)
-        end = tl.minimum(part * height + height, m)
-        total = tl.zeros((count, columns), tl.float64)
-        total_squares = tl.zeros((16, columns), tl.float64)
-        for top in range(part * height, end, rows):
-            row = top + j
-            is_row = row < end
-            x = tl.load(
-                X + row[:, None].to(tl.int64) * by_row + i[None, :].to(tl.int64) * by_column,
-                mask=is_row[:, None] & (i < n)[None, :],
-                other=0,
-            ).to(tl.float64)
-            y = tl.load(
-                V + v[:, None].to(tl.int64) * by_vector + row[None, :],
-                mask=is_row[None, :] & (v < given)[:, None],
-                other=0.0,
-            )
-            total = tl.dot(y, x, total, out_dtype=tl.float64)
-            if with_squares:
-                w = tl.load(W + row, mask=is_row, other=0.0)
-                first = tl.where((tl.arange(0, 16) == 0)[:, None], w[None, :], 0.0)
-                total_squares = tl.dot(first, x * x, total_squares, out_dtype=tl.float64)
-        place = products + part.to(tl.int64) * count * n
-        tl.store(place + v[:, None].to(tl.int64) * n + i[None, :], total, mask=(i < n)[None, :])
-        if with_squares:
-            own = tl.sum(total_squares, axis=0)
-            tl.store(squares + part.to(tl.int64) * n + i, own, mask=i < n)
 
-    return sums
+def device_of(values: Array) -> AbstractContextManager[Any]:
+    """Where kernels are launched."""
+    import torch
+
+    return torch.cuda.device(values.device) if values.is_cuda else nullcontext()
+
+
+def positions(kind: Any, *names: str) -> list[Any]:
+    """Return where a kernel finds fields of a tuple of numbers, as constants to be compiled in.
+
+    They are to be global names of the kernel's module: Triton's cache knows of no others.
+    """
+    from triton.language import constexpr
+
+    return [constexpr(kind._fields.index(name)) for name in names]
+
+
+def power_of_two(count: int) -> int:
+    """The least that is not smaller, and at least 2."""
+    return 1 << max(1, (count - 1).bit_length())
 
 
 def fused_sums(V: Array, X: Array, weights: Array | None) -> tuple[Array, Array]:
-    """Multiply V (c × m) by X (m × n), both on one GPU; with weights, also return Σ w x² (n).
+    """V (c × m) times X (m × n), both tensors on one GPU, and Σ w x² (n) if there are weights."""
+    products, squares = fused_set_sums(V.contiguous(), X, weights)
+    return products[0], squares[0]
 
-    Partial sums are added up in a fixed order, so that results are reproducible.
+
+def fused_set_sums(
+    V: Array,
+    X: Array,
+    weights: Array | None,
+    ends: Sequence[int] = (),
+    order: Array | None = None,
+    shift: Array | None = None,
+) -> tuple[Array, Array]:
+    """V (c × rows of all sets) times X over each set of rows, (sets × c × n).
+
+    And Σ w x² (sets × n) if there are weights. Sets lie one after the other and end at `ends`; all
+    rows are one set without. `order` has the numbers of the rows in X, `shift` (n) is subtracted.
+    Pieces are added up in a fixed order: the same call gives the same digits.
     """
     import torch
 
-    m, n = X.shape
-    c = V.shape[0]
-    count = LEAST_VECTORS
-    while count < c:
-        count *= 2
-    V = V.contiguous()
+    from ._sum_kernel import sums
+
+    (c, m), n = V.shape, X.shape[1]
+    count = max(LEAST_VECTORS, power_of_two(c))
+    n_sets = max(1, len(ends))
     across = -(-n // SUM_COLUMNS)
-    parts = max(1, min(m // LEAST_PIECE_ROWS, SUM_PROGRAMS // across))
-    height = -(-m // (parts * SUM_ROWS)) * SUM_ROWS
-    parts = -(-m // height)
-    products = V.new_empty((parts, count, n))
-    squares = V.new_empty((parts, n) if weights is not None else (1, 1))
-    with torch.cuda.device(X.device):
-        _kernel()[(across, parts)](
-            X, V, V if weights is None else weights, products, squares, m, n, height,
-            X.stride(0), X.stride(1), V.stride(0), c, count, SUM_ROWS, SUM_COLUMNS,
-            weights is not None, num_warps=SUM_WARPS, num_stages=SUM_STAGES,
+    most = max(1, m // n_sets // LEAST_PIECE_ROWS)
+    parts = max(1, min(most, SUM_PROGRAMS // (across * n_sets)))
+    if n_sets == 1:  # no empty ones
+        height = -(-m // (parts * SUM_ROWS)) * SUM_ROWS
+        parts = -(-m // height)
+    bounds = torch.tensor([0, *ends]).to(X.device, non_blocking=True) if ends else V
+    products = V.new_empty((n_sets, parts, count, n))
+    squares = V.new_empty((n_sets, parts, n) if weights is not None else (1, 1, 1))
+    with device_of(X):
+        sums[(across, parts, n_sets)](
+            X, X.stride(0), X.stride(1), V if order is None else order, bounds, V,
+            V if weights is None else weights, V if shift is None else shift, products, squares,
+            m, n, V.stride(0), c, parts, count, SUM_ROWS, SUM_COLUMNS, weights is not None,
+            bool(ends), order is not None, shift is not None, num_warps=SUM_WARPS,
+            num_stages=SUM_STAGES,
         )  # fmt: skip
-    return products.sum(0)[:c], squares.sum(0)
+    return products.sum(1)[:, :c], squares.sum(1)

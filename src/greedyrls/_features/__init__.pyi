@@ -8,6 +8,7 @@ from ._chosen import minus_running_sums as minus_running_sums
 from ._chosen import one_by_one as one_by_one
 from ._chosen import pivots as pivots
 from ._chosen import take_positions as take_positions
+from ._device_features import DeviceFeatures as DeviceFeatures
 from ._feature_space import FeatureSpace as FeatureSpace
 from ._feature_space import Pivot as Pivot
 from ._fold_space import FoldSpace as FoldSpace

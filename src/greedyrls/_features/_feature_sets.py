@@ -47,8 +47,6 @@ class FeatureSets(ABC):
     mixed_root: Float
     fourth_root: Float
     _floor: Float
-    _waiting: list[tuple[int, Float]]
-    _seen: dict[int, Any]
     _L: Float
     _inverse: Float
     _overlap: Float
@@ -125,8 +123,6 @@ class FeatureSets(ABC):
         A = self._of_chosen(columns)
         A = 0.5 * (A + A.T)
         self._gram[:s, :s] = A
-        self._waiting = []
-        self._seen = {}
         penalties = self._penalties[:s]
         factor: Any
         if inverse is None:

@@ -16,28 +16,15 @@ from numpy.typing import NDArray
 from .._base import (
     TRUSTED_PIVOT,
     Float,
-    address_of,
-    floor_at,
     location_of,
     namespace_of,
-    numbers_on,
     put,
+    raise_to,
     stacked,
-    take,
     to_device,
     to_host,
 )
-from .._data import fused as _fused
-from .._rows import (
-    MOST_CHOSEN,
-    TINY_FOURTH,
-    UNKNOWN,
-    Added,
-    Chosen,
-    FusedFeatures,
-    Reported,
-    Vectors,
-)
+from .._rows import TINY_FOURTH, UNKNOWN
 from ._feature_sets import FeatureSets
 
 
@@ -60,7 +47,7 @@ class Pivot(NamedTuple):
     fourth: float  # Σ z⁴
 
 
-class _Seen(NamedTuple):
+class Seen(NamedTuple):
     """The numbers needed to add a candidate, on the host."""
 
     factor: Float  # (|S|) of L
@@ -83,9 +70,6 @@ class FeatureSpace(FeatureSets):
         self.correlation = correlation
         self.penalty = penalty
         self.selected: list[int] = []
-        self._seen: dict[int, _Seen] = {}  # since the last step
-        # On a device: rows of X_S'X_S that were not fetched yet, with their number.
-        self._waiting: list[tuple[int, Float]] = []
         (self._floor,) = to_device(self.location, penalty)
         (self._squares,) = to_host(diagonal)
         # δ, ‖z‖², τ, r·z and a·z in one array: a step updates them all by one product.
@@ -100,13 +84,6 @@ class FeatureSpace(FeatureSets):
         self.mixed_root = self.location.zeros((t, n))  # at most ‖r∘z_i‖
         self.fourth_root = self.location.full(n, UNKNOWN)  # at least (Σ z_i⁴)^¼
         self._doubtful = TRUSTED_PIVOT * delta
-        # +inf for features that are no candidates; shared by the state, for bounds.
-        self.barred: Float | None = None
-        # Where kernels can be launched: the kernels, created on demand, and their X_S'X_S.
-        self._can_fuse = t == 1 and self.location.on_device and _fused.runs_at(self.location)
-        self._kernels: FusedFeatures | None = None
-        if self._can_fuse:
-            self._products = self.location.zeros((capacity, capacity))
         self._L = self.location.empty((capacity, n))
         self._inverse = np.zeros((capacity, capacity))  # of the chosen rows and columns of L
         self._overlap = np.zeros((capacity, capacity))  # q_u·q_s
@@ -119,7 +96,6 @@ class FeatureSpace(FeatureSets):
         """Set all rows that a step changes: δ, ‖z_i‖², τ, r·z_i, and a·z_i with an anchor a."""
         t = self.correlation.shape[0]
         self._rows = rows
-        self._kernels = None
         self.delta, self.norms = rows[0, :], rows[1, :]
         self.tau, self.inner = rows[2 : 2 + t, :], rows[2 + t : 2 + 2 * t, :]
         self.anchored: Float | None = rows[2 + 2 * t :, :] if rows.shape[0] > 2 + 2 * t else None
@@ -135,83 +111,9 @@ class FeatureSpace(FeatureSets):
         return self._L[: self.size, :]
 
     @property
-    def fused(self) -> FusedFeatures | None:
-        """The GPU kernels for these vectors; None where they cannot be used."""
-        if not self._can_fuse or self.barred is None or self._L.shape[0] > MOST_CHOSEN:
-            return None
-        if self._kernels is None:
-            self._kernels = FusedFeatures(
-                Vectors(
-                    self._rows,
-                    self._floors,
-                    self._floor,
-                    self._doubtful,
-                    self.barred,
-                    self._L,
-                    self._products,
-                    (self.mixed_root, self.fourth_root) if self.follows_spread else None,
-                )
-            )
-        return self._kernels
-
-    @property
-    def of_chosen(self) -> Chosen:
-        """The chosen features as the kernels need them; for one target."""
-        s = self.size
-        return Chosen(self._inverse[:s, :s], self._penalties[:s], self._weights[:s, 0])
-
-    @property
-    def overlap(self) -> Float:
-        """q_u·q_s, (|S| × |S|)."""
-        return self._overlap[: self.size, : self.size]
-
-    @property
-    def chosen(self) -> NDArray[np.intp]:
-        """The chosen features as an array."""
-        return self._chosen[: self.size]
-
-    def note(self, index: int) -> None:
-        """Record a feature that kernels added; call `finish_speculation` afterwards."""
-        s = self.size
-        if s:
-            self._waiting.append((s, self._products[s, :s]))
-        self._gram[s, s] = self._squares[index]
-        self._chosen[s] = index
-        self.selected.append(index)
-        self._seen = {}
-
-    def finish_speculation(self, chosen: Chosen, overlap: Float) -> None:
-        """Update the arrays of |S| numbers after kernels have added features."""
-        s = self.size
-        self._inverse[:s, :s] = chosen.inverse
-        self._penalties[:s] = chosen.penalties
-        self._weights[:s, 0] = chosen.weights
-        self._overlap[:s, :s] = overlap
-
-    def remember_reported(self, reported: Reported) -> None:
-        """Keep the kernels' report of candidates: one of them is likely added next."""
-        self._seen = {
-            index: _Seen(
-                reported.factor[:, position],
-                float(reported.delta[position]),
-                reported.anchored[:, position],
-            )
-            for position, index in enumerate(reported.indices.tolist())
-        }
-
-    @property
     def gram(self) -> Float:
         """X_S'X_S without the penalty, in the order of choice."""
-        self._fetch_products()
         return self._gram[: self.size, : self.size]
-
-    def _fetch_products(self) -> None:
-        """Copy all pending entries of X_S'X_S to the host."""
-        if self._waiting:
-            rows = to_host(*(row for _, row in self._waiting))
-            for (s, _), row in zip(self._waiting, rows, strict=True):
-                self._gram[s, :s] = self._gram[:s, s] = row
-            self._waiting = []
 
     @property
     def inverse(self) -> Float:
@@ -225,47 +127,20 @@ class FeatureSpace(FeatureSets):
 
     def factor_of(self, indices: NDArray[np.intp]) -> Float:
         """Return columns of L, (|S| × c), on the host."""
-        L = self._L[: self.size, :]
-        if not self.location.on_device:
-            return L[:, indices]
-        # One of them is likely added next: fetch the other numbers needed in the same transfer.
-        where = numbers_on(self.location, indices)
-        vectors = [L, self.delta[None, :]] + ([] if self.anchored is None else [self.anchored])
-        factor, *rest = to_host(*(take(vector, where) for vector in vectors if vector.shape[0]))
-        if not self.size:
-            rest, factor = [factor, *rest], np.empty((0, len(indices)))
-        self._seen = {
-            index: _Seen(factor[:, position], float(rest[0][0, position]), rest[-1][:, position])
-            for position, index in enumerate(indices.tolist())
-        }
-        return factor
+        return self._L[: self.size, indices]
 
-    def _look(self, index: int) -> _Seen:
+    def _look(self, index: int) -> Seen:
         """Return the numbers needed to add one candidate, on the host."""
-        if not self.location.on_device:
-            anchored = self.delta[:1] if self.anchored is None else self.anchored[:, index]
-            return _Seen(self._L[: self.size, index], self.delta[index], anchored)
-        if index not in self._seen:
-            self.factor_of(np.array([index]))
-        return self._seen[index]
+        anchored = self.delta[:1] if self.anchored is None else self.anchored[:, index]
+        return Seen(self._L[: self.size, index], self.delta[index], anchored)
 
     def at_candidates(self, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
-        """Return the candidates' entries of vectors (n), on the host."""
-        if not self.location.on_device:
-            return [values.take(indices, axis=-1) for values in vectors]
-        where = numbers_on(self.location, indices)
-        return to_host(*(take(values, where) for values in vectors))
+        """Of some candidates, on the host, what vectors of n have."""
+        return [values.take(indices, axis=-1) for values in vectors]
 
     def column(self, values: Float | float) -> Any:
         """Return numbers per target (t) as a column for use with (t × n); a float stays a float."""
-        if isinstance(values, float):
-            return values
-        if not self.location.on_device:
-            return values[:, None]
-        # A scalar is an argument of the operation and needs no transfer.
-        return (
-            float(values[0]) if len(values) == 1 else to_device(self.location, values[:, None])[0]
-        )
+        return values if isinstance(values, float) else values[:, None]
 
     def terms(self, indices: NDArray[np.intp], beta: Float) -> Coefficients:
         """Return β (|S| × c) with its penalty terms."""
@@ -301,14 +176,10 @@ class FeatureSpace(FeatureSets):
             self._set_rows(stacked([self._rows, anchored]))
         else:
             self.anchored[:, :] = anchored
-        self._seen = {}
 
     def _of_chosen(self, values: Float) -> Float:
         """Return the chosen features' entries of vectors (n), on the host."""
-        if not self.location.on_device:
-            return values[..., self.selected]
-        chosen = numbers_on(self.location, np.array(self.selected, dtype=np.intp))
-        return to_host(take(values, chosen))[0]
+        return values[..., self.selected]
 
     def anchor_along(self, index: int, norm: float) -> Float | None:
         """Return (a·z_b)/‖z_b‖² (t), which the anchor loses when b is added."""
@@ -338,7 +209,7 @@ class FeatureSpace(FeatureSets):
         column (n) is X'x_b and beta (|S|) its coefficients on the chosen features. The pivot comes
         from the data, so that rounding of the recurrence does not accumulate in it.
         """
-        delta, rho, norm, inner, mixed, fourth = pivot
+        delta, rho, norm, inner, _, _ = pivot
         s = self.size
         if s == self._L.shape[0]:
             self._grow()
@@ -354,19 +225,7 @@ class FeatureSpace(FeatureSets):
         slopes = self._slopes(
             norm / delta, step, inner / root, self.anchor_along(index, norm), root
         )
-        kernels = self.fused
-        if kernels is None:
-            self._move_plainly(index, column, left, slopes, root)
-            if self.follows_spread:
-                self._update_spread(step, np.sqrt(mixed / delta), fourth**0.25 / root)
-            self._keep_products(column)
-        else:
-            lost, q_fourth = abs(float(step[0])) * fourth**0.25 / root, fourth**0.25 / root
-            rest = math.sqrt(mixed[0] / delta) + lost * q_fourth
-            numbers = s, index, root, lost, rest, q_fourth, float(address_of(column))
-            kernels.follow(column, Added(*numbers, slopes, left, self._chosen[:s]))
-            if s:
-                self._waiting.append((s, self._products[s, :s]))
+        self._follow(index, column, pivot, left, slopes)
         self._inverse[s, :s] = beta / -root
         self._inverse[s, s] = 1.0 / root
         self._overlap[s, :s] = self._overlap[:s, s] = overlap
@@ -377,7 +236,6 @@ class FeatureSpace(FeatureSets):
         self._penalties[s] = self.penalty[index]
         self._chosen[s] = index
         self.selected.append(index)
-        self._seen = {}
         return float(drift)
 
     def _overlap_with(self, index: int, on_chosen: Float, root: float) -> Float:
@@ -386,16 +244,18 @@ class FeatureSpace(FeatureSets):
         overlap: Float = on_chosen - self._overlap[:s, :s] @ on_chosen
         return overlap
 
-    def _move_plainly(
-        self, index: int, column: Float, left: Float, slopes: Float, root: float
-    ) -> None:
-        """Append a row to L and update the candidates, with array operations instead of kernels."""
-        left, slopes = to_device(self.location, left, slopes)
+    def _follow(self, index: int, column: Float, pivot: Pivot, left: Float, slopes: Float) -> None:
+        """All vectors of n after a feature: a row of L, what candidates lose, X_S'x_b."""
+        root = math.sqrt(pivot.delta)
         products = self._pivot_products(index, left, column, root)
         row = products[0, :]
         row[index] = -root
         self._L[self.size, :] = -row
         self._update_candidates(products, slopes)
+        if self.follows_spread:
+            r_q = np.sqrt(pivot.mixed / pivot.delta)
+            self._update_spread(pivot.rho * root, r_q, pivot.fourth**0.25 / root)
+        self._keep_products(column)
 
     def _pivot_products(self, index: int, left: Float, column: Float, root: float) -> Float:
         """Return −l and −q·z_i of all features, (2 × n).
@@ -416,13 +276,9 @@ class FeatureSpace(FeatureSets):
         return None
 
     def _keep_products(self, column: Float) -> None:
-        """Keep X_S'x_b out of X'x_b; on a device it is fetched when it is needed."""
+        """Keep X_S'x_b of X'x_b."""
         s = self.size
-        if not self.location.on_device:
-            self._gram[s, :s] = self._gram[:s, s] = column[self._chosen[:s]]
-        elif s:
-            chosen = numbers_on(self.location, self._chosen[:s])
-            self._waiting.append((s, take(column, chosen)))
+        self._gram[s, :s] = self._gram[:s, s] = column[self._chosen[:s]]
 
     def _slopes(
         self, q_q: float, step: Float, q_r: Float, along: Float | None, root: float
@@ -448,11 +304,7 @@ class FeatureSpace(FeatureSets):
         change = slopes @ products
         change[:2, :] *= -products[0, :]
         self._rows += change
-        both = self._rows[:2, :]
-        if not self.location.on_device:
-            np.maximum(both, self._floors, out=both)
-        else:
-            self._rows[:2, :] = floor_at(both, self._floors)
+        raise_to(self._rows[:2, :], self._floors)
 
     def _update_spread(self, step: Float, r_q: Float, q_fourth: float) -> None:
         """Update the bounds of ‖r∘z_i‖ (lower) and ‖z_i‖₄ (upper): r ← r − t q, z_i ← z_i − l_i q.
@@ -464,10 +316,7 @@ class FeatureSpace(FeatureSets):
         lost = np.abs(step) * q_fourth
         self.mixed_root -= self.column(lost) * self.fourth_root
         self.mixed_root -= self.column(r_q + lost * q_fourth) * size
-        if not self.location.on_device:
-            floor_at(self.mixed_root, 0.0)
-        else:
-            self.mixed_root[:, :] = floor_at(self.mixed_root, 0.0)
+        raise_to(self.mixed_root, 0.0)
         size *= q_fourth
         self.fourth_root += size
 
@@ -475,10 +324,6 @@ class FeatureSpace(FeatureSets):
         """Enlarge all arrays for twice as many chosen features."""
         old, n = self._L.shape
         padding = (0, max(16, old))
-        if self._can_fuse:
-            self._fetch_products()
-            self._products = self.location.zeros((old + padding[1], old + padding[1]))
-            self._kernels = None
         self._L = self.location.xp.concat([self._L, self.location.empty((padding[1], n))])
         self._inverse = np.pad(self._inverse, padding)
         self._overlap = np.pad(self._overlap, padding)

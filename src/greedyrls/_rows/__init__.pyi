@@ -30,14 +30,14 @@ from ._fused_features import MOST_CHOSEN as MOST_CHOSEN
 from ._fused_features import TINY_FOURTH as TINY_FOURTH
 from ._fused_features import UNKNOWN as UNKNOWN
 from ._fused_features import Added as Added
+from ._fused_features import AddedNumbers as AddedNumbers
 from ._fused_features import BoundTerms as BoundTerms
 from ._fused_features import Chosen as Chosen
 from ._fused_features import FusedFeatures as FusedFeatures
 from ._fused_features import Reported as Reported
 from ._fused_features import Vectors as Vectors
-from ._fused_features import device_of as device_of
-from ._fused_features import power_of_two as power_of_two
 from ._fused_step import FusedStep as FusedStep
+from ._fused_step import StepNumbers as StepNumbers
 from ._fused_step import can_fuse as can_fuse
 from ._group_blocks import Directions as Directions
 from ._group_blocks import GroupLosses as GroupLosses
@@ -54,5 +54,5 @@ from ._leftovers import Leftovers as Leftovers
 from ._rounds import RecordedStep as RecordedStep
 from ._rounds import Round as Round
 from ._rounds import Rounds as Rounds
-from ._rounds import can_speculate as can_speculate
+from ._rounds import can_find_lowest as can_find_lowest
 from ._rounds import fetched_statistics as fetched_statistics

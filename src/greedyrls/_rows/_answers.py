@@ -112,3 +112,8 @@ class SampleStatistics(NamedTuple):
     loss_weights: float  # Σ_j v_j w_j
     largest_d: float
     smallest_d: float
+
+    @classmethod
+    def unpacked(cls, values: Float) -> SampleStatistics:
+        """Return the statistics that lie one after the other in a vector, (6t + 4)."""
+        return cls(*values[:-4].reshape(6, -1), *values[-4:].tolist())

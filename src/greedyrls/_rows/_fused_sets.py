@@ -1,20 +1,10 @@
-"""A Triton kernel for sums over sets of rows, with X read once.
-
-It is the kernel of `_fused` with row numbers, set after set: X is not gathered or converted first.
-"""
-
-# Annotations of a kernel are Triton's own: they say what is compiled in.
-# mypy: disable-error-code="untyped-decorator, no-untyped-def"
+"""Sums over sets of rows with X read once, wherever its rows are, by the kernel of `fused`."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
-from functools import cache
 from typing import Any, NamedTuple
 
-import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,8 +22,6 @@ from .._base import (
 from .._data import Matrix
 from .._data import fused as _fused
 from ._fold_answers import SetSums
-
-tl: Any = None  # Triton's language, once the kernel is made
 
 
 class RowSets(NamedTuple):
@@ -73,92 +61,12 @@ class RowSets(NamedTuple):
                 first, begin = number, end
 
 
-@cache
-def _kernel() -> Any:
-    """Return the kernel, which Triton compiles on first use."""
-    global tl  # names in a kernel are looked up in its module
-    triton = importlib.import_module("triton")
-    tl = importlib.import_module("triton.language")
-
-    @triton.jit
-    def sums(
-        X, by_row, by_column, order, bounds, V, W, shift, products, squares, n, by_vector, given,
-        parts, count: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
-        with_squares: tl.constexpr, is_plain: tl.constexpr,
-    ):  # fmt: skip
-        """Compute some columns of V X and of weighted squares over a part of a set."""
-        part = tl.program_id(1)
-        own = tl.program_id(2)
-        i = tl.program_id(0) * columns + tl.arange(0, columns)
-        v = tl.arange(0, count)
-        j = tl.arange(0, rows)
-        begin = tl.load(bounds + own)
-        end = tl.load(bounds + own + 1)
-        height = (end - begin + parts * rows - 1) // (parts * rows) * rows
-        begin = begin + part * height
-        end = tl.minimum(begin + height, end)
-        away = tl.load(shift + i, mask=i < n, other=0.0)[None, :]
-        total = tl.zeros((count, columns), tl.float64)
-        total_squares = tl.zeros((16, columns), tl.float64)
-        for top in range(begin, end, rows):
-            place = top + j
-            is_row = place < end
-            row = place  # known ahead, so that reads can start early
-            if not is_plain:
-                row = tl.load(order + place, mask=is_row, other=0)
-            x = tl.load(
-                X + row[:, None] * by_row + i[None, :].to(tl.int64) * by_column,
-                mask=is_row[:, None] & (i < n)[None, :],
-                other=0,
-            ).to(tl.float64)
-            x = x - away
-            y = tl.load(
-                V + v[:, None].to(tl.int64) * by_vector + place[None, :],
-                mask=is_row[None, :] & (v < given)[:, None],
-                other=0.0,
-            )
-            total = tl.dot(y, x, total, out_dtype=tl.float64)
-            if with_squares:
-                w = tl.load(W + place, mask=is_row, other=0.0)
-                first = tl.where((tl.arange(0, 16) == 0)[:, None], w[None, :], 0.0)
-                total_squares = tl.dot(first, x * x, total_squares, out_dtype=tl.float64)
-        piece = (own * parts + part).to(tl.int64)
-        place = products + piece * count * n
-        tl.store(place + v[:, None].to(tl.int64) * n + i[None, :], total, mask=(i < n)[None, :])
-        if with_squares:
-            tl.store(squares + piece * n + i, tl.sum(total_squares, axis=0), mask=i < n)
-
-    return sums
-
-
-def fused_set_sums(
-    X: Array, sets: RowSets, V: Array, shift: Array, weights: Array | None
+def _sums_of(
+    X: Matrix, sets: RowSets, V: Array, shift: Array, weights: Array | None
 ) -> tuple[Array, Array]:
-    """Multiply V (c × rows of all sets) by X minus its shift over each set, (sets × c × n).
-
-    With weights, also return Σ w x² (sets × n). Partial sums are added up in a fixed order.
-    """
-    import torch
-
-    n, c = X.shape[1], V.shape[0]
-    count = _fused.LEAST_VECTORS
-    while count < c:
-        count *= 2
-    n_sets = len(sets.ends)
-    across = -(-n // _fused.SUM_COLUMNS)
-    most = max(1, V.shape[1] // n_sets // _fused.LEAST_PIECE_ROWS)
-    parts = max(1, min(most, _fused.SUM_PROGRAMS // (across * n_sets)))
-    bounds = torch.tensor([0, *sets.ends]).to(X.device, non_blocking=True)
-    products = V.new_empty((n_sets, parts, count, n))
-    squares = V.new_empty((n_sets, parts, n) if weights is not None else (1, 1, 1))
-    with torch.cuda.device(X.device) if X.is_cuda else nullcontext():
-        _kernel()[(across, parts, n_sets)](
-            X, X.stride(0), X.stride(1), sets.order, bounds, V, V if weights is None else weights,
-            shift, products, squares, n, V.stride(0), c, parts, count, _fused.SUM_ROWS,
-            _fused.SUM_COLUMNS, weights is not None, sets.is_plain, num_warps=_fused.SUM_WARPS,
-            num_stages=_fused.SUM_STAGES,
-        )  # fmt: skip
-    return products.sum(1)[:, :c], squares.sum(1)
+    """V (c × rows of all sets) times X minus its shift over each set, and Σ w x²."""
+    order = None if sets.is_plain else sets.order
+    return _fused.fused_set_sums(V, X.device_array, weights, sets.ends, order, shift)
 
 
 def set_sums(
@@ -184,7 +92,7 @@ def set_sums(
         for first in range(0, V.shape[0], _fused.MOST_VECTORS):
             vectors = V[first : first + _fused.MOST_VECTORS, :]
             squared = w if first == 0 else None
-            parts.append(fused_set_sums(X.device_array, group, vectors, away, squared))
+            parts.append(_sums_of(X, group, vectors, away, squared))
         products = xp.concat([part[0] for part in parts], axis=1)
         t = Y.shape[1]
         sums.append(
@@ -218,7 +126,7 @@ def set_products(
             chosen = slice(first, min(len(indices), first + _fused.MOST_VECTORS))
             V = as_float(contiguous(_rows_of(picked[:, chosen], group).T))
             V = (V - own_shift[chosen, None] if shift.any() else V) * w
-            products, _ = fused_set_sums(X.device_array, group, V, away, None)
+            products, _ = _sums_of(X, group, V, away, None)
             values[chosen, numbers, :] = xp.permute_dims(products, (1, 0, 2))
     return values
 
@@ -229,11 +137,5 @@ def _rows_of(values: Array, sets: RowSets) -> Array:
 
 
 def can_fuse(X: Matrix) -> bool:
-    """Whether the kernel supports such data: float32, a GPU of PyTorch, and Triton."""
-    return (
-        X.device_array is not None
-        and array_api_compat.is_torch_namespace(X.location.xp)
-        and X.device_array.is_cuda
-        and X.dtype == X.location.xp.float32
-        and _fused.has_triton()
-    )
+    """Whether the kernel is the faster way for such data."""
+    return _fused.reads(X) and bool(X.dtype == X.location.xp.float32)

@@ -19,6 +19,7 @@ from .._base import (
     Array,
     Executor,
     Float,
+    Layout,
     Replay,
     SerialExecutor,
     add_up,
@@ -36,13 +37,13 @@ from .._base import (
 from ._answers import SampleStatistics, Scores
 from ._blocks import RowBlock, make_scores
 from ._fused_features import BoundTerms, Chosen, FusedFeatures, Reported
-from ._fused_round import FusedRound, FusedState, FusedTerms, can_fuse
+from ._fused_round import FusedRound, RoundTerms, can_fuse, packed_layout
 
 # Recorded work without Triton kernels reads the whole buffer of chosen columns: if it has more
 # numbers than this, reading them takes longer than launching the operations.
 _RECORDED_ELEMENTS = 1 << 27
 # With fewer numbers than this in X, a step is faster on the host.
-_SPECULATED_ELEMENTS = 1 << 15
+_RECORDED_STEP_ELEMENTS = 1 << 15
 # Kinds of work that ran once in this process without recording: their kernels are loaded.
 _DONE: set[tuple[object, ...]] = set()
 
@@ -58,16 +59,6 @@ class Round(NamedTuple):
     statistics: SampleStatistics  # of these blocks
 
 
-class _Terms(NamedTuple):
-    """The terms that are sent to the device, concatenated in a vector."""
-
-    numbers: Float  # (c) which features
-    beta: Float  # (|S| × c), or padded with rows of 0
-    penalty: Float  # (c)
-    shrinkage: Float  # (t × c)
-    size: Float  # (1) |S|
-
-
 class _DeviceRound(NamedTuple):
     """The results of a round on the device."""
 
@@ -78,43 +69,34 @@ class _DeviceRound(NamedTuple):
 
 
 def find(
-    executor: Executor, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool
+    executor: Executor, blocks: Sequence[RowBlock], terms: RoundTerms, with_spread: bool
 ) -> _DeviceRound:
     """Compute a round on the device."""
     buffer = _chosen_buffer(blocks, terms.numbers.shape[0])
     if buffer is not None:
         fused = FusedRound(blocks[0], buffer, terms.numbers.shape[0], with_spread)
-        return _launched(fused, blocks[0], terms)
+        fused.launch(blocks[0], terms)
+        moved = _with_state(blocks[0], fused.state)
+        return _DeviceRound(fused.found, [fused.columns], [fused.Z], [moved])
     return find_plainly(executor, blocks, terms, with_spread)
 
 
-def can_speculate(blocks: Sequence[RowBlock]) -> bool:
-    """Whether the device can find and score the candidates of lowest bound by itself."""
+def can_find_lowest(blocks: Sequence[RowBlock]) -> bool:
+    """Whether a device can find the candidates of lowest bound by itself and score them."""
     X = blocks[0].X
     is_there = len(blocks) == 1 and can_fuse(blocks[0], 1)
-    return is_there and X.shape[0] * X.shape[1] >= _SPECULATED_ELEMENTS
+    return is_there and X.shape[0] * X.shape[1] >= _RECORDED_STEP_ELEMENTS
 
 
 def _chosen_buffer(blocks: Sequence[RowBlock], c: int) -> Float | None:
     """Return the buffer of chosen columns if Triton kernels can compute such a round, else None."""
     block = blocks[0]
-    if len(blocks) > 1:
-        return None
-    if not can_fuse(block, c) or not block.columns.begins_with(block.chosen):
-        return None
-    return block.columns.room
-
-
-def _launched(fused: FusedRound, block: RowBlock, terms: _Terms) -> _DeviceRound:
-    """Compute a round by Triton kernels; the results are in their memory."""
-    anchor = None if block.anchor is None else block.anchor[0, :]
-    fused.launch(FusedState(block.r[0, :], block.d, anchor), FusedTerms(*terms))
-    moved = [_with_state(block, fused.state)]
-    return _DeviceRound(fused.found, [fused.columns], [fused.Z], moved)
+    can_launch = len(blocks) == 1 and can_fuse(block, c)
+    return block.columns.room if can_launch and block.columns.begins_with(block.chosen) else None
 
 
 def find_plainly(
-    executor: Executor, blocks: Sequence[RowBlock], terms: _Terms, with_spread: bool
+    executor: Executor, blocks: Sequence[RowBlock], terms: RoundTerms, with_spread: bool
 ) -> _DeviceRound:
     """Compute a round an operation at a time."""
     xp = blocks[0].X.location.xp
@@ -167,13 +149,13 @@ class Rounds:
         with_spread: bool,
     ) -> tuple[Round, list[RowBlock]]:
         """Compute a round; also return the blocks, which may have been moved in memory."""
-        terms = _Terms(
+        terms = RoundTerms(
             indices.astype(np.float64), beta, penalty, shrinkage, np.array([float(len(beta))])
         )
         recorded = self._recording(blocks, terms, with_spread)
         if recorded is None:
             moved = to_device(blocks[0].X.location, *terms)
-            results = find(executor, blocks, _Terms(*moved), with_spread)
+            results = find(executor, blocks, RoundTerms(*moved), with_spread)
         else:
             blocks, results = recorded.run(blocks[0], terms)
         answer = _unpacked(results, len(blocks), *shrinkage.shape)
@@ -181,7 +163,7 @@ class Rounds:
         return answer, blocks
 
     def _recording(
-        self, blocks: list[RowBlock], terms: _Terms, with_spread: bool
+        self, blocks: list[RowBlock], terms: RoundTerms, with_spread: bool
     ) -> _Recorded | None:
         """Return the recorded round for such terms, or None if recording is not worthwhile."""
         if self._step is not None:
@@ -203,24 +185,6 @@ class Rounds:
         if self._recorded is None:
             self._recorded = _Recorded(recorder, block, buffer, terms, with_spread)
         return self._recorded
-
-    def speculate(
-        self,
-        blocks: list[RowBlock],
-        features: FusedFeatures,
-        terms: BoundTerms,
-        chosen: Chosen,
-        c: int,
-    ) -> tuple[Round, Reported, list[RowBlock]] | None:
-        """Compute a round of the c candidates of lowest bound, which the device finds by itself.
-
-        Return None if this is not possible.
-        """
-        step = self.step(blocks, features, c)
-        if step is None:
-            return None
-        blocks, results, reported = step.speculate(blocks[0], terms, chosen)
-        return _unpacked(results, 1, 1, c), reported, blocks
 
     def step(self, blocks: list[RowBlock], features: FusedFeatures, c: int) -> RecordedStep | None:
         """Return the recorded step for such blocks, or None if it is not possible."""
@@ -279,12 +243,12 @@ class _Recorded:
         recorder: type[Replay],
         block: RowBlock,
         buffer: Float,
-        terms: _Terms,
+        terms: RoundTerms,
         with_spread: bool,
     ) -> None:
         t, c = terms.shrinkage.shape
-        shapes = [(c,), (buffer.shape[0], c), (c,), (t, c), (1,)]
-        sent = block.X.location.zeros(sum(int(np.prod(shape)) for shape in shapes))
+        layout = Layout(RoundTerms, (c,), (buffer.shape[0], c), (c,), (t, c), (1,))
+        sent = block.X.location.zeros(layout.size)
         self._memory = _Memory(block)
         # Allocated before recording, during which memory would come from a separate pool.
         fused = None
@@ -292,13 +256,14 @@ class _Recorded:
             fused = FusedRound(block, buffer, c, with_spread)
 
         def work(sent: Array, state: Array) -> tuple[Array, ...]:
-            now, received = _with_state(block, state), _Terms(*split(sent, shapes))
+            now, received = _with_state(block, state), layout.views(sent)
             if fused is not None:
-                return (_launched(fused, now, received).packed,)
+                fused.launch(now, received)
+                return (fused.found,)
             results = find_plainly(SerialExecutor(), [now], received, with_spread)
             return results.packed, _state_of(results.moved[0]), results.columns[0], results.Z[0]
 
-        kind = (*shapes, *_kind_of(block), with_spread)
+        kind = (t, c, *buffer.shape, *_kind_of(block), with_spread)
         if kind not in _DONE:
             _DONE.add(kind)
             work(sent, self._memory.state)
@@ -307,11 +272,11 @@ class _Recorded:
             self._memory.set_results(*self._replay.outputs[1:])
         else:
             self._memory.set_results(fused.state, fused.columns, fused.Z)
-        self._host_terms = _Terms(*split(self._replay.host_input, shapes))
+        self._host_terms = layout.views(self._replay.host_input)
         # The recorded work uses this memory, which must not be freed.
         self._kept = fused, buffer, block
 
-    def run(self, block: RowBlock, terms: _Terms) -> tuple[list[RowBlock], _DeviceRound]:
+    def run(self, block: RowBlock, terms: RoundTerms) -> tuple[list[RowBlock], _DeviceRound]:
         """Run the recorded round for a block."""
         for target, term in zip(self._host_terms, terms, strict=True):
             target[: len(term)] = term
@@ -328,43 +293,47 @@ class RecordedStep:
         self.room, self.c = room, c
         with_spread = features.vectors.spread is not None
         self.memory = _Memory(block)
-        self.fused = FusedRound(block, room, c, with_spread, features.report_size(c))
+        report = features.report(c)
+        self.fused = FusedRound(block, room, c, with_spread, report.size)
         self.memory.set_results(self.fused.state, self.fused.columns, self.fused.Z)
+        self._report, self.reported = report, report.views(self.fused.more)
         self._for_terms = features.memory(c)
+        self.beta = self._for_terms.beta  # (at least |S| × c) coefficients of the candidates
+        self.has_anchor = block.anchor is not None
         flags = features.has_anchor, with_spread
-        self.kind = (c, room.shape, features.sent_size, *_kind_of(block), *flags)
+        self.kind = (c, room.shape, features.capacity, *_kind_of(block), *flags)
         self._replay: Replay | None = None
-
-    @property
-    def beta(self) -> Array:
-        """Memory of the coefficients of the candidates, (at least |S| × c)."""
-        return self._for_terms[2]
 
     def launch(self, sent: Array, state: Array) -> tuple[Array]:
         """Launch all kernels."""
         fused, features = self.fused, self._features
-        terms = features.launch(sent, self._for_terms, fused.more, self.c)
-        _launched(fused, _with_state(self._block, state), _Terms(*terms))
-        features.remember(sent, fused.more, fused.found, self.c)
+        terms = features.launch(sent, self._for_terms, self.reported, self.c)
+        fused.launch(_with_state(self._block, state), terms)
+        features.remember(terms, fused.packed.scores)
         return (fused.found,)
 
-    def speculate(
+    def score_lowest(
         self, block: RowBlock, terms: BoundTerms, chosen: Chosen
-    ) -> tuple[list[RowBlock], _DeviceRound, Reported]:
-        """Run the recorded round for a block."""
+    ) -> tuple[Round, Reported, list[RowBlock]]:
+        """The round for a block, and the block as it is, which may have been moved in memory."""
         if self._replay is None:
             location = block.X.location
             recorder = recorder_of(location)
             assert recorder is not None
-            inputs = location.zeros(self._features.sent_size), self.memory.state
+            inputs = location.zeros(self._features.sent.size), self.memory.state
             # Most steps are speculative: this may be the only one that is not.
             self._replay = recorder(self.launch, inputs, False)
         self._features.fill(self._replay.host_input, terms, chosen)
         self.memory.take(block)
         packed = self._replay.run()
-        report = packed[-self.fused.more.shape[0] :]
-        reported = self._features.unpacked(report, self.c, len(block.chosen))
-        return *self.memory.answer(packed, block.chosen), reported
+        reported = self._report.views(packed[-self._report.size :])
+        reported = reported._replace(
+            indices=reported.indices.astype(np.intp),
+            beyond=float(reported.beyond[0]),
+            factor=reported.factor[: len(block.chosen)],
+        )
+        blocks, results = self.memory.answer(packed, block.chosen)
+        return _unpacked(results, 1, 1, self.c), reported, blocks
 
 
 def _kind_of(block: RowBlock) -> tuple[object, ...]:
@@ -393,22 +362,12 @@ def _with_state(block: RowBlock, state: Float) -> RowBlock:
 
 def _unpacked(results: _DeviceRound, n_blocks: int, t: int, c: int) -> Round:
     """Fetch the results of a round in one vector, and unpack it."""
-    (packed,) = to_host(results.packed)
-    if t == 1:
-        # losses, δ, ρ, ‖z‖², r·z, Σ r² z², Σ z⁴
-        end = 1 + 7 * c
-        table = packed[1:end].reshape(7, c)
-        scores = Scores(table[:1], table[1], table[2:3], table[3], table[4:5], table[5:6], table[6])
-    else:
-        shapes = [(t, c), (c,), (t, c), (c,), (t, c), (t, c), (c,)]
-        end = 1 + (4 * t + 3) * c
-        scores = Scores(*split(packed[1:end], shapes))
-    answers = []
-    for _ in range(n_blocks):
-        sums = packed[end : end + 6 * t].reshape(6, t)
-        answers.append(SampleStatistics(*sums, *packed[end + 6 * t : end + 6 * t + 4].tolist()))
-        end += 6 * t + 4
-    best = int(packed[0])
+    (vector,) = to_host(results.packed)
+    packed = packed_layout(n_blocks, t, c).views(vector)
+    shapes = [(t, c), (c,), (t, c), (c,), (t, c), (t, c), (c,)]
+    scores = Scores(*split(packed.scores.reshape(-1), shapes))
+    answers = map(SampleStatistics.unpacked, packed.statistics)
+    best = int(packed.best[0])
     pieces = [_row(Z, best) for Z in results.Z]
     column = _row(results.columns[0], best) if n_blocks == 1 else None
     return Round(scores, best, pieces, results.moved, column, add_up(answers))

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._criteria import Choice, Criterion, Entries, Model, NumericalLimit, State, open_candidates
 from .._problem import BUDGET_ROUNDING, Problem
+from .._steppers import stepping_for
 from ..path import Action, Step
 
 # Columns that are likely to follow those of a group.
@@ -53,9 +54,20 @@ def add_together(
 def forward(
     state: State, criterion: Criterion, n_features: int, n_runners_up: int = 0
 ) -> Iterator[Step]:
-    """Add the best feature (or group) until there are n_features, or the budget is spent."""
+    """Add the best feature (or group) until there are n_features, or the budget is spent.
+
+    As far as there is a stepper, it takes the steps.
+    """
+    stepping = stepping_for(state, criterion, n_runners_up)
     while (count := n_entries(state)) < n_features and affords_more(state):
-        yield add_best(state, criterion, n_features - count, n_runners_up)
+        began, feature = time.perf_counter(), None
+        if stepping is not None:
+            with ignore_rounding():
+                feature = stepping.step(n_features)
+        if feature is None:
+            yield add_best(state, criterion, n_features - count, n_runners_up)
+        else:
+            yield step_of(state, (feature,), (), False, began)
 
 
 def n_entries(state: Entries) -> int:

@@ -7,6 +7,7 @@ is simply done.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,14 @@ from internals import (
     LeaveOneOut,
     LooData,
     Problem,
+    RecordedStepper,
     SelectionState,
-    Taken,
+    Stop,
     bound_terms,
     leverage_growth,
     lower_bounds,
     numpy_of,
+    stepping_for,
 )
 from traps import Traps
 from tuning import Tune
@@ -96,18 +99,20 @@ def states_of(
         problem = Problem(matrix, target, None, True, (), (), None, True)
         state = SelectionState(LooData(problem), 1.5, 8)
         state.features.follows_spread = with_spread
-        state._pause = 0 if flies else 100
+        criterion = LeaveOneOut("bounded")
+        stepping = stepping_for(state, criterion, 0) if flies else None
         for step in range(_STEPS):
             if step == 2 and with_anchor:
                 state.set_anchor([])
-            # Steps under way end before the anchor, and at the end.
-            remaining = 2 - step if step < 2 else _STEPS - step
-            choice = LeaveOneOut("bounded").choose(state, 0, remaining)
-            if isinstance(choice.pivot, Taken):
+            last = 2 if step < 2 else _STEPS
+            if stepping is not None and stepping.step(last) is not None:
                 taken.append(step)
-            state.add(choice.feature, choice.pivot, choice.ranking, _STEPS)
-            if state._speculation is not None and remaining == 1:
-                state._settle_speculation(state._speculation)
+            else:
+                choice = criterion.choose(state, 0, last - step)
+                state.add(choice.feature, choice.pivot, choice.ranking, _STEPS)
+            if stepping is not None and state.size == last:
+                # Steps under way end before the anchor, and at the end.
+                assert stepping.step(last) is None
         found.append(state)
     return found[0], found[1], taken
 
@@ -129,8 +134,7 @@ def test_kernels_leave_the_same(
     assert 0 not in taken  # the first step fetches Gram columns
     assert len(taken) >= 2 if flies else not taken
     assert there.features.selected == here.features.selected
-    assert there.can_speculate
-    assert not here.can_speculate
+    assert here.score_lowest(partial(bound_terms, here), 1) is None
     assert there.samples.exact_evaluations > 0
     for name in _ALIKE:
         values = numpy_of(getattr(there.features, name))
@@ -142,12 +146,12 @@ def test_kernels_leave_the_same(
         # The lowest bounds, raised by what growing leverages add; scores teach what that is.
         bounds = lower_bounds(here) + leverage_growth(here, np.arange(n))
         order = np.argsort(bounds)
-        speculated = there.speculate(bound_terms(there), c)
-        np.testing.assert_array_equal(speculated.indices, order[:c])
-        assert speculated.beyond == pytest.approx(bounds[order[c]], rel=1e-9)
+        lowest = there.score_lowest(partial(bound_terms, there), c)
+        np.testing.assert_array_equal(lowest.indices, order[:c])
+        assert lowest.beyond == pytest.approx(bounds[order[c]], rel=1e-9)
         here.samples.forget()
         expected = here.score(order[:c])
-        for values, others in zip(speculated.scores, expected, strict=True):
+        for values, others in zip(lowest.scores, expected, strict=True):
             np.testing.assert_allclose(values, others, rtol=1e-9, atol=1e-9)
 
 
@@ -192,3 +196,47 @@ def test_drift_rebuilds(tune: Tune) -> None:
     path = greedy_path(tensor(X), y, 8, search="bounded")
     assert path.counters.rebuilds == 8
     np.testing.assert_array_equal(path.indices, greedy_path(X, y, 8, search="bounded").indices)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_scoring_every_candidate_begins_where_recorded_steps_end(tune: Tune, traps: Traps) -> None:
+    X, y = random_problem(90, 30)
+    tune(exhaustive_elements=90 * 23)  # from 7 features on
+    taken = traps.watch("note a step of the device")
+    path = greedy_path(tensor(X), y, 9)
+    assert len(taken) >= 3
+    other = greedy_path(X, y, 9)
+    np.testing.assert_array_equal(path.indices, other.indices)
+    np.testing.assert_allclose(path.losses, other.losses, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_a_stepper_says_why_it_stops() -> None:
+    X, y = random_problem(60, 30)
+    first, second, third = greedy_path(X, y, 3, search="bounded").indices.tolist()
+    X[:, third - 1 if third else 1] = X[:, third]  # a tie
+
+    def stepper_after_a_step() -> tuple[Any, RecordedStepper]:
+        problem = Problem(
+            DeviceMatrix(tensor(X)), tensor(y[:, None]), None, True, (), (), None, True
+        )
+        state = SelectionState(LooData(problem), 1.0, 8)
+        criterion = LeaveOneOut("bounded")
+        stepper = RecordedStepper(state, criterion)
+        assert stepper.begin(4) is Stop.NEEDS_COLUMNS
+        choice = criterion.choose(state, 0, 4)
+        assert choice.feature == first
+        state.add(choice.feature, choice.pivot, choice.ranking, 4)
+        return state, stepper
+
+    state, stepper = stepper_after_a_step()
+    assert stepper.begin(1) is Stop.DONE
+    assert stepper.begin(2) is None
+    assert [stepper.step(2), stepper.step(2)] == [second, Stop.DONE]
+    assert stepper.begin(4) is None
+    assert stepper.step(4) is Stop.IN_DOUBT
+    state, stepper = stepper_after_a_step()
+    state.gram.take(second, lambda count: [], 1)
+    assert stepper.begin(4) is None
+    assert stepper.step(4) is Stop.NEEDS_COLUMNS
+    assert state.selected == [first]

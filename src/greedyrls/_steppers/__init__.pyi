@@ -1,0 +1,1 @@
+from ._stepper import stepping_for as stepping_for

@@ -1,0 +1,297 @@
+"""The stepper of GPUs: they take steps of a search by themselves; the host reads the results later.
+
+After a recorded step a kernel decides what `_leave_one_out` and `_state` decide on the host:
+whether no other candidate can be better, nothing ties, the pivot is accurate and its Gram column is
+available. If so, it adds the feature to all arrays of |S| numbers, and two more kernels update both
+spaces. In case of doubt nothing is changed, all further steps in the queue are no-ops, and the host
+takes that step as usual. So no step waits for the host, and nothing has to be undone. For one
+target.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._base import (
+    PARALLEL,
+    REFINED_PIVOT,
+    SMALLEST_D,
+    SUM_ROUNDING,
+    TIE,
+    TIE_ROUNDING,
+    TINY,
+    Array,
+    Float,
+    Layout,
+    address_of,
+    location_of,
+    note_transfer,
+    put,
+    recorder_of,
+    to_host,
+)
+from .._criteria import (
+    DRIFT_BOUND,
+    MARGIN,
+    DeviceRows,
+    LeaveOneOut,
+    SelectionState,
+    bound_terms,
+    first_width,
+)
+from .._data import fused as _fused
+from .._features import DeviceFeatures
+from .._rows import (
+    BoundTerms,
+    Chosen,
+    FusedFeatures,
+    RecordedStep,
+    RowBlock,
+    SampleStatistics,
+)
+from ._stepper import Stop
+
+# The most steps launched at a time; half as many are queued while the host reads the others.
+_MOST_STEPS = 16
+# Numbers that a program copies.
+_COPIED = 1024
+
+# Outcomes of a step.
+DOUBTFUL, PLAIN, LACKS_COLUMN = 0.0, 1.0, 2.0
+# Kinds of steps launched in this process, whose kernels are compiled and loaded.
+_LAUNCHED: set[tuple[object, ...]] = set()
+
+
+class HistoryRow(NamedTuple):
+    """A step as the device reports it."""
+
+    outcome: Array  # (1)
+    index: Array  # (1) of the feature
+    drift: Array  # (1)
+    sums: Array  # (10) statistics of the model with it
+
+
+class Extra(NamedTuple):
+    """Further arrays of recorded steps, after those of `Sent`."""
+
+    overlap: Array  # (capacity × capacity)
+    energy: Array  # (1) of the target
+
+
+_N_SUMS = len(SampleStatistics._fields)
+_ROW = Layout(HistoryRow, (1,), (1,), (1,), (_N_SUMS,))
+
+
+class RecordedSteps:
+    """A recorded step with its admission, and the steps in the queue."""
+
+    def __init__(
+        self, step: RecordedStep, features: FusedFeatures, diagonal: Array, addresses: Array
+    ) -> None:
+        """`addresses` (n) are those of Gram columns; 0 if a column is not available."""
+        self.step, self._features = step, features
+        self._vectors = diagonal, addresses
+        capacity = features.capacity
+        self.most_chosen = min(capacity, int(step.room.shape[0]))
+        self._extra = Layout(Extra, (capacity, capacity), (1,))
+        new = features.vectors.L.new_zeros
+        self._sent = new((features.sent.size + self._extra.size,))
+        self._staged = np.zeros(self._sent.shape)
+        self._added = features.new_added()
+        self._history = new((capacity, _ROW.size))
+        self._rows = np.zeros((capacity, _ROW.size))
+        self._replay: Any = None
+        self._end = 0  # |S| after all steps in the queue
+        self._fetched = 0  # |S| up to which rows are on the host
+        self._count = 2
+        self._transfers: list[tuple[int, Any, Any]] = []
+
+    def begin(self, block: RowBlock, terms: BoundTerms, chosen: Chosen, energy: float) -> None:
+        """Prepare for steps from the current model; `energy` is that of the target."""
+        s = len(chosen.features)
+        self._features.fill(self._staged, terms, chosen)
+        extra = self._extra_of(self._staged)
+        extra.overlap[:s, :s] = chosen.overlap
+        extra.energy[0] = energy
+        indices = np.zeros(self._features.capacity)
+        indices[:s] = chosen.features
+        location = location_of(self._sent)
+        self._sent[:] = _on_device(location, self._staged)
+        self._features.added.views(self._added).chosen[:] = _on_device(location, indices)
+        self.step.memory.take(block)
+        self._fetched = self._end = s
+        self._count = 2
+        self._transfers = []
+
+    def _extra_of(self, vector: Array) -> Extra:
+        return self._extra.views(vector[self._features.sent.size :])
+
+    def launch(self, most: int) -> None:
+        """Queue up to `most` more steps, and the transfer of their reports."""
+        if self._replay is None:
+            recorder = recorder_of(location_of(self._sent))
+            assert recorder is not None
+            kind = (*self.step.kind, "steps")
+            self._replay = recorder(
+                self._work, (self._sent, self.step.memory.state), kind in _LAUNCHED, False
+            )
+            _LAUNCHED.add(kind)
+        count = min(self._count, most)
+        self._count = min(_MOST_STEPS, 2 * self._count)
+        for _ in range(count):
+            self._replay.start()
+        begin, self._end = self._end, self._end + count
+        self._transfers.append((self._end, *_start_transfer(self._history[begin : self._end])))
+
+    def taken(self, size: int, last: int) -> HistoryRow | Stop:
+        """Return the step from a model of `size` features, or why it is left to the host.
+
+        No step in the queue leads beyond `last` features.
+        """
+        if size >= self._fetched:
+            self._wait(last)
+        if size >= self._fetched:
+            return Stop.DONE
+        row = _ROW.views(self._rows[size])
+        if row.outcome != PLAIN:
+            return Stop.NEEDS_COLUMNS if row.outcome == LACKS_COLUMN else Stop.IN_DOUBT
+        return row
+
+    def _wait(self, last: int) -> None:
+        """Wait for the next reports, with more steps in the queue meanwhile."""
+        while len(self._transfers) < 2 and self._end < last:
+            self.launch(last - self._end)
+        if self._transfers:
+            end, rows, event = self._transfers.pop(0)
+            if event is not None:
+                event.synchronize()
+            note_transfer()
+            self._rows[self._fetched : end] = rows
+            self._fetched = end
+
+    def settled(self, chosen: tuple[int, ...]) -> tuple[RowBlock, Chosen]:
+        """Return the block and the arrays of |S| numbers after these features were added."""
+        s = len(chosen)
+        (vector,) = to_host(self._sent)
+        sent, overlap = self._features.sent.views(vector), self._extra_of(vector).overlap
+        known = sent.inverse[:s, :s], sent.penalties[:s], sent.weights[:s], overlap[:s, :s]
+        return self.step.memory.block(chosen), Chosen(*known, chosen)
+
+    def _work(self, vector: Array, state: Array) -> tuple[()]:
+        """Launch a step: the round, the admission of its best candidate, and all updates."""
+        from ._step_kernels import admit, keep
+
+        step, features, c = self.step, self._features, self.step.c
+        diagonal, addresses = self._vectors
+        step.launch(vector, state)
+        fused, data, capacity = step.fused, features.vectors, features.capacity
+        added = features.added.views(self._added)
+        m, total = fused.columns.shape[1], state.shape[0] * state.shape[1]
+        with _fused.device_of(vector):
+            # A single warp: all its reads of `vector` precede its writes.
+            admit[(1,)](
+                *features.sent.views(vector), *self._extra_of(vector), *added, *fused.packed,
+                *step.reported, step.beta, data.penalty, diagonal, data.barred, addresses,
+                self._history, c, capacity, _fused.power_of_two(c), _fused.power_of_two(capacity),
+                _fused.AHEAD, features.height, _N_SUMS, _ROW.size, TIE, TIE_ROUNDING, MARGIN,
+                REFINED_PIVOT, DRIFT_BOUND, SMALLEST_D, SUM_ROUNDING, PARALLEL, TINY,
+                sys.float_info.max, num_warps=1,
+            )  # fmt: skip
+            keep[(-(-total // _COPIED),)](
+                added.numbers, fused.packed.best, fused.columns, step.room, fused.state, state, m,
+                total, _COPIED,
+            )  # fmt: skip
+        features.launch_follow(self._added)
+        return ()
+
+
+def _on_device(location: Any, values: Float) -> Array:
+    """Return a copy on the device."""
+    return location.xp.from_numpy(values).to(location.device)
+
+
+def _start_transfer(rows: Array) -> tuple[Float, Any]:
+    """Start the transfer of rows to the host; returns them and the event to wait for."""
+    import torch
+
+    if not rows.is_cuda:
+        return rows.numpy().copy(), None
+    pinned = torch.empty_like(rows, device="cpu", pin_memory=True)
+    pinned.copy_(rows, non_blocking=True)
+    cuda: Any = torch.cuda
+    event = cuda.Event()
+    event.record(cuda.current_stream(rows.device))
+    return pinned.numpy(), event
+
+
+class RecordedStepper:
+    """The `Stepper` of a search on a GPU: leave-one-out with squared loss, one target."""
+
+    def __init__(self, state: SelectionState, criterion: LeaveOneOut) -> None:
+        self._state = state
+        self._steps: RecordedSteps | None = None
+        # Candidates of a round, and the size from which every candidate is scored.
+        self._c = first_width(state, 1)
+        self._end = min(criterion.bounded_sizes(state), state.problem.n_available - self._c)
+        # Device addresses of Gram columns, (n); 0 if a column is not available.
+        self._addresses = state.features.location.zeros(state.problem.n_features)
+        self._version = -1
+
+    def begin(self, last: int) -> Stop | None:
+        """Send the current model to the device."""
+        state, rows, features = self._state, self._state.samples, self._state.features
+        if not isinstance(rows, DeviceRows) or not isinstance(features, DeviceFeatures):
+            return Stop.NOT_AVAILABLE
+        kernels = features.fused
+        if kernels is None or len(state.data.constant):
+            return Stop.NOT_AVAILABLE
+        if not len(state.gram.waiting):
+            return Stop.NEEDS_COLUMNS
+        step = rows.recorded_step(kernels, self._c)
+        if step is None or kernels.has_anchor != step.has_anchor:
+            return Stop.NOT_AVAILABLE
+        if self._steps is None or self._steps.step is not step:
+            self._steps = RecordedSteps(step, kernels, features.diagonal, self._addresses)
+        if state.size >= self._farthest(last):
+            return Stop.DONE
+        self._update_addresses()
+        energy = float(state.target_energy[0])
+        self._steps.begin(rows.blocks[0], bound_terms(state), features.of_chosen, energy)
+        return None
+
+    def step(self, last: int) -> int | Stop:
+        """Take the next of the steps in the queue."""
+        state, rows, features = self._state, self._state.samples, self._state.features
+        assert self._steps is not None
+        assert isinstance(rows, DeviceRows)
+        assert isinstance(features, DeviceFeatures)
+        taken = self._steps.taken(state.size, self._farthest(last))
+        if isinstance(taken, Stop):
+            block, chosen = self._steps.settled(tuple(features.selected))
+            rows.take_block(block)
+            features.take_chosen(chosen)
+            return taken
+        feature = int(taken.index[0])
+        rows.exact_evaluations += self._c
+        state.gram.take(feature, lambda _: (), 1)
+        features.note(feature)
+        state.largest_drift = max(state.largest_drift, float(taken.drift[0]))
+        state.statistics = SampleStatistics.unpacked(taken.sums)
+        return feature
+
+    def _farthest(self, last: int) -> int:
+        """Chosen features at most."""
+        assert self._steps is not None
+        return min(last, self._end, self._steps.most_chosen)
+
+    def _update_addresses(self) -> None:
+        """Set the addresses of all Gram columns that are available."""
+        if self._version != self._state.gram.version:
+            self._version = self._state.gram.version
+            self._addresses[:] = 0.0
+            columns = self._state.gram.waiting
+            numbers = np.array([float(address_of(columns.get(index))) for index in columns])
+            put(self._addresses, np.array(list(columns), dtype=np.intp), numbers)

@@ -1,0 +1,82 @@
+"""What a stepper is, which one a search has, and when it is asked."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Protocol
+
+from .._criteria import Criterion, LeaveOneOut, SelectionState, State
+
+# Steps until a stepper is asked again at most, after it left many to the criterion.
+_LONGEST_PAUSE = 15
+
+
+class Stop(Enum):
+    """Why a stepper leaves the next step to the criterion."""
+
+    DONE = "It leads beyond the features that were asked for, or that it has room for."
+    NEEDS_COLUMNS = "The Gram column of the best candidate was not computed yet."
+    IN_DOUBT = "Rounding may decide it: a tie, a pivot without digits, drift, a leverage of 1."
+    NOT_AVAILABLE = "Steps of this kind of model are not implemented."
+
+
+class Stepper(Protocol):
+    """Takes plain forward steps by itself: those that nothing but the smallest loss decides.
+
+    It belongs to one search, whose state it moves. It may be ahead of the state, by steps that
+    were not asked for yet: whoever reads the state in between finds the chosen features, their
+    moments, the loss and its standard error, and nothing else is to be relied on or changed before
+    the stepper stops.
+    """
+
+    def begin(self, last: int) -> Stop | None:
+        """Make ready for steps from the state as it is, to at most `last` features.
+
+        Nothing is changed; why there can be no steps now, if so.
+        """
+        ...
+
+    def step(self, last: int) -> int | Stop:
+        """The feature that the next step added, with the state moved by it; or why there is none.
+
+        In that case the state is complete: the criterion can take the step from there, and `begin`
+        is called before the next one.
+        """
+        ...
+
+
+class Stepping:
+    """Asks a stepper for steps; after repeated fallbacks, backs off exponentially."""
+
+    def __init__(self, stepper: Stepper) -> None:
+        self._stepper = stepper
+        self._taken: int | None = None  # since the stepper began; None if it is not under way
+        self._pause = self._longer = 0
+
+    def step(self, last: int) -> int | None:
+        """The feature that the stepper added; None if the criterion is to take this step."""
+        if self._taken is None:
+            if self._pause:
+                self._pause -= 1
+                return None
+            if self._stepper.begin(last) is not None:
+                return None
+            self._taken = 0
+        answer = self._stepper.step(last)
+        if not isinstance(answer, Stop):
+            self._taken += 1
+            return answer
+        self._longer = 0 if self._taken else min(_LONGEST_PAUSE, 2 * self._longer + 1)
+        self._pause, self._taken = self._longer, None
+        return None
+
+
+def stepping_for(state: State, criterion: Criterion, n_runners_up: int) -> Stepping | None:
+    """What takes steps of a search faster than its criterion does, if anything."""
+    if not isinstance(criterion, LeaveOneOut) or not isinstance(state, SelectionState):
+        return None
+    if n_runners_up or state.problem.is_grouped or not state.problem.X.on_device:
+        return None
+    from ._recorded import RecordedStepper  # which loads all that devices need
+
+    return Stepping(RecordedStepper(state, criterion))
