@@ -15,13 +15,12 @@ from .._base import (
     Float,
     Handle,
     ThreadExecutor,
-    ask,
     namespace_of,
     true_indices,
 )
 from .._features import GramColumns
 from .._problem import Problem, layout_of, report_non_finite
-from .._rows import RowBlock, SampleStatistics, pair_products
+from .._rows import RowBlock, SampleStatistics, entry_counts, pair_products
 from ._samples import SampleSpace
 
 # A feature is rare, and has separate bounds, if it is not 0 in at most this share of the rows.
@@ -86,7 +85,7 @@ class LooData:
         # Features that are 0 nearly everywhere have separate bounds.
         self.is_rare: NDArray[np.bool_] | None = None
         if problem.X.is_sparse:
-            counts = self.samples.total(ask(RowBlock.entry_counts)).values
+            counts = self.samples.total(entry_counts).values
             self.is_rare = counts <= _RARE_SHARE * problem.n_samples
         self.constant = true_indices(self.start.diagonal == 0.0)
         self.layout = layout_of(problem)

@@ -19,7 +19,7 @@ from .._base import (
     true_indices,
 )
 from .._features import FeatureSpace, GroupSpace, KernelSpace, Pivot, Ranking
-from .._rows import BoundTerms
+from .._rows import BoundTerms, chosen_products
 from ..path import Moments
 from ._choice import NumericalLimit
 from ._loo_data import LooData
@@ -231,7 +231,8 @@ class SelectionState(SetMoves):
         """
         order = np.array([index])
         for _ in range(2):
-            products = self.samples.chosen_products(index, beta[:, None])
+            pieces = self.samples.pieces(index, beta[:, None])
+            (products,) = to_host(self.samples.total(chosen_products, pieces).values)  # X_S'z
             beta = self.features.corrected(index, beta, products)
             self.samples.forget()
             scores = self.samples.score(order, *self.features.terms(order, beta[:, None]), True)
