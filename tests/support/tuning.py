@@ -235,7 +235,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     ),
     # Whether Triton kernels take steps of folds, and make sums over folds.
     "fold_step_kernels": answer("_criteria._fold_steps.can_fuse"),
-    "fold_sum_kernels": answer("_rows._fold_blocks.can_fuse"),
+    "fold_sum_kernels": answer("_rows._fold_sums.can_fuse"),
     # Elements of vectors that the kernel for sums over folds makes at a time.
     "fold_sum_elements": constant("_rows._fused_sets.DEVICE_ELEMENTS"),
     # Reading tables and files -------------------------------------------------------------------

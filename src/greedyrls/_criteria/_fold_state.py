@@ -39,9 +39,14 @@ from .._rows import (
     HeldOutRows,
     energy,
     fold_at_set,
+    fold_leftovers,
     fold_removal_losses,
+    fold_stratum_weights,
     local_block,
+    refined_sums,
     removal_values,
+    split_losses,
+    step_sums,
     training_products,
 )
 from ..path import Moments
@@ -153,7 +158,7 @@ class FoldState:
         # factors by which the weights of rows are multiplied to give their shares.
         self._strata = np.ones((len(self.shares), 1))
         if loss.is_additive and not problem.X.on_device:
-            self._strata = self.rows.total(ask(FoldBlock.stratum_weights, loss)).values
+            self._strata = self.rows.total(ask(fold_stratum_weights, loss)).values
         self.factors = stratum_factors(self._strata)
         self.fold_losses = self._fold_losses()
         self.initial_loss = abs(self.loss)
@@ -181,7 +186,7 @@ class FoldState:
             return losses
         loss = self.criterion_loss
         if loss.is_additive:
-            sums = self.rows.total(ask(FoldBlock.split_losses, loss)).values
+            sums = self.rows.total(ask(split_losses, loss)).values
             present = self._strata > 0.0
             means = np.where(present, sums / np.where(present, self._strata, 1.0), 0.0)
             values: Float = means.sum(axis=1) / np.count_nonzero(present, axis=1)
@@ -222,8 +227,8 @@ class FoldState:
         beta = self._coefficients(index)
         rho = space.tau[:, :, index] / space.delta[:, index, None]
         means = space.means[:, index].copy()
-        leftovers = self.rows.each(ask(FoldBlock.leftovers, index, means, beta))
-        sums = self.rows.total(ask(FoldBlock.step_sums, rho), leftovers)
+        leftovers = self.rows.each(ask(fold_leftovers, index, means, beta))
+        sums = self.rows.total(ask(step_sums, rho), leftovers)
         self.rows.become(ask(FoldBlock.advanced, index, means, rho), leftovers)
         columns = space.columns(train, test, index)
         space.add(index, beta, *columns, HeldOut(*sums))
@@ -409,9 +414,9 @@ class FoldState:
         w, means = to_host(space.weights()[split, ...], space.means[split, ...])
         arguments = (split, columns, means[columns], space.target_means[split])
         for _ in range(2):
-            sums = self.rows.total(ask(FoldBlock.refined_sums, *arguments, beta, w))
+            sums = self.rows.total(ask(refined_sums, *arguments, beta, w))
             beta = space.corrected(split, index, beta, sums.products)
-        _, norm, inner = self.rows.total(ask(FoldBlock.refined_sums, *arguments, beta, w))
+        _, norm, inner = self.rows.total(ask(refined_sums, *arguments, beta, w))
         space.set_pivot(split, index, beta, norm, inner)
         return beta
 

@@ -23,8 +23,15 @@ from ._fold_at_set import fold_removal_losses as fold_removal_losses
 from ._fold_at_set import removal_values as removal_values
 from ._fold_at_set import training_products as training_products
 from ._fold_blocks import FoldBlock as FoldBlock
+from ._fold_losses import fold_candidate_losses as fold_candidate_losses
+from ._fold_losses import fold_leftovers as fold_leftovers
+from ._fold_losses import fold_stratum_weights as fold_stratum_weights
+from ._fold_losses import split_losses as split_losses
+from ._fold_losses import squared_losses as squared_losses
+from ._fold_losses import step_sums as step_sums
 from ._fold_rows import FoldRows as FoldRows
 from ._fold_rows import local_block as local_block
+from ._fold_sums import refined_sums as refined_sums
 from ._fused_features import MOST_CHOSEN as MOST_CHOSEN
 from ._fused_features import TINY_FOURTH as TINY_FOURTH
 from ._fused_features import UNKNOWN as UNKNOWN
