@@ -81,7 +81,7 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     if 2 * len(models.indices) > state.problem.n_features:  # single columns are not counted
         state.rows.passes += 1
     loss = state.criterion_loss
-    if state.problem.X.on_device:
+    if state.problem.X.location.on_device:
         squares = state.rows.total(ask(squared_losses, models)).values
         means: Float = squares.sum(axis=0) / state.total_test_weight
         return means

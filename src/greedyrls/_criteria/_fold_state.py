@@ -72,11 +72,11 @@ class FoldData:
         waiting = problem.n_samples // (4 * self.rows.n_sets)
         if problem.X.memory is not None:
             waiting = problem.X.memory.gram_columns
-        on_device = problem.X.on_device
+        on_device = problem.X.location.on_device
         products = self.rows.products_there if supports_steps(problem.X) else self.rows.products
         self.gram = GramColumns(products, waiting, retained=True, on_device=on_device)
         if problem.X.memory is not None:
-            self.gram.widen(problem.X.share_of_waiting)
+            self.gram.widen(lambda: problem.X.share_of_waiting)
 
     @property
     def passes(self) -> int:
@@ -157,7 +157,7 @@ class FoldState:
         # For a loss that is a mean over rows: the weights of the strata, (K × strata), and the
         # factors by which the weights of rows are multiplied to give their shares.
         self._strata = np.ones((len(self.shares), 1))
-        if loss.is_additive and not problem.X.on_device:
+        if loss.is_additive and not problem.X.location.on_device:
             self._strata = self.rows.total(ask(fold_stratum_weights, loss)).values
         self.factors = stratum_factors(self._strata)
         self.fold_losses = self._fold_losses()

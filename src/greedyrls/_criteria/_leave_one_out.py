@@ -35,6 +35,8 @@ from ._state import SelectionState, pivot_of
 Strategy = Literal["auto", "bounded", "exhaustive"]
 
 _LARGEST = float(np.finfo(np.float64).max)
+# Columns of the likeliest candidates that a pass over a file brings along.
+_ALONG = 96
 # Rare candidates looked at together.
 _RARE_GROUP = 1024
 # With fewer elements than this, m × candidates, scoring everything takes less time than bounding.
@@ -248,7 +250,7 @@ class LeaveOneOut:
         """
         if not state.problem.X.passes_dominate:
             return False
-        state.prefetch(ranking)
+        state.problem.X.prefetch(ranking, _ALONG)
         best = ranking(1)
         if not best or not state.lacks(np.array(best)):
             return False

@@ -78,10 +78,10 @@ class LooData:
             waiting = max(_WAITING, problem.X.nbytes // (32 * problem.n_features))
         if problem.X.memory is not None:
             waiting = problem.X.memory.gram_columns
-        on_device = problem.X.on_device
+        on_device = problem.X.location.on_device
         self.gram = GramColumns(self.samples.products, waiting, is_shared, on_device)
         if problem.X.memory is not None:
-            self.gram.widen(problem.X.share_of_waiting)
+            self.gram.widen(lambda: problem.X.share_of_waiting)
         # Features that are 0 nearly everywhere have separate bounds.
         self.is_rare: NDArray[np.bool_] | None = None
         if problem.X.is_sparse:
@@ -121,7 +121,7 @@ class LooData:
 def _rows_of(problem: Problem, blocks: Sequence[Handle], executor: Executor | None) -> SampleSpace:
     """Return sample space for the device of the rows."""
     X = problem.X
-    if X.on_device:
+    if X.location.on_device:
         from ._device_rows import DeviceRows  # which loads all that devices need
 
         return DeviceRows(blocks, X.shape, executor, X.location)

@@ -77,7 +77,7 @@ def _same_weights(whole: LooData, training: LooData, rows: NDArray[np.bool_]) ->
 def share_columns(whole: LooData, training: LooData) -> None:
     """Let a fold derive its Gram columns from those of all rows, if it holds out few."""
     X = whole.problem.X
-    if not X.is_in_memory or X.on_device:
+    if not X.is_in_memory or X.location.on_device:
         return  # held-out rows are scattered over the file or cluster: as expensive as a pass
     left = training.problem.has_weight
     if not _same_weights(whole, training, left):

@@ -29,8 +29,6 @@ from ._set_moves import SetMoves
 # A pivot further than this (relative to A_bb) from its value in the data means that the
 # recurrences have drifted: feature space is then rebuilt from the chosen features.
 DRIFT_BOUND = 1e-10
-# Columns of the likeliest candidates that a pass over a file brings along.
-_ALONG = 96
 
 
 def pivot_of(scores: Scores, position: int) -> Pivot:
@@ -182,12 +180,6 @@ class SelectionState(SetMoves):
             columns = self.gram.batch(ranking, remaining, int(indices[0]))
             X.take_along(indices.tolist())
             self.gram.keep(columns, self.samples.products(columns))
-
-    def prefetch(self, ranking: Ranking) -> None:
-        """Have the next pass bring the columns of the likeliest candidates for little more."""
-        X = self.problem.X
-        if X.passes_dominate:
-            X.prefetch(X.missing(ranking(X.n_kept + _ALONG))[:_ALONG])
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""

@@ -18,6 +18,9 @@ from ._kernel_matrix import KernelMatrix as KernelMatrix
 from ._matrix import AS_NUMPY as AS_NUMPY
 from ._matrix import Matrix as Matrix
 from ._matrix import NotOnDevice as NotOnDevice
+from ._matrix import column_numbers as column_numbers
+from ._matrix import passes_over as passes_over
+from ._matrix import single_column as single_column
 from ._parquet import ParquetSource as ParquetSource
 from ._parquet import parquet_files as parquet_files
 from ._recognise import device_matrix_of as device_matrix_of

@@ -79,22 +79,14 @@ class DenseMatrix(Matrix):
             taken = np.take(X[rows], indices, axis=1)
         return taken, by_rows
 
-    def sample_rows(self, weights: Float, count: int) -> NDArray[Any]:
-        """Return a sample of about `count` rows of positive weight, in the type of X."""
-        (rows,) = weights.nonzero()
-        return self.values[rows[:: max(1, len(rows) // count)]]
-
     def take(self, rows: Rows) -> DenseMatrix:
         """Return rows as a matrix, which is a view if they are a slice."""
         return DenseMatrix(self.values[rows])
 
-    def first_non_finite(self) -> tuple[int, int] | None:
-        """Return row and column of the first NaN or infinite value in memory order, or None."""
-        return kernels.first_non_finite(self.values)
-
-    def value(self, row: int, column: int) -> float:
-        """Return a single value."""
-        return float(self.values[row, column])
+    def first_non_finite(self) -> tuple[int, int, float] | None:
+        """Return row, column and value of the first NaN or infinity in memory order, or None."""
+        position = kernels.first_non_finite(self.values)
+        return None if position is None else (*position, float(self.values[position]))
 
     def entries(
         self, indices: NDArray[np.intp]

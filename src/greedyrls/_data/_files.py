@@ -7,7 +7,7 @@ reading everything: columns are taken along in passes that are made anyway, and 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
@@ -21,7 +21,7 @@ from ._dense import DenseMatrix
 from ._file_columns import ColumnFile
 from ._file_memory import Needs, Room, check_limit, default_limit, share_out
 from ._file_sources import ArraySource, Source, map_of
-from ._matrix import PRODUCT_ROWS, Answer, Matrix, Rows
+from ._matrix import PRODUCT_ROWS, Answer, Matrix, Rows, passes_over
 
 
 class FileMatrix(Matrix):
@@ -39,9 +39,7 @@ class FileMatrix(Matrix):
         self._columns: ColumnCache | None = None
         self._wanted: dict[int, None] = {}
         self._likely: list[int] = []
-        self._rows_read = 0
         self._verbose = 0
-        self._waiting = 0.0
         self.n_jobs = 1
         self._pool: ThreadPoolExecutor | None = None
         m, n = source.shape
@@ -57,17 +55,6 @@ class FileMatrix(Matrix):
     def dtype(self) -> np.dtype[Any]:
         """Type of the numbers."""
         return self._source.dtype
-
-    @property
-    def nbytes(self) -> int:
-        """Of the whole, were it in memory."""
-        m, n = self.shape
-        return m * n * self.dtype.itemsize
-
-    @property
-    def passes(self) -> int:
-        """How often as many rows as there are were read."""
-        return -(-self._rows_read // self.shape[0])
 
     def reserve(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
@@ -87,8 +74,10 @@ class FileMatrix(Matrix):
         """What `question(rows, tile)` answers for tiles of rows, by the threads that there are."""
         for rows, chunk in self.chunks():
             # Columns gathered from a tile are still in the cache when it is multiplied.
-            height = max(LEAST_TILE_ROWS, min(PRODUCT_ROWS, -(-len(chunk) // self.n_jobs)))
-            yield from self._each(partial(_asked, question, chunk, rows.start), len(chunk), height)
+            height = max(LEAST_TILE_ROWS, min(PRODUCT_ROWS, -(-chunk.shape[0] // self.n_jobs)))
+            yield from self._each(
+                partial(_asked, question, chunk, rows.start), chunk.shape[0], height
+            )
 
     def _each(
         self, question: Callable[[slice], Answer], count: int, height: int
@@ -96,10 +85,6 @@ class FileMatrix(Matrix):
         """Put a question to some rows of a chunk at a time, by the threads that there are."""
         pieces = [slice(top, min(count, top + height)) for top in range(0, count, height)]
         return (map if self._pool is None else self._pool.map)(question, pieces)
-
-    def share_of_waiting(self) -> float:
-        """Which share of the last pass was spent waiting for the file."""
-        return self._waiting
 
     @property
     def memory(self) -> Room:
@@ -117,11 +102,6 @@ class FileMatrix(Matrix):
             self._columns = ColumnCache(self.memory.column_bytes // file.column_bytes, file)
         return self._columns
 
-    @property
-    def n_kept(self) -> int:
-        """How many columns are kept."""
-        return len(self.kept)
-
     def missing(self, indices: Iterable[int]) -> list[int]:
         """Those of some columns that would cost a pass."""
         return self.kept.missing(indices)
@@ -135,9 +115,9 @@ class FileMatrix(Matrix):
         """Columns that the next pass is to take along, whatever it is made for."""
         self._wanted.update(dict.fromkeys(int(index) for index in indices))
 
-    def prefetch(self, indices: Iterable[int]) -> None:
+    def prefetch(self, ranking: Callable[[int], Sequence[int]], count: int) -> None:
         """Columns that the next pass may bring as well; earlier ones are forgotten."""
-        self._likely = list(indices)
+        self._likely = self.missing(ranking(len(self.kept) + count))[:count]
 
     def fetch(self, indices: Iterable[int]) -> None:
         """Have some columns, by a pass if one of them is missing."""
@@ -153,7 +133,7 @@ class FileMatrix(Matrix):
         along = self.missing(dict.fromkeys([*self._wanted, *self._likely]))
         incoming = self.kept.receive(along, partial(np.empty, m, self.dtype))
         self._wanted, self._likely = {}, []
-        label = f"pass {self.passes + 1}"
+        label = f"pass {passes_over(self) + 1}"
         top = 0
         with (
             closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar,
@@ -174,12 +154,12 @@ class FileMatrix(Matrix):
                 self.kept.put_rows(incoming, rows, np.ascontiguousarray(chunk[:, along].T))
                 yield rows, DenseMatrix(chunk)
                 top = rows.stop
-                self._rows_read += len(chunk)
+                self.rows_read += len(chunk)
                 bar.advance(len(chunk))
         if top != m:
             raise OSError(f"{self._source.name} has {top} rows; when it was opened it had {m}.")
         self.kept.finish(incoming)
-        self._waiting = waited / max(1e-9, time.perf_counter() - began)
+        self.share_of_waiting = waited / max(1e-9, time.perf_counter() - began)
 
     def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
         """V X and the weighted sums of squares of the columns: one pass."""
@@ -188,8 +168,8 @@ class FileMatrix(Matrix):
         for rows, chunk in self.chunks():
             own = None if weights is None else weights[rows]
             question = partial(_start_sums, V[:, rows], chunk, own)
-            height = max(1, -(-len(chunk) // self.n_jobs))
-            for some, square in self._each(question, len(chunk), height):
+            height = max(1, -(-chunk.shape[0] // self.n_jobs))
+            for some, square in self._each(question, chunk.shape[0], height):
                 products += some
                 squares += square
         return products, squares
@@ -198,7 +178,7 @@ class FileMatrix(Matrix):
         """Some columns, one per row of the result; a pass if one of them is not kept."""
         wanted = indices.tolist()
         self.fetch(wanted)
-        count = len(range(*rows.indices(len(self)))) if isinstance(rows, slice) else len(rows)
+        count = len(range(*rows.indices(self.shape[0]))) if isinstance(rows, slice) else len(rows)
         result = np.empty((len(wanted), count))
         for row, index in enumerate(wanted):
             self.kept.touch(index)
@@ -208,12 +188,8 @@ class FileMatrix(Matrix):
     def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> NDArray[Any]:
         """Some rows of some columns; of all columns a few rows next to each other are read."""
         if indices is None and isinstance(rows, slice):
-            return self._source.read(*rows.indices(len(self))[:2])
+            return self._source.read(*rows.indices(self.shape[0])[:2])
         return super().part(rows, indices)
-
-    def value(self, row: int, column: int) -> float:
-        """A single value."""
-        return float(self.part(slice(row, row + 1))[0, column])
 
 
 def _asked(

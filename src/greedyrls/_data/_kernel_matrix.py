@@ -18,7 +18,7 @@ from .._base import ColumnCache, Float, progress_bar
 from ._dense import DenseMatrix
 from ._file_memory import Needs, Room, default_limit, share_out
 from ._kernel_functions import Kernel
-from ._matrix import Matrix, Rows
+from ._matrix import Matrix, Rows, passes_over
 
 # Elements of a chunk at most (8 MiB): it is multiplied while it is in the cache.
 _CHUNK_ELEMENTS = 1 << 20
@@ -82,6 +82,8 @@ class KernelMatrix(Matrix):
     passes_dominate = True
     keeps_columns = True
     has_own_threads = True
+    # All of a pass: making the values takes far longer than a product with a few vectors.
+    share_of_waiting = 1.0
 
     def __init__(
         self,
@@ -94,7 +96,6 @@ class KernelMatrix(Matrix):
         self._source = KernelSource(kernel, points, pool)
         self._limit = default_limit() if memory_limit is None else memory_limit
         self._room: Room | None = None
-        self._rows_made = 0
         self._verbose = 0
         self.row_of = row_of
         self.center_diagonal = kernel.diagonal(pool)  # (n) k(c_i, c_i)
@@ -116,11 +117,6 @@ class KernelMatrix(Matrix):
     def centers(self) -> KernelMatrix:
         """The kernel and its centres: the penalty is that of functions."""
         return self
-
-    @property
-    def passes(self) -> int:
-        """How often as many rows as there are were computed."""
-        return -(-self._rows_made // self.shape[0])
 
     @property
     def memory(self) -> Room:
@@ -157,10 +153,6 @@ class KernelMatrix(Matrix):
         self._pinned.limit = max(1, needs.n_chosen)
         allowed = min(_RECENT_ELEMENTS // m, room.column_bytes // (8 * m), _RECENT_COLUMNS)
         self._recent.limit = max(1, allowed)
-
-    def share_of_waiting(self) -> float:
-        """All of a pass: making the values takes far longer than a product with a few vectors."""
-        return 1.0
 
     def pin(self, index: int) -> None:
         """A centre was chosen: its column is needed from now on."""
@@ -206,14 +198,14 @@ class KernelMatrix(Matrix):
     def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
         """All rows in order: one pass."""
         m, _ = self.shape
-        label = f"kernel, pass {self.passes + 1}"
+        label = f"kernel, pass {passes_over(self) + 1}"
         top = 0
         with closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar:
             for chunk in self._source.chunks(self.memory.chunk_rows):
                 rows = slice(top, top + len(chunk))
                 yield rows, DenseMatrix(chunk)
                 top = rows.stop
-                self._rows_made += len(chunk)
+                self.rows_read += len(chunk)
                 bar.advance(len(chunk))
 
     def center_column(self, index: int) -> Float:

@@ -7,7 +7,6 @@ have a default in terms of these, which a kind overrides if it has a faster way.
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import HOST, LEAST_TILE_ROWS, ArrayLocation, Float
+from .._base import (
+    DEVICE_ELEMENTS,
+    HOST,
+    LEAST_TILE_ROWS,
+    ArrayLocation,
+    Float,
+    as_float,
+    numbers_on,
+)
 
 if TYPE_CHECKING:
     from ._file_memory import Needs, Room
@@ -67,6 +74,12 @@ class Matrix(ABC):
     has_own_threads: bool = False
     # Memory for columns of chosen features in bytes; None: a share of the size of X.
     column_bytes: int | None = None
+    # The device array if kernels may read it, else None.
+    device_array: Any = None
+    # Rows read, sent or computed so far, if passes dominate the time.
+    rows_read: int = 0
+    # The share of the last pass that was spent waiting for values.
+    share_of_waiting: float = 0.0
 
     @property
     @abstractmethod
@@ -84,9 +97,6 @@ class Matrix(ABC):
         m, n = self.shape
         return int(m * n * np.dtype(self.dtype).itemsize)
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     def __sizeof__(self) -> int:
         """Return the size that schedulers of clusters use."""
         return self.nbytes
@@ -102,11 +112,6 @@ class Matrix(ABC):
         return None
 
     @property
-    def device_array(self) -> Any:
-        """The device array if kernels may read it, else None."""
-        return None
-
-    @property
     def is_in_host_memory(self) -> bool:
         """Whether NumPy can read the values without a copy."""
         return True
@@ -115,26 +120,6 @@ class Matrix(ABC):
     def memory(self) -> Room | None:
         """The division of the memory that X may use; None if it is not limited."""
         return None
-
-    @property
-    def vectors_at_a_time(self) -> int:
-        """The largest number of vectors for one call of `product`."""
-        return sys.maxsize
-
-    @property
-    def n_kept(self) -> int:
-        """The number of columns that X keeps because they would cost a pass."""
-        return 0
-
-    @property
-    def passes(self) -> int:
-        """The number of passes over X, if these dominate the time."""
-        return 0
-
-    @property
-    def on_device(self) -> bool:
-        """Whether vectors that are combined with X are on a device."""
-        return self.location.on_device
 
     # Operations
 
@@ -167,11 +152,6 @@ class Matrix(ABC):
             squares += square
         return products, squares
 
-    def single(self, index: int) -> Float:
-        """Return one column as float64, (m), which must not be overwritten."""
-        column: Float = self.columns(np.array([index]))[0]
-        return column
-
     def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> NDArray[Any]:
         """Return rows of some columns (or all), (rows × c), as float64 or in the type of X."""
         every = np.arange(self.shape[1]) if indices is None else indices
@@ -190,25 +170,13 @@ class Matrix(ABC):
             "it fits, or a part of it."
         )
 
-    def sample_rows(self, weights: Float, count: int) -> Any:
-        """Return about `count` rows of positive weight to estimate means, or None for no shift."""
-        return self.part(slice(0, min(count, self.shape[0])))
-
-    def column_numbers(self, indices: NDArray[np.intp]) -> Any:
-        """Return indices in the form that `columns` uses without a transfer."""
-        return indices
-
-    def first_non_finite(self) -> tuple[int, int] | None:
-        """Return row and column of a NaN or infinite value, or None."""
+    def first_non_finite(self) -> tuple[int, int, float] | None:
+        """Return row, column and value of a NaN or infinite value, or None."""
         for rows, chunk in self.chunks():
             position = chunk.first_non_finite()
             if position is not None:
-                return rows.start + position[0], position[1]
+                return rows.start + position[0], *position[1:]
         return None
-
-    def value(self, row: int, column: int) -> float:
-        """Return a single value."""
-        return float(self.columns(np.array([column]), slice(row, row + 1))[0, 0])
 
     def entries(
         self, indices: NDArray[np.intp]
@@ -247,7 +215,7 @@ class Matrix(ABC):
         This is one pass. `n_vectors` is the number of vectors that multiply each tile.
         """
         for rows, chunk in self.chunks():
-            for part, tile in chunk.row_tiles(n_vectors):
+            for part, tile in _row_tiles(chunk, n_vectors):
                 yield question(slice(rows.start + part.start, rows.start + part.stop), tile)
 
     def tiles_by_set(
@@ -285,13 +253,6 @@ class Matrix(ABC):
                             x -= shift
                         yield number, rows, _dense(x)
 
-    def row_tiles(self, n_vectors: int) -> Iterator[tuple[slice, Matrix]]:
-        """Yield tiles of rows of a matrix in memory, sized for products with so many vectors."""
-        m = self.shape[0]
-        for top in range(0, m, PRODUCT_ROWS):
-            rows = slice(top, min(m, top + PRODUCT_ROWS))
-            yield rows, self.take(rows)
-
     # Columns that cost a pass: no-ops if they do not
 
     def missing(self, indices: Iterable[int]) -> list[int]:
@@ -301,8 +262,13 @@ class Matrix(ABC):
     def take_along(self, indices: Iterable[int]) -> None:  # noqa: B027 (most kinds need none)
         """Request that the next pass, whatever its purpose, also fetches these columns."""
 
-    def prefetch(self, indices: Iterable[int]) -> None:  # noqa: B027 (most kinds need none)
-        """Suggest columns for the next pass to fetch as well, replacing earlier suggestions."""
+    def prefetch(  # noqa: B027 (most kinds need none)
+        self, ranking: Callable[[int], Sequence[int]], count: int
+    ) -> None:
+        """Let the next pass also fetch the `count` likeliest missing columns, and no earlier ones.
+
+        ranking(k) are the k likeliest columns.
+        """
 
     def fetch(self, indices: Iterable[int]) -> None:  # noqa: B027 (most kinds need none)
         """Make columns available, by a pass if one of them is missing."""
@@ -317,16 +283,42 @@ class Matrix(ABC):
     ) -> None:
         """Divide the memory that X may use for a search; raise an error if it is too little."""
 
-    def share_of_waiting(self) -> float:
-        """Return the share of the last pass that was spent waiting for values."""
-        return 0.0
-
     def row_blocks(self, block_rows: int | None) -> list[tuple[slice, Matrix]]:
         """Return views of at most `block_rows` rows each; one block if X is not in memory."""
         m = self.shape[0]
         height = m if block_rows is None or not self.is_in_memory else max(1, min(m, block_rows))
         pieces = [slice(top, min(m, top + height)) for top in range(0, m, height)]
         return [(rows, self if height == m else self.take(rows)) for rows in pieces]
+
+
+def passes_over(X: Matrix) -> int:
+    """Return the number of passes over X so far, if these dominate the time."""
+    return -(-X.rows_read // X.shape[0])
+
+
+def column_numbers(X: Matrix, indices: NDArray[np.intp]) -> Any:
+    """Return indices in the form that `columns` uses without a transfer."""
+    return indices if X.device_array is None else numbers_on(X.location, indices)
+
+
+def single_column(X: Matrix, index: int) -> Float:
+    """Return one column as float64, (m), which must not be overwritten."""
+    if X.device_array is not None:
+        return as_float(X.device_array[:, index])  # without a transfer
+    column: Float = X.columns(np.array([index]))[0, :]
+    return column
+
+
+def _row_tiles(X: Matrix, n_vectors: int) -> Iterator[tuple[slice, Matrix]]:
+    """Yield tiles of rows of a matrix in memory, sized for products with so many vectors."""
+    m, height = X.shape[0], PRODUCT_ROWS
+    if X.is_sparse:
+        height = max(1, m)  # slicing rows of a sparse X is slow
+    elif X.location.on_device:
+        height = max(PRODUCT_ROWS, DEVICE_ELEMENTS // max(1, n_vectors))
+    for top in range(0, m, height):
+        rows = slice(top, min(m, top + height))
+        yield rows, X if height >= m else X.take(rows)
 
 
 def _dense(values: NDArray[Any]) -> Matrix:

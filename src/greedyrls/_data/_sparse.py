@@ -18,8 +18,6 @@ from ._matrix import Matrix, Rows
 
 # Values processed together.
 _VALUES = 1 << 22
-# Elements of dense vectors that are multiplied by it at a time.
-_VECTOR_ELEMENTS = 1 << 22
 
 
 class SparseMatrix(Matrix):
@@ -64,11 +62,6 @@ class SparseMatrix(Matrix):
         return int(held.data.nbytes + held.indices.nbytes + held.indptr.nbytes)
 
     @property
-    def vectors_at_a_time(self) -> int:
-        """The largest number of dense vectors for one call of `product`."""
-        return max(1, _VECTOR_ELEMENTS // max(1, self.shape[0]))
-
-    @property
     def arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """The arrays by columns: beginnings of columns, ascending row numbers, nonzero values."""
         held = self._by_columns
@@ -97,9 +90,6 @@ class SparseMatrix(Matrix):
         """Yield all rows at once."""
         yield slice(0, self.shape[0]), self
 
-    def sample_rows(self, weights: Float, count: int) -> None:
-        """Return None: a sparse X is never shifted."""
-
     def tiles_by_set(
         self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
     ) -> Iterator[tuple[int, Any, Matrix]]:
@@ -108,10 +98,6 @@ class SparseMatrix(Matrix):
             if number not in cache:
                 cache[number] = self if members is None else self.take(members)
             yield number, np.arange(self.shape[0]) if members is None else members, cache[number]
-
-    def row_tiles(self, n_vectors: int) -> Iterator[tuple[slice, Matrix]]:
-        """Yield all rows at once, because slicing rows of a sparse X is slow."""
-        yield slice(0, self.shape[0]), self
 
     def squares(self, weights: Float | None) -> Float:
         """Return the weighted sums of squares of the columns, (n)."""
@@ -197,11 +183,11 @@ class SparseMatrix(Matrix):
         """Count the nonzero values of each column, (n)."""
         return np.asarray(np.diff(self._by_columns.indptr), dtype=np.float64)
 
-    def first_non_finite(self) -> tuple[int, int] | None:
-        """Return row and column of a NaN or infinite value, or None."""
+    def first_non_finite(self) -> tuple[int, int, float] | None:
+        """Return row, column and value of a NaN or infinite value, or None."""
         held = self._by_columns
         bad = np.flatnonzero(~np.isfinite(held.data))
         if len(bad) == 0:
             return None
         column = int(np.searchsorted(held.indptr, bad[0], side="right")) - 1
-        return int(held.indices[bad[0]]), column
+        return int(held.indices[bad[0]]), column, float(held.data[bad[0]])

@@ -8,7 +8,7 @@ made anyway, as from a file (`_files`), and kept on the device.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -67,7 +67,6 @@ class StreamedMatrix(DeviceMatrix):
         self.kept = ColumnCache(max(1, self.column_bytes // (m * values.dtype.itemsize)))
         self._wanted: dict[int, None] = {}
         self._likely: list[int] = []
-        self._rows_sent = 0
         by_rows = abs(values.strides[0]) >= abs(values.strides[1])
         # So many columns are gathered on the host in the time of a pass.
         self._worth_a_pass = width / max(1e-9, CACHE_LINE_BYTES * _GATHERED_LINE)
@@ -84,20 +83,6 @@ class StreamedMatrix(DeviceMatrix):
         """Of all of X."""
         return int(self.values.nbytes)
 
-    @property
-    def device_array(self) -> None:
-        """None: not all of X is there."""
-        return None
-
-    def column_numbers(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Indices on the host, where columns may be."""
-        return indices
-
-    @property
-    def passes(self) -> int:
-        """How often as many rows as there are were sent."""
-        return -(-self._rows_sent // self.shape[0])
-
     def row_blocks(self, block_rows: int | None) -> list[tuple[slice, Matrix]]:
         """One block, of which at most so many rows are sent at a time."""
         if block_rows is not None:
@@ -111,11 +96,6 @@ class StreamedMatrix(DeviceMatrix):
             raise not_on_device("A selection on some of the rows")
         return StreamedMatrix(self.values[rows], self.location, self._free)
 
-    @property
-    def n_kept(self) -> int:
-        """How many columns are kept."""
-        return len(self.kept)
-
     def missing(self, indices: Iterable[int]) -> list[int]:
         """Those of some columns that would cost a pass."""
         return [] if self._gathers else self.kept.missing(indices)
@@ -124,9 +104,9 @@ class StreamedMatrix(DeviceMatrix):
         """Columns that the next pass is to take along, whatever it is made for."""
         self._wanted.update(dict.fromkeys(int(index) for index in indices))
 
-    def prefetch(self, indices: Iterable[int]) -> None:
+    def prefetch(self, ranking: Callable[[int], Sequence[int]], count: int) -> None:
         """Columns that the next pass may bring as well; earlier ones are forgotten."""
-        self._likely = list(indices)
+        self._likely = self.missing(ranking(len(self.kept) + count))[:count]
 
     def fetch(self, indices: Iterable[int]) -> None:
         """Have some columns on the device: gathered on the host, or by a pass.
@@ -162,7 +142,7 @@ class StreamedMatrix(DeviceMatrix):
             if along:
                 arrivals[:, rows] = take_rows(chunk.T, order)
             yield rows, DeviceMatrix(chunk)
-            self._rows_sent += rows.stop - rows.start
+            self.rows_read += rows.stop - rows.start
         if along:
             self.kept.add(along, arrivals, as_batch=True)
 
@@ -187,23 +167,10 @@ class StreamedMatrix(DeviceMatrix):
         columns: Float = as_float(self.location.xp.stack(kept))
         return columns
 
-    def single(self, index: int) -> Float:
-        """One column as float64, (m)."""
-        column: Float = self.columns(np.array([index]))[0, :]
-        return column
-
     def _gathered(self, indices: list[int], rows: slice) -> Array:
         """Some columns from the host, in their own type, (c × rows)."""
         return send(self.location, self.values[rows][:, indices].T)
 
-    def first_non_finite(self) -> tuple[int, int] | None:
-        """Row and column of a value that is NaN or infinite."""
-        for rows, chunk in self.chunks():
-            found = chunk.first_non_finite()
-            if found is not None:
-                return rows.start + found[0], found[1]
-        return None
-
-    def value(self, row: int, column: int) -> float:
-        """A single value."""
-        return float(self.values[row, column])
+    def first_non_finite(self) -> tuple[int, int, float] | None:
+        """Row, column and value of one that is NaN or infinite."""
+        return Matrix.first_non_finite(self)

@@ -78,7 +78,9 @@ class FoldBlock:
 
     def visit(self) -> Iterator[tuple[int, Any, Matrix]]:
         """Yield each set's rows of each tile minus the shift, in one pass."""
-        sets = self._on_device() if self.X.on_device else list(map(_sorted_rows, self.sets))
+        sets = (
+            self._on_device() if self.X.location.on_device else list(map(_sorted_rows, self.sets))
+        )
         return self.X.tiles_by_set(sets, self.shift, self.parts)
 
     def _on_device(self) -> list[Any]:
@@ -109,7 +111,7 @@ class FoldBlock:
         tests = [rows for rows in self.sets[: len(target_means)] if rows is not None]
         data = (self.weights, self.raw, self.Y)
         splits: tuple[HeldOutRows, ...]
-        if self.X.on_device:
+        if self.X.location.on_device:
             sets = self._on_device()[: len(tests)]
             rows, has_row = padded(location, sets, [len(test) for test in tests])
             splits = (
@@ -177,7 +179,7 @@ class FoldBlock:
 
     def tiles_of(self, rows: Rows, columns: NDArray[np.intp]) -> Iterator[tuple[slice, Float]]:
         """Yield rows and columns of X minus the shift, in tiles, with their slice of `rows`."""
-        if self.X.on_device:  # all at once
+        if self.X.location.on_device:  # all at once
             (moved,) = to_device(self.X.location, self.shift[columns])
             yield slice(None), take(self.X.columns(columns), rows).T - moved
             return

@@ -44,7 +44,9 @@ def local_block(problem: Problem, folds: Folds, is_partition: bool) -> FoldBlock
     # Row sets that are summed: the test rows of each split, training rows that are not the
     # complement, and all rows unless these are the sum of the test sets.
     # On a device, rows are sorted there.
-    tests = tuple(split.tested if problem.X.on_device else split.test for split in folds.splits)
+    tests = tuple(
+        split.tested if problem.X.location.on_device else split.test for split in folds.splits
+    )
     direct = tuple(
         split.explicit_train for split in folds.splits if split.explicit_train is not None
     )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .._base import (
     Float,
     add_up,
+    as_float,
     namespace_of,
     numbers_on,
     stacked,
@@ -32,12 +33,12 @@ def rough_sums(block: FoldBlock) -> RoughSums:
     n = block.X.shape[1]
     xp = namespace_of(block.weights)
     weight, y = float(xp.sum(block.weights)), weighted_means(block.raw.T, block.weights)
-    sample = block.X.sample_rows(block.weights, _SHIFT_ROWS)
+    sample = _sampled_rows(block)
     if sample is None:
         return RoughSums(0.0, np.zeros(n), np.zeros(n), weight, y)
     count = int(sample.shape[0])
     x, xx = np.zeros(n), np.zeros(n)
-    if block.X.on_device:
+    if block.X.location.on_device:
         x, xx, y = to_host(xp.sum(sample, axis=0), xp.var(sample, axis=0) * count, y)
     elif count:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -47,6 +48,19 @@ def rough_sums(block: FoldBlock) -> RoughSums:
                 x[columns] = values.sum(axis=0)
                 xx[columns] = values.var(axis=0) * count
     return RoughSums(float(count), x, xx, weight, y)
+
+
+def _sampled_rows(block: FoldBlock) -> Any:
+    """Return some rows to estimate means, if possible of positive weight; None if X is sparse."""
+    X = block.X
+    if X.is_sparse:
+        return None
+    if X.device_array is not None:
+        return as_float(X.device_array[:: max(1, X.shape[0] // _SHIFT_ROWS), :])
+    if not X.is_in_memory:
+        return X.part(slice(0, min(_SHIFT_ROWS, X.shape[0])))
+    (rows,) = block.weights.nonzero()
+    return X.part(rows[:: max(1, len(rows) // _SHIFT_ROWS)])
 
 
 def fold_set_sums(block: FoldBlock) -> SetSums:

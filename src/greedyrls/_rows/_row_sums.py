@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, add_up, as_float, namespace_of, stacked, to_device, weighted_means
-from .._data import Matrix
+from .._data import Matrix, column_numbers
 from .._problem import Loss
 from ._answers import FeatureSums, Products, RawSums, TargetSums
 from ._blocks import RowBlock
+
+# Elements of dense vectors that a sparse X is multiplied by at a time.
+_SPARSE_ELEMENTS = 1 << 22
 
 
 def target_sums(block: RowBlock) -> TargetSums:
@@ -46,7 +49,7 @@ def row_products(block: RowBlock, indices: Sequence[int], with_anchor: bool) -> 
     """
     order = np.array(indices, dtype=np.intp)
     block.X.take_along(indices)  # they are likely scored next
-    question = partial(_tile_products, block, block.X.column_numbers(order), with_anchor)
+    question = partial(_tile_products, block, column_numbers(block.X, order), with_anchor)
     return add_up(block.X.map_tiles(question, len(order) + block.r.shape[0]))
 
 
@@ -56,7 +59,10 @@ def _tile_products(
     """Compute `products` of a tile of rows in memory."""
     values: list[Float] = []
     sums: list[Float] = []
-    count, most = int(numbers.shape[0]), tile.vectors_at_a_time
+    count = int(numbers.shape[0])
+    most = max(1, count)
+    if tile.is_sparse:
+        most = max(1, _SPARSE_ELEMENTS // max(1, tile.shape[0]))
     for first in range(0, max(count, 1), most):
         part = numbers[first : min(count, first + most)]
         vectors = [block.columns.of_tile(tile, part, rows)] if count else []
