@@ -34,7 +34,7 @@ from .._rows import (
 )
 from ._choice import Choice, Judge, check_candidates, choose_among
 from ._curves import LossMoments, model_moments
-from ._group_loss import group_losses
+from ._group_loss import group_losses, rows_that_count
 from ._loo_data import LooData
 from ._samples import SampleSpace
 from ._set_moves import Held
@@ -78,7 +78,7 @@ class LossState(SelectionState):
                 moments: LossMoments = self.samples.total(partial(model_moments, loss=loss))
                 value, covariance = float(moments.values()[0]), moments.covariance()
             else:
-                Y, weights, used = self.rows_that_count()
+                Y, weights, used = rows_that_count(self.problem)
                 parts = self.samples.each(loo_predictions)
                 predictions = np.concatenate(parts, axis=1)[:, None, used]
                 value = float(loss.values(Y, predictions, weights)[0])
@@ -86,14 +86,6 @@ class LossState(SelectionState):
             error = math.nan if covariance is None else math.sqrt(max(0.0, covariance[0, 0]))
             self._remembered = (self.size, value, error)
         return self._remembered[1:]
-
-    def rows_that_count(self) -> tuple[Float, Float | None, NDArray[np.intp]]:
-        """Return targets, weights and numbers of the rows of positive weight."""
-        Y, weights = self.problem.Y, self.problem.weights
-        if weights is None:
-            return Y, None, np.arange(len(Y))
-        (used,) = weights.nonzero()
-        return Y[used], weights[used], used
 
     @property
     def loss(self) -> float:
@@ -139,7 +131,7 @@ class LossState(SelectionState):
         rho = self.features.tau / self.features.delta
         if self.criterion_loss.is_additive:
             return self._sums(rho)
-        return self._values(candidates, rho)
+        return _values(self, candidates, rho)
 
     def _sums(self, rho: Float) -> Float:
         """Return the losses (n) if the loss is a mean over rows."""
@@ -155,27 +147,11 @@ class LossState(SelectionState):
         else:
             beta = features.coefficients(np.arange(self.problem.n_features)).beta
             reach = self._reach(beta, rho) if two_classes else None
-            values, self.looked = self._row_losses(
-                self.criterion_loss, self.factors, beta, rho, reach
+            support = None if reach is None else [shape.support for shape in self._shapes]
+            values, self.looked = _row_losses(
+                self, self.criterion_loss, self.factors, beta, rho, reach, support
             )
         return values if self.factors is not None else values / self.problem.n_samples
-
-    def _row_losses(
-        self, loss: Loss, factors: Float | None, beta: Float, rho: Float, reach: Float | None
-    ) -> CandidateLosses:
-        """Return Σ_j e_j ℓ_j over all rows with each of all features added.
-
-        `reach` is for one target of labels ±1 and loss zero_one.
-        """
-        shapes = [] if reach is None else self._shapes
-        support: list[Any] = [shape.support for shape in shapes] or [None] * len(
-            self.samples.blocks
-        )
-        delta = self.features.delta
-        losses: CandidateLosses = self.samples.total(
-            ask(candidate_losses, loss, factors, beta, delta, rho, reach), support
-        )
-        return losses
 
     def squared_losses(self, candidates: NDArray[np.intp]) -> Float:
         """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
@@ -184,12 +160,12 @@ class LossState(SelectionState):
         factors = _factors(self.samples, squared)
         if not self.layout.is_single:
             return group_losses(self, candidates, squared, factors)
-        values, _ = self._row_losses(
+        values, _ = _row_losses(
+            self,
             squared,
             factors,
             features.coefficients(np.arange(self.problem.n_features)).beta,
             features.tau / features.delta,
-            None,
         )
         return values[candidates]
 
@@ -276,26 +252,46 @@ class LossState(SelectionState):
             values = self.samples.total(question).values
             losses = values if self.factors is not None else values / self.problem.n_samples
         else:
-            Y, weights, used = self.rows_that_count()
+            Y, weights, used = rows_that_count(self.problem)
             parts = self.samples.each(partial(removal_predictions, removals=removals))
             losses = loss.values(Y, np.concatenate(parts, axis=2)[:, :, used], weights)
         return losses, TIE * np.abs(losses) + LOSS_ROUNDING * self.initial_loss
 
-    def _values(self, candidates: NDArray[np.intp], rho: Float) -> Float:
-        """Return a loss that needs all rows together, (n), a chunk of candidates at a time."""
-        features = self.features
-        values = np.full(self.problem.n_features, np.nan)
-        self.problem.X.fetch(candidates.tolist())
-        Y, weights, used = self.rows_that_count()
-        width = max(1, PREDICTION_ELEMENTS // (len(rho) * self.problem.n_samples))
-        for first in range(0, len(candidates), width):
-            chunk = candidates[first : first + width]
-            beta, delta = features.coefficients(chunk).beta, features.delta[chunk]
-            question = ask(candidate_predictions, chunk, beta, delta, rho[:, chunk])
-            parts = self.samples.each(question)
-            predictions = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
-            values[chunk] = self.criterion_loss.values(Y, predictions[:, :, used], weights)
-        return values
+
+def _row_losses(
+    state: LossState,
+    loss: Loss,
+    factors: Float | None,
+    beta: Float,
+    rho: Float,
+    reach: Float | None = None,
+    support: list[Any] | None = None,
+) -> CandidateLosses:
+    """Return Σ_j e_j ℓ_j over all rows with each of all features added.
+
+    `reach` and `support` are for one target of labels ±1 and loss zero_one.
+    """
+    question = ask(candidate_losses, loss, factors, beta, state.features.delta, rho, reach)
+    nothing = [None] * len(state.samples.blocks)
+    losses: CandidateLosses = state.samples.total(question, support or nothing)
+    return losses
+
+
+def _values(state: LossState, candidates: NDArray[np.intp], rho: Float) -> Float:
+    """Return a loss that needs all rows together, (n), a chunk of candidates at a time."""
+    features = state.features
+    values = np.full(state.problem.n_features, np.nan)
+    state.problem.X.fetch(candidates.tolist())
+    Y, weights, used = rows_that_count(state.problem)
+    width = max(1, PREDICTION_ELEMENTS // (len(rho) * state.problem.n_samples))
+    for first in range(0, len(candidates), width):
+        chunk = candidates[first : first + width]
+        beta, delta = features.coefficients(chunk).beta, features.delta[chunk]
+        question = ask(candidate_predictions, chunk, beta, delta, rho[:, chunk])
+        parts = state.samples.each(question)
+        predictions = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
+        values[chunk] = state.criterion_loss.values(Y, predictions[:, :, used], weights)
+    return values
 
 
 def _factors(samples: SampleSpace, loss: Loss) -> Float:

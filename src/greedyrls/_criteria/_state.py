@@ -107,27 +107,6 @@ class SelectionState(SetMoves):
         """The features that may be added."""
         return true_indices(self.barred < 0.0)
 
-    def columns_of(self, candidates: list[int]) -> list[int]:
-        """The columns of some candidates."""
-        if self.layout.is_single:
-            return candidates
-        columns: list[int] = self.layout.columns(np.array(candidates, dtype=np.intp)).tolist()
-        return columns
-
-    @property
-    def n_open_columns(self) -> int:
-        """How many columns all candidates have."""
-        if self.layout.is_single:
-            return self.problem.n_available - self.size
-        return int(self.layout.widths(self.candidates).sum())
-
-    @property
-    def mean_width(self) -> int:
-        """How many columns a candidate has, roughly."""
-        if self.layout.is_single:
-            return 1
-        return max(1, self.problem.n_features // len(self.layout.groups))
-
     @property
     def loss(self) -> float:
         """Leave-one-out loss of the current model."""
@@ -169,14 +148,10 @@ class SelectionState(SetMoves):
             return None
         return self.samples.score_lowest(self.features, terms, count)
 
-    def lacks(self, indices: NDArray[np.intp]) -> bool:
-        """Return whether fetching the columns of candidates would cost a pass."""
-        return bool(self.problem.X.missing(indices.tolist()))
-
     def fetch_ahead(self, indices: NDArray[np.intp], ranking: Ranking, remaining: int) -> None:
         """Fetch columns of features that will be added, and Gram columns, if they cost a pass."""
         X = self.problem.X
-        if self.lacks(indices):
+        if X.missing(indices.tolist()):
             columns = self.gram.batch(ranking, remaining, int(indices[0]))
             X.take_along(indices.tolist())
             self.gram.keep(columns, self.samples.products(columns))

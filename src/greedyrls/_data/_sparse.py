@@ -103,7 +103,7 @@ class SparseMatrix(Matrix):
         """Return the weighted sums of squares of the columns, (n)."""
         held = self._by_columns
         result = np.empty(held.shape[1])
-        for columns in self._pieces():
+        for columns in _pieces(held.indptr):
             inside = slice(held.indptr[columns.start], held.indptr[columns.stop])
             data = held.data[inside].astype(np.float64)
             data *= data
@@ -115,15 +115,6 @@ class SparseMatrix(Matrix):
             ends = held.indptr[columns.start + 1 : columns.stop + 1] - inside.start
             result[columns] = np.where(ends > begins, sums, 0.0)
         return result
-
-    def _pieces(self) -> Iterator[slice]:
-        """Yield slices of columns with a limited number of values, because X may be in a file."""
-        indptr, first, n = self._by_columns.indptr, 0, self.shape[1]
-        while first < n:
-            last = int(np.searchsorted(indptr, indptr[first] + _VALUES, side="right")) - 1
-            last = min(n, max(first + 1, last))
-            yield slice(first, last)
-            first = last
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
         """Return columns as a dense array, one per row of the result, for all rows or some."""
@@ -191,3 +182,13 @@ class SparseMatrix(Matrix):
             return None
         column = int(np.searchsorted(held.indptr, bad[0], side="right")) - 1
         return int(held.indices[bad[0]]), column, float(held.data[bad[0]])
+
+
+def _pieces(indptr: NDArray[Any]) -> Iterator[slice]:
+    """Yield slices of columns with a limited number of values, because X may be in a file."""
+    first, n = 0, len(indptr) - 1
+    while first < n:
+        last = int(np.searchsorted(indptr, indptr[first] + _VALUES, side="right")) - 1
+        last = min(n, max(first + 1, last))
+        yield slice(first, last)
+        first = last
