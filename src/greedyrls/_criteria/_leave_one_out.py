@@ -241,7 +241,7 @@ class LeaveOneOut:
         is_open = open_bounds <= _of(limits, left)
         doubtful = np.count_nonzero(is_open & (open_bounds + slack > _of(limits, left)))
         if (
-            doubtful > many or (doubtful and state.problem.X.missing(left.tolist()))
+            doubtful > many or (doubtful and state.problem.X.kept.missing(left.tolist()))
         ) and not is_tight:
             self._tighten(state, ranking, remaining, scored.best)
             (tight,) = state.features.at_candidates(left, candidate_bounds(state))
@@ -274,9 +274,9 @@ class LeaveOneOut:
         """
         if not state.problem.X.passes_dominate:
             return False
-        state.problem.X.prefetch(ranking, _ALONG)
+        state.problem.X.kept.prefetch(ranking, _ALONG)
         best = ranking(1)
-        if not best or not state.problem.X.missing(best):
+        if not best or not state.problem.X.kept.missing(best):
             return False
         self._tighten(state, ranking, remaining, best[0])
         return True

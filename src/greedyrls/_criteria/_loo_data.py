@@ -148,12 +148,19 @@ def _check_start(problem: Problem, statistics: SampleStatistics) -> None:
 
 
 def _memory_blocks(problem: Problem, block_rows: int | None) -> list[RowBlock]:
-    """Return the rows of a problem in this process as row blocks (views, no copies)."""
+    """Return the rows of a problem in this process as row blocks (views, no copies).
+
+    They have at most `block_rows` rows each, but an X that is not in memory is a single block.
+    """
+    X, Y, weights = problem.X, problem.Y, problem.weights
+    m = X.shape[0]
+    height = m if block_rows is None or not X.is_in_memory else max(1, min(m, block_rows))
+    pieces = [slice(top, min(m, top + height)) for top in range(0, m, height)]
     return [
         RowBlock.from_rows(
-            X,
-            problem.Y[rows, :],
-            None if problem.weights is None else problem.weights[rows],
+            X if height == m else X.take(rows),
+            Y[rows, :],
+            None if weights is None else weights[rows],
         )
-        for rows, X in problem.X.row_blocks(block_rows)
+        for rows in pieces
     ]

@@ -151,9 +151,9 @@ class SelectionState(SetMoves):
     def fetch_ahead(self, indices: NDArray[np.intp], ranking: Ranking, remaining: int) -> None:
         """Fetch columns of features that will be added, and Gram columns, if they cost a pass."""
         X = self.problem.X
-        if X.missing(indices.tolist()):
+        if X.kept.missing(indices.tolist()):
             columns = self.gram.batch(ranking, remaining, int(indices[0]))
-            X.take_along(indices.tolist())
+            X.kept.take_along(indices.tolist())
             self.gram.keep(columns, self.samples.products(columns))
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:

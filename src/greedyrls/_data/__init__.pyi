@@ -20,6 +20,7 @@ from ._matrix import Matrix as Matrix
 from ._matrix import NotOnDevice as NotOnDevice
 from ._matrix import column_numbers as column_numbers
 from ._matrix import passes_over as passes_over
+from ._matrix import pin_column as pin_column
 from ._matrix import single_column as single_column
 from ._parquet import ParquetSource as ParquetSource
 from ._parquet import parquet_files as parquet_files

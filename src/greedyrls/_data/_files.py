@@ -7,7 +7,7 @@ reading everything: columns are taken along in passes that are made anyway, and 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
@@ -21,6 +21,7 @@ from ._dense import DenseMatrix
 from ._file_columns import ColumnFile
 from ._file_memory import Needs, Room, check_limit, default_limit, share_out
 from ._file_sources import ArraySource, Source, map_of
+from ._kept_columns import FetchedColumns
 from ._matrix import PRODUCT_ROWS, Answer, Matrix, Rows, passes_over
 
 
@@ -36,15 +37,14 @@ class FileMatrix(Matrix):
         self._source = source
         self._limit = default_limit() if memory_limit is None else memory_limit
         self._room: Room | None = None
-        self._columns: ColumnCache | None = None
-        self._wanted: dict[int, None] = {}
-        self._likely: list[int] = []
         self._verbose = 0
         self.n_jobs = 1
         self._pool: ThreadPoolExecutor | None = None
         m, n = source.shape
         if m < 1 or n < 1:
             raise ValueError(f"{source.name} has no data: its shape is {source.shape}.")
+        # Those of chosen features stay in memory if they fit; `reserve` sets the limit.
+        self.kept: FetchedColumns = FetchedColumns(ColumnCache(0, ColumnFile(m, source.dtype)))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -64,6 +64,8 @@ class FileMatrix(Matrix):
         if chunk_rows is not None:
             room = room._replace(chunk_rows=min(chunk_rows, room.chunk_rows))
         self._room, self._verbose = room, verbose
+        if not len(self.kept.cache):
+            self.kept.cache.limit = room.column_bytes // max(1, self.shape[0] * self.dtype.itemsize)
         if n_jobs > 1:
             self.n_jobs = n_jobs
             self._pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="greedyrls")
@@ -94,52 +96,26 @@ class FileMatrix(Matrix):
         assert self._room is not None
         return self._room
 
-    @property
-    def kept(self) -> ColumnCache:
-        """Columns that need no pass; those of chosen features stay in memory if they fit."""
-        if self._columns is None:
-            file = ColumnFile(self.shape[0], self.dtype)
-            self._columns = ColumnCache(self.memory.column_bytes // file.column_bytes, file)
-        return self._columns
-
-    def missing(self, indices: Iterable[int]) -> list[int]:
-        """Those of some columns that would cost a pass."""
-        return self.kept.missing(indices)
-
-    def pin(self, index: int) -> None:
-        """A feature was chosen: its column is needed from now on."""
-        self.fetch([index])
-        self.kept.pin(index)
-
-    def take_along(self, indices: Iterable[int]) -> None:
-        """Columns that the next pass is to take along, whatever it is made for."""
-        self._wanted.update(dict.fromkeys(int(index) for index in indices))
-
-    def prefetch(self, ranking: Callable[[int], Sequence[int]], count: int) -> None:
-        """Columns that the next pass may bring as well; earlier ones are forgotten."""
-        self._likely = self.missing(ranking(len(self.kept) + count))[:count]
-
     def fetch(self, indices: Iterable[int]) -> None:
         """Have some columns, by a pass if one of them is missing."""
-        lacking = self.missing(indices)
+        lacking = self.kept.missing(indices)
         if lacking:
-            self.take_along(lacking)
+            self.kept.take_along(lacking)
             for _ in self.chunks():
                 pass
 
     def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
         """All rows in order: one pass. A thread reads the next chunk meanwhile."""
-        m, _ = self.shape
-        along = self.missing(dict.fromkeys([*self._wanted, *self._likely]))
-        incoming = self.kept.receive(along, partial(np.empty, m, self.dtype))
-        self._wanted, self._likely = {}, []
+        (m, _), height, kept = self.shape, self.memory.chunk_rows, self.kept.cache
+        along = self.kept.due()
+        incoming = kept.receive(along, partial(np.empty, m, self.dtype))
         label = f"pass {passes_over(self) + 1}"
         top = 0
         with (
             closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar,
             ThreadPoolExecutor(1, thread_name_prefix="greedyrls-read") as reader,
         ):
-            rest = self._source.chunks(self.memory.chunk_rows)
+            rest = self._source.chunks(height)
             began = time.perf_counter()
             waited = 0.0
             ahead = reader.submit(next, rest, None)
@@ -151,14 +127,14 @@ class FileMatrix(Matrix):
                     break
                 ahead = reader.submit(next, rest, None)
                 rows = slice(top, top + len(chunk))
-                self.kept.put_rows(incoming, rows, np.ascontiguousarray(chunk[:, along].T))
+                kept.put_rows(incoming, rows, np.ascontiguousarray(chunk[:, along].T))
                 yield rows, DenseMatrix(chunk)
                 top = rows.stop
                 self.rows_read += len(chunk)
                 bar.advance(len(chunk))
         if top != m:
             raise OSError(f"{self._source.name} has {top} rows; when it was opened it had {m}.")
-        self.kept.finish(incoming)
+        kept.finish(incoming)
         self.share_of_waiting = waited / max(1e-9, time.perf_counter() - began)
 
     def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
@@ -181,8 +157,8 @@ class FileMatrix(Matrix):
         count = len(range(*rows.indices(self.shape[0]))) if isinstance(rows, slice) else len(rows)
         result = np.empty((len(wanted), count))
         for row, index in enumerate(wanted):
-            self.kept.touch(index)
-            result[row] = self.kept.get(index, rows)
+            self.kept.cache.touch(index)
+            result[row] = self.kept.cache.get(index, rows)
         return result
 
     def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> NDArray[Any]:

@@ -23,6 +23,7 @@ from .._base import (
     as_float,
     numbers_on,
 )
+from ._kept_columns import KeptColumns
 
 if TYPE_CHECKING:
     from ._file_memory import Needs, Room
@@ -66,7 +67,7 @@ class Matrix(ABC):
     # All values are in memory at `location`: any rows can be taken.
     is_in_memory: bool = False
     # Reading, sending or computing X takes far longer than arithmetic with it. Columns that would
-    # cost a pass (`missing`) are fetched in passes that are made anyway.
+    # cost a pass (`kept.missing`) are fetched in passes that are made anyway.
     passes_dominate: bool = False
     # X itself keeps the columns of chosen features, within its memory limit.
     keeps_columns: bool = False
@@ -74,6 +75,8 @@ class Matrix(ABC):
     has_own_threads: bool = False
     # Memory for columns of chosen features in bytes; None: a share of the size of X.
     column_bytes: int | None = None
+    # The columns that X keeps, and requests to its next pass.
+    kept: KeptColumns = KeptColumns()
     # The device array if kernels may read it, else None.
     device_array: Any = None
     # Rows read, sent or computed so far, if passes dominate the time.
@@ -253,42 +256,22 @@ class Matrix(ABC):
                             x -= shift
                         yield number, rows, _dense(x)
 
-    # Columns that cost a pass: no-ops if they do not
-
-    def missing(self, indices: Iterable[int]) -> list[int]:
-        """Return the columns that would cost a pass."""
-        return []
-
-    def take_along(self, indices: Iterable[int]) -> None:  # noqa: B027 (most kinds need none)
-        """Request that the next pass, whatever its purpose, also fetches these columns."""
-
-    def prefetch(  # noqa: B027 (most kinds need none)
-        self, ranking: Callable[[int], Sequence[int]], count: int
-    ) -> None:
-        """Let the next pass also fetch the `count` likeliest missing columns, and no earlier ones.
-
-        ranking(k) are the k likeliest columns.
-        """
+    # Columns, memory and threads
 
     def fetch(self, indices: Iterable[int]) -> None:  # noqa: B027 (most kinds need none)
         """Make columns available, by a pass if one of them is missing."""
-
-    def pin(self, index: int) -> None:  # noqa: B027 (most kinds need none)
-        """Keep the column of a chosen feature, if X keeps columns itself."""
-
-    # Memory and threads
 
     def reserve(  # noqa: B027 (most kinds need none)
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
     ) -> None:
         """Divide the memory that X may use for a search; raise an error if it is too little."""
 
-    def row_blocks(self, block_rows: int | None) -> list[tuple[slice, Matrix]]:
-        """Return views of at most `block_rows` rows each; one block if X is not in memory."""
-        m = self.shape[0]
-        height = m if block_rows is None or not self.is_in_memory else max(1, min(m, block_rows))
-        pieces = [slice(top, min(m, top + height)) for top in range(0, m, height)]
-        return [(rows, self if height == m else self.take(rows)) for rows in pieces]
+
+def pin_column(X: Matrix, index: int) -> None:
+    """Keep the column of a chosen feature, if X keeps columns itself."""
+    if X.keeps_columns:
+        X.fetch([index])
+        X.kept.pin(index)
 
 
 def passes_over(X: Matrix) -> int:

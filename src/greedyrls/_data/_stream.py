@@ -8,7 +8,7 @@ made anyway, as from a file (`_files`), and kept on the device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,8 @@ from .._base import (
     to_host,
 )
 from ._device_matrix import DeviceMatrix, Indices
+from ._file_memory import Needs
+from ._kept_columns import FetchedColumns
 from ._matrix import Matrix, not_on_device
 from ._transport import Transport, transport_to
 
@@ -64,14 +66,13 @@ class StreamedMatrix(DeviceMatrix):
         self._transport: Transport | None = None
         self.column_bytes: int = int(_COLUMN_SHARE * free)
         # Columns on the device in their own type.
-        self.kept = ColumnCache(max(1, self.column_bytes // (m * values.dtype.itemsize)))
-        self._wanted: dict[int, None] = {}
-        self._likely: list[int] = []
+        cache = ColumnCache(max(1, self.column_bytes // (m * values.dtype.itemsize)))
         by_rows = abs(values.strides[0]) >= abs(values.strides[1])
         # So many columns are gathered on the host in the time of a pass.
         self._worth_a_pass = width / max(1e-9, CACHE_LINE_BYTES * _GATHERED_LINE)
         self._gathered_since = 0
         self._gathers = not by_rows or self._worth_a_pass > _ASKED
+        self.kept: FetchedColumns = FetchedColumns(cache, self._gathers)
 
     @property
     def dtype(self) -> Any:
@@ -83,12 +84,13 @@ class StreamedMatrix(DeviceMatrix):
         """Of all of X."""
         return int(self.values.nbytes)
 
-    def row_blocks(self, block_rows: int | None) -> list[tuple[slice, Matrix]]:
-        """One block, of which at most so many rows are sent at a time."""
-        if block_rows is not None:
-            self._height = max(1, min(block_rows, self._height))
+    def reserve(
+        self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
+    ) -> None:
+        """At most so many rows are sent at a time."""
+        if chunk_rows is not None:
+            self._height = max(1, min(chunk_rows, self._height))
             self._transport = None
-        return [(slice(0, self.shape[0]), self)]
 
     def take(self, rows: Any) -> StreamedMatrix:
         """Some rows next to each other, as a view."""
@@ -96,29 +98,18 @@ class StreamedMatrix(DeviceMatrix):
             raise not_on_device("A selection on some of the rows")
         return StreamedMatrix(self.values[rows], self.location, self._free)
 
-    def missing(self, indices: Iterable[int]) -> list[int]:
-        """Those of some columns that would cost a pass."""
-        return [] if self._gathers else self.kept.missing(indices)
-
-    def take_along(self, indices: Iterable[int]) -> None:
-        """Columns that the next pass is to take along, whatever it is made for."""
-        self._wanted.update(dict.fromkeys(int(index) for index in indices))
-
-    def prefetch(self, ranking: Callable[[int], Sequence[int]], count: int) -> None:
-        """Columns that the next pass may bring as well; earlier ones are forgotten."""
-        self._likely = self.missing(ranking(len(self.kept) + count))[:count]
-
     def fetch(self, indices: Iterable[int]) -> None:
         """Have some columns on the device: gathered on the host, or by a pass.
 
         Gathered until those since the last pass have taken as long as another one would.
         """
-        lacking = self.kept.missing(map(int, indices))[: self.kept.limit]
+        cache = self.kept.cache
+        lacking = cache.missing(map(int, indices))[: cache.limit]
         self._gathered_since += len(lacking)
         if lacking and (self._gathers or self._gathered_since < self._worth_a_pass):
-            self.kept.add(lacking, self._gathered(lacking, slice(None)), as_batch=True)
+            cache.add(lacking, self._gathered(lacking, slice(None)), as_batch=True)
         elif lacking:
-            self.take_along(lacking)
+            self.kept.take_along(lacking)
             for _ in self.chunks():
                 pass
 
@@ -127,9 +118,7 @@ class StreamedMatrix(DeviceMatrix):
         m, _ = self.shape
         if self._transport is None:
             self._transport = transport_to(self.location, self.values, self._height)
-        along = self.kept.missing(dict.fromkeys([*self._wanted, *self._likely]))
-        along = along[: self.kept.limit]
-        self._wanted, self._likely = {}, []
+        along = self.kept.due()[: self.kept.cache.limit]
         self._gathered_since = 0
         arrivals: Array = None
         if along:
@@ -144,7 +133,7 @@ class StreamedMatrix(DeviceMatrix):
             yield rows, DeviceMatrix(chunk)
             self.rows_read += rows.stop - rows.start
         if along:
-            self.kept.add(along, arrivals, as_batch=True)
+            self.kept.cache.add(along, arrivals, as_batch=True)
 
     def _sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
         """V X, and the weighted sums of squares if asked for: one pass."""
@@ -163,7 +152,7 @@ class StreamedMatrix(DeviceMatrix):
         if not isinstance(indices, np.ndarray):
             (numbers,) = to_host(as_float(indices))
             indices = numbers.astype(np.intp)
-        kept = self.kept.gather(indices.tolist(), partial(self._gathered, rows=rows), rows)
+        kept = self.kept.cache.gather(indices.tolist(), partial(self._gathered, rows=rows), rows)
         columns: Float = as_float(self.location.xp.stack(kept))
         return columns
 

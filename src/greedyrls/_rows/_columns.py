@@ -25,7 +25,7 @@ from .._base import (
     numbers_on,
     take,
 )
-from .._data import Matrix, column_numbers, single_column
+from .._data import Matrix, column_numbers, pin_column, single_column
 
 # Share of the memory of X that columns scored lately may take.
 RECENT_SHARE = 0.04
@@ -152,7 +152,7 @@ class ColumnStore:
     def keep(self, index: int, column: Float | None = None) -> None:
         """A feature was chosen: keep its column, if the budget allows."""
         if self._X.keeps_columns:
-            self._X.pin(index)
+            pin_column(self._X, index)
         elif index not in self._selected.positions and len(self._selected) < self._selected.limit:
             recent = self._recent.pop(index)
             if column is None:

@@ -21,7 +21,7 @@ from .._base import (
     take,
     to_device,
 )
-from .._data import Matrix
+from .._data import Matrix, pin_column
 from .._problem import FoldMembers, numbers_on_device, rows_of
 from ._fused_sets import RowSets
 from ._held_out import HeldOutRows, padded
@@ -153,7 +153,7 @@ class FoldBlock:
             split.with_feature(index, column, mean, z, split_rho)
             for (split, (mean, split_rho)), (column, z) in shared
         )
-        self.X.pin(index)
+        pin_column(self.X, index)
         return replace(self, splits=splits)
 
     def tiles_of_splits(self, columns: NDArray[np.intp]) -> Iterator[tuple[int, slice, Float]]:
@@ -161,7 +161,7 @@ class FoldBlock:
 
         A file is read once for all splits, unless the columns are in memory already.
         """
-        if not self.X.missing(columns.tolist()):
+        if not self.X.kept.missing(columns.tolist()):
             for number, split in enumerate(self.splits):
                 for part, x in self.tiles_of(split.rows[0], columns):
                     yield number, part, x

@@ -98,7 +98,7 @@ def fold_products(block: FoldBlock, order: NDArray[np.intp]) -> SetProducts:
         arguments = (block.all_row_sets(), order, block.weights, block.shift)
         return SetProducts(set_products(block.X, *arguments))
     values = block.X.location.zeros((len(order), len(block.sets), block.X.shape[1]))
-    block.X.take_along(order.tolist())
+    block.X.kept.take_along(order.tolist())
     for number, rows, x in block.visit():
         weighted = x.columns(order) * _rows_of(block.weights, rows)
         values[:, number, :] += x.product(weighted)

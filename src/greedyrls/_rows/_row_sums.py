@@ -48,7 +48,7 @@ def row_products(block: RowBlock, indices: Sequence[int], with_anchor: bool) -> 
     they are in the cache, and B whole columns of X are never copied.
     """
     order = np.array(indices, dtype=np.intp)
-    block.X.take_along(indices)  # they are likely scored next
+    block.X.kept.take_along(indices)  # they are likely scored next
     question = partial(_tile_products, block, column_numbers(block.X, order), with_anchor)
     return add_up(block.X.map_tiles(question, len(order) + block.r.shape[0]))
 

@@ -382,7 +382,7 @@ def _extended(
     began = time.perf_counter()
     limits, watch = Limits(size, options.patience), options.watch
     plan.prepare(problem, size, watch.verbose)
-    problem.X.take_along(path.indices.tolist())
+    problem.X.kept.take_along(path.indices.tolist())
     data = plan.data(problem)
     state, criterion = plan.search(data, settings.alpha, limits.capacity)
     if (different := first_difference(state, path.steps, path.initial_loss)) is not None:
