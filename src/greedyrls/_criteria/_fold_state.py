@@ -139,7 +139,7 @@ class FoldState:
         if location is not None:
             by_sets = data.rows.by_split(np.eye(data.rows.n_sets))
             self._steps = FoldSteps(self.space, by_sets)
-            self._attach_rows()
+            self._steps.attach(self.rows)
         self.shares = data.fold_shares  # (K)
         self.layout = data.layout
         self.barred = np.full(problem.n_features, -np.inf)
@@ -333,7 +333,7 @@ class FoldState:
         if steps.is_full:
             self.settle()
             self.space.grow()
-            self._attach_rows()
+            steps.attach(self.rows)
         is_doubtful = self.size > 0 and steps.report.pivots[index] < REFINED_PIVOT
         report = steps.add(
             index,
@@ -348,12 +348,6 @@ class FoldState:
         """Record in the blocks the features that were added on the device."""
         if self._steps is not None:
             self.rows.become(ask(FoldBlock.noted, tuple(self.space.selected)))
-
-    def _attach_rows(self) -> None:
-        """Enlarge the held-out rows to the capacity of the recurrences, and use them."""
-        assert self._steps is not None
-        self.rows.become(ask(FoldBlock.with_room, self.space.capacity))
-        self._steps.attach(self.rows.blocks[0])
 
     def held_out_sums(self, candidates: NDArray[np.intp]) -> Float:
         """Return held-out sums of squares of all splits with each candidate added, (t × c)."""

@@ -98,15 +98,7 @@ class DeviceMatrix(Matrix):
                 taken = as_float(taken) - away
             yield number, rows, DeviceMatrix(taken)
 
-    def product(self, V: Float) -> Float:
-        """Multiply V (c × m) by X in float64, reading X once."""
-        return self._sums(V, None, False)[0]
-
-    def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
-        """Return V X and the weighted sums of squares of the columns, in one pass."""
-        return self._sums(V, weights, True)
-
-    def _sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
+    def sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
         """Return V X, and the weighted sums of squares if `with_squares`, in one pass."""
         m, n = self.shape
         if self._is_fused:
@@ -132,7 +124,7 @@ class DeviceMatrix(Matrix):
     def _fused_sums(
         self, V: Float, weights: Float | None, with_squares: bool
     ) -> tuple[Float, Float]:
-        """Compute `_sums` by the Triton kernel, with a limited number of vectors at a time."""
+        """Compute `sums` by the Triton kernel, with a limited number of vectors at a time."""
         if with_squares and weights is None:
             weights = self.location.ones(self.shape[0])
         results = []

@@ -137,17 +137,18 @@ class FileMatrix(Matrix):
         kept.finish(incoming)
         self.share_of_waiting = waited / max(1e-9, time.perf_counter() - began)
 
-    def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
-        """V X and the weighted sums of squares of the columns: one pass."""
+    def sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
+        """V X and the weighted sums of squares of the columns, by the threads that there are."""
         products = np.zeros((len(V), self.shape[1]))
         squares = np.zeros(self.shape[1])
         for rows, chunk in self.chunks():
             own = None if weights is None else weights[rows]
-            question = partial(_start_sums, V[:, rows], chunk, own)
+            question = partial(_sums, V[:, rows], chunk, own, with_squares)
             height = max(1, -(-chunk.shape[0] // self.n_jobs))
             for some, square in self._each(question, chunk.shape[0], height):
                 products += some
-                squares += square
+                if with_squares:
+                    squares += square
         return products, squares
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
@@ -276,7 +277,9 @@ def as_file(X: Any, memory_limit: Any = None) -> FileMatrix | None:
     return FileMatrix(ArraySource(X), limit)
 
 
-def _start_sums(V: Float, chunk: Matrix, weights: Float | None, rows: slice) -> tuple[Float, Float]:
-    """`start_sums` of some rows of a chunk."""
+def _sums(
+    V: Float, chunk: Matrix, weights: Float | None, with_squares: bool, rows: slice
+) -> tuple[Float, Float]:
+    """`sums` of some rows of a chunk."""
     own = None if weights is None else weights[rows]
-    return chunk.take(rows).start_sums(V[:, rows], own)
+    return chunk.take(rows).sums(V[:, rows], own, with_squares)

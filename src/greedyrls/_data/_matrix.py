@@ -137,34 +137,25 @@ class Matrix(ABC):
     def chunks(self) -> Iterator[tuple[slice, Matrix]]:
         """Yield all rows in order, as matrices in memory with their slices of rows: one pass."""
 
-    def product(self, V: Float) -> Float:
-        """Multiply V (c × m) by X in float64, (c × n), reading X once."""
-        result = self.location.zeros((V.shape[0], self.shape[1]))
-        for rows, chunk in self.chunks():
-            result += chunk.product(V[:, rows])
-        return result
+    def sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
+        """Return V X (c × n) in float64, and sums of squares of the columns (n), in one pass.
 
-    def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
-        """Return V X and the weighted sums of squares of the columns, in one pass."""
+        V is (c × m). The squares are weighted, and undefined unless `with_squares`.
+        """
         products = self.location.zeros((V.shape[0], self.shape[1]))
         squares = self.location.zeros(self.shape[1])
         for rows, chunk in self.chunks():
             chunk_weights = None if weights is None else weights[rows]
-            product, square = chunk.start_sums(V[:, rows], chunk_weights)
+            product, square = chunk.sums(V[:, rows], chunk_weights, with_squares)
             products += product
-            squares += square
+            if with_squares:
+                squares += square
         return products, squares
 
     def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> NDArray[Any]:
         """Return rows of some columns (or all), (rows × c), as float64 or in the type of X."""
         every = np.arange(self.shape[1]) if indices is None else indices
         return self.columns(every, rows).T
-
-    def ordered_part(
-        self, rows: NDArray[np.intp], indices: NDArray[np.intp] | None
-    ) -> tuple[NDArray[Any], bool]:
-        """Return `part` in the memory order of X, and whether this is C order."""
-        return self.part(rows, indices), False
 
     def take(self, rows: Rows) -> Matrix:
         """Return rows as a matrix, which is a view if they are a slice."""
@@ -191,10 +182,6 @@ class Matrix(ABC):
             parts.append((where + rows.start, owners, values))
         where, owners, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return where, owners, values
-
-    def nonzero_counts(self) -> Float:
-        """Count the nonzero values of each column, (n)."""
-        return self.distances(None, None)[1]
 
     def distances(
         self, means: Float | None, is_used: NDArray[np.bool_] | None
@@ -265,6 +252,11 @@ class Matrix(ABC):
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
     ) -> None:
         """Divide the memory that X may use for a search; raise an error if it is too little."""
+
+
+def product(X: Matrix, V: Float) -> Float:
+    """Multiply V (c × m) by X in float64, (c × n), reading X once."""
+    return X.sums(V, None, False)[0]
 
 
 def pin_column(X: Matrix, index: int) -> None:

@@ -78,13 +78,10 @@ class SparseMatrix(Matrix):
         """Return rows as a sparse matrix."""
         return SparseMatrix(self.by_rows[rows].tocsc())
 
-    def product(self, V: Float) -> Float:
-        """Multiply V (c × m) by X, (c × n)."""
-        return np.ascontiguousarray((self._by_columns.T @ np.ascontiguousarray(V.T)).T)
-
-    def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
-        """Return V X and the weighted sums of squares of the columns."""
-        return self.product(V), self.squares(weights)
+    def sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
+        """Return V X, and the weighted sums of squares of the columns if `with_squares`."""
+        products = np.ascontiguousarray((self._by_columns.T @ np.ascontiguousarray(V.T)).T)
+        return products, self.squares(weights) if with_squares else np.empty(0)
 
     def chunks(self) -> Iterator[tuple[slice, Matrix]]:
         """Yield all rows at once."""
@@ -134,12 +131,6 @@ class SparseMatrix(Matrix):
             taken = taken[:, indices]
         return np.asarray(taken.toarray(), dtype=np.float64)
 
-    def ordered_part(
-        self, rows: NDArray[np.intp], indices: NDArray[np.intp] | None
-    ) -> tuple[Float, bool]:
-        """Return `part`, which is in C order."""
-        return self.part(rows, indices), True
-
     def entries(
         self, indices: NDArray[np.intp]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], Float]:
@@ -165,14 +156,10 @@ class SparseMatrix(Matrix):
         largest = np.zeros(held.shape[1])
         np.maximum.at(largest, owners, values)
         if means is None:
-            return largest, self.nonzero_counts()
+            return largest, nonzero_counts(self)
         has_zeros = np.bincount(owners, minlength=held.shape[1]) < rows
         farthest = np.where(has_zeros, np.maximum(largest, np.abs(means)), largest)
-        return farthest, self.nonzero_counts()
-
-    def nonzero_counts(self) -> Float:
-        """Count the nonzero values of each column, (n)."""
-        return np.asarray(np.diff(self._by_columns.indptr), dtype=np.float64)
+        return farthest, nonzero_counts(self)
 
     def first_non_finite(self) -> tuple[int, int, float] | None:
         """Return row, column and value of a NaN or infinite value, or None."""
@@ -182,6 +169,13 @@ class SparseMatrix(Matrix):
             return None
         column = int(np.searchsorted(held.indptr, bad[0], side="right")) - 1
         return int(held.indices[bad[0]]), column, float(held.data[bad[0]])
+
+
+def nonzero_counts(X: Matrix) -> Float:
+    """Count the nonzero values of each column, (n)."""
+    if isinstance(X, SparseMatrix):
+        return np.asarray(np.diff(X.arrays[0]), dtype=np.float64)
+    return X.distances(None, None)[1]
 
 
 def _pieces(indptr: NDArray[Any]) -> Iterator[slice]:

@@ -135,18 +135,6 @@ class StreamedMatrix(DeviceMatrix):
         if along:
             self.kept.cache.add(along, arrivals, as_batch=True)
 
-    def _sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
-        """V X, and the weighted sums of squares if asked for: one pass."""
-        n = self.shape[1]
-        products, squares = self.location.zeros((V.shape[0], n)), self.location.zeros(n)
-        for rows, chunk in self.chunks():
-            own = None if weights is None else weights[rows]
-            some, square = chunk._sums(V[:, rows], own, with_squares)
-            products += some
-            if with_squares:
-                squares += square
-        return products, squares
-
     def columns(self, indices: Indices, rows: slice = slice(None)) -> Float:
         """Some columns as float64, one per row of the result; those not kept are gathered."""
         if not isinstance(indices, np.ndarray):
@@ -163,3 +151,7 @@ class StreamedMatrix(DeviceMatrix):
     def first_non_finite(self) -> tuple[int, int, float] | None:
         """Row, column and value of one that is NaN or infinite."""
         return Matrix.first_non_finite(self)
+
+    def sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
+        """V X, and the weighted sums of squares if asked for: one pass."""
+        return Matrix.sums(self, V, weights, with_squares)

@@ -19,6 +19,7 @@ from .._base import (
     to_host,
     weighted_means,
 )
+from .._data import product
 from ._fold_answers import RefinedSums, RoughSums, SetProducts, SetSums
 from ._fold_blocks import FoldBlock
 from ._fused_sets import can_fuse, set_products, set_sums
@@ -85,7 +86,7 @@ def fold_set_sums(block: FoldBlock) -> SetSums:
             sums.weight[number] += xp.sum(w)
             sums.y[number, :] += xp.sum(weighted, axis=0)
             sums.yy[number, :] += xp.sum(weighted * y, axis=0)
-            products, squares = x.start_sums(stacked([w[None, :], weighted.T]), w)
+            products, squares = x.sums(stacked([w[None, :], weighted.T]), w, True)
             sums.x[number, :] += products[0, :]
             sums.xy[number, :, :] += products[1:, :]
             sums.xx[number, :] += squares
@@ -101,7 +102,7 @@ def fold_products(block: FoldBlock, order: NDArray[np.intp]) -> SetProducts:
     block.X.kept.take_along(order.tolist())
     for number, rows, x in block.visit():
         weighted = x.columns(order) * _rows_of(block.weights, rows)
-        values[:, number, :] += x.product(weighted)
+        values[:, number, :] += product(x, weighted)
     return SetProducts(values)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import HALF_TILE_ELEMENTS, LEAST_TILE_ROWS, Float
+from .._data import ordered_part
 from .._problem import Loss
 from . import tiles
 from ._answers import CandidateLosses
@@ -79,7 +80,7 @@ def leftover_tile(
 
     beta (|S| × c) are the coefficients of these candidates.
     """
-    taken, by_rows = block.X.ordered_part(rows, columns)
+    taken, by_rows = ordered_part(block.X, rows, columns)
     Z = taken.astype(np.float64, copy=False)
     if block.means is not None:
         Z -= block.means if columns is None else block.means[columns]

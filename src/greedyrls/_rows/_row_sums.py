@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, add_up, as_float, namespace_of, stacked, to_device, weighted_means
-from .._data import Matrix, column_numbers
+from .._data import Matrix, column_numbers, nonzero_counts, product
 from .._problem import Loss
 from ._answers import FeatureSums, Products, RawSums, TargetSums
 from ._blocks import RowBlock
@@ -38,7 +38,7 @@ def start_sums(block: RowBlock, target_means: Float) -> RawSums:
     weights = location.ones(block.n_rows) if block.weights is None else block.weights
     (means,) = to_device(location, target_means)
     vectors = stacked([(block.r - means[:, None]) * weights, weights[None, :]])
-    return RawSums(*block.X.start_sums(vectors, block.weights))
+    return RawSums(*block.X.sums(vectors, block.weights, True))
 
 
 def row_products(block: RowBlock, indices: Sequence[int], with_anchor: bool) -> Products:
@@ -71,7 +71,7 @@ def _tile_products(
         V = stacked(vectors)
         if block.root_weights is not None:
             V = V * block.root_weights[rows]
-        values.append(tile.product(V))
+        values.append(product(tile, V))
         sums.append(namespace_of(V).sum(V, axis=1))
     if len(values) == 1:
         return Products(values[0], sums[0])
@@ -80,7 +80,7 @@ def _tile_products(
 
 def entry_counts(block: RowBlock) -> FeatureSums:
     """Count the nonzero values of each column of a sparse X, (n)."""
-    return FeatureSums(block.X.nonzero_counts())
+    return FeatureSums(nonzero_counts(block.X))
 
 
 def fetch_columns(block: RowBlock, indices: NDArray[np.intp]) -> None:
