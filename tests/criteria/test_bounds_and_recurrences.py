@@ -19,6 +19,7 @@ from internals import (
     LooData,
     RowBlock,
     SelectionState,
+    candidate_residuals,
     forward,
     kernels,
     make_problem,
@@ -264,21 +265,22 @@ def test_any_scale_of_x_gives_the_same_selection(scale: float) -> None:
 def test_a_block_is_a_value() -> None:
     X, y = two_classes(2000, 10, seed=1)
     start = RowBlock.from_rows(DenseMatrix(X), y[:, None], None).begin(np.zeros(1), None, None, 1e6)
-    z = start.residuals(np.array([3]), np.empty((0, 1)))[0]
+    z = candidate_residuals(start, np.array([3]), np.empty((0, 1)))[0]
     first = start.advance(z, 3, 2.0, np.array([0.5]), None)
     again = start.advance(z, 3, 2.0, np.array([0.5]), None)
     beta = np.array([[0.25]])
     expected = X[:, 5] - 0.25 * X[:, 3]
     for block in (first, again):
-        assert_allclose(block.residuals(np.array([5]), beta)[0], expected)
-    assert_allclose(start.residuals(np.array([5]), np.empty((0, 1)))[0], X[:, 5])
+        assert_allclose(candidate_residuals(block, np.array([5]), beta)[0], expected)
+    assert_allclose(candidate_residuals(start, np.array([5]), np.empty((0, 1)))[0], X[:, 5])
     second = first.advance(expected, 5, 2.0, np.array([0.5]), None)
     two = np.array([[0.25], [0.5]])
     for block in (second, again.advance(expected, 5, 2.0, np.array([0.5]), None)):
         assert_allclose(
-            block.residuals(np.array([7]), two)[0], X[:, 7] - 0.25 * X[:, 3] - 0.5 * X[:, 5]
+            candidate_residuals(block, np.array([7]), two)[0],
+            X[:, 7] - 0.25 * X[:, 3] - 0.5 * X[:, 5],
         )
-    assert_allclose(first.residuals(np.array([7]), beta)[0], X[:, 7] - 0.25 * X[:, 3])
+    assert_allclose(candidate_residuals(first, np.array([7]), beta)[0], X[:, 7] - 0.25 * X[:, 3])
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(20_000, 200, 20), (30, 60_000, 8)])

@@ -19,7 +19,7 @@ POINTS: dict[str, tuple[str, ...]] = {
     "score candidates": ("_criteria._samples.SampleSpace.score",),
     "advance rows": ("_criteria._samples.SampleSpace.advance",),
     "multiply columns": ("_criteria._samples.SampleSpace.products",),
-    "multiply block by columns": ("_rows._blocks.RowBlock.products",),
+    "multiply block by columns": ("_criteria._samples.row_products",),
     "ask for statistics": ("_criteria._samples.SampleSpace.statistics",),
     # Leave-one-out: features.
     "solve for coefficients": ("_features._feature_space.FeatureSpace.coefficients",),

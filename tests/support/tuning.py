@@ -148,8 +148,12 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     "loss_group_elements": constant("_criteria._loo_loss.PREDICTION_ELEMENTS"),
     "fold_loss_group_elements": constant("_criteria._fold_criterion.PREDICTION_ELEMENTS"),
     # Elements of X, and rows at least, from which losses of candidates are made at a time.
-    "loss_elements": constant("_rows._blocks.HALF_TILE_ELEMENTS"),
-    "loss_least_rows": constant("_rows._blocks.LEAST_TILE_ROWS"),
+    "loss_elements": constant(
+        "_rows._row_losses.HALF_TILE_ELEMENTS", "_rows._leftovers.HALF_TILE_ELEMENTS"
+    ),
+    "loss_least_rows": constant(
+        "_rows._row_losses.LEAST_TILE_ROWS", "_rows._leftovers.LEAST_TILE_ROWS"
+    ),
     # Elements, and rows at least, in which wrong classes are counted at a time.
     "zero_one_elements": constant("_rows._zero_one.HALF_TILE_ELEMENTS"),
     "zero_one_least_rows": constant("_rows._zero_one.LEAST_TILE_ROWS"),
@@ -231,7 +235,7 @@ SETTINGS: dict[str, Callable[[Any], Changes]] = {
     ),
     # Whether Triton kernels take steps of folds, and make sums over folds.
     "fold_step_kernels": answer("_criteria._fold_steps.can_fuse"),
-    "fold_sum_kernels": answer("_rows._fold_blocks.can_fuse"),
+    "fold_sum_kernels": answer("_rows._fold_sums.can_fuse"),
     # Elements of vectors that the kernel for sums over folds makes at a time.
     "fold_sum_elements": constant("_rows._fused_sets.DEVICE_ELEMENTS"),
     # Reading tables and files -------------------------------------------------------------------

@@ -22,7 +22,7 @@ Handle = Any
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A method of a block with its arguments; data of the block are passed before these."""
+    """A function of a block with its arguments; data of the block are passed before these."""
 
     method: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
@@ -32,7 +32,7 @@ class Question:
 
 
 def ask(method: Callable[..., Any], *arguments: Any) -> Question:
-    """Return a question to a block: `ask(RowBlock.residuals, indices, beta)`."""
+    """Return a question to a block: `ask(candidate_residuals, indices, beta)`."""
     return Question(method, arguments)
 
 

@@ -20,7 +20,7 @@ class ClusterMatrix(RemoteMatrix):
         """Return handles of the row blocks for folds; `ids` are the folds of the pieces' rows."""
         return self.executor.each(ask(Piece.fold_block, n_splits, is_partition), self.pieces, ids)
 
-    def non_finite_value(self) -> tuple[int, int, float] | None:
+    def first_non_finite(self) -> tuple[int, int, float] | None:
         """Return row, column and value of the first value that is not finite; None if all are."""
         top = 0
         answers = self.executor.answers(ask(Piece.first_non_finite), self.pieces)

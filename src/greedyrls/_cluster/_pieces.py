@@ -94,8 +94,7 @@ class Piece:
 
     def first_non_finite(self) -> tuple[int, int, float] | None:
         """Return row, column and value of the first NaN or infinity in X; None if there is none."""
-        position = self.X.first_non_finite()
-        return None if position is None else (*position, self.X.value(*position))
+        return self.X.first_non_finite()
 
     def digest(self) -> tuple[str, str, str]:
         """Return digests of X, y and the weights."""

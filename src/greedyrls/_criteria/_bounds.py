@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import PARALLEL, SUM_ROUNDING, TINY, Float, larger_number
-from .._rows import BoundTerms
+from .._base import PARALLEL, SUM_ROUNDING, TINY, Float, ask, larger_number
+from .._rows import BoundTerms, support_sums
 from ._state import SelectionState
 
 # Of ‖z‖², which the recurrences know, relative to what the rows say.
@@ -129,7 +129,7 @@ def support_bounds(state: SelectionState, indices: NDArray[np.intp]) -> Float:
     beta, _, _ = features.coefficients(indices)
     delta = features.delta[indices]
     rho = features.tau[:, indices] / delta
-    seen = state.samples.support_sums(indices, beta, delta, rho)
+    seen = state.samples.total(ask(support_sums, indices, beta, delta, rho))
     norms = features.norms[indices]
     rest = np.sqrt(np.maximum(norms - seen.z_z, 0.0) + _SUPPORT_ROUNDING * norms)  # ‖z‖ elsewhere
     c1 = statistics.g_r / (statistics.r_r + TINY)

@@ -27,7 +27,7 @@ from .._base import (
 )
 from .._features import Chosen, Models, at_ends, minus_running_sums, pivots, take_positions
 from .._problem import Loss, Problem
-from .._rows import RowBlock
+from .._rows import RowBlock, loo_predictions, stratum_weights
 from ._samples import SampleSpace
 
 
@@ -147,7 +147,7 @@ def model_moments(block: RowBlock, loss: Loss) -> LossMoments:
     """Return moments of the losses of the current model's leave-one-out predictions."""
     Y = block.y.T
     total = no_moments(loss.n_strata(Y.shape[1]), 1)
-    losses = loss.sample_losses(Y, block.predictions()[:, None])
+    losses = loss.sample_losses(Y, loo_predictions(block)[:, None])
     add_moments(total, loss, Y, block.filled_weights(), losses)
     return total
 
@@ -192,7 +192,7 @@ def _loss_sums(
     count = loss.n_strata(len(block.y))
     total = StratumSums(
         np.zeros((count, len(models), chosen.n_models)),
-        block.stratum_weights(loss).values,
+        stratum_weights(block, loss).values,
     )
     weights = block.filled_weights()
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

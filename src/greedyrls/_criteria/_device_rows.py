@@ -32,7 +32,10 @@ from .._rows import (
     SampleStatistics,
     TargetSums,
     can_find_lowest,
+    centred_columns,
     fetched_statistics,
+    sample_statistics,
+    without_chosen,
 )
 from ._samples import Latest, Lowest, SampleSpace, Scores
 
@@ -160,8 +163,8 @@ class DeviceRows(SampleSpace):
 
     def _residuals(self, index: int, beta: Float) -> list[Handle]:
         (beta,) = to_device(self._location, beta)
-        columns = self.each(ask(RowBlock.gathered, np.array([index])))
-        return self.each(ask(RowBlock.without_chosen, beta), columns)
+        columns = self.each(ask(centred_columns, np.array([index])))
+        return self.each(ask(without_chosen, beta), columns)
 
     def advance(
         self, index: int, beta: Float, delta: float, rho: Float, along: Float | None
@@ -182,5 +185,5 @@ class DeviceRows(SampleSpace):
         """Return the sums over all rows that the bounds and the loss need."""
         if self._statistics is not None and self._statistics[0] is self._blocks:
             return self._statistics[1]
-        answers = self._executor.answers(ask(RowBlock.statistics), self._blocks)
+        answers = self._executor.answers(sample_statistics, self._blocks)
         return add_up(fetched_statistics(answer) for answer in answers)

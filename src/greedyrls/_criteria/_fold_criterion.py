@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TIE, TRUSTED_LOSS, Float, ask
 from .._problem import breaks_ties, make_loss, stratum_factors
-from .._rows import Candidates, FoldBlock, HeldOutRows
+from .._rows import (
+    Candidates,
+    FoldBlock,
+    HeldOutRows,
+    fold_candidate_losses,
+    fold_stratum_weights,
+    squared_losses,
+)
 from ._choice import Choice, Judge, check_candidates, choose_among, tie_tolerances
 from ._fold_state import FoldState
 
@@ -74,12 +81,12 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     if 2 * len(models.indices) > state.problem.n_features:  # single columns are not counted
         state.rows.passes += 1
     loss = state.criterion_loss
-    if state.problem.X.on_device:
-        squares = state.rows.total(ask(FoldBlock.squared_losses, models)).values
+    if state.problem.X.location.on_device:
+        squares = state.rows.total(ask(squared_losses, models)).values
         means: Float = squares.sum(axis=0) / state.total_test_weight
         return means
     if loss.is_additive:
-        sums = state.rows.total(ask(FoldBlock.candidate_losses, loss, state.factors, models)).values
+        sums = state.rows.total(ask(fold_candidate_losses, loss, state.factors, models)).values
         values: Float = state.shares @ sums
         return values
     state.problem.X.fetch(models.indices.tolist())
@@ -95,10 +102,9 @@ def _squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float
     state.settle()
     state.rows.passes += 1
     squared, models = make_loss("squared"), state.space.candidates(candidates)
-    factors = stratum_factors(state.rows.total(ask(FoldBlock.stratum_weights, squared)).values)
+    factors = stratum_factors(state.rows.total(ask(fold_stratum_weights, squared)).values)
     values: Float = (
-        state.shares
-        @ state.rows.total(ask(FoldBlock.candidate_losses, squared, factors, models)).values
+        state.shares @ state.rows.total(ask(fold_candidate_losses, squared, factors, models)).values
     )
     return values
 

@@ -39,14 +39,18 @@ from .._rows import (
     HeldOutRows,
     energy,
     fold_at_set,
+    fold_leftovers,
     fold_removal_losses,
+    fold_stratum_weights,
     local_block,
     removal_values,
-    training_products,
+    split_losses,
+    step_sums,
 )
 from ..path import Moments
 from ._choice import NumericalLimit
 from ._entries import chosen_groups, open_candidates
+from ._fold_refinement import careful_coefficients, orthogonal_factors
 from ._fold_steps import FoldSteps, location_of_steps, supports_steps
 
 # Bytes that held-out columns of chosen features may take, however small X is.
@@ -67,11 +71,11 @@ class FoldData:
         waiting = problem.n_samples // (4 * self.rows.n_sets)
         if problem.X.memory is not None:
             waiting = problem.X.memory.gram_columns
-        on_device = problem.X.on_device
+        on_device = problem.X.location.on_device
         products = self.rows.products_there if supports_steps(problem.X) else self.rows.products
         self.gram = GramColumns(products, waiting, retained=True, on_device=on_device)
         if problem.X.memory is not None:
-            self.gram.widen(problem.X.share_of_waiting)
+            self.gram.widen(lambda: problem.X.share_of_waiting)
 
     @property
     def passes(self) -> int:
@@ -135,7 +139,7 @@ class FoldState:
         if location is not None:
             by_sets = data.rows.by_split(np.eye(data.rows.n_sets))
             self._steps = FoldSteps(self.space, by_sets)
-            self._attach_rows()
+            self._steps.attach(self.rows)
         self.shares = data.fold_shares  # (K)
         self.layout = data.layout
         self.barred = np.full(problem.n_features, -np.inf)
@@ -152,8 +156,8 @@ class FoldState:
         # For a loss that is a mean over rows: the weights of the strata, (K × strata), and the
         # factors by which the weights of rows are multiplied to give their shares.
         self._strata = np.ones((len(self.shares), 1))
-        if loss.is_additive and not problem.X.on_device:
-            self._strata = self.rows.total(ask(FoldBlock.stratum_weights, loss)).values
+        if loss.is_additive and not problem.X.location.on_device:
+            self._strata = self.rows.total(ask(fold_stratum_weights, loss)).values
         self.factors = stratum_factors(self._strata)
         self.fold_losses = self._fold_losses()
         self.initial_loss = abs(self.loss)
@@ -181,7 +185,7 @@ class FoldState:
             return losses
         loss = self.criterion_loss
         if loss.is_additive:
-            sums = self.rows.total(ask(FoldBlock.split_losses, loss)).values
+            sums = self.rows.total(ask(split_losses, loss)).values
             present = self._strata > 0.0
             means = np.where(present, sums / np.where(present, self._strata, 1.0), 0.0)
             values: Float = means.sum(axis=1) / np.count_nonzero(present, axis=1)
@@ -219,11 +223,11 @@ class FoldState:
             return
         (values,) = to_host(values)
         train, test, total = data.rows.by_split(values)
-        beta = self._coefficients(index)
+        beta = careful_coefficients(space, self.rows, index)
         rho = space.tau[:, :, index] / space.delta[:, index, None]
         means = space.means[:, index].copy()
-        leftovers = self.rows.each(ask(FoldBlock.leftovers, index, means, beta))
-        sums = self.rows.total(ask(FoldBlock.step_sums, rho), leftovers)
+        leftovers = self.rows.each(ask(fold_leftovers, index, means, beta))
+        sums = self.rows.total(ask(step_sums, rho), leftovers)
         self.rows.become(ask(FoldBlock.advanced, index, means, rho), leftovers)
         columns = space.columns(train, test, index)
         space.add(index, beta, *columns, HeldOut(*sums))
@@ -231,7 +235,7 @@ class FoldState:
             self._columns[index] = _Column(*columns, total)
         self.barred[index] = np.inf
         self.bar_spanned()
-        self._remember_gram(total[space.selected])
+        self.gram = _bordered(self.gram, total[space.selected])
         self.fold_losses = self._fold_losses()
 
     @property
@@ -259,11 +263,12 @@ class FoldState:
         order, space = list(features), self.space
         splits, n = space.means.shape
         on_train, on_test = np.empty((2, splits, len(order), n))
-        for position, column in enumerate(self._gram_columns(order)):
+        columns = self._gram_columns(order)
+        for position, column in enumerate(columns):
             on_train[:, position], on_test[:, position] = column.on_train, column.on_test
-        self.gram = self._gram_of(order)
+        self.gram = _gram_of(columns, order)
         try:
-            inverse = self._orthogonal(order, on_train)
+            inverse = orthogonal_factors(space, self.rows, order, on_train)
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
         space.move_to(order, on_train, on_test, inverse)
@@ -284,38 +289,6 @@ class FoldState:
                 columns = self.space.columns(train, test, index)
                 self._columns[index] = _Column(*columns, total)
         return [self._columns[index] for index in order]
-
-    def _gram_of(self, order: list[int]) -> Float:
-        """Return X_S'X_S of features over all rows, minus their shift."""
-        gram = np.array([column.total[order] for column in self._gram_columns(order)])
-        gram = gram.reshape(len(order), len(order))
-        symmetric: Float = 0.5 * (gram + gram.T)
-        return symmetric
-
-    def _orthogonal(self, order: list[int], on_train: Float) -> Float:
-        """Return L⁻¹ of A on features in each split, like `SelectionState._orthogonal`."""
-        space = self.space
-        gram = on_train[:, :, order]
-        A = 0.5 * (gram + gram.transpose(0, 2, 1)) + space.penalty * np.eye(len(order))
-        factor = np.linalg.cholesky(A)
-        inverse: Float = np.tril(np.linalg.inv(factor))
-        pivots = np.square(np.diagonal(factor, axis1=1, axis2=2))
-        lost = (pivots < REFINED_PIVOT * np.diagonal(A, axis1=1, axis2=2)).any(axis=1)
-        for split in np.flatnonzero(lost).tolist():
-            first = inverse[split]
-            means = space.means[split, order]
-            correction = self.rows.total(
-                partial(
-                    training_products,
-                    split=split,
-                    features=tuple(order),
-                    means=means,
-                    inverse=first,
-                )
-            ).values
-            correction = np.linalg.cholesky(correction + space.penalty * (first @ first.T))
-            inverse[split] = np.tril(np.linalg.inv(correction)) @ first
-        return inverse
 
     def removal_bounds(self) -> Float:
         """With squared loss the losses themselves, up to rounding; else nothing is known."""
@@ -360,23 +333,21 @@ class FoldState:
         if steps.is_full:
             self.settle()
             self.space.grow()
-            self._attach_rows()
+            steps.attach(self.rows)
         is_doubtful = self.size > 0 and steps.report.pivots[index] < REFINED_PIVOT
-        report = steps.add(index, values, self._coefficients(index) if is_doubtful else None)
+        report = steps.add(
+            index,
+            values,
+            careful_coefficients(self.space, self.rows, index) if is_doubtful else None,
+        )
         self.barred[index] = np.inf
-        self._remember_gram(report.gram[: self.size])
+        self.gram = _bordered(self.gram, report.gram[: self.size])
         self.fold_losses = self._fold_losses()
 
     def settle(self) -> None:
         """Record in the blocks the features that were added on the device."""
         if self._steps is not None:
             self.rows.become(ask(FoldBlock.noted, tuple(self.space.selected)))
-
-    def _attach_rows(self) -> None:
-        """Enlarge the held-out rows to the capacity of the recurrences, and use them."""
-        assert self._steps is not None
-        self.rows.become(ask(FoldBlock.with_room, self.space.capacity))
-        self._steps.attach(self.rows.blocks[0])
 
     def held_out_sums(self, candidates: NDArray[np.intp]) -> Float:
         """Return held-out sums of squares of all splits with each candidate added, (t × c)."""
@@ -385,44 +356,6 @@ class FoldState:
         sums: Float = self.space.candidate_losses(candidates).sum(axis=0)
         return sums
 
-    def _coefficients(self, index: int) -> Float:
-        """Return β of a feature (K × |S|), refined where the chosen ones nearly span it."""
-        space = self.space
-        vectors = (
-            space.coefficients([index])[:, :, 0],
-            space.delta[:, index],
-            space.scales(index),
-        )
-        beta, delta, scale = to_host(*vectors)
-        if self.size:
-            for split in np.flatnonzero(delta < REFINED_PIVOT * scale):
-                beta[split] = self._refined(int(split), index, beta[split])
-        return beta
-
-    def _refined(self, split: int, index: int, beta: Float) -> Float:
-        """Refine β of a feature that the chosen ones nearly span, on a split's training rows.
-
-        Its z is mostly the error of β. The pivot and its τ are measured with the refined β.
-        """
-        space = self.space
-        columns = np.array([*space.selected, index])
-        w, means = to_host(space.weights()[split, ...], space.means[split, ...])
-        arguments = (split, columns, means[columns], space.target_means[split])
-        for _ in range(2):
-            sums = self.rows.total(ask(FoldBlock.refined_sums, *arguments, beta, w))
-            beta = space.corrected(split, index, beta, sums.products)
-        _, norm, inner = self.rows.total(ask(FoldBlock.refined_sums, *arguments, beta, w))
-        space.set_pivot(split, index, beta, norm, inner)
-        return beta
-
-    def _remember_gram(self, row: Float) -> None:
-        """Append the products of the last feature with the chosen ones over all rows (|S|)."""
-        size = len(row)
-        gram = np.zeros((size, size))
-        gram[:-1, :-1] = self.gram
-        gram[-1] = gram[:, -1] = row
-        self.gram = gram
-
     def moments(self) -> Moments:
         """Return the moments of the chosen features and the targets over all rows."""
         total, rows, chosen = self.data.total, self.data.rows, self.space.selected
@@ -430,7 +363,7 @@ class FoldState:
         penalty = self.space.penalty_matrix()
         if self._columns is not None:  # then of all features that were ever chosen
             chosen = list(self._columns)
-            raw = self._gram_of(chosen)
+            raw = _gram_of(self._gram_columns(chosen), chosen)
         if not self.problem.fit_intercept:
             zeros = np.zeros(len(chosen))
             correlation = total.xy[:, chosen].T.copy()
@@ -447,6 +380,22 @@ class FoldState:
             targets + rows.target_shift,
             penalty,
         )
+
+
+def _gram_of(columns: Sequence[_Column], order: list[int]) -> Float:
+    """Return X_S'X_S over all rows, minus the shift, from the products of these features."""
+    gram = np.array([column.total[order] for column in columns]).reshape(len(order), len(order))
+    symmetric: Float = 0.5 * (gram + gram.T)
+    return symmetric
+
+
+def _bordered(gram: Float, row: Float) -> Float:
+    """Append the products of the last feature with the chosen ones over all rows (|S|)."""
+    size = len(row)
+    larger = np.zeros((size, size))
+    larger[:-1, :-1] = gram
+    larger[-1] = larger[:, -1] = row
+    return larger
 
 
 def _fold_space(data: FoldData, alpha: float, capacity: int) -> FoldSpace:

@@ -18,6 +18,7 @@ from .._base import (
     Float,
     Layout,
     Replay,
+    ask,
     at,
     flattened,
     put_at,
@@ -30,7 +31,7 @@ from .._base import (
 )
 from .._data import Matrix, free_bytes
 from .._features import FoldSpace, HeldOut
-from .._rows import FoldBlock, FusedStep, StepNumbers, can_fuse
+from .._rows import FoldBlock, FoldRows, FusedStep, StepNumbers, can_fuse
 
 # The share of a device's free memory for the recurrences and the columns of held-out rows.
 _SHARE = 0.5
@@ -81,8 +82,10 @@ class FoldSteps:
         self._recorder = recorder_of(space.location)
         self.report = self._fetched(self._packed(space.location.zeros(space.capacity)))
 
-    def attach(self, block: FoldBlock) -> None:
-        """Use the held-out rows of a block with the capacity of the recurrences."""
+    def attach(self, rows: FoldRows) -> None:
+        """Enlarge the held-out rows to the capacity of the recurrences, and use them."""
+        rows.become(ask(FoldBlock.with_room, self._space.capacity))
+        (block,) = rows.blocks
         self._X, (self._split,) = block.X, block.splits
         location = self._space.location
         (self._shift,) = to_device(location, block.shift)

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from .._base import Float, ask
 from .._features import GroupSpace
 from .._problem import Part, inverse_roots
-from .._rows import GroupLosses, GroupMoments, RowBlock, group_losses, group_moments, steps_of
+from .._rows import (
+    GroupLosses,
+    GroupMoments,
+    candidate_residuals,
+    group_losses,
+    group_moments,
+    steps_of,
+)
 from ._bounds import approximation
 from ._state import SelectionState
 
@@ -107,7 +114,7 @@ def score_groups(state: SelectionState, groups: NDArray[np.intp]) -> Float:
     for part in layout.parts(groups, samples.group):
         flat = part.columns.ravel()
         beta, _, shrinkage = space.coefficients(flat)
-        Z = samples.each(ask(RowBlock.residuals, flat, beta))
+        Z = samples.each(ask(candidate_residuals, flat, beta))
         moments: GroupMoments = samples.total(partial(group_moments, width=part.width), Z)
         D = moments.products + space.penalty_matrices(part, beta)
         tau = moments.correlations + shrinkage.reshape(-1, *part.columns.shape)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import PREDICTION_ELEMENTS, Float
-from .._problem import Loss
+from .._problem import Loss, Problem
 from .._rows import CandidateLosses, Directions, any_losses, directions, group_predictions
 from ._group_bounds import space_of
 
@@ -56,11 +56,20 @@ def _sums(state: LossState, groups: NDArray[np.intp], loss: Loss, factors: Float
     return values if factors is not None else values / state.problem.n_samples
 
 
+def rows_that_count(problem: Problem) -> tuple[Float, Float | None, NDArray[np.intp]]:
+    """Return targets, weights and numbers of the rows of positive weight."""
+    Y, weights = problem.Y, problem.weights
+    if weights is None:
+        return Y, None, np.arange(len(Y))
+    (used,) = weights.nonzero()
+    return Y[used], weights[used], used
+
+
 def _values(state: LossState, groups: NDArray[np.intp], loss: Loss) -> Float:
     """Return a loss of all rows together, a few groups at a time."""
     layout = space_of(state).layout
     state.problem.X.fetch(layout.columns(groups).tolist())
-    Y, weights, used = state.rows_that_count()
+    Y, weights, used = rows_that_count(state.problem)
     widest = int(layout.widths(groups).max())
     elements = (len(state.features.tau) + widest) * state.problem.n_samples
     count = max(1, PREDICTION_ELEMENTS // elements)

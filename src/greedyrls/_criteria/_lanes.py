@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._base import HALF_TILE_ELEMENTS, REFINED_PIVOT, SMALLEST_D, SUM_ROUNDING, TINY, Float
 from .._features import LanePivots, LaneSpace
-from .._rows import RowBlock, SampleStatistics
+from .._rows import RowBlock, SampleStatistics, loo_losses, sample_statistics
 from ._choice import best_first, first_of_best, smallest, tie_tolerances
 from ._loo_data import LooData
 from ._set_moves import MARGIN
@@ -263,7 +263,7 @@ class LooLanes:
         rho = (inner + np.concatenate([shrinkage for *_, shrinkage in terms], axis=1)) / delta
         losses = np.concatenate(
             [
-                block.losses(Z[part], delta[part], rho[:, part], with_spread=False).losses
+                loo_losses(block, Z[part], delta[part], rho[:, part], with_spread=False).losses
                 for block, part in zip(blocks, parts, strict=True)
             ],
             axis=1,
@@ -334,7 +334,7 @@ class LooLanes:
         )
         betas = [scored.betas[:, position] for scored, position in chosen]
         drift = self._space.add(np.array(indices), gram, betas, pivots)
-        self._statistics = [block.statistics() for block in self._blocks]
+        self._statistics = [sample_statistics(block) for block in self._blocks]
         self._barred[np.arange(len(indices)), indices] = np.inf
         for lane, index in enumerate(indices):
             loss, error = self._data.loss_and_error(self._statistics[lane])

@@ -35,6 +35,8 @@ from ._state import SelectionState, pivot_of
 Strategy = Literal["auto", "bounded", "exhaustive"]
 
 _LARGEST = float(np.finfo(np.float64).max)
+# Columns of the likeliest candidates that a pass over a file brings along.
+_ALONG = 96
 # Rare candidates looked at together.
 _RARE_GROUP = 1024
 # With fewer elements than this, m × candidates, scoring everything takes less time than bounding.
@@ -115,10 +117,32 @@ class _Scored:
         return None
 
 
+def _columns_of(state: SelectionState, candidates: list[int]) -> list[int]:
+    """The columns of some candidates."""
+    if state.layout.is_single:
+        return candidates
+    columns: list[int] = state.layout.columns(np.array(candidates, dtype=np.intp)).tolist()
+    return columns
+
+
+def _n_open_columns(state: SelectionState) -> int:
+    """How many columns all candidates have."""
+    if state.layout.is_single:
+        return state.problem.n_available - state.size
+    return int(state.layout.widths(state.candidates).sum())
+
+
+def _mean_width(state: SelectionState) -> int:
+    """How many columns a candidate has, roughly."""
+    if state.layout.is_single:
+        return 1
+    return max(1, state.problem.n_features // len(state.layout.groups))
+
+
 def first_width(state: SelectionState, wanted: int) -> int:
     """Return how many candidates the first round of a step scores, to find the `wanted` best."""
     samples = state.samples
-    elements = samples.round_elements // state.mean_width
+    elements = samples.round_elements // _mean_width(state)
     first = min(samples.first_width, elements // (16 * state.problem.n_samples))
     return max(1, wanted, first, samples.least)
 
@@ -136,7 +160,7 @@ class LeaveOneOut:
         check_candidates(state.is_spanned)
         # By losses as sums over rows.
         judge = Judge(state.layout.costs if by_cost else None, state.loss_sum)
-        elements = state.problem.n_samples * state.n_open_columns
+        elements = state.problem.n_samples * _n_open_columns(state)
         if self._strategy == "exhaustive" or (
             self._strategy == "auto"
             and elements <= EXHAUSTIVE_ELEMENTS
@@ -168,7 +192,7 @@ class LeaveOneOut:
 
         def ranking(count: int) -> list[int]:
             order = [int(candidates[position]) for position in best_first(scored.losses, count)]
-            return state.columns_of(order)[:count]
+            return _columns_of(state, order)[:count]
 
         return scored.choice(n_runners_up, ranking)
 
@@ -179,11 +203,11 @@ class LeaveOneOut:
         wanted = n_runners_up + 1
         m, n = state.problem.X.shape
         margin = MARGIN * state.loss_sum
-        elements = state.samples.round_elements // state.mean_width
+        elements = state.samples.round_elements // _mean_width(state)
         width = first_width(state, wanted)
 
         def ranked(count: int) -> list[int]:
-            return state.columns_of(best_first(lower_bounds(state), count))
+            return _columns_of(state, best_first(lower_bounds(state), count))
 
         scored = _Scored(state, judge)
         beyond = scored.score_lowest(width)
@@ -192,13 +216,13 @@ class LeaveOneOut:
         bounds = candidate_bounds(state)
 
         def ranking(count: int) -> list[int]:
-            return state.columns_of(best_first(judge.keys(bounds), count))[:count]
+            return _columns_of(state, best_first(judge.keys(bounds), count))[:count]
 
         is_tight = self._read_ahead(state, ranking, remaining)
         if is_tight:
             bounds = candidate_bounds(state)
         # A pass over X that tightens bounds is worth it if it may rule out so many.
-        many = max(16, n // state.samples.columns_per_score) // state.mean_width
+        many = max(16, n // state.samples.columns_per_score) // _mean_width(state)
         if beyond is None:
             scored.score(smallest(judge.keys(bounds), width))
         limits = scored.limits(wanted, margin)
@@ -216,7 +240,9 @@ class LeaveOneOut:
         open_bounds += growth
         is_open = open_bounds <= _of(limits, left)
         doubtful = np.count_nonzero(is_open & (open_bounds + slack > _of(limits, left)))
-        if (doubtful > many or (doubtful and state.lacks(left))) and not is_tight:
+        if (
+            doubtful > many or (doubtful and state.problem.X.kept.missing(left.tolist()))
+        ) and not is_tight:
             self._tighten(state, ranking, remaining, scored.best)
             (tight,) = state.features.at_candidates(left, candidate_bounds(state))
             open_bounds = np.maximum(open_bounds, tight + growth)
@@ -248,9 +274,9 @@ class LeaveOneOut:
         """
         if not state.problem.X.passes_dominate:
             return False
-        state.prefetch(ranking)
+        state.problem.X.kept.prefetch(ranking, _ALONG)
         best = ranking(1)
-        if not best or not state.lacks(np.array(best)):
+        if not best or not state.problem.X.kept.missing(best):
             return False
         self._tighten(state, ranking, remaining, best[0])
         return True

@@ -15,13 +15,12 @@ from .._base import (
     Float,
     Handle,
     ThreadExecutor,
-    ask,
     namespace_of,
     true_indices,
 )
 from .._features import GramColumns
 from .._problem import Problem, layout_of, report_non_finite
-from .._rows import RowBlock, SampleStatistics, pair_products
+from .._rows import RowBlock, SampleStatistics, entry_counts, pair_products
 from ._samples import SampleSpace
 
 # A feature is rare, and has separate bounds, if it is not 0 in at most this share of the rows.
@@ -79,14 +78,14 @@ class LooData:
             waiting = max(_WAITING, problem.X.nbytes // (32 * problem.n_features))
         if problem.X.memory is not None:
             waiting = problem.X.memory.gram_columns
-        on_device = problem.X.on_device
+        on_device = problem.X.location.on_device
         self.gram = GramColumns(self.samples.products, waiting, is_shared, on_device)
         if problem.X.memory is not None:
-            self.gram.widen(problem.X.share_of_waiting)
+            self.gram.widen(lambda: problem.X.share_of_waiting)
         # Features that are 0 nearly everywhere have separate bounds.
         self.is_rare: NDArray[np.bool_] | None = None
         if problem.X.is_sparse:
-            counts = self.samples.total(ask(RowBlock.entry_counts)).values
+            counts = self.samples.total(entry_counts).values
             self.is_rare = counts <= _RARE_SHARE * problem.n_samples
         self.constant = true_indices(self.start.diagonal == 0.0)
         self.layout = layout_of(problem)
@@ -122,7 +121,7 @@ class LooData:
 def _rows_of(problem: Problem, blocks: Sequence[Handle], executor: Executor | None) -> SampleSpace:
     """Return sample space for the device of the rows."""
     X = problem.X
-    if X.on_device:
+    if X.location.on_device:
         from ._device_rows import DeviceRows  # which loads all that devices need
 
         return DeviceRows(blocks, X.shape, executor, X.location)
@@ -149,12 +148,19 @@ def _check_start(problem: Problem, statistics: SampleStatistics) -> None:
 
 
 def _memory_blocks(problem: Problem, block_rows: int | None) -> list[RowBlock]:
-    """Return the rows of a problem in this process as row blocks (views, no copies)."""
+    """Return the rows of a problem in this process as row blocks (views, no copies).
+
+    They have at most `block_rows` rows each, but an X that is not in memory is a single block.
+    """
+    X, Y, weights = problem.X, problem.Y, problem.weights
+    m = X.shape[0]
+    height = m if block_rows is None or not X.is_in_memory else max(1, min(m, block_rows))
+    pieces = [slice(top, min(m, top + height)) for top in range(0, m, height)]
     return [
         RowBlock.from_rows(
-            X,
-            problem.Y[rows, :],
-            None if problem.weights is None else problem.weights[rows],
+            X if height == m else X.take(rows),
+            Y[rows, :],
+            None if weights is None else weights[rows],
         )
-        for rows, X in problem.X.row_blocks(block_rows)
+        for rows in pieces
     ]

@@ -16,19 +16,27 @@ from numpy.typing import NDArray
 
 from .._base import LOSS_ROUNDING, PREDICTION_ELEMENTS, TIE, Float, ask
 from .._features import Pivot, Ranking
-from .._problem import Loss, breaks_ties, make_loss
+from .._problem import Loss, breaks_ties, make_loss, stratum_factors
 from .._rows import (
     CandidateLosses,
     ColumnShapes,
     Leftovers,
-    RowBlock,
+    candidate_losses,
+    candidate_predictions,
+    candidate_residuals,
+    column_shapes,
+    keep_leftovers,
+    kept_losses,
+    loo_predictions,
     removal_losses,
     removal_predictions,
+    stratum_weights,
 )
 from ._choice import Choice, Judge, check_candidates, choose_among
 from ._curves import LossMoments, model_moments
-from ._group_loss import group_losses
+from ._group_loss import group_losses, rows_that_count
 from ._loo_data import LooData
+from ._samples import SampleSpace
 from ._set_moves import Held
 from ._state import SelectionState, pivot_of
 
@@ -52,7 +60,7 @@ class LossState(SelectionState):
         # Shares of the rows are weights times these; None if each is 1/m, so that sums are counts.
         self.factors: Float | None = None
         if loss.is_additive and (data.problem.is_weighted or loss.name == "balanced_zero_one"):
-            self.factors = self.samples.loss_factors(loss)
+            self.factors = _factors(self.samples, loss)
         self._remembered: tuple[int, float, float] | None = None
         self._shapes: list[ColumnShapes] = []
         self.looked = 0  # pairs of row and candidate that the last step computed
@@ -70,21 +78,14 @@ class LossState(SelectionState):
                 moments: LossMoments = self.samples.total(partial(model_moments, loss=loss))
                 value, covariance = float(moments.values()[0]), moments.covariance()
             else:
-                Y, weights, used = self.rows_that_count()
-                predictions = self.samples.predictions()[:, None, used]
+                Y, weights, used = rows_that_count(self.problem)
+                parts = self.samples.each(loo_predictions)
+                predictions = np.concatenate(parts, axis=1)[:, None, used]
                 value = float(loss.values(Y, predictions, weights)[0])
                 covariance = loss.covariance(Y, predictions, weights)
             error = math.nan if covariance is None else math.sqrt(max(0.0, covariance[0, 0]))
             self._remembered = (self.size, value, error)
         return self._remembered[1:]
-
-    def rows_that_count(self) -> tuple[Float, Float | None, NDArray[np.intp]]:
-        """Return targets, weights and numbers of the rows of positive weight."""
-        Y, weights = self.problem.Y, self.problem.weights
-        if weights is None:
-            return Y, None, np.arange(len(Y))
-        (used,) = weights.nonzero()
-        return Y[used], weights[used], used
 
     @property
     def loss(self) -> float:
@@ -108,7 +109,7 @@ class LossState(SelectionState):
         """
         if not self._shapes:
             self.samples.passes += 1
-            self._shapes = self.samples.each(ask(RowBlock.shapes))
+            self._shapes = self.samples.each(column_shapes)
         largest = np.max([shape.largest for shape in self._shapes], axis=0)
         sizes = np.max([shape.outside for shape in self._shapes], axis=0)
         sizes += largest[self.features.selected] @ np.abs(beta)
@@ -130,7 +131,7 @@ class LossState(SelectionState):
         rho = self.features.tau / self.features.delta
         if self.criterion_loss.is_additive:
             return self._sums(rho)
-        return self._values(candidates, rho)
+        return _values(self, candidates, rho)
 
     def _sums(self, rho: Float) -> Float:
         """Return the losses (n) if the loss is a mean over rows."""
@@ -146,41 +147,25 @@ class LossState(SelectionState):
         else:
             beta = features.coefficients(np.arange(self.problem.n_features)).beta
             reach = self._reach(beta, rho) if two_classes else None
-            values, self.looked = self._row_losses(
-                self.criterion_loss, self.factors, beta, rho, reach
+            support = None if reach is None else [shape.support for shape in self._shapes]
+            values, self.looked = _row_losses(
+                self, self.criterion_loss, self.factors, beta, rho, reach, support
             )
         return values if self.factors is not None else values / self.problem.n_samples
-
-    def _row_losses(
-        self, loss: Loss, factors: Float | None, beta: Float, rho: Float, reach: Float | None
-    ) -> CandidateLosses:
-        """Return Σ_j e_j ℓ_j over all rows with each of all features added.
-
-        `reach` is for one target of labels ±1 and loss zero_one.
-        """
-        shapes = [] if reach is None else self._shapes
-        support: list[Any] = [shape.support for shape in shapes] or [None] * len(
-            self.samples.handles
-        )
-        delta = self.features.delta
-        losses: CandidateLosses = self.samples.total(
-            ask(RowBlock.candidate_losses, loss, factors, beta, delta, rho, reach), support
-        )
-        return losses
 
     def squared_losses(self, candidates: NDArray[np.intp]) -> Float:
         """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
         squared, features = make_loss("squared"), self.features
         self.samples.passes += 1
-        factors = self.samples.loss_factors(squared)
+        factors = _factors(self.samples, squared)
         if not self.layout.is_single:
             return group_losses(self, candidates, squared, factors)
-        values, _ = self._row_losses(
+        values, _ = _row_losses(
+            self,
             squared,
             factors,
             features.coefficients(np.arange(self.problem.n_features)).beta,
             features.tau / features.delta,
-            None,
         )
         return values[candidates]
 
@@ -197,7 +182,7 @@ class LossState(SelectionState):
         candidates = self.candidates
         beta = self.features.coefficients(candidates).beta
         self.samples.passes += 1
-        self._kept = self.samples.each(ask(RowBlock.leftovers, candidates, beta))
+        self._kept = self.samples.each(ask(keep_leftovers, candidates, beta))
         self._kept_steps = 0
 
     def _drop(self) -> None:
@@ -207,7 +192,7 @@ class LossState(SelectionState):
     def _kept_losses(self, rho: Float) -> Float:
         """Return Σ_j e_j [wrong] with each feature added, from the kept z, (n)."""
         loss, delta = self.criterion_loss, self.features.delta
-        question = ask(RowBlock.kept_losses, loss, self.factors, delta, rho)
+        question = ask(kept_losses, loss, self.factors, delta, rho)
         values: Float = self.samples.total(question, self._kept).values
         return values
 
@@ -230,7 +215,8 @@ class LossState(SelectionState):
         pairs = list(zip(self.samples.blocks, Z, strict=True))
         largest = max(float(np.abs(z).max(initial=0.0)) for z in Z)
         return any(
-            float(np.abs(block.residuals(order, beta) - z).max(initial=0.0)) > _KEPT_DRIFT * largest
+            float(np.abs(candidate_residuals(block, order, beta) - z).max(initial=0.0))
+            > _KEPT_DRIFT * largest
             for block, z in pairs
         )
 
@@ -266,26 +252,51 @@ class LossState(SelectionState):
             values = self.samples.total(question).values
             losses = values if self.factors is not None else values / self.problem.n_samples
         else:
-            Y, weights, used = self.rows_that_count()
+            Y, weights, used = rows_that_count(self.problem)
             parts = self.samples.each(partial(removal_predictions, removals=removals))
             losses = loss.values(Y, np.concatenate(parts, axis=2)[:, :, used], weights)
         return losses, TIE * np.abs(losses) + LOSS_ROUNDING * self.initial_loss
 
-    def _values(self, candidates: NDArray[np.intp], rho: Float) -> Float:
-        """Return a loss that needs all rows together, (n), a chunk of candidates at a time."""
-        features = self.features
-        values = np.full(self.problem.n_features, np.nan)
-        self.problem.X.fetch(candidates.tolist())
-        Y, weights, used = self.rows_that_count()
-        width = max(1, PREDICTION_ELEMENTS // (len(rho) * self.problem.n_samples))
-        for first in range(0, len(candidates), width):
-            chunk = candidates[first : first + width]
-            beta, delta = features.coefficients(chunk).beta, features.delta[chunk]
-            question = ask(RowBlock.candidate_predictions, chunk, beta, delta, rho[:, chunk])
-            parts = self.samples.each(question)
-            predictions = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
-            values[chunk] = self.criterion_loss.values(Y, predictions[:, :, used], weights)
-        return values
+
+def _row_losses(
+    state: LossState,
+    loss: Loss,
+    factors: Float | None,
+    beta: Float,
+    rho: Float,
+    reach: Float | None = None,
+    support: list[Any] | None = None,
+) -> CandidateLosses:
+    """Return Σ_j e_j ℓ_j over all rows with each of all features added.
+
+    `reach` and `support` are for one target of labels ±1 and loss zero_one.
+    """
+    question = ask(candidate_losses, loss, factors, beta, state.features.delta, rho, reach)
+    nothing = [None] * len(state.samples.blocks)
+    losses: CandidateLosses = state.samples.total(question, support or nothing)
+    return losses
+
+
+def _values(state: LossState, candidates: NDArray[np.intp], rho: Float) -> Float:
+    """Return a loss that needs all rows together, (n), a chunk of candidates at a time."""
+    features = state.features
+    values = np.full(state.problem.n_features, np.nan)
+    state.problem.X.fetch(candidates.tolist())
+    Y, weights, used = rows_that_count(state.problem)
+    width = max(1, PREDICTION_ELEMENTS // (len(rho) * state.problem.n_samples))
+    for first in range(0, len(candidates), width):
+        chunk = candidates[first : first + width]
+        beta, delta = features.coefficients(chunk).beta, features.delta[chunk]
+        question = ask(candidate_predictions, chunk, beta, delta, rho[:, chunk])
+        parts = state.samples.each(question)
+        predictions = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
+        values[chunk] = state.criterion_loss.values(Y, predictions[:, :, used], weights)
+    return values
+
+
+def _factors(samples: SampleSpace, loss: Loss) -> Float:
+    """Return factors by which weights are multiplied to give shares of rows in a loss."""
+    return stratum_factors(samples.total(ask(stratum_weights, loss)).values)
 
 
 class LeaveOneOutLoss:

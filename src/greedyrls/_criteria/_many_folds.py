@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._base import Float, ask
 from .._features import Pivot, Ranking
 from .._problem import Folds, Problem
-from .._rows import RowBlock
+from .._rows import RowBlock, candidate_residuals, leftover_tile
 from ._choice import Choice, choose_among, tie_tolerances
 from ._fold_inverses import FoldInverses, Rows
 from ._loo_data import LooData
@@ -63,7 +63,9 @@ class ManyFoldData(LooData):
         nothing = np.empty((0, self.problem.n_features))
 
         def tile(rows: Rows, columns: Rows | None) -> Float:
-            return block.tile(rows, columns, nothing if columns is None else nothing[:, columns])
+            return leftover_tile(
+                block, rows, columns, nothing if columns is None else nothing[:, columns]
+            )
 
         return self.inverses.most_inside(tile, self.problem.n_features)
 
@@ -123,7 +125,7 @@ class ManyFoldState(SelectionState):
         return math.sqrt(squares * len(shares) / (len(shares) - 1))
 
     def _move(self, index: int, beta: Float, pivot: Pivot, along: Float | None) -> None:
-        z = self.samples.leftover(index, beta[:, None])
+        z = np.concatenate(self.samples.pieces(index, beta[:, None]))
         self.inverses.add(z, pivot.delta)
         super()._move(index, beta, pivot, along)
 
@@ -157,8 +159,8 @@ class ManyFoldState(SelectionState):
 
         def tile(rows: Rows, columns: Rows | None) -> Float:
             if columns is None:
-                return block.tile(rows, None if is_whole else order, beta)
-            return block.tile(rows, order[columns], beta[:, columns])
+                return leftover_tile(block, rows, None if is_whole else order, beta)
+            return leftover_tile(block, rows, order[columns], beta[:, columns])
 
         sums = self.inverses.losses(
             tile, block.r, self.errors, features.delta[order], features.tau[:, order]
@@ -171,7 +173,7 @@ class ManyFoldState(SelectionState):
         for first in range(0, len(candidates), self.samples.group):
             chunk = candidates[first : first + self.samples.group]
             beta, penalty, shrinkage = self.features.coefficients(chunk)
-            (Z,) = self.samples.each(ask(RowBlock.residuals, chunk, beta))
+            (Z,) = self.samples.each(ask(candidate_residuals, chunk, beta))
             self.samples.exact_evaluations += len(chunk)
             delta = np.square(Z).sum(axis=1) + penalty
             tau = self.block.r @ Z.T + shrinkage

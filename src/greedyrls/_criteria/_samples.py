@@ -27,15 +27,21 @@ from .._base import (
     true_indices,
 )
 from .._features import FeatureSpace
-from .._problem import Loss, stratum_factors
 from .._rows import (
     BoundTerms,
     Products,
     RowBlock,
     SampleStatistics,
-    SupportSums,
     TargetSums,
+    candidate_residuals,
+    fetch_columns,
+    fresh_moments,
     make_scores,
+    row_of,
+    row_products,
+    sample_statistics,
+    start_sums,
+    target_sums,
 )
 from .._rows import Scores as Scores
 
@@ -111,7 +117,7 @@ class SampleSpace:
 
     def _weights(self) -> TargetSums:
         """Return sums of the weights and targets, on the host."""
-        sums: TargetSums = self.total(ask(RowBlock.target_sums))
+        sums: TargetSums = self.total(target_sums)
         return sums
 
     def score_together(self, largest_block: int, least: int, most: int) -> None:
@@ -131,7 +137,7 @@ class SampleSpace:
 
     @property
     def blocks(self) -> tuple[RowBlock, ...]:
-        """The current blocks."""
+        """The current blocks, or references to them if they are in other processes."""
         return tuple(self._blocks)
 
     def total(self, question: Callable[..., Any], *parts: Sequence[Handle]) -> Any:
@@ -148,7 +154,7 @@ class SampleSpace:
         if not fit_intercept:
             target_means = np.zeros_like(target_means)
         self.passes += 1
-        product, diagonal = self._features(*self.total(ask(RowBlock.start_sums, target_means)))
+        product, diagonal = self._features(*self.total(ask(start_sums, target_means)))
         correlation, weighted = product[:-1, :], product[-1, :]
         means = weighted / weight if fit_intercept else 0.0 * weighted
         self._means = means if fit_intercept else None
@@ -169,10 +175,10 @@ class SampleSpace:
         # Below this share of the raw sum, more than five digits have cancelled.
         doubtful = true_indices(centred < 1e-5 * diagonal)
         if len(doubtful):
-            self.each(ask(RowBlock.fetch, doubtful))
+            self.each(ask(fetch_columns, doubtful))
         for first in range(0, len(doubtful), self.group):
             chunk = doubtful[first : first + self.group]
-            norms, products = to_host(*self.total(ask(RowBlock.fresh_moments, chunk)))
+            norms, products = to_host(*self.total(ask(fresh_moments, chunk)))
             put(centred, chunk, norms)
             put(correlation, chunk, products)
         # What remains of a constant column is the rounding of its mean: set it to 0.
@@ -199,9 +205,9 @@ class SampleSpace:
         """
         self.passes += 1
         if new_anchor:
-            self._blocks = self.each(ask(RowBlock.anchored))
+            self._blocks = self.each(RowBlock.anchored)
         with self._pass(len(indices)):
-            answer: Products = self.total(ask(RowBlock.products, indices, new_anchor))
+            answer: Products = self.total(ask(row_products, indices, new_anchor))
         values, sums = self._features(*answer)
         if self._means is not None:
             first = 0 if self._has_far_means else len(indices)
@@ -227,7 +233,7 @@ class SampleSpace:
         """
         self.exact_evaluations += len(indices)
         if Z is None:
-            Z = self.each(ask(RowBlock.residuals, indices, beta))
+            Z = self.each(ask(candidate_residuals, indices, beta))
         scores = make_scores(self._executor, self._blocks, Z, penalty, shrinkage, with_spread)
         losses = scores.losses
         sums = losses[0] if len(losses) == 1 else losses.sum(axis=0)
@@ -235,7 +241,7 @@ class SampleSpace:
         loss = float(sums[row])
         if self._latest is None or loss < self._latest.loss:
             # This candidate is very likely added: keep its z.
-            self._latest = Latest(int(indices[row]), loss, self.each(ask(RowBlock.row, row), Z))
+            self._latest = Latest(int(indices[row]), loss, self.each(ask(row_of, row), Z))
         return scores
 
     def score_lowest(
@@ -247,36 +253,19 @@ class SampleSpace:
         """
         return None
 
-    def support_sums(
-        self, indices: NDArray[np.intp], beta: Float, delta: Float, rho: Float
-    ) -> SupportSums:
-        """Return sums over the rows in which candidates, in ascending order, are not 0."""
-        sums: SupportSums = self.total(ask(RowBlock.support_sums, indices, beta, delta, rho))
-        return sums
-
     def forget(self) -> None:
         """Forget the best candidate scored so far: it will not be added as it is."""
         self._latest = None
 
-    def _pieces(self, index: int, beta: Float) -> list[Float]:
+    def pieces(self, index: int, beta: Float) -> list[Float]:
         """Return a candidate's z, a piece for each block."""
         if self._latest is not None and self._latest.feature == index:
             return self._latest.pieces
-        return self.each(ask(RowBlock.row, 0), self._residuals(index, beta))
+        return self.each(ask(row_of, 0), self._residuals(index, beta))
 
     def _residuals(self, index: int, beta: Float) -> list[Handle]:
         """Compute a candidate's z from the data, (1 × rows) for each block."""
-        return self.each(ask(RowBlock.residuals, np.array([index]), beta))
-
-    def leftover(self, index: int, beta: Float) -> Float:
-        """Return a candidate's z, (m), with coefficients beta (|S| × 1)."""
-        return np.concatenate(self._pieces(index, beta))
-
-    def chosen_products(self, index: int, beta: Float) -> Float:
-        """Return X_S'z of a candidate, (|S|): Pβ up to rounding, if β is accurate."""
-        pieces = self._pieces(index, beta)
-        (values,) = to_host(self.total(ask(RowBlock.chosen_products), pieces).values)
-        return values
+        return self.each(ask(candidate_residuals, np.array([index]), beta))
 
     def advance(
         self, index: int, beta: Float, delta: float, rho: Float, along: Float | None
@@ -285,29 +274,16 @@ class SampleSpace:
 
         along (t) is (a·z)/‖z‖² if there is an anchor a.
         """
-        pieces = self._pieces(index, beta)
+        pieces = self.pieces(index, beta)
         self._latest = None
         self._blocks = self.each(ask(RowBlock.advance, index, delta, rho, along), pieces)
-
-    @property
-    def handles(self) -> tuple[Handle, ...]:
-        """The handles of the current blocks, wherever they are."""
-        return tuple(self._blocks)
 
     def move_to(self, blocks: Sequence[Handle], question: Callable[..., Any]) -> None:
         """Move to another set: `question` makes its blocks from `blocks`."""
         self._blocks = self._executor.each(question, blocks)
         self._latest = None
 
-    def predictions(self) -> Float:
-        """Return leave-one-out predictions of the current model, (t × m)."""
-        return np.concatenate(self.each(ask(RowBlock.predictions)), axis=1)
-
-    def loss_factors(self, loss: Loss) -> Float:
-        """Return factors by which weights are multiplied to give shares of rows in a loss."""
-        return stratum_factors(self.total(ask(RowBlock.stratum_weights, loss)).values)
-
     def statistics(self) -> SampleStatistics:
         """Return the sums over all rows that the bounds and the loss need."""
-        statistics: SampleStatistics = self.total(ask(RowBlock.statistics))
+        statistics: SampleStatistics = self.total(sample_statistics)
         return statistics

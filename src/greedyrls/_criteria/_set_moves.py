@@ -92,7 +92,7 @@ class SetMoves:
             return None
         selected = self.features.selected
         removals = Removals(*self.features.removals(np.arange(len(selected))))
-        return Held(tuple(selected), self.samples.handles, removals)
+        return Held(tuple(selected), self.samples.blocks, removals)
 
     def move_to(self, features: Sequence[int], held: Held | None = None) -> None:
         """Move to any set of features, without the accumulated rounding of earlier steps.
@@ -111,7 +111,7 @@ class SetMoves:
             question = partial(
                 at_set, features=tuple(order), inverse=inverse, steps=steps, kept=order
             )
-            self.samples.move_to(self.data.samples.handles, question)
+            self.samples.move_to(self.data.samples.blocks, question)
         else:
             question = partial(without, features=tuple(order), removals=held.removal_to(order))
             self.samples.move_to(held.blocks, question)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import DWARFED, Float
-from .._data import Matrix
+from .._data import Matrix, product
 from ._loo_data import LooData
 
 # If more than this share of the rows is held out, a pass over the training rows costs no more.
@@ -53,7 +53,7 @@ class TrainingColumns:
         V = X.columns(order) - means[order, None]
         if weights is not None:
             V *= weights[self._held_out]
-        values: Float = X.product(V) - V.sum(axis=1)[:, None] * means
+        values: Float = product(X, V) - V.sum(axis=1)[:, None] * means
         return values
 
     def _rows(self, numbers: NDArray[np.intp]) -> Float:
@@ -77,7 +77,7 @@ def _same_weights(whole: LooData, training: LooData, rows: NDArray[np.bool_]) ->
 def share_columns(whole: LooData, training: LooData) -> None:
     """Let a fold derive its Gram columns from those of all rows, if it holds out few."""
     X = whole.problem.X
-    if not X.is_in_memory or X.on_device:
+    if not X.is_in_memory or X.location.on_device:
         return  # held-out rows are scattered over the file or cluster: as expensive as a pass
     left = training.problem.has_weight
     if not _same_weights(whole, training, left):

@@ -19,7 +19,7 @@ from .._base import (
     true_indices,
 )
 from .._features import FeatureSpace, GroupSpace, KernelSpace, Pivot, Ranking
-from .._rows import BoundTerms
+from .._rows import BoundTerms, chosen_products
 from ..path import Moments
 from ._choice import NumericalLimit
 from ._loo_data import LooData
@@ -29,8 +29,6 @@ from ._set_moves import SetMoves
 # A pivot further than this (relative to A_bb) from its value in the data means that the
 # recurrences have drifted: feature space is then rebuilt from the chosen features.
 DRIFT_BOUND = 1e-10
-# Columns of the likeliest candidates that a pass over a file brings along.
-_ALONG = 96
 
 
 def pivot_of(scores: Scores, position: int) -> Pivot:
@@ -109,27 +107,6 @@ class SelectionState(SetMoves):
         """The features that may be added."""
         return true_indices(self.barred < 0.0)
 
-    def columns_of(self, candidates: list[int]) -> list[int]:
-        """The columns of some candidates."""
-        if self.layout.is_single:
-            return candidates
-        columns: list[int] = self.layout.columns(np.array(candidates, dtype=np.intp)).tolist()
-        return columns
-
-    @property
-    def n_open_columns(self) -> int:
-        """How many columns all candidates have."""
-        if self.layout.is_single:
-            return self.problem.n_available - self.size
-        return int(self.layout.widths(self.candidates).sum())
-
-    @property
-    def mean_width(self) -> int:
-        """How many columns a candidate has, roughly."""
-        if self.layout.is_single:
-            return 1
-        return max(1, self.problem.n_features // len(self.layout.groups))
-
     @property
     def loss(self) -> float:
         """Leave-one-out loss of the current model."""
@@ -171,23 +148,13 @@ class SelectionState(SetMoves):
             return None
         return self.samples.score_lowest(self.features, terms, count)
 
-    def lacks(self, indices: NDArray[np.intp]) -> bool:
-        """Return whether fetching the columns of candidates would cost a pass."""
-        return bool(self.problem.X.missing(indices.tolist()))
-
     def fetch_ahead(self, indices: NDArray[np.intp], ranking: Ranking, remaining: int) -> None:
         """Fetch columns of features that will be added, and Gram columns, if they cost a pass."""
         X = self.problem.X
-        if self.lacks(indices):
+        if X.kept.missing(indices.tolist()):
             columns = self.gram.batch(ranking, remaining, int(indices[0]))
-            X.take_along(indices.tolist())
+            X.kept.take_along(indices.tolist())
             self.gram.keep(columns, self.samples.products(columns))
-
-    def prefetch(self, ranking: Ranking) -> None:
-        """Have the next pass bring the columns of the likeliest candidates for little more."""
-        X = self.problem.X
-        if X.passes_dominate:
-            X.prefetch(X.missing(ranking(X.n_kept + _ALONG))[:_ALONG])
 
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
@@ -231,7 +198,8 @@ class SelectionState(SetMoves):
         """
         order = np.array([index])
         for _ in range(2):
-            products = self.samples.chosen_products(index, beta[:, None])
+            pieces = self.samples.pieces(index, beta[:, None])
+            (products,) = to_host(self.samples.total(chosen_products, pieces).values)  # X_S'z
             beta = self.features.corrected(index, beta, products)
             self.samples.forget()
             scores = self.samples.score(order, *self.features.terms(order, beta[:, None]), True)

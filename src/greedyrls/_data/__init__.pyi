@@ -1,5 +1,6 @@
 from . import fused as fused
 from ._dense import DenseMatrix as DenseMatrix
+from ._dense import ordered_part as ordered_part
 from ._device_matrix import is_in_host_memory as is_in_host_memory
 from ._devices import free_bytes as free_bytes
 from ._digests import array_digest as array_digest
@@ -18,6 +19,11 @@ from ._kernel_matrix import KernelMatrix as KernelMatrix
 from ._matrix import AS_NUMPY as AS_NUMPY
 from ._matrix import Matrix as Matrix
 from ._matrix import NotOnDevice as NotOnDevice
+from ._matrix import column_numbers as column_numbers
+from ._matrix import passes_over as passes_over
+from ._matrix import pin_column as pin_column
+from ._matrix import product as product
+from ._matrix import single_column as single_column
 from ._parquet import ParquetSource as ParquetSource
 from ._parquet import parquet_files as parquet_files
 from ._recognise import device_matrix_of as device_matrix_of
@@ -30,6 +36,7 @@ from ._recognise import register_remote as register_remote
 from ._recognise import remote_matrix as remote_matrix
 from ._remote import RemoteMatrix as RemoteMatrix
 from ._sparse import SparseMatrix as SparseMatrix
+from ._sparse import nonzero_counts as nonzero_counts
 from ._sparse_files import SparseFile as SparseFile
 from ._svmlight import convert as convert
 from ._svmlight import shape_of as shape_of

@@ -47,13 +47,11 @@ class DenseMatrix(Matrix):
         """Yield all rows at once."""
         yield slice(0, len(self.values)), self
 
-    def product(self, V: Float) -> Float:
-        """Multiply V (c × m) by X in float64, reading X once."""
-        return kernels.product(V, self.values)
-
-    def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
-        """Return V X and the weighted sums of squares of the columns, in one pass."""
-        return kernels.start_sums(V, self.values, weights)
+    def sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
+        """Return V X, and the weighted sums of squares of the columns if `with_squares`."""
+        if with_squares:
+            return kernels.start_sums(V, self.values, weights)
+        return kernels.product(V, self.values), np.empty(0)
 
     def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> NDArray[Any]:
         """Return rows of some columns (or all), (rows × c), in the type of X."""
@@ -63,38 +61,14 @@ class DenseMatrix(Matrix):
             return self.values[rows][:, indices]
         return self.values[np.ix_(rows, indices)]
 
-    def ordered_part(
-        self, rows: NDArray[np.intp], indices: NDArray[np.intp] | None
-    ) -> tuple[NDArray[Any], bool]:
-        """Return `part` in the memory order of X, and whether this is C order."""
-        X = self.values
-        by_rows = abs(X.strides[0]) >= abs(X.strides[1])
-        if indices is None:
-            taken = X[rows] if by_rows else X.T[:, rows].T
-        elif not by_rows:
-            taken = X.T[np.ix_(indices, rows)].T
-        elif _LINE * len(indices) < X.shape[1]:
-            taken = X[np.ix_(rows, indices)]
-        else:  # whole rows, since nearly every cache line would be read anyway
-            taken = np.take(X[rows], indices, axis=1)
-        return taken, by_rows
-
-    def sample_rows(self, weights: Float, count: int) -> NDArray[Any]:
-        """Return a sample of about `count` rows of positive weight, in the type of X."""
-        (rows,) = weights.nonzero()
-        return self.values[rows[:: max(1, len(rows) // count)]]
-
     def take(self, rows: Rows) -> DenseMatrix:
         """Return rows as a matrix, which is a view if they are a slice."""
         return DenseMatrix(self.values[rows])
 
-    def first_non_finite(self) -> tuple[int, int] | None:
-        """Return row and column of the first NaN or infinite value in memory order, or None."""
-        return kernels.first_non_finite(self.values)
-
-    def value(self, row: int, column: int) -> float:
-        """Return a single value."""
-        return float(self.values[row, column])
+    def first_non_finite(self) -> tuple[int, int, float] | None:
+        """Return row, column and value of the first NaN or infinity in memory order, or None."""
+        position = kernels.first_non_finite(self.values)
+        return None if position is None else (*position, float(self.values[position]))
 
     def entries(
         self, indices: NDArray[np.intp]
@@ -122,3 +96,22 @@ class DenseMatrix(Matrix):
             np.abs(tile, out=tile)
             largest[columns] = np.maximum(largest[columns], tile.max(axis=0, initial=0.0))
         return largest, count
+
+
+def ordered_part(
+    matrix: Matrix, rows: NDArray[np.intp], indices: NDArray[np.intp] | None
+) -> tuple[NDArray[Any], bool]:
+    """Return `matrix.part` in the memory order of X, and whether this is C order."""
+    if not isinstance(matrix, DenseMatrix):
+        return matrix.part(rows, indices), matrix.is_sparse
+    X = matrix.values
+    by_rows = abs(X.strides[0]) >= abs(X.strides[1])
+    if indices is None:
+        taken = X[rows] if by_rows else X.T[:, rows].T
+    elif not by_rows:
+        taken = X.T[np.ix_(indices, rows)].T
+    elif _LINE * len(indices) < X.shape[1]:
+        taken = X[np.ix_(rows, indices)]
+    else:  # whole rows, since nearly every cache line would be read anyway
+        taken = np.take(X[rows], indices, axis=1)
+    return taken, by_rows

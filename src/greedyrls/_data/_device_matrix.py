@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
-    DEVICE_ELEMENTS,
     DEVICE_TILE_ELEMENTS,
     Array,
     ArrayLocation,
@@ -30,7 +29,7 @@ from .._base import (
     true_indices,
 )
 from . import fused as _fused
-from ._matrix import PRODUCT_ROWS, Matrix, not_on_device
+from ._matrix import Matrix, not_on_device
 
 # A product is split along the samples until its results have this many numbers, to keep the whole
 # device busy; but not into pieces of fewer rows than the kernel's.
@@ -49,7 +48,7 @@ class DeviceMatrix(Matrix):
     has_own_threads = True
 
     def __init__(self, values: Array) -> None:
-        self.values = values
+        self.values = self.device_array = values
         self.location: ArrayLocation = location_of(values)
         self._shape = (int(values.shape[0]), int(values.shape[1]))
 
@@ -84,15 +83,6 @@ class DeviceMatrix(Matrix):
         """Yield all rows at once."""
         yield slice(0, self.shape[0]), self
 
-    def sample_rows(self, weights: Float, count: int) -> Float:
-        """Return a sample of about `count` rows as float64."""
-        every = max(1, self.shape[0] // count)
-        return as_float(self.values[::every, :])
-
-    def column_numbers(self, indices: NDArray[np.intp]) -> Any:
-        """Return indices on the device."""
-        return numbers_on(self.location, indices)
-
     def tiles_by_set(
         self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
     ) -> Iterator[tuple[int, Any, Matrix]]:
@@ -108,23 +98,7 @@ class DeviceMatrix(Matrix):
                 taken = as_float(taken) - away
             yield number, rows, DeviceMatrix(taken)
 
-    def row_tiles(self, n_vectors: int) -> Iterator[tuple[slice, DeviceMatrix]]:
-        """Yield tiles of rows, sized by memory for products with `n_vectors` vectors."""
-        m = self.shape[0]
-        height = max(PRODUCT_ROWS, DEVICE_ELEMENTS // max(1, n_vectors))
-        for top in range(0, m, height):
-            rows = slice(top, min(m, top + height))
-            yield rows, self if height >= m else self.take(rows)
-
-    def product(self, V: Float) -> Float:
-        """Multiply V (c × m) by X in float64, reading X once."""
-        return self._sums(V, None, False)[0]
-
-    def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
-        """Return V X and the weighted sums of squares of the columns, in one pass."""
-        return self._sums(V, weights, True)
-
-    def _sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
+    def sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
         """Return V X, and the weighted sums of squares if `with_squares`, in one pass."""
         m, n = self.shape
         if self._is_fused:
@@ -150,7 +124,7 @@ class DeviceMatrix(Matrix):
     def _fused_sums(
         self, V: Float, weights: Float | None, with_squares: bool
     ) -> tuple[Float, Float]:
-        """Compute `_sums` by the Triton kernel, with a limited number of vectors at a time."""
+        """Compute `sums` by the Triton kernel, with a limited number of vectors at a time."""
         if with_squares and weights is None:
             weights = self.location.ones(self.shape[0])
         results = []
@@ -165,11 +139,6 @@ class DeviceMatrix(Matrix):
         """Whether NumPy can read the array without a copy."""
         return is_in_host_memory(self.values)
 
-    @property
-    def device_array(self) -> Array:
-        """The array, for kernels on the device."""
-        return self.values
-
     def columns(self, indices: Indices, rows: Any = slice(None)) -> Float:
         """Return columns as float64, one per row of the result; the caller may overwrite them.
 
@@ -181,12 +150,8 @@ class DeviceMatrix(Matrix):
         whole = contiguous(as_float(take_rows(self.values.T, indices)))
         return contiguous(take(whole, rows))
 
-    def single(self, index: int) -> Float:
-        """Return a column as float64, (m), without a transfer; it must not be overwritten."""
-        return as_float(self.values[:, index])
-
-    def first_non_finite(self) -> tuple[int, int] | None:
-        """Return row and column of a NaN or infinite value, or None."""
+    def first_non_finite(self) -> tuple[int, int, float] | None:
+        """Return row, column and value of a NaN or infinite value, or None."""
         xp = self.location.xp
         if not xp.isdtype(self.dtype, "real floating"):
             return None
@@ -195,13 +160,10 @@ class DeviceMatrix(Matrix):
             bad = ~xp.isfinite(self.values[top : min(top + height, self.shape[0]), :])
             rows = true_indices(xp.any(bad, axis=1))
             if len(rows):
-                return top + int(rows[0]), int(true_indices(bad[int(rows[0]), :])[0])
+                row, column = top + int(rows[0]), int(true_indices(bad[int(rows[0]), :])[0])
+                (value,) = to_host(as_float(self.values[row : row + 1, column]))
+                return row, column, float(value[0])
         return None
-
-    def value(self, row: int, column: int) -> float:
-        """Return a single value."""
-        (value,) = to_host(as_float(self.values[row : row + 1, column]))
-        return float(value[0])
 
 
 def is_in_host_memory(X: Array) -> bool:

@@ -32,7 +32,7 @@ def array_digest(values: NDArray[Any]) -> str:
 
 def matrix_digest(X: Matrix) -> str:
     """Return the digest of the values row by row, in memory or in a file."""
-    if X.on_device:
+    if X.location.on_device:
         raise not_on_device("A digest of X")
     digest = hashlib.sha256()
     if isinstance(X, SparseMatrix):
@@ -46,7 +46,7 @@ def matrix_digest(X: Matrix) -> str:
         return digest.hexdigest()
     height = max(_CHUNK_ROWS, _CHUNK_BYTES // max(1, X.dtype.itemsize * X.shape[1]))
     for _, chunk in X.chunks():
-        for top in range(0, len(chunk), height):
+        for top in range(0, chunk.shape[0], height):
             digest.update(bytes_of(chunk.part(slice(top, top + height))))
     return digest.hexdigest()
 

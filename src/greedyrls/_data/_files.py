@@ -21,7 +21,8 @@ from ._dense import DenseMatrix
 from ._file_columns import ColumnFile
 from ._file_memory import Needs, Room, check_limit, default_limit, share_out
 from ._file_sources import ArraySource, Source, map_of
-from ._matrix import PRODUCT_ROWS, Answer, Matrix, Rows
+from ._kept_columns import FetchedColumns
+from ._matrix import PRODUCT_ROWS, Answer, Matrix, Rows, passes_over
 
 
 class FileMatrix(Matrix):
@@ -36,17 +37,14 @@ class FileMatrix(Matrix):
         self._source = source
         self._limit = default_limit() if memory_limit is None else memory_limit
         self._room: Room | None = None
-        self._columns: ColumnCache | None = None
-        self._wanted: dict[int, None] = {}
-        self._likely: list[int] = []
-        self._rows_read = 0
         self._verbose = 0
-        self._waiting = 0.0
         self.n_jobs = 1
         self._pool: ThreadPoolExecutor | None = None
         m, n = source.shape
         if m < 1 or n < 1:
             raise ValueError(f"{source.name} has no data: its shape is {source.shape}.")
+        # Those of chosen features stay in memory if they fit; `reserve` sets the limit.
+        self.kept: FetchedColumns = FetchedColumns(ColumnCache(0, ColumnFile(m, source.dtype)))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -58,17 +56,6 @@ class FileMatrix(Matrix):
         """Type of the numbers."""
         return self._source.dtype
 
-    @property
-    def nbytes(self) -> int:
-        """Of the whole, were it in memory."""
-        m, n = self.shape
-        return m * n * self.dtype.itemsize
-
-    @property
-    def passes(self) -> int:
-        """How often as many rows as there are were read."""
-        return -(-self._rows_read // self.shape[0])
-
     def reserve(
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
     ) -> None:
@@ -77,6 +64,8 @@ class FileMatrix(Matrix):
         if chunk_rows is not None:
             room = room._replace(chunk_rows=min(chunk_rows, room.chunk_rows))
         self._room, self._verbose = room, verbose
+        if not len(self.kept.cache):
+            self.kept.cache.limit = room.column_bytes // max(1, self.shape[0] * self.dtype.itemsize)
         if n_jobs > 1:
             self.n_jobs = n_jobs
             self._pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="greedyrls")
@@ -87,8 +76,10 @@ class FileMatrix(Matrix):
         """What `question(rows, tile)` answers for tiles of rows, by the threads that there are."""
         for rows, chunk in self.chunks():
             # Columns gathered from a tile are still in the cache when it is multiplied.
-            height = max(LEAST_TILE_ROWS, min(PRODUCT_ROWS, -(-len(chunk) // self.n_jobs)))
-            yield from self._each(partial(_asked, question, chunk, rows.start), len(chunk), height)
+            height = max(LEAST_TILE_ROWS, min(PRODUCT_ROWS, -(-chunk.shape[0] // self.n_jobs)))
+            yield from self._each(
+                partial(_asked, question, chunk, rows.start), chunk.shape[0], height
+            )
 
     def _each(
         self, question: Callable[[slice], Answer], count: int, height: int
@@ -96,10 +87,6 @@ class FileMatrix(Matrix):
         """Put a question to some rows of a chunk at a time, by the threads that there are."""
         pieces = [slice(top, min(count, top + height)) for top in range(0, count, height)]
         return (map if self._pool is None else self._pool.map)(question, pieces)
-
-    def share_of_waiting(self) -> float:
-        """Which share of the last pass was spent waiting for the file."""
-        return self._waiting
 
     @property
     def memory(self) -> Room:
@@ -109,57 +96,26 @@ class FileMatrix(Matrix):
         assert self._room is not None
         return self._room
 
-    @property
-    def kept(self) -> ColumnCache:
-        """Columns that need no pass; those of chosen features stay in memory if they fit."""
-        if self._columns is None:
-            file = ColumnFile(self.shape[0], self.dtype)
-            self._columns = ColumnCache(self.memory.column_bytes // file.column_bytes, file)
-        return self._columns
-
-    @property
-    def n_kept(self) -> int:
-        """How many columns are kept."""
-        return len(self.kept)
-
-    def missing(self, indices: Iterable[int]) -> list[int]:
-        """Those of some columns that would cost a pass."""
-        return self.kept.missing(indices)
-
-    def pin(self, index: int) -> None:
-        """A feature was chosen: its column is needed from now on."""
-        self.fetch([index])
-        self.kept.pin(index)
-
-    def take_along(self, indices: Iterable[int]) -> None:
-        """Columns that the next pass is to take along, whatever it is made for."""
-        self._wanted.update(dict.fromkeys(int(index) for index in indices))
-
-    def prefetch(self, indices: Iterable[int]) -> None:
-        """Columns that the next pass may bring as well; earlier ones are forgotten."""
-        self._likely = list(indices)
-
     def fetch(self, indices: Iterable[int]) -> None:
         """Have some columns, by a pass if one of them is missing."""
-        lacking = self.missing(indices)
+        lacking = self.kept.missing(indices)
         if lacking:
-            self.take_along(lacking)
+            self.kept.take_along(lacking)
             for _ in self.chunks():
                 pass
 
     def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
         """All rows in order: one pass. A thread reads the next chunk meanwhile."""
-        m, _ = self.shape
-        along = self.missing(dict.fromkeys([*self._wanted, *self._likely]))
-        incoming = self.kept.receive(along, partial(np.empty, m, self.dtype))
-        self._wanted, self._likely = {}, []
-        label = f"pass {self.passes + 1}"
+        (m, _), height, kept = self.shape, self.memory.chunk_rows, self.kept.cache
+        along = self.kept.due()
+        incoming = kept.receive(along, partial(np.empty, m, self.dtype))
+        label = f"pass {passes_over(self) + 1}"
         top = 0
         with (
             closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar,
             ThreadPoolExecutor(1, thread_name_prefix="greedyrls-read") as reader,
         ):
-            rest = self._source.chunks(self.memory.chunk_rows)
+            rest = self._source.chunks(height)
             began = time.perf_counter()
             waited = 0.0
             ahead = reader.submit(next, rest, None)
@@ -171,49 +127,46 @@ class FileMatrix(Matrix):
                     break
                 ahead = reader.submit(next, rest, None)
                 rows = slice(top, top + len(chunk))
-                self.kept.put_rows(incoming, rows, np.ascontiguousarray(chunk[:, along].T))
+                kept.put_rows(incoming, rows, np.ascontiguousarray(chunk[:, along].T))
                 yield rows, DenseMatrix(chunk)
                 top = rows.stop
-                self._rows_read += len(chunk)
+                self.rows_read += len(chunk)
                 bar.advance(len(chunk))
         if top != m:
             raise OSError(f"{self._source.name} has {top} rows; when it was opened it had {m}.")
-        self.kept.finish(incoming)
-        self._waiting = waited / max(1e-9, time.perf_counter() - began)
+        kept.finish(incoming)
+        self.share_of_waiting = waited / max(1e-9, time.perf_counter() - began)
 
-    def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
-        """V X and the weighted sums of squares of the columns: one pass."""
+    def sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
+        """V X and the weighted sums of squares of the columns, by the threads that there are."""
         products = np.zeros((len(V), self.shape[1]))
         squares = np.zeros(self.shape[1])
         for rows, chunk in self.chunks():
             own = None if weights is None else weights[rows]
-            question = partial(_start_sums, V[:, rows], chunk, own)
-            height = max(1, -(-len(chunk) // self.n_jobs))
-            for some, square in self._each(question, len(chunk), height):
+            question = partial(_sums, V[:, rows], chunk, own, with_squares)
+            height = max(1, -(-chunk.shape[0] // self.n_jobs))
+            for some, square in self._each(question, chunk.shape[0], height):
                 products += some
-                squares += square
+                if with_squares:
+                    squares += square
         return products, squares
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
         """Some columns, one per row of the result; a pass if one of them is not kept."""
         wanted = indices.tolist()
         self.fetch(wanted)
-        count = len(range(*rows.indices(len(self)))) if isinstance(rows, slice) else len(rows)
+        count = len(range(*rows.indices(self.shape[0]))) if isinstance(rows, slice) else len(rows)
         result = np.empty((len(wanted), count))
         for row, index in enumerate(wanted):
-            self.kept.touch(index)
-            result[row] = self.kept.get(index, rows)
+            self.kept.cache.touch(index)
+            result[row] = self.kept.cache.get(index, rows)
         return result
 
     def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> NDArray[Any]:
         """Some rows of some columns; of all columns a few rows next to each other are read."""
         if indices is None and isinstance(rows, slice):
-            return self._source.read(*rows.indices(len(self))[:2])
+            return self._source.read(*rows.indices(self.shape[0])[:2])
         return super().part(rows, indices)
-
-    def value(self, row: int, column: int) -> float:
-        """A single value."""
-        return float(self.part(slice(row, row + 1))[0, column])
 
 
 def _asked(
@@ -324,7 +277,9 @@ def as_file(X: Any, memory_limit: Any = None) -> FileMatrix | None:
     return FileMatrix(ArraySource(X), limit)
 
 
-def _start_sums(V: Float, chunk: Matrix, weights: Float | None, rows: slice) -> tuple[Float, Float]:
-    """`start_sums` of some rows of a chunk."""
+def _sums(
+    V: Float, chunk: Matrix, weights: Float | None, with_squares: bool, rows: slice
+) -> tuple[Float, Float]:
+    """`sums` of some rows of a chunk."""
     own = None if weights is None else weights[rows]
-    return chunk.take(rows).start_sums(V[:, rows], own)
+    return chunk.take(rows).sums(V[:, rows], own, with_squares)

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from .._base import ColumnCache, Float, progress_bar
 from ._dense import DenseMatrix
 from ._file_memory import Needs, Room, default_limit, share_out
+from ._kept_columns import KeptColumns
 from ._kernel_functions import Kernel
-from ._matrix import Matrix, Rows
+from ._matrix import Matrix, Rows, passes_over
 
 # Elements of a chunk at most (8 MiB): it is multiplied while it is in the cache.
 _CHUNK_ELEMENTS = 1 << 20
@@ -72,6 +73,21 @@ class KernelSource:
         return self.values(self.points[start:stop], self.pool)
 
 
+class CenterColumns(KeptColumns):
+    """Columns of chosen centres, and those scored lately, of which none costs a pass."""
+
+    def __init__(self) -> None:
+        self.pinned, self.recent = ColumnCache(1), ColumnCache(1)
+
+    def pin(self, index: int) -> None:
+        """Keep a fetched column, that of a chosen centre, from now on."""
+        cache = self.recent if index in self.recent else self.pinned
+        # This is a copy: a row of a batch of recent columns would keep the memory of all.
+        column = np.array([cache.get(index)])
+        self.recent.pop(index)
+        self.pinned.add([index], column)  # beyond the limit, those of an earlier search go
+
+
 class KernelMatrix(Matrix):
     """X (m × n) = k(points, pool) for one search, within some bytes of memory.
 
@@ -82,6 +98,8 @@ class KernelMatrix(Matrix):
     passes_dominate = True
     keeps_columns = True
     has_own_threads = True
+    # All of a pass: making the values takes far longer than a product with a few vectors.
+    share_of_waiting = 1.0
 
     def __init__(
         self,
@@ -94,13 +112,11 @@ class KernelMatrix(Matrix):
         self._source = KernelSource(kernel, points, pool)
         self._limit = default_limit() if memory_limit is None else memory_limit
         self._room: Room | None = None
-        self._rows_made = 0
         self._verbose = 0
         self.row_of = row_of
         self.center_diagonal = kernel.diagonal(pool)  # (n) k(c_i, c_i)
         # Columns of chosen centres, and those scored lately; `reserve` sets the limits.
-        self._pinned = ColumnCache(1)
-        self._recent = ColumnCache(1)
+        self.kept: CenterColumns = CenterColumns()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -116,11 +132,6 @@ class KernelMatrix(Matrix):
     def centers(self) -> KernelMatrix:
         """The kernel and its centres: the penalty is that of functions."""
         return self
-
-    @property
-    def passes(self) -> int:
-        """How often as many rows as there are were computed."""
-        return -(-self._rows_made // self.shape[0])
 
     @property
     def memory(self) -> Room:
@@ -154,28 +165,17 @@ class KernelMatrix(Matrix):
         if chunk_rows is not None:
             height = min(chunk_rows, height)
         self._room, self._verbose = room._replace(chunk_rows=height), verbose
-        self._pinned.limit = max(1, needs.n_chosen)
+        self.kept.pinned.limit = max(1, needs.n_chosen)
         allowed = min(_RECENT_ELEMENTS // m, room.column_bytes // (8 * m), _RECENT_COLUMNS)
-        self._recent.limit = max(1, allowed)
-
-    def share_of_waiting(self) -> float:
-        """All of a pass: making the values takes far longer than a product with a few vectors."""
-        return 1.0
-
-    def pin(self, index: int) -> None:
-        """A centre was chosen: its column is needed from now on."""
-        # This is a copy: a row of a batch of recent columns would keep the memory of all.
-        column = self.columns(np.array([index]))
-        self._recent.pop(index)
-        self._pinned.add([index], column)  # beyond the limit, those of an earlier search go
+        self.kept.recent.limit = max(1, allowed)
 
     def fetch(self, indices: Iterable[int]) -> None:
         """Have some columns that will be asked for, if they are few enough to be kept."""
         if self._room is None:
             self.reserve(Needs())
-        lacking = self._recent.missing(self._pinned.missing(indices))
-        if lacking and len(lacking) <= self._recent.limit:
-            self._recent.add(lacking, self._compute(lacking))
+        lacking = self.kept.recent.missing(self.kept.pinned.missing(indices))
+        if lacking and len(lacking) <= self.kept.recent.limit:
+            self.kept.recent.add(lacking, self._compute(lacking))
 
     def _compute(self, indices: list[int], rows: Rows = slice(None)) -> Float:
         """Some columns, one per row of the result, made some rows at a time."""
@@ -194,26 +194,26 @@ class KernelMatrix(Matrix):
         wanted = indices.tolist()
         if isinstance(rows, slice) and rows == slice(None):
             self.fetch(wanted)
-        if not any(index in self._pinned or index in self._recent for index in wanted):
+        if not any(index in self.kept.pinned or index in self.kept.recent for index in wanted):
             return self._compute(wanted, rows)
         compute = partial(self._compute, rows=rows)
 
         def recent(missing: list[int]) -> Float:
-            return np.array(self._recent.gather(missing, compute, rows))
+            return np.array(self.kept.recent.gather(missing, compute, rows))
 
-        return np.array(self._pinned.gather(wanted, recent, rows))
+        return np.array(self.kept.pinned.gather(wanted, recent, rows))
 
     def chunks(self) -> Iterator[tuple[slice, DenseMatrix]]:
         """All rows in order: one pass."""
         m, _ = self.shape
-        label = f"kernel, pass {self.passes + 1}"
+        label = f"kernel, pass {passes_over(self) + 1}"
         top = 0
         with closing(progress_bar(self._verbose, m, what="reading", label=label)) as bar:
             for chunk in self._source.chunks(self.memory.chunk_rows):
                 rows = slice(top, top + len(chunk))
                 yield rows, DenseMatrix(chunk)
                 top = rows.stop
-                self._rows_made += len(chunk)
+                self.rows_read += len(chunk)
                 bar.advance(len(chunk))
 
     def center_column(self, index: int) -> Float:

@@ -7,7 +7,6 @@ have a default in terms of these, which a kind overrides if it has a faster way.
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +14,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import HOST, LEAST_TILE_ROWS, ArrayLocation, Float
+from .._base import (
+    DEVICE_ELEMENTS,
+    HOST,
+    LEAST_TILE_ROWS,
+    ArrayLocation,
+    Float,
+    as_float,
+    numbers_on,
+)
+from ._kept_columns import KeptColumns
 
 if TYPE_CHECKING:
     from ._file_memory import Needs, Room
@@ -59,7 +67,7 @@ class Matrix(ABC):
     # All values are in memory at `location`: any rows can be taken.
     is_in_memory: bool = False
     # Reading, sending or computing X takes far longer than arithmetic with it. Columns that would
-    # cost a pass (`missing`) are fetched in passes that are made anyway.
+    # cost a pass (`kept.missing`) are fetched in passes that are made anyway.
     passes_dominate: bool = False
     # X itself keeps the columns of chosen features, within its memory limit.
     keeps_columns: bool = False
@@ -67,6 +75,14 @@ class Matrix(ABC):
     has_own_threads: bool = False
     # Memory for columns of chosen features in bytes; None: a share of the size of X.
     column_bytes: int | None = None
+    # The columns that X keeps, and requests to its next pass.
+    kept: KeptColumns = KeptColumns()
+    # The device array if kernels may read it, else None.
+    device_array: Any = None
+    # Rows read, sent or computed so far, if passes dominate the time.
+    rows_read: int = 0
+    # The share of the last pass that was spent waiting for values.
+    share_of_waiting: float = 0.0
 
     @property
     @abstractmethod
@@ -84,9 +100,6 @@ class Matrix(ABC):
         m, n = self.shape
         return int(m * n * np.dtype(self.dtype).itemsize)
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     def __sizeof__(self) -> int:
         """Return the size that schedulers of clusters use."""
         return self.nbytes
@@ -102,11 +115,6 @@ class Matrix(ABC):
         return None
 
     @property
-    def device_array(self) -> Any:
-        """The device array if kernels may read it, else None."""
-        return None
-
-    @property
     def is_in_host_memory(self) -> bool:
         """Whether NumPy can read the values without a copy."""
         return True
@@ -115,26 +123,6 @@ class Matrix(ABC):
     def memory(self) -> Room | None:
         """The division of the memory that X may use; None if it is not limited."""
         return None
-
-    @property
-    def vectors_at_a_time(self) -> int:
-        """The largest number of vectors for one call of `product`."""
-        return sys.maxsize
-
-    @property
-    def n_kept(self) -> int:
-        """The number of columns that X keeps because they would cost a pass."""
-        return 0
-
-    @property
-    def passes(self) -> int:
-        """The number of passes over X, if these dominate the time."""
-        return 0
-
-    @property
-    def on_device(self) -> bool:
-        """Whether vectors that are combined with X are on a device."""
-        return self.location.on_device
 
     # Operations
 
@@ -149,39 +137,25 @@ class Matrix(ABC):
     def chunks(self) -> Iterator[tuple[slice, Matrix]]:
         """Yield all rows in order, as matrices in memory with their slices of rows: one pass."""
 
-    def product(self, V: Float) -> Float:
-        """Multiply V (c × m) by X in float64, (c × n), reading X once."""
-        result = self.location.zeros((V.shape[0], self.shape[1]))
-        for rows, chunk in self.chunks():
-            result += chunk.product(V[:, rows])
-        return result
+    def sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
+        """Return V X (c × n) in float64, and sums of squares of the columns (n), in one pass.
 
-    def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
-        """Return V X and the weighted sums of squares of the columns, in one pass."""
+        V is (c × m). The squares are weighted, and undefined unless `with_squares`.
+        """
         products = self.location.zeros((V.shape[0], self.shape[1]))
         squares = self.location.zeros(self.shape[1])
         for rows, chunk in self.chunks():
             chunk_weights = None if weights is None else weights[rows]
-            product, square = chunk.start_sums(V[:, rows], chunk_weights)
+            product, square = chunk.sums(V[:, rows], chunk_weights, with_squares)
             products += product
-            squares += square
+            if with_squares:
+                squares += square
         return products, squares
-
-    def single(self, index: int) -> Float:
-        """Return one column as float64, (m), which must not be overwritten."""
-        column: Float = self.columns(np.array([index]))[0]
-        return column
 
     def part(self, rows: Rows, indices: NDArray[np.intp] | None = None) -> NDArray[Any]:
         """Return rows of some columns (or all), (rows × c), as float64 or in the type of X."""
         every = np.arange(self.shape[1]) if indices is None else indices
         return self.columns(every, rows).T
-
-    def ordered_part(
-        self, rows: NDArray[np.intp], indices: NDArray[np.intp] | None
-    ) -> tuple[NDArray[Any], bool]:
-        """Return `part` in the memory order of X, and whether this is C order."""
-        return self.part(rows, indices), False
 
     def take(self, rows: Rows) -> Matrix:
         """Return rows as a matrix, which is a view if they are a slice."""
@@ -190,25 +164,13 @@ class Matrix(ABC):
             "it fits, or a part of it."
         )
 
-    def sample_rows(self, weights: Float, count: int) -> Any:
-        """Return about `count` rows of positive weight to estimate means, or None for no shift."""
-        return self.part(slice(0, min(count, self.shape[0])))
-
-    def column_numbers(self, indices: NDArray[np.intp]) -> Any:
-        """Return indices in the form that `columns` uses without a transfer."""
-        return indices
-
-    def first_non_finite(self) -> tuple[int, int] | None:
-        """Return row and column of a NaN or infinite value, or None."""
+    def first_non_finite(self) -> tuple[int, int, float] | None:
+        """Return row, column and value of a NaN or infinite value, or None."""
         for rows, chunk in self.chunks():
             position = chunk.first_non_finite()
             if position is not None:
-                return rows.start + position[0], position[1]
+                return rows.start + position[0], *position[1:]
         return None
-
-    def value(self, row: int, column: int) -> float:
-        """Return a single value."""
-        return float(self.columns(np.array([column]), slice(row, row + 1))[0, 0])
 
     def entries(
         self, indices: NDArray[np.intp]
@@ -220,10 +182,6 @@ class Matrix(ABC):
             parts.append((where + rows.start, owners, values))
         where, owners, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return where, owners, values
-
-    def nonzero_counts(self) -> Float:
-        """Count the nonzero values of each column, (n)."""
-        return self.distances(None, None)[1]
 
     def distances(
         self, means: Float | None, is_used: NDArray[np.bool_] | None
@@ -247,7 +205,7 @@ class Matrix(ABC):
         This is one pass. `n_vectors` is the number of vectors that multiply each tile.
         """
         for rows, chunk in self.chunks():
-            for part, tile in chunk.row_tiles(n_vectors):
+            for part, tile in _row_tiles(chunk, n_vectors):
                 yield question(slice(rows.start + part.start, rows.start + part.stop), tile)
 
     def tiles_by_set(
@@ -285,48 +243,57 @@ class Matrix(ABC):
                             x -= shift
                         yield number, rows, _dense(x)
 
-    def row_tiles(self, n_vectors: int) -> Iterator[tuple[slice, Matrix]]:
-        """Yield tiles of rows of a matrix in memory, sized for products with so many vectors."""
-        m = self.shape[0]
-        for top in range(0, m, PRODUCT_ROWS):
-            rows = slice(top, min(m, top + PRODUCT_ROWS))
-            yield rows, self.take(rows)
-
-    # Columns that cost a pass: no-ops if they do not
-
-    def missing(self, indices: Iterable[int]) -> list[int]:
-        """Return the columns that would cost a pass."""
-        return []
-
-    def take_along(self, indices: Iterable[int]) -> None:  # noqa: B027 (most kinds need none)
-        """Request that the next pass, whatever its purpose, also fetches these columns."""
-
-    def prefetch(self, indices: Iterable[int]) -> None:  # noqa: B027 (most kinds need none)
-        """Suggest columns for the next pass to fetch as well, replacing earlier suggestions."""
+    # Columns, memory and threads
 
     def fetch(self, indices: Iterable[int]) -> None:  # noqa: B027 (most kinds need none)
         """Make columns available, by a pass if one of them is missing."""
-
-    def pin(self, index: int) -> None:  # noqa: B027 (most kinds need none)
-        """Keep the column of a chosen feature, if X keeps columns itself."""
-
-    # Memory and threads
 
     def reserve(  # noqa: B027 (most kinds need none)
         self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
     ) -> None:
         """Divide the memory that X may use for a search; raise an error if it is too little."""
 
-    def share_of_waiting(self) -> float:
-        """Return the share of the last pass that was spent waiting for values."""
-        return 0.0
 
-    def row_blocks(self, block_rows: int | None) -> list[tuple[slice, Matrix]]:
-        """Return views of at most `block_rows` rows each; one block if X is not in memory."""
-        m = self.shape[0]
-        height = m if block_rows is None or not self.is_in_memory else max(1, min(m, block_rows))
-        pieces = [slice(top, min(m, top + height)) for top in range(0, m, height)]
-        return [(rows, self if height == m else self.take(rows)) for rows in pieces]
+def product(X: Matrix, V: Float) -> Float:
+    """Multiply V (c × m) by X in float64, (c × n), reading X once."""
+    return X.sums(V, None, False)[0]
+
+
+def pin_column(X: Matrix, index: int) -> None:
+    """Keep the column of a chosen feature, if X keeps columns itself."""
+    if X.keeps_columns:
+        X.fetch([index])
+        X.kept.pin(index)
+
+
+def passes_over(X: Matrix) -> int:
+    """Return the number of passes over X so far, if these dominate the time."""
+    return -(-X.rows_read // X.shape[0])
+
+
+def column_numbers(X: Matrix, indices: NDArray[np.intp]) -> Any:
+    """Return indices in the form that `columns` uses without a transfer."""
+    return indices if X.device_array is None else numbers_on(X.location, indices)
+
+
+def single_column(X: Matrix, index: int) -> Float:
+    """Return one column as float64, (m), which must not be overwritten."""
+    if X.device_array is not None:
+        return as_float(X.device_array[:, index])  # without a transfer
+    column: Float = X.columns(np.array([index]))[0, :]
+    return column
+
+
+def _row_tiles(X: Matrix, n_vectors: int) -> Iterator[tuple[slice, Matrix]]:
+    """Yield tiles of rows of a matrix in memory, sized for products with so many vectors."""
+    m, height = X.shape[0], PRODUCT_ROWS
+    if X.is_sparse:
+        height = max(1, m)  # slicing rows of a sparse X is slow
+    elif X.location.on_device:
+        height = max(PRODUCT_ROWS, DEVICE_ELEMENTS // max(1, n_vectors))
+    for top in range(0, m, height):
+        rows = slice(top, min(m, top + height))
+        yield rows, X if height >= m else X.take(rows)
 
 
 def _dense(values: NDArray[Any]) -> Matrix:

@@ -134,5 +134,5 @@ def matrix_on(device: Any, X: Any, memory_limit: int | str | None, check: Check)
 def device_matrix_of(X: Array) -> Matrix | None:
     """Return a device array, or a matrix of one, as a matrix on its device; else None."""
     if isinstance(X, Matrix):
-        return X if X.on_device else None
+        return X if X.location.on_device else None
     return as_device_matrix(X) if other_namespace(X) is not None else None

@@ -98,7 +98,7 @@ class RemoteMatrix(Matrix):
         """Return references to row blocks for folds; `ids` are the folds of their rows."""
 
     @abstractmethod
-    def non_finite_value(self) -> tuple[int, int, float] | None:
+    def first_non_finite(self) -> tuple[int, int, float] | None:
         """Return row, column and value of one that is not finite, or None."""
 
     def stand_ins(self) -> tuple[Any, Any]:

@@ -18,8 +18,6 @@ from ._matrix import Matrix, Rows
 
 # Values processed together.
 _VALUES = 1 << 22
-# Elements of dense vectors that are multiplied by it at a time.
-_VECTOR_ELEMENTS = 1 << 22
 
 
 class SparseMatrix(Matrix):
@@ -64,11 +62,6 @@ class SparseMatrix(Matrix):
         return int(held.data.nbytes + held.indices.nbytes + held.indptr.nbytes)
 
     @property
-    def vectors_at_a_time(self) -> int:
-        """The largest number of dense vectors for one call of `product`."""
-        return max(1, _VECTOR_ELEMENTS // max(1, self.shape[0]))
-
-    @property
     def arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """The arrays by columns: beginnings of columns, ascending row numbers, nonzero values."""
         held = self._by_columns
@@ -85,20 +78,14 @@ class SparseMatrix(Matrix):
         """Return rows as a sparse matrix."""
         return SparseMatrix(self.by_rows[rows].tocsc())
 
-    def product(self, V: Float) -> Float:
-        """Multiply V (c × m) by X, (c × n)."""
-        return np.ascontiguousarray((self._by_columns.T @ np.ascontiguousarray(V.T)).T)
-
-    def start_sums(self, V: Float, weights: Float | None) -> tuple[Float, Float]:
-        """Return V X and the weighted sums of squares of the columns."""
-        return self.product(V), self.squares(weights)
+    def sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
+        """Return V X, and the weighted sums of squares of the columns if `with_squares`."""
+        products = np.ascontiguousarray((self._by_columns.T @ np.ascontiguousarray(V.T)).T)
+        return products, self.squares(weights) if with_squares else np.empty(0)
 
     def chunks(self) -> Iterator[tuple[slice, Matrix]]:
         """Yield all rows at once."""
         yield slice(0, self.shape[0]), self
-
-    def sample_rows(self, weights: Float, count: int) -> None:
-        """Return None: a sparse X is never shifted."""
 
     def tiles_by_set(
         self, sets: Sequence[Any], shift: Float, cache: dict[int, Any]
@@ -109,15 +96,11 @@ class SparseMatrix(Matrix):
                 cache[number] = self if members is None else self.take(members)
             yield number, np.arange(self.shape[0]) if members is None else members, cache[number]
 
-    def row_tiles(self, n_vectors: int) -> Iterator[tuple[slice, Matrix]]:
-        """Yield all rows at once, because slicing rows of a sparse X is slow."""
-        yield slice(0, self.shape[0]), self
-
     def squares(self, weights: Float | None) -> Float:
         """Return the weighted sums of squares of the columns, (n)."""
         held = self._by_columns
         result = np.empty(held.shape[1])
-        for columns in self._pieces():
+        for columns in _pieces(held.indptr):
             inside = slice(held.indptr[columns.start], held.indptr[columns.stop])
             data = held.data[inside].astype(np.float64)
             data *= data
@@ -129,15 +112,6 @@ class SparseMatrix(Matrix):
             ends = held.indptr[columns.start + 1 : columns.stop + 1] - inside.start
             result[columns] = np.where(ends > begins, sums, 0.0)
         return result
-
-    def _pieces(self) -> Iterator[slice]:
-        """Yield slices of columns with a limited number of values, because X may be in a file."""
-        indptr, first, n = self._by_columns.indptr, 0, self.shape[1]
-        while first < n:
-            last = int(np.searchsorted(indptr, indptr[first] + _VALUES, side="right")) - 1
-            last = min(n, max(first + 1, last))
-            yield slice(first, last)
-            first = last
 
     def columns(self, indices: NDArray[np.intp], rows: Rows = slice(None)) -> Float:
         """Return columns as a dense array, one per row of the result, for all rows or some."""
@@ -156,12 +130,6 @@ class SparseMatrix(Matrix):
         if indices is not None:
             taken = taken[:, indices]
         return np.asarray(taken.toarray(), dtype=np.float64)
-
-    def ordered_part(
-        self, rows: NDArray[np.intp], indices: NDArray[np.intp] | None
-    ) -> tuple[Float, bool]:
-        """Return `part`, which is in C order."""
-        return self.part(rows, indices), True
 
     def entries(
         self, indices: NDArray[np.intp]
@@ -188,20 +156,33 @@ class SparseMatrix(Matrix):
         largest = np.zeros(held.shape[1])
         np.maximum.at(largest, owners, values)
         if means is None:
-            return largest, self.nonzero_counts()
+            return largest, nonzero_counts(self)
         has_zeros = np.bincount(owners, minlength=held.shape[1]) < rows
         farthest = np.where(has_zeros, np.maximum(largest, np.abs(means)), largest)
-        return farthest, self.nonzero_counts()
+        return farthest, nonzero_counts(self)
 
-    def nonzero_counts(self) -> Float:
-        """Count the nonzero values of each column, (n)."""
-        return np.asarray(np.diff(self._by_columns.indptr), dtype=np.float64)
-
-    def first_non_finite(self) -> tuple[int, int] | None:
-        """Return row and column of a NaN or infinite value, or None."""
+    def first_non_finite(self) -> tuple[int, int, float] | None:
+        """Return row, column and value of a NaN or infinite value, or None."""
         held = self._by_columns
         bad = np.flatnonzero(~np.isfinite(held.data))
         if len(bad) == 0:
             return None
         column = int(np.searchsorted(held.indptr, bad[0], side="right")) - 1
-        return int(held.indices[bad[0]]), column
+        return int(held.indices[bad[0]]), column, float(held.data[bad[0]])
+
+
+def nonzero_counts(X: Matrix) -> Float:
+    """Count the nonzero values of each column, (n)."""
+    if isinstance(X, SparseMatrix):
+        return np.asarray(np.diff(X.arrays[0]), dtype=np.float64)
+    return X.distances(None, None)[1]
+
+
+def _pieces(indptr: NDArray[Any]) -> Iterator[slice]:
+    """Yield slices of columns with a limited number of values, because X may be in a file."""
+    first, n = 0, len(indptr) - 1
+    while first < n:
+        last = int(np.searchsorted(indptr, indptr[first] + _VALUES, side="right")) - 1
+        last = min(n, max(first + 1, last))
+        yield slice(first, last)
+        first = last

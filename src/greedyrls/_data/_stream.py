@@ -28,6 +28,8 @@ from .._base import (
     to_host,
 )
 from ._device_matrix import DeviceMatrix, Indices
+from ._file_memory import Needs
+from ._kept_columns import FetchedColumns
 from ._matrix import Matrix, not_on_device
 from ._transport import Transport, transport_to
 
@@ -64,15 +66,13 @@ class StreamedMatrix(DeviceMatrix):
         self._transport: Transport | None = None
         self.column_bytes: int = int(_COLUMN_SHARE * free)
         # Columns on the device in their own type.
-        self.kept = ColumnCache(max(1, self.column_bytes // (m * values.dtype.itemsize)))
-        self._wanted: dict[int, None] = {}
-        self._likely: list[int] = []
-        self._rows_sent = 0
+        cache = ColumnCache(max(1, self.column_bytes // (m * values.dtype.itemsize)))
         by_rows = abs(values.strides[0]) >= abs(values.strides[1])
         # So many columns are gathered on the host in the time of a pass.
         self._worth_a_pass = width / max(1e-9, CACHE_LINE_BYTES * _GATHERED_LINE)
         self._gathered_since = 0
         self._gathers = not by_rows or self._worth_a_pass > _ASKED
+        self.kept: FetchedColumns = FetchedColumns(cache, self._gathers)
 
     @property
     def dtype(self) -> Any:
@@ -84,26 +84,13 @@ class StreamedMatrix(DeviceMatrix):
         """Of all of X."""
         return int(self.values.nbytes)
 
-    @property
-    def device_array(self) -> None:
-        """None: not all of X is there."""
-        return None
-
-    def column_numbers(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Indices on the host, where columns may be."""
-        return indices
-
-    @property
-    def passes(self) -> int:
-        """How often as many rows as there are were sent."""
-        return -(-self._rows_sent // self.shape[0])
-
-    def row_blocks(self, block_rows: int | None) -> list[tuple[slice, Matrix]]:
-        """One block, of which at most so many rows are sent at a time."""
-        if block_rows is not None:
-            self._height = max(1, min(block_rows, self._height))
+    def reserve(
+        self, needs: Needs, verbose: int = 0, chunk_rows: int | None = None, n_jobs: int = 1
+    ) -> None:
+        """At most so many rows are sent at a time."""
+        if chunk_rows is not None:
+            self._height = max(1, min(chunk_rows, self._height))
             self._transport = None
-        return [(slice(0, self.shape[0]), self)]
 
     def take(self, rows: Any) -> StreamedMatrix:
         """Some rows next to each other, as a view."""
@@ -111,34 +98,18 @@ class StreamedMatrix(DeviceMatrix):
             raise not_on_device("A selection on some of the rows")
         return StreamedMatrix(self.values[rows], self.location, self._free)
 
-    @property
-    def n_kept(self) -> int:
-        """How many columns are kept."""
-        return len(self.kept)
-
-    def missing(self, indices: Iterable[int]) -> list[int]:
-        """Those of some columns that would cost a pass."""
-        return [] if self._gathers else self.kept.missing(indices)
-
-    def take_along(self, indices: Iterable[int]) -> None:
-        """Columns that the next pass is to take along, whatever it is made for."""
-        self._wanted.update(dict.fromkeys(int(index) for index in indices))
-
-    def prefetch(self, indices: Iterable[int]) -> None:
-        """Columns that the next pass may bring as well; earlier ones are forgotten."""
-        self._likely = list(indices)
-
     def fetch(self, indices: Iterable[int]) -> None:
         """Have some columns on the device: gathered on the host, or by a pass.
 
         Gathered until those since the last pass have taken as long as another one would.
         """
-        lacking = self.kept.missing(map(int, indices))[: self.kept.limit]
+        cache = self.kept.cache
+        lacking = cache.missing(map(int, indices))[: cache.limit]
         self._gathered_since += len(lacking)
         if lacking and (self._gathers or self._gathered_since < self._worth_a_pass):
-            self.kept.add(lacking, self._gathered(lacking, slice(None)), as_batch=True)
+            cache.add(lacking, self._gathered(lacking, slice(None)), as_batch=True)
         elif lacking:
-            self.take_along(lacking)
+            self.kept.take_along(lacking)
             for _ in self.chunks():
                 pass
 
@@ -147,9 +118,7 @@ class StreamedMatrix(DeviceMatrix):
         m, _ = self.shape
         if self._transport is None:
             self._transport = transport_to(self.location, self.values, self._height)
-        along = self.kept.missing(dict.fromkeys([*self._wanted, *self._likely]))
-        along = along[: self.kept.limit]
-        self._wanted, self._likely = {}, []
+        along = self.kept.due()[: self.kept.cache.limit]
         self._gathered_since = 0
         arrivals: Array = None
         if along:
@@ -162,48 +131,27 @@ class StreamedMatrix(DeviceMatrix):
             if along:
                 arrivals[:, rows] = take_rows(chunk.T, order)
             yield rows, DeviceMatrix(chunk)
-            self._rows_sent += rows.stop - rows.start
+            self.rows_read += rows.stop - rows.start
         if along:
-            self.kept.add(along, arrivals, as_batch=True)
-
-    def _sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
-        """V X, and the weighted sums of squares if asked for: one pass."""
-        n = self.shape[1]
-        products, squares = self.location.zeros((V.shape[0], n)), self.location.zeros(n)
-        for rows, chunk in self.chunks():
-            own = None if weights is None else weights[rows]
-            some, square = chunk._sums(V[:, rows], own, with_squares)
-            products += some
-            if with_squares:
-                squares += square
-        return products, squares
+            self.kept.cache.add(along, arrivals, as_batch=True)
 
     def columns(self, indices: Indices, rows: slice = slice(None)) -> Float:
         """Some columns as float64, one per row of the result; those not kept are gathered."""
         if not isinstance(indices, np.ndarray):
             (numbers,) = to_host(as_float(indices))
             indices = numbers.astype(np.intp)
-        kept = self.kept.gather(indices.tolist(), partial(self._gathered, rows=rows), rows)
+        kept = self.kept.cache.gather(indices.tolist(), partial(self._gathered, rows=rows), rows)
         columns: Float = as_float(self.location.xp.stack(kept))
         return columns
-
-    def single(self, index: int) -> Float:
-        """One column as float64, (m)."""
-        column: Float = self.columns(np.array([index]))[0, :]
-        return column
 
     def _gathered(self, indices: list[int], rows: slice) -> Array:
         """Some columns from the host, in their own type, (c × rows)."""
         return send(self.location, self.values[rows][:, indices].T)
 
-    def first_non_finite(self) -> tuple[int, int] | None:
-        """Row and column of a value that is NaN or infinite."""
-        for rows, chunk in self.chunks():
-            found = chunk.first_non_finite()
-            if found is not None:
-                return rows.start + found[0], found[1]
-        return None
+    def first_non_finite(self) -> tuple[int, int, float] | None:
+        """Row, column and value of one that is NaN or infinite."""
+        return Matrix.first_non_finite(self)
 
-    def value(self, row: int, column: int) -> float:
-        """A single value."""
-        return float(self.values[row, column])
+    def sums(self, V: Float, weights: Float | None, with_squares: bool) -> tuple[Float, Float]:
+        """V X, and the weighted sums of squares if asked for: one pass."""
+        return Matrix.sums(self, V, weights, with_squares)

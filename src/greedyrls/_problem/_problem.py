@@ -441,17 +441,9 @@ def _check_finite(values: Float, name: str) -> None:
         raise ValueError(f"Input {name} contains {kind}: row {position[0]}{column} is {value}.")
 
 
-def _non_finite(X: Matrix) -> tuple[int, int, float] | None:
-    """Return row, column and value of the first value that is not finite, or None."""
-    if X.remote is not None:
-        return X.remote.non_finite_value()
-    position = X.first_non_finite()
-    return None if position is None else (*position, X.value(*position))
-
-
 def report_non_finite(problem: Problem) -> None:
     """Raise an error that names a value of X that is not finite, or too large to square."""
-    non_finite = _non_finite(problem.X)
+    non_finite = problem.X.first_non_finite()
     if non_finite is None:
         raise ValueError(
             "X has values so large that their squares overflow float64 (over about 1e154); "

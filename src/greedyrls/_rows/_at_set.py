@@ -20,6 +20,7 @@ from .._problem import Loss
 from . import tiles
 from ._answers import CandidateLosses
 from ._blocks import RowBlock
+from ._row_losses import loss_shares
 
 
 class Removals(NamedTuple):
@@ -137,8 +138,8 @@ def _removal_errors(block: RowBlock, removals: Removals) -> Iterator[tuple[slice
 def removal_losses(
     block: RowBlock, loss: Loss, factors: Float | None, removals: Removals
 ) -> CandidateLosses:
-    """Return Σ_j e_j ℓ_j over the rows without each feature, as `RowBlock.candidate_losses`."""
-    shares = None if factors is None else block.shares(loss, factors)
+    """Return Σ_j e_j ℓ_j over the rows without each feature, as `candidate_losses`."""
+    shares = None if factors is None else loss_shares(block, loss, factors)
     kind = loss.name.removeprefix("balanced_")
     total = np.zeros(removals.n_removals)
     for rows, errors in _removal_errors(block, removals):

@@ -25,7 +25,7 @@ from .._base import (
     numbers_on,
     take,
 )
-from .._data import Matrix
+from .._data import Matrix, column_numbers, pin_column, single_column
 
 # Share of the memory of X that columns scored lately may take.
 RECENT_SHARE = 0.04
@@ -58,13 +58,13 @@ class ColumnStore:
         self._X = X
         # On a device gathering is as fast as copying.
         is_short = X.shape[0] < _WORTH_KEEPING_ROWS
-        self._is_short = is_short or X.on_device or X.keeps_columns
+        self._is_short = is_short or X.location.on_device or X.keeps_columns
         self._root_weights = root_weights
         self._means = means
         column_bytes = max(1, 8 * X.shape[0])
         recent = int(max(spare_bytes, RECENT_SHARE * X.nbytes)) // column_bytes
         limit = int(max(spare_bytes, CHOSEN_SHARE * X.nbytes)) // column_bytes
-        width = _DEVICE_BUFFER_COLUMNS if X.on_device else BUFFER_COLUMNS
+        width = _DEVICE_BUFFER_COLUMNS if X.location.on_device else BUFFER_COLUMNS
         if X.keeps_columns:
             limit = 0
         elif X.column_bytes is not None:
@@ -79,7 +79,7 @@ class ColumnStore:
         self, indices: NDArray[np.intp], rows: slice | NDArray[np.intp] = slice(None)
     ) -> Float:
         """Columns gathered from X, one per row of the result, all rows or some."""
-        numbers = self._X.column_numbers(indices)
+        numbers = column_numbers(self._X, indices)
         return self._scaled(self._X.columns(numbers, rows), numbers, rows)
 
     def of_tile(self, tile: Matrix, numbers: Any, rows: slice) -> Float:
@@ -152,7 +152,7 @@ class ColumnStore:
     def keep(self, index: int, column: Float | None = None) -> None:
         """A feature was chosen: keep its column, if the budget allows."""
         if self._X.keeps_columns:
-            self._X.pin(index)
+            pin_column(self._X, index)
         elif index not in self._selected.positions and len(self._selected) < self._selected.limit:
             recent = self._recent.pop(index)
             if column is None:
@@ -165,7 +165,7 @@ class ColumnStore:
 
     def _single(self, index: int) -> Float:
         """One column, (m)."""
-        column = self._X.single(index)
+        column = single_column(self._X, index)
         if self._means is not None:
             column = column - self._means[index]
         if self._root_weights is not None:

@@ -18,6 +18,7 @@ from .._problem import Loss
 from . import tiles
 from ._fold_answers import SplitSums
 from ._fold_blocks import FoldBlock
+from ._fold_losses import split_shares
 from ._held_out import HeldOutRows
 
 
@@ -90,7 +91,7 @@ def fold_removal_losses(
     totals = np.zeros((len(block.splits), removals.n_removals))
     shared = zip(block.splits, beta_of, rho_of, factors, strict=True)
     for number, (split, beta, rho, own) in enumerate(shared):
-        shares = split.weights[0] * own[loss.strata(split.y[0].T)]
+        shares = split_shares(loss, split, own)
         for rows, errors in _removal_errors(block, split, beta, rho, starts):
             totals[number] += tiles.error_sums(name, errors, split.y[0][:, rows], shares[rows])
     return SplitSums(totals)

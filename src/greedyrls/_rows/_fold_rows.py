@@ -17,6 +17,7 @@ from .._base import DWARFED, Array, Executor, Float, Handle, SerialExecutor, ask
 from .._problem import Folds, Problem, report_non_finite
 from ._fold_answers import SetSums
 from ._fold_blocks import FoldBlock
+from ._fold_sums import fold_products, fold_set_sums, rough_sums
 
 # Columns are shifted by a rough mean if its square is this many times the variance: without, two
 # digits would be lost. (A shift is cheap; `_samples._FAR` is about work for every Gram column.)
@@ -43,7 +44,9 @@ def local_block(problem: Problem, folds: Folds, is_partition: bool) -> FoldBlock
     # Row sets that are summed: the test rows of each split, training rows that are not the
     # complement, and all rows unless these are the sum of the test sets.
     # On a device, rows are sorted there.
-    tests = tuple(split.tested if problem.X.on_device else split.test for split in folds.splits)
+    tests = tuple(
+        split.tested if problem.X.location.on_device else split.test for split in folds.splits
+    )
     direct = tuple(
         split.explicit_train for split in folds.splits if split.explicit_train is not None
     )
@@ -125,7 +128,7 @@ class FoldRows:
         n, t = self._problem.n_features, self._problem.n_targets
         if not self._problem.fit_intercept:
             return np.zeros(n), np.zeros(t)
-        rough = self.total(ask(FoldBlock.rough_sums))
+        rough = self.total(rough_sums)
         with np.errstate(over="ignore", invalid="ignore"):
             means = rough.x / max(1.0, rough.rows)
             is_far = np.square(means) > _SHIFTED * (rough.xx / max(1.0, rough.rows))
@@ -150,7 +153,7 @@ class FoldRows:
 
     def _start(self) -> tuple[SetSums, SetSums, SetSums]:
         self.passes += 1
-        sums: SetSums = self.total(ask(FoldBlock.set_sums))
+        sums: SetSums = self.total(fold_set_sums)
         with np.errstate(over="ignore", invalid="ignore"):
             parts = [self.by_split(values) for values in sums]
         train, test, total = (SetSums(*column) for column in zip(*parts, strict=True))
@@ -166,7 +169,7 @@ class FoldRows:
     def products_there(self, indices: Sequence[int]) -> Array:
         """Compute `products` without moving the result to the host."""
         self.passes += 1
-        question = ask(FoldBlock.products, np.array(indices, dtype=np.intp))
+        question = ask(fold_products, np.array(indices, dtype=np.intp))
         rows, n = self._problem.X.shape
         is_serial = isinstance(self._executor, SerialExecutor)
         with long_call(float(len(indices)) * rows * n if is_serial else 0.0):

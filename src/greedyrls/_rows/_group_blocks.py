@@ -19,6 +19,7 @@ from .._problem import GroupLayout, Loss, Part
 from . import tiles
 from ._answers import CandidateLosses, FeatureSums
 from ._blocks import RowBlock
+from ._row_losses import leftover_tile, loss_shares
 
 
 class GroupMoments(NamedTuple):
@@ -93,7 +94,7 @@ def pair_products(block: RowBlock, layout: GroupLayout) -> FeatureSums:
     nothing = np.empty((0, len(wide)))
     for top in range(0, block.n_rows, height):
         rows = np.arange(top, min(block.n_rows, top + height))
-        X = np.ascontiguousarray(block.tile(rows, wide, nothing).T)
+        X = np.ascontiguousarray(leftover_tile(block, rows, wide, nothing).T)
         for part, total in zip(parts, sums, strict=True):
             x = X[position[part.columns]]
             total += x @ x.swapaxes(1, 2)
@@ -108,7 +109,7 @@ def _tile_errors(
     """Return leave-one-out errors (t × G × rows) with each group of all parts added."""
     parts = []
     for (columns, roots, steps), beta in zip(groups, betas, strict=True):
-        z = np.ascontiguousarray(block.tile(rows, columns.ravel(), beta).T)
+        z = np.ascontiguousarray(leftover_tile(block, rows, columns.ravel(), beta).T)
         z = z.reshape(*columns.shape, len(rows))
         parts.append(_errors(z, block.r[:, rows], block.d[rows], roots, steps))
     errors = np.concatenate(parts, axis=1)
@@ -130,7 +131,7 @@ def any_losses(
     """
     if not block.X.is_in_memory:
         return block.over_chunks(lambda piece: any_losses(piece, loss, factors, groups, betas))
-    shares = None if factors is None else block.shares(loss, factors)
+    shares = None if factors is None else loss_shares(block, loss, factors)
     kind = loss.name.removeprefix("balanced_")
     width = sum(part.columns.size for part in groups)
     total = np.zeros(sum(len(part.columns) for part in groups))

@@ -11,8 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import QUARTER_TILE_ELEMENTS, Float
-from .._problem import UNDECIDED
+from .._base import HALF_TILE_ELEMENTS, LEAST_TILE_ROWS, QUARTER_TILE_ELEMENTS, Float
+from .._problem import UNDECIDED, Loss
+from . import tiles
+from ._answers import CandidateLosses
+from ._blocks import RowBlock
+from ._row_losses import leftover_tile, loss_shares
 
 Places = NDArray[np.intp]
 
@@ -116,3 +120,32 @@ class Leftovers:
         alive = features >= 0
         total[features[alive]] = sums[alive]
         return total
+
+
+def keep_leftovers(block: RowBlock, candidates: NDArray[np.intp], beta: Float) -> Leftovers:
+    """Return z of candidates with coefficients beta (|S| × c) in the rows of positive weight.
+
+    This is for one target of labels ±1.
+    """
+    used, is_positive = block.filled_weights() > 0.0, block.y[0] > 0.0
+    (first,), (last,) = (used & is_positive).nonzero(), (used & ~is_positive).nonzero()
+    rows = np.concatenate([first, last])
+    Z = np.empty((len(candidates), len(rows)))
+    height = max(LEAST_TILE_ROWS, HALF_TILE_ELEMENTS // max(1, len(candidates)))
+    for top in range(0, len(rows), height):
+        part = slice(top, min(len(rows), top + height))
+        Z[:, part] = leftover_tile(block, rows[part], candidates, beta).T
+    return Leftovers(rows, len(first), candidates, Z)
+
+
+def kept_losses(
+    block: RowBlock, kept: Leftovers, loss: Loss, factors: Float | None, delta: Float, rho: Float
+) -> CandidateLosses:
+    """Return the weight of wrong predictions with each candidate added, from kept z."""
+    shares = None if factors is None else loss_shares(block, loss, factors)
+    codes, sizes = block.y[0], None
+    if block.root_weights is not None:
+        sizes = 1.0 / block.positive_root()
+        codes = codes * sizes
+    margins = tiles.loo_margins(codes, block.r[0], block.d)
+    return CandidateLosses(kept.wrong_sums(margins, sizes, shares, delta, rho), 0)

@@ -35,9 +35,11 @@ from .._base import (
     whole_numbers,
 )
 from ._answers import SampleStatistics, Scores
-from ._blocks import RowBlock, make_scores
+from ._blocks import RowBlock
 from ._fused_features import BoundTerms, Chosen, FusedFeatures, Reported
 from ._fused_round import FusedRound, RoundTerms, can_fuse, packed_layout
+from ._scores import anchor_products, centred_columns, make_scores, row_of, without_chosen
+from ._statistics import sample_statistics
 
 # Recorded work without Triton kernels reads the whole buffer of chosen columns: if it has more
 # numbers than this, reading them takes longer than launching the operations.
@@ -101,8 +103,8 @@ def find_plainly(
     """Compute a round an operation at a time."""
     xp = blocks[0].X.location.xp
     indices = whole_numbers(terms.numbers)
-    columns = executor.each(ask(RowBlock.gathered, indices), blocks)
-    Z = executor.each(ask(RowBlock.without_chosen, terms.beta), blocks, columns)
+    columns = executor.each(ask(centred_columns, indices), blocks)
+    Z = executor.each(ask(without_chosen, terms.beta), blocks, columns)
     scores = make_scores(executor, blocks, Z, terms.penalty, terms.shrinkage, with_spread)
     losses = scores.losses
     best = xp.argmin(
@@ -112,16 +114,16 @@ def find_plainly(
     def chosen(values: Float) -> Array:
         return take(values, best)[..., 0]
 
-    pieces = executor.each(ask(RowBlock.row, best), blocks, Z)
+    pieces = executor.each(ask(row_of, best), blocks, Z)
     along = None
     if blocks[0].anchor is not None:
         norm = chosen(scores.norms)
-        along = executor.total(ask(RowBlock.along), blocks, pieces).values / (
+        along = executor.total(anchor_products, blocks, pieces).values / (
             norm + as_float(norm == 0.0)
         )
     question = ask(RowBlock.moved, chosen(scores.delta), chosen(scores.rho), along)
     moved = executor.each(question, blocks, pieces)
-    statistics = executor.each(ask(RowBlock.statistics), moved)
+    statistics = executor.each(sample_statistics, moved)
     packed = flattened(
         xp.astype(best, xp.float64), *scores, *(sums for answer in statistics for sums in answer)
     )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._base import Float
-from .._data import Matrix
 from ._answers import ColumnShapes
+from ._blocks import RowBlock
 from ._zero_one import Support
 
 # A feature is rare here, and its nonzero values are listed, if at most this share of its values is
@@ -14,10 +13,9 @@ from ._zero_one import Support
 _RARE_SHARE = 1 / 64
 
 
-def column_shapes(
-    X: Matrix, means: Float | None, weights: Float | None, root_weights: Float | None
-) -> ColumnShapes:
-    """Return the shapes of all columns, in one pass."""
+def column_shapes(block: RowBlock) -> ColumnShapes:
+    """Return the largest |x_i − mean_i|, and where rare features are not 0, in one pass."""
+    X, means, weights, root_weights = block.X, block.means, block.weights, block.root_weights
     used = None if weights is None else weights > 0.0
     largest, count = X.distances(means, used)
     (rare,) = (count <= _RARE_SHARE * X.shape[0]).nonzero()

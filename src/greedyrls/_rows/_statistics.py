@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .._base import Float, extremes, inner, namespace_of, row_dots
+from .._base import extremes, inner, namespace_of, row_dots
 from ._answers import SampleStatistics
+from ._blocks import RowBlock
 
 
-def statistics_of(
-    r: Float, d: Float, anchor: Float | None, weights: Float | None
-) -> SampleStatistics:
-    """Return the sums for residuals r (t × m), d = 1 − h (m), anchor (t × m) and weights (m)."""
+def sample_statistics(block: RowBlock) -> SampleStatistics:
+    """Return this block's part of the sums of r and h that the driver needs."""
+    r, d, anchor, weights = block.r, block.d, block.anchor, block.weights
     xp = namespace_of(r)
     t = r.shape[0]
     error = r / d

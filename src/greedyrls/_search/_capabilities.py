@@ -141,7 +141,7 @@ FEATURES: dict[str, Feature] = {
 
 def traits_of(X: Matrix) -> frozenset[str]:
     """What a matrix declares, as the table names it."""
-    traits = frozenset() if X.on_device else HOST
+    traits = frozenset() if X.location.on_device else HOST
     traits |= LOCAL if X.remote is None else frozenset()
     traits |= _COMPUTED if X.centers is not None else frozenset()
     return traits | (RESIDENT if X.is_in_memory else frozenset())

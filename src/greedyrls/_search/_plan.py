@@ -93,7 +93,7 @@ class Plan:
             problem.n_targets, problem.n_columns(size), splits, 2 * splits + 1 if splits else 1
         )
         X.reserve(needs, verbose, self.block_rows, self.n_jobs)
-        X.take_along(problem.forced)
+        X.kept.take_along(problem.forced)
 
     def data(self, problem: Problem, is_shared: bool = False) -> Data:
         """What searches on the problem share; one pass over X."""
@@ -111,7 +111,7 @@ class Plan:
             and problem.groups is None
             and problem.costs is None
             and problem.X.is_in_memory
-            and not (problem.X.is_sparse or problem.X.on_device)
+            and not (problem.X.is_sparse or problem.X.location.on_device)
             and are_many(folds, problem.n_features)
             and suits_many_folds(problem, folds)
         )
@@ -321,7 +321,7 @@ def folds_of(
         cv, count = fold_ids(remote, cv, name), n_classes(problem)
         _check_cluster_folds(remote, cv, groups, count, name)
         return cluster_folds(remote, cv, count, shuffle, name, takes_loo)
-    if problem.X.on_device:
+    if problem.X.location.on_device:
         return _device_folds(problem, cv, groups, labels, shuffle, name, takes_loo)
     return make_folds(
         cv,

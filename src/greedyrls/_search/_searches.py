@@ -172,7 +172,7 @@ def _take_steps_together(plan: Plan, data: LooData, watch: Watch) -> bool:
         and watch.callback is None
         # Lanes read single columns of X in memory.
         and data.problem.X.is_in_memory
-        and not data.problem.X.on_device
+        and not data.problem.X.location.on_device
         and data.problem.n_samples * data.problem.n_features > _WORTH_LANES
     )
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from .._base import limits_threads
 from .._criteria import Strategy
+from .._data import passes_over
 from .._problem import (
     FeatureCosts,
     FeatureGroups,
@@ -381,7 +382,7 @@ def _extended(
     began = time.perf_counter()
     limits, watch = Limits(size, options.patience), options.watch
     plan.prepare(problem, size, watch.verbose)
-    problem.X.take_along(path.indices.tolist())
+    problem.X.kept.take_along(path.indices.tolist())
     data = plan.data(problem)
     state, criterion = plan.search(data, settings.alpha, limits.capacity)
     if (different := first_difference(state, path.steps, path.initial_loss)) is not None:
@@ -398,7 +399,7 @@ def _extended(
     longer = with_refit(longer, plan, data, settings.refit_alpha)
     longer = replace(longer, surface=path.surface, size_surface=path.size_surface)
     if problem.X.passes_dominate:
-        passes = path.counters.passes + problem.X.passes
+        passes = path.counters.passes + passes_over(problem.X)
         longer = replace(longer, counters=replace(longer.counters, passes=passes))
     return longer
 

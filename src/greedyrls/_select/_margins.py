@@ -130,7 +130,7 @@ def _model(path: SelectionPath, size: int) -> Chosen:
 def _columns(problem: Problem, rows: Rows, features: Rows) -> Float:
     """Return rows of columns, (rows × k)."""
     X = problem.here
-    if X.on_device:
+    if X.location.on_device:
         (values,) = to_host(take(X.columns(features), numbers_on(X.location, rows)))
         return values.T
     columns: Float = X.part(rows, features).astype(np.float64)

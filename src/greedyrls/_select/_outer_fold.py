@@ -154,7 +154,7 @@ class OuterFold:
         test = positive_rows(problem.host_weights, outer.splits[self._number].test)
         X, indices = problem.here, np.array(chosen.indices)
         rows = numbers_on(X.location, test)
-        if X.on_device:
+        if X.location.on_device:
             columns = take(X.columns(indices), rows).T
         else:
             columns = X.part(test, indices).astype(np.float64)

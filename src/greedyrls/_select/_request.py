@@ -164,7 +164,7 @@ def _spreads_folds(problem: Problem, plan: Plan, options: Options) -> bool:
     """
     is_function = plan.loss.name.startswith("callable:")
     X = problem.X
-    is_possible = X.is_in_memory and not X.on_device and not is_function
+    is_possible = X.is_in_memory and not X.location.on_device and not is_function
     return is_possible and (options.caller.spreads_folds or plan.folds is not None)
 
 
@@ -173,9 +173,9 @@ def _rival(problem: Problem, options: Options, labels: NDArray[Any] | None) -> L
     if labels is None or not options.has_auto_loss:
         return None
     X = problem.X
-    if not X.is_in_memory and not X.on_device:
+    if not X.is_in_memory and not X.location.on_device:
         return None  # it would cost a pass for every step of every fold
-    if X.on_device and not (options.device is None and X.is_in_host_memory):
+    if X.location.on_device and not (options.device is None and X.is_in_host_memory):
         return None  # not supported on a device, and NumPy cannot read the data
     return make_loss("zero_one")
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._base import Float, column, counted, limits_threads, number, plural, to_host
 from .._criteria import FoldData, LooCurve, LooData, ManyFoldData
+from .._data import passes_over
 from .._problem import Problem
 from .._search import (
     Checkpoint,
@@ -58,7 +59,7 @@ def select(request: Request, data: Data | None = None) -> Selected:
     began = time.perf_counter()
     problem, plan = request.problem, request.plan
     plan.prepare(problem, request.limits.size, request.options.verbose)
-    before = problem.X.passes
+    before = passes_over(problem.X)
     checkpoint = None
     if request.checkpoint is not None:
         checkpoint = Checkpoint(request.checkpoint, identity_of(request))
@@ -80,7 +81,7 @@ def select(request: Request, data: Data | None = None) -> Selected:
         path = replace(path, size_choice=replace(path.size_choice, sentence=sentence))
     counters = replace(path.counters, seconds=time.perf_counter() - began)
     if problem.X.passes_dominate:
-        counters = replace(counters, passes=problem.X.passes - before)
+        counters = replace(counters, passes=passes_over(problem.X) - before)
     path = replace(path, counters=counters)
     if checkpoint is not None:
         checkpoint.finish(path)

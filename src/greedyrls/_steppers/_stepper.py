@@ -75,7 +75,7 @@ def stepping_for(state: State, criterion: Criterion, n_runners_up: int) -> Stepp
     """What takes steps of a search faster than its criterion does, if anything."""
     if not isinstance(criterion, LeaveOneOut) or not isinstance(state, SelectionState):
         return None
-    if n_runners_up or state.problem.is_grouped or not state.problem.X.on_device:
+    if n_runners_up or state.problem.is_grouped or not state.problem.X.location.on_device:
         return None
     from ._recorded import RecordedStepper  # which loads all that devices need
 

@@ -127,14 +127,7 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
     table, parts = with_parts(table, roles.dates, notes)
     aside = {roles.target, roles.groups, roles.time, roles.weights, *roles.ids, *roles.dropped}
     columns = {name: values for name, values in table.columns.items() if name not in aside}
-    left_out = list(dict.fromkeys((*roles.ids, *roles.dropped)))
-    if left_out:
-        notes.append(f"Left out as asked: {_listed(left_out)}.")
-    if roles.groups is not None:
-        notes.append(
-            f"Rows with the same {roles.groups!r} stay together in all folds; it is not used as a "
-            "feature."
-        )
+    notes += _role_notes(roles)
     wanted = {*roles.kept, *roles.priced, *roles.forced, *roles.categorical, *parts}
     columns = without_identifiers(columns, evidence, wanted, notes)
     usable = _usable(table, columns, roles, notes, problems)
@@ -165,6 +158,20 @@ def _prepare(table: Table, roles: Roles) -> Prepared:
         n_columns=n_columns,
         time=time,
     )
+
+
+def _role_notes(roles: Roles) -> list[str]:
+    """Say which columns are no features because of their role."""
+    notes = []
+    left_out = list(dict.fromkeys((*roles.ids, *roles.dropped)))
+    if left_out:
+        notes.append(f"Left out as asked: {_listed(left_out)}.")
+    if roles.groups is not None:
+        notes.append(
+            f"Rows with the same {roles.groups!r} stay together in all folds; it is not used as a "
+            "feature."
+        )
+    return notes
 
 
 def _check_roles(table: Table, roles: Roles) -> None:

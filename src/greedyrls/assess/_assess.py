@@ -474,15 +474,9 @@ def resample_path(
     if isinstance(resample, str) and resample == "bootstrap":
         procedure.check_copies("resample='bootstrap'", "use resample='subsample'")
     problem = procedure.problem
-    draws, source = draw_rows(
-        problem.has_weight,
-        procedure.labels,
-        procedure.groups,
-        resample,
-        n_resamples,
-        share,
-        make_generator(random_state),
-    )
+    rows = problem.has_weight, procedure.labels, procedure.groups
+    generator = make_generator(random_state)
+    draws, source = draw_rows(*rows, resample, n_resamples, share, generator)
     found = repeat(
         procedure,
         resampled_order,

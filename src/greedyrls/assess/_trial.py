@@ -31,6 +31,7 @@ from .._problem import (
     is_same_loss,
     most_frequent,
 )
+from .._rows import loo_predictions
 from .._search import Plan, positive_rows, rows_for_refit
 from .._select import Refit, Selected, calibrate, chosen_of, model_penalties
 from ..path import LOSSES_BEFORE_SIZES, SelectionPath
@@ -132,7 +133,7 @@ class Trial:
         if measure.name in _CLASS_LOSSES:
             return self.initial_loss_on(problem, rows, measure)
         weights = None if problem.weights is None else problem.weights[rows]
-        predictions = self.data.samples.predictions()[:, None, rows]
+        predictions = np.concatenate(self.data.samples.each(loo_predictions), axis=1)[:, None, rows]
         return float(measure.values(problem.Y[rows], predictions, weights)[0])
 
     def selection_initial_loss(self, measure: Loss) -> float:

@@ -110,8 +110,15 @@ def make_contents(result: SelectionResult) -> tuple[dict[str, Any], dict[str, An
         "measure": result.reading.name,
         "how_chosen": how_it_was_chosen(result),
     }
-    is_nested = result.path.is_nested
-    data = {
+    return contents, _script_data(result, names, panels, heat_map)
+
+
+def _script_data(
+    result: SelectionResult, names: Names, panels: list[DrawnPanel], heat_map: HeatMap | None
+) -> dict[str, Any]:
+    """Return the data of the script."""
+    is_nested, sizes = result.path.is_nested, offered_sizes(result)
+    return {
         **({} if is_nested else {"changes": [name.text for name in names.steps]}),
         "chosen": result.size,
         "unit": result.unit,
@@ -126,7 +133,6 @@ def make_contents(result: SelectionResult) -> tuple[dict[str, Any], dict[str, An
         "panels": [_panel_data(panel) for panel in panels],
         "surface": None if heat_map is None else _surface_data(heat_map),
     }
-    return contents, data
 
 
 def _figures(result: SelectionResult, stability: tables.StabilityView | None) -> list[Figure]:

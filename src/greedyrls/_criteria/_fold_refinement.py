@@ -1,0 +1,68 @@
+"""Numerical care of models on splits: refinements where features are nearly dependent."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from .._base import REFINED_PIVOT, Float, ask, to_host
+from .._features import FoldSpace
+from .._rows import FoldRows, refined_sums, training_products
+
+
+def orthogonal_factors(
+    space: FoldSpace, rows: FoldRows, order: list[int], on_train: Float
+) -> Float:
+    """Return L⁻¹ of A on features in each split, like `SetMoves._orthogonal`."""
+    gram = on_train[:, :, order]
+    A = 0.5 * (gram + gram.transpose(0, 2, 1)) + space.penalty * np.eye(len(order))
+    factor = np.linalg.cholesky(A)
+    inverse: Float = np.tril(np.linalg.inv(factor))
+    pivots = np.square(np.diagonal(factor, axis1=1, axis2=2))
+    lost = (pivots < REFINED_PIVOT * np.diagonal(A, axis1=1, axis2=2)).any(axis=1)
+    for split in np.flatnonzero(lost).tolist():
+        first = inverse[split]
+        means = space.means[split, order]
+        correction = rows.total(
+            partial(
+                training_products,
+                split=split,
+                features=tuple(order),
+                means=means,
+                inverse=first,
+            )
+        ).values
+        correction = np.linalg.cholesky(correction + space.penalty * (first @ first.T))
+        inverse[split] = np.tril(np.linalg.inv(correction)) @ first
+    return inverse
+
+
+def careful_coefficients(space: FoldSpace, rows: FoldRows, index: int) -> Float:
+    """Return β of a feature (K × |S|), refined where the chosen ones nearly span it."""
+    vectors = (
+        space.coefficients([index])[:, :, 0],
+        space.delta[:, index],
+        space.scales(index),
+    )
+    beta, delta, scale = to_host(*vectors)
+    if space.size:
+        for split in np.flatnonzero(delta < REFINED_PIVOT * scale):
+            beta[split] = _refined(space, rows, int(split), index, beta[split])
+    return beta
+
+
+def _refined(space: FoldSpace, rows: FoldRows, split: int, index: int, beta: Float) -> Float:
+    """Refine β of a feature that the chosen ones nearly span, on a split's training rows.
+
+    Its z is mostly the error of β. The pivot and its τ are measured with the refined β.
+    """
+    columns = np.array([*space.selected, index])
+    w, means = to_host(space.weights()[split, ...], space.means[split, ...])
+    arguments = (split, columns, means[columns], space.target_means[split])
+    for _ in range(2):
+        sums = rows.total(ask(refined_sums, *arguments, beta, w))
+        beta = space.corrected(split, index, beta, sums.products)
+    _, norm, inner = rows.total(ask(refined_sums, *arguments, beta, w))
+    space.set_pivot(split, index, beta, norm, inner)
+    return beta

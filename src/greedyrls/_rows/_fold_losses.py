@@ -1,0 +1,103 @@
+"""Questions to a row block for folds about the held-out rows: losses now and with candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._base import Float, namespace_of, stacked
+from .._problem import Loss
+from . import tiles
+from ._fold_answers import Candidates, SplitSums, StepSums
+from ._fold_blocks import FoldBlock
+from ._held_out import HeldOutRows
+
+
+def fold_leftovers(
+    block: FoldBlock, index: int, means: Float, beta: Float
+) -> list[tuple[Float, Float]]:
+    """Return the held-out rows of a feature minus its means (K), and z, (G × R) each."""
+    whole = block.column(index)
+    leftovers = []
+    for split, (mean, split_beta) in block.shared_out(means, beta):
+        column = split.of(whole) - mean[:, None]
+        leftovers.append((column, split.leftover(block.column, column, split_beta)))
+    return leftovers
+
+
+def step_sums(block: FoldBlock, leftovers: list[tuple[Float, Float]], rho: Float) -> StepSums:
+    """Return sums over the held-out rows for a feature with these leftovers and rho (K × t)."""
+    parts = [
+        split.sums(z, split_rho)
+        for (split, (split_rho,)), (_, z) in zip(block.shared_out(rho), leftovers, strict=True)
+    ]
+    if len(parts) == 1:
+        return StepSums(*parts[0])
+    return StepSums(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def fold_stratum_weights(block: FoldBlock, loss: Loss) -> SplitSums:
+    """Return the weight of held-out rows of each split and stratum of a loss, (K × strata)."""
+    count = loss.n_strata(block.raw.shape[1])
+    sums = [
+        np.bincount(loss.strata(split.y[0].T), split.weights[0], minlength=count)
+        for split in block.splits
+    ]
+    return SplitSums(np.array(sums, dtype=np.float64))
+
+
+def split_losses(block: FoldBlock, loss: Loss) -> SplitSums:
+    """Return Σ w ℓ of the current models on held-out rows of each stratum, (K × strata)."""
+    count = loss.n_strata(block.raw.shape[1])
+    values = np.zeros((len(block.splits), count))
+    for number, split in enumerate(block.splits):
+        (used,) = split.weights[0].nonzero()
+        Y, predictions = split.y[0, :, used], (split.y - split.r)[0][:, None, used]
+        weighted = loss.sample_losses(Y, predictions)[0] * split.weights[0, used]
+        values[number] = np.bincount(loss.strata(Y), weighted, minlength=count)
+    return SplitSums(values)
+
+
+def split_shares(loss: Loss, split: HeldOutRows, factors: Float) -> Float:
+    """Return e_j = w_j × the factor of its stratum (strata)."""
+    shares: Float = split.weights[0] * factors[loss.strata(split.y[0].T)]
+    return shares
+
+
+def squared_losses(block: FoldBlock, candidates: Candidates) -> SplitSums:
+    """Return Σ w (r − z ρ)² of each split with each candidate added, averaged over targets.
+
+    The result is (K × c). This is for a few candidates on a device.
+    """
+    indices, *terms, _ = candidates
+    columns = [block.column(index) for index in indices.tolist()]
+    parts = []
+    for split, (means, beta, rho) in block.shared_out(*terms):
+        xp = namespace_of(split.r)
+        x = xp.stack([split.of(column) for column in columns], axis=1) - means[:, :, None]
+        for positions, chosen in split.chosen(block.column):
+            x = x - xp.permute_dims(beta[:, positions, :], (0, 2, 1)) @ chosen
+        errors = split.r[:, :, None, :] - rho[..., None] * x[:, None, :, :]
+        weighted = errors * errors * split.weights[:, None, None, :]
+        parts.append(xp.sum(weighted, axis=(1, 3)) / block.raw.shape[1])
+    return SplitSums(stacked(parts))
+
+
+def fold_candidate_losses(
+    block: FoldBlock, loss: Loss, factors: Float, candidates: Candidates
+) -> SplitSums:
+    """Return Σ e ℓ of each split with each candidate added, (K × c), tile by tile."""
+    shares = [
+        split_shares(loss, split, split_factors)
+        for split, split_factors in zip(block.splits, factors, strict=True)
+    ]
+    indices, means, beta, rho, starts = candidates
+    totals = np.zeros((len(block.splits), candidates.n_candidates))
+    name = loss.name.removeprefix("balanced_")
+    for number, part, x in block.tiles_of_splits(indices):
+        split = block.splits[number]
+        x -= means[number]
+        for positions, columns in split.chosen(block.column, part):
+            x -= columns[0].T @ beta[number][positions]
+        errors = tiles.fold_errors(x, split.r[0][:, part], rho[number], starts)
+        totals[number] += tiles.error_sums(name, errors, split.y[0][:, part], shares[number][part])
+    return SplitSums(totals)
