@@ -27,9 +27,9 @@ from .._features import (
     GramColumns,
     GroupFoldSpace,
     HeldOut,
-    KernelFoldSpace,
     Ranking,
     fold_pairs,
+    penalty_of,
 )
 from .._problem import Folds, Loss, Problem, RemoteFolds, layout_of, stratum_factors
 from .._rows import (
@@ -126,7 +126,8 @@ class FoldState:
             _check_memory(data.rows.n_splits, capacity, problem.n_features)
             self.space = _fold_space(data, alpha, min(capacity, 64))
         else:
-            arguments = (data.train, data.test, alpha, problem.fit_intercept)
+            penalty = penalty_of(problem.X, alpha, capacity)
+            arguments = (data.train, data.test, penalty, problem.fit_intercept)
             self.space = FoldSpace(*arguments, capacity, location)
         self.target_energy: Float = self.space.start_energy.sum(axis=0)  # (t)
         self.rows = data.rows.fork()
@@ -296,7 +297,7 @@ class FoldState:
         """Return L⁻¹ of A on features in each split, like `SelectionState._orthogonal`."""
         space = self.space
         gram = on_train[:, :, order]
-        A = 0.5 * (gram + gram.transpose(0, 2, 1)) + space.penalty * np.eye(len(order))
+        A = 0.5 * (gram + gram.transpose(0, 2, 1)) + space.penalty.square(len(order))
         factor = np.linalg.cholesky(A)
         inverse: Float = np.tril(np.linalg.inv(factor))
         pivots = np.square(np.diagonal(factor, axis1=1, axis2=2))
@@ -313,7 +314,9 @@ class FoldState:
                     inverse=first,
                 )
             ).values
-            correction = np.linalg.cholesky(correction + space.penalty * (first @ first.T))
+            correction = np.linalg.cholesky(
+                correction + first @ space.penalty.square(len(order)) @ first.T
+            )
             inverse[split] = np.tril(np.linalg.inv(correction)) @ first
         return inverse
 
@@ -391,7 +394,7 @@ class FoldState:
         vectors = (
             space.coefficients([index])[:, :, 0],
             space.delta[:, index],
-            space.scales(index),
+            space.scale[:, index],
         )
         beta, delta, scale = to_host(*vectors)
         if self.size:
@@ -427,7 +430,7 @@ class FoldState:
         """Return the moments of the chosen features and the targets over all rows."""
         total, rows, chosen = self.data.total, self.data.rows, self.space.selected
         weight, raw = float(total.weight), self.gram
-        penalty = self.space.penalty_matrix()
+        penalty = self.space.penalty.matrix()
         if self._columns is not None:  # then of all features that were ever chosen
             chosen = list(self._columns)
             raw = self._gram_of(chosen)
@@ -451,10 +454,8 @@ class FoldState:
 
 def _fold_space(data: FoldData, alpha: float, capacity: int) -> FoldSpace:
     """Return feature space at the empty model, for the kind of data and penalty."""
-    X, fit_intercept = data.problem.X, data.problem.fit_intercept
-    if X.centers is not None:
-        return KernelFoldSpace(data.train, data.test, X.centers, alpha, fit_intercept, capacity)
-    arguments = data.train, data.test, alpha, fit_intercept, capacity
+    penalty = penalty_of(data.problem.X, alpha, capacity)
+    arguments = data.train, data.test, penalty, data.problem.fit_intercept, capacity
     return FoldSpace(*arguments) if data.pairs is None else GroupFoldSpace(*arguments, data.pairs)
 
 

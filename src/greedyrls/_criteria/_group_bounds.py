@@ -45,7 +45,7 @@ def group_bounds(state: SelectionState) -> Float:
             gain += 2.0 * np.atleast_1d(c2)[:, None] * _along(rho, space.anchored, part)
         W = space.norm_matrices(part)
         square = np.einsum("tgb,gbc,tgc->tg", rho, W, rho)
-        scale = np.sqrt(space.diagonal[part.columns] + space.penalty[part.columns])
+        scale = np.sqrt(space.scale[part.columns])
         slack = _NORM_ROUNDING * np.square((np.abs(rho) * scale).sum(axis=2))
         gain += 2.0 * distance[:, None] * np.sqrt(np.maximum(square, 0.0) + slack)
         gain -= np.maximum(square - slack, 0.0) / state.statistics.largest_d**2
@@ -111,7 +111,7 @@ def score_groups(state: SelectionState, groups: NDArray[np.intp]) -> Float:
         moments: GroupMoments = samples.total(partial(group_moments, width=part.width), Z)
         D = moments.products + space.penalty_matrices(part, beta)
         tau = moments.correlations + shrinkage.reshape(-1, *part.columns.shape)
-        roots, _ = inverse_roots(D, float(space.penalty.min()))
+        roots, _ = inverse_roots(D, space.penalty.diagonal)
         question = partial(
             group_losses,
             roots=roots,

@@ -144,14 +144,14 @@ class SetMoves:
         If a feature is nearly spanned by those before it, q from products of columns has lost twice
         as many digits; q'q computed on the rows corrects it.
         """
-        penalties = self.features.penalty[order]
+        square = self.features.penalty.square(len(order))
         gram = columns[:, order]
-        A = 0.5 * (gram + gram.T) + np.diag(penalties)
+        A = 0.5 * (gram + gram.T) + square
         factor = np.linalg.cholesky(A)
         inverse: Float = np.tril(np.linalg.inv(factor))
         if (np.square(np.diag(factor)) < REFINED_PIVOT * np.diag(A)).any():
             question = partial(factor_sums, features=tuple(order), inverse=inverse)
-            products = self.data.samples.total(question).values + (inverse * penalties) @ inverse.T
+            products = self.data.samples.total(question).values + inverse @ square @ inverse.T
             inverse = np.tril(np.linalg.inv(np.linalg.cholesky(products))) @ inverse
         return inverse
 

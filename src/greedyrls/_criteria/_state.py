@@ -18,7 +18,7 @@ from .._base import (
     to_host,
     true_indices,
 )
-from .._features import FeatureSpace, GroupSpace, KernelSpace, Pivot, Ranking
+from .._features import FeatureSpace, GroupSpace, Pivot, Ranking, penalty_of
 from .._rows import BoundTerms
 from ..path import Moments
 from ._choice import NumericalLimit
@@ -96,7 +96,7 @@ class SelectionState(SetMoves):
             correlation.T.copy(),
             means,
             start.target_means.copy(),
-            self.features.penalty_matrix(),
+            self.features.penalty.matrix(),
         )
 
     @property
@@ -261,10 +261,8 @@ class SelectionState(SetMoves):
 
 def _feature_space(data: LooData, alpha: float, capacity: int, barred: Float) -> FeatureSpace:
     """Return feature space at the empty model, for the kind of data and penalty."""
-    start, X = data.start, data.problem.X
-    if X.centers is not None:
-        return KernelSpace(start.diagonal, start.correlation, X.centers, alpha, capacity)
-    arguments = start.diagonal, start.correlation, np.full(data.problem.n_features, alpha)
+    start, penalty = data.start, penalty_of(data.problem.X, alpha, capacity)
+    arguments = start.diagonal, start.correlation, penalty
     if data.samples.feature_location is not HOST:
         from .._features import DeviceFeatures  # which loads all that devices need
 

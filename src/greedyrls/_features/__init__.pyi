@@ -18,7 +18,6 @@ from ._gram import Ranking as Ranking
 from ._group_folds import GroupFoldSpace as GroupFoldSpace
 from ._group_folds import fold_pairs as fold_pairs
 from ._group_space import GroupSpace as GroupSpace
-from ._kernel_folds import KernelFoldSpace as KernelFoldSpace
-from ._kernel_space import KernelSpace as KernelSpace
 from ._lane_space import LanePivots as LanePivots
 from ._lane_space import LaneSpace as LaneSpace
+from ._penalties import penalty_of as penalty_of

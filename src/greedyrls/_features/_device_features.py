@@ -16,6 +16,7 @@ from .._base import Float, address_of, numbers_on, take, to_device, to_host
 from .._data import fused as _fused
 from .._rows import MOST_CHOSEN, Added, AddedNumbers, Chosen, FusedFeatures, Reported, Vectors
 from ._feature_space import FeatureSpace, Pivot, Seen
+from ._penalties import Penalty
 
 
 class DeviceFeatures(FeatureSpace):
@@ -25,7 +26,7 @@ class DeviceFeatures(FeatureSpace):
         self,
         diagonal: Float,
         correlation: Float,
-        penalty: Float,
+        penalty: Penalty,
         capacity: int,
         barred: Float,
     ) -> None:
@@ -55,7 +56,7 @@ class DeviceFeatures(FeatureSpace):
                 Vectors(
                     self._rows,
                     self._floors,
-                    self._floor,
+                    self._floors[0, :],
                     self._doubtful,
                     self._barred,
                     self._L,
@@ -71,7 +72,7 @@ class DeviceFeatures(FeatureSpace):
         s = self.size
         return Chosen(
             self._inverse[:s, :s],
-            self._penalties[:s],
+            np.full(s, self.penalty.diagonal),
             self._weights[:s, 0],
             self._overlap[:s, :s],
             self._chosen[:s],
@@ -90,7 +91,6 @@ class DeviceFeatures(FeatureSpace):
         """Update the arrays of |S| numbers after kernels have added features."""
         s = self.size
         self._inverse[:s, :s] = known.inverse
-        self._penalties[:s] = known.penalties
         self._weights[:s, 0] = known.weights
         self._overlap[:s, :s] = known.overlap
 

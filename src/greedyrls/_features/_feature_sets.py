@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .._base import ArrayLocation, Float, floor_at, put, stacked, to_device
 from .._rows import UNKNOWN
+from ._penalties import Penalty
 
 
 def removal_directions(
@@ -42,17 +43,18 @@ class FeatureSets(ABC):
     location: ArrayLocation
     diagonal: Float  # (n)
     correlation: Float  # (t × n)
-    penalty: Float  # (n)
+    penalty: Penalty
+    scale: Float  # (n) A_ii
     selected: list[int]
     mixed_root: Float
     fourth_root: Float
-    _floor: Float
+    _floors: Float
     _L: Float
+    _V: Float | None
     _inverse: Float
     _overlap: Float
     _gram: Float
     _weights: Float
-    _penalties: Float
     _chosen: NDArray[np.intp]
 
     @abstractmethod
@@ -94,7 +96,7 @@ class FeatureSets(ABC):
         """
         s = len(self.selected)
         beta, delta, rho = self.removals(np.arange(s))
-        weighted = self._penalties[:s, None] * beta
+        weighted = self.penalty.square(s) @ beta
         inner = self._weights[:s].T @ weighted
         norms = np.maximum(delta - np.einsum("sc,sc->c", beta, weighted), 0.0)
         squares: Float = energy[:, None] + rho * (2.0 * inner + rho * norms)
@@ -107,7 +109,6 @@ class FeatureSets(ABC):
         s = len(features)
         self.selected = list(features)
         self._chosen[:s] = features
-        self._penalties[:s] = self.penalty[features]
         self.rebuild(columns, inverse)
         # The bounds of the candidates' spread held beside other features.
         self.mixed_root = 0.0 * self.mixed_root
@@ -123,10 +124,10 @@ class FeatureSets(ABC):
         A = self._of_chosen(columns)
         A = 0.5 * (A + A.T)
         self._gram[:s, :s] = A
-        penalties = self._penalties[:s]
+        square = self.penalty.square(s)
         factor: Any
         if inverse is None:
-            factor = np.linalg.cholesky(A + np.diag(penalties))
+            factor = np.linalg.cholesky(A + square)
             inverse = np.tril(np.linalg.inv(factor))
         else:
             factor = np.tril(np.linalg.inv(inverse))
@@ -134,23 +135,25 @@ class FeatureSets(ABC):
         correlation = self._of_chosen(self.correlation)
         weights = self._weights[:s] = inverse.T @ (inverse @ correlation.T)
         # q̃_u·q̃_s, rows and penalty together, is 1 or 0: subtract the part of the penalty.
-        overlap = self._overlap[:s, :s] = np.eye(s) - (inverse * penalties) @ inverse.T
-        forward, on_pivots, back, shrunk, both = to_device(
+        self._overlap[:s, :s] = np.eye(s) - inverse @ square @ inverse.T
+        forward, on_pivots, back, on_beta, overlap = to_device(
             self.location,
             inverse,
             correlation @ inverse.T,
             inverse.T,
-            weights.T * penalties,
-            2.0 * np.eye(s) - overlap,
+            weights.T,
+            self._overlap[:s, :s],
         )
-        L = forward @ columns
+        L = forward @ self.penalty.penalised(columns)
         put(L, np.array(self.selected, dtype=np.intp), factor.T)
         self._L[:s, :] = L
-        beta = back @ L
-        delta = xp.maximum(self.diagonal + self._floor - xp.sum(L * L, axis=0), self._floor)
+        V = L
+        if self._V is not None:
+            V = self._V[:s, :] = forward @ columns
+        delta = xp.maximum(self.scale - xp.sum(L * L, axis=0), self._floors[0, :])
         tau = self.correlation - on_pivots @ L
-        inner = tau - shrunk @ beta
+        inner = tau - on_beta @ self.penalty.pulled(slice(None), back @ L)
         # ‖x_i − Σ_s l_is q_s‖², not δ_i minus its penalty: the difference would cancel where the
         # penalty is large.
-        norms = floor_at(self.diagonal - xp.sum(L * (both @ L), axis=0), 0.0)
+        norms = floor_at(self.diagonal - xp.sum(L * (2.0 * V - overlap @ L), axis=0), 0.0)
         self._set_rows(stacked([delta[None, :], norms[None, :], tau, inner]))

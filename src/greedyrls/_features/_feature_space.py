@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
-    TRUSTED_PIVOT,
     Float,
     location_of,
     namespace_of,
@@ -26,6 +25,7 @@ from .._base import (
 )
 from .._rows import TINY_FOURTH, UNKNOWN
 from ._feature_sets import FeatureSets
+from ._penalties import Penalty
 
 
 class Coefficients(NamedTuple):
@@ -62,7 +62,7 @@ class FeatureSpace(FeatureSets):
     """
 
     def __init__(
-        self, diagonal: Float, correlation: Float, penalty: Float, capacity: int = 16
+        self, diagonal: Float, correlation: Float, penalty: Penalty, capacity: int = 16
     ) -> None:
         t, n = correlation.shape
         self.location = location_of(diagonal)
@@ -70,26 +70,27 @@ class FeatureSpace(FeatureSets):
         self.correlation = correlation
         self.penalty = penalty
         self.selected: list[int] = []
-        (self._floor,) = to_device(self.location, penalty)
         (self._squares,) = to_host(diagonal)
         # δ, ‖z‖², τ, r·z and a·z in one array: a step updates them all by one product.
-        delta = diagonal + self._floor
-        rows = [delta[None, :], diagonal[None, :], correlation, correlation]
+        self.scale = diagonal + penalty.diagonal  # A_ii
+        rows = [self.scale[None, :], diagonal[None, :], correlation, correlation]
         self._set_rows(stacked(rows))
         # Neither δ nor ‖z‖² is smaller than this.
-        self._floors = stacked([self._floor[None, :], 0.0 * self._floor[None, :]])
+        zeros = 0.0 * diagonal[None, :]
+        self._floors = stacked([zeros + penalty.floor(self.scale), zeros])
         # Bounds of how z_i is spread over the rows, for candidates that were scored (unless the
         # search does not track it):
         self.follows_spread = True
         self.mixed_root = self.location.zeros((t, n))  # at most ‖r∘z_i‖
         self.fourth_root = self.location.full(n, UNKNOWN)  # at least (Σ z_i⁴)^¼
-        self._doubtful = TRUSTED_PIVOT * delta
+        self._doubtful = penalty.doubtful(self.scale)
         self._L = self.location.empty((capacity, n))
+        # x_i·q_s, a chosen feature per row, where it is no entry of L.
+        self._V = None if penalty.is_diagonal else self.location.empty((capacity, n))
         self._inverse = np.zeros((capacity, capacity))  # of the chosen rows and columns of L
         self._overlap = np.zeros((capacity, capacity))  # q_u·q_s
         self._gram = np.zeros((capacity, capacity))  # X_S'X_S, for the coefficients
         self._weights = np.zeros((capacity, t))  # w of the current model
-        self._penalties = np.zeros(capacity)
         self._chosen = np.zeros(capacity, dtype=np.intp)
 
     def _set_rows(self, rows: Float) -> None:
@@ -144,13 +145,9 @@ class FeatureSpace(FeatureSets):
 
     def terms(self, indices: NDArray[np.intp], beta: Float) -> Coefficients:
         """Return β (|S| × c) with its penalty terms."""
-        s = self.size
-        weighted = self._penalties[:s, None] * beta
-        shrinkage = self._weights[:s].T @ weighted
-        weighted *= beta
-        penalty = self.penalty.take(indices)
-        penalty += np.add.reduce(weighted, axis=0)
-        return Coefficients(beta, penalty, shrinkage)
+        pulled = self.penalty.pulled(indices, beta)
+        penalty = self.penalty.norms(indices, beta, pulled)
+        return Coefficients(beta, penalty, self._weights[: self.size].T @ pulled)
 
     def beta(self, index: int) -> Float:
         """Return β (|S|) of one candidate."""
@@ -158,14 +155,14 @@ class FeatureSpace(FeatureSets):
         return self._inverse[:s, :s].T @ self._look(index).factor
 
     def corrected(self, index: int, beta: Float, products: Float) -> Float:
-        """Refine β iteratively, one step; products (|S|) are X_S'z, which should be Pβ."""
+        """Refine β, one step; products (|S|) are X_S'z, which should be P_SSβ − P_Si."""
         s = self.size
         inverse = self._inverse[:s, :s]
-        return beta + inverse.T @ (inverse @ (products - self._penalties[:s] * beta))
+        return beta + inverse.T @ (inverse @ (products - self.penalty.pulled(index, beta)))
 
     def pivot_scale(self, index: int) -> float:
         """Return A_ii, the scale of a feature's pivot."""
-        return float(self._squares[index] + self.penalty[index])
+        return float(self._squares[index] + self.penalty.of(index))
 
     def set_anchor(self, products: Float) -> None:
         """Set the anchor a from a·x_i of all features (t × n); stores a·z_i."""
@@ -220,8 +217,12 @@ class FeatureSpace(FeatureSets):
         left = np.empty((2, s))
         on_chosen, both = left
         np.divide(seen.factor, root, out=on_chosen)
-        overlap = self._overlap_with(index, on_chosen, root)
-        np.add(on_chosen, overlap, out=both)
+        overlap = self._overlap[:s, :s] @ on_chosen
+        if self._V is None:
+            np.subtract(on_chosen, overlap, out=overlap)
+            np.add(on_chosen, overlap, out=both)
+        else:
+            both[:] = overlap = self._V[:s, index] / root - overlap
         slopes = self._slopes(
             norm / delta, step, inner / root, self.anchor_along(index, norm), root
         )
@@ -233,16 +234,9 @@ class FeatureSpace(FeatureSets):
         self._gram[s, s] = self._squares[index]
         self._weights[:s] -= beta[:, None] * rho
         self._weights[s] = rho
-        self._penalties[s] = self.penalty[index]
         self._chosen[s] = index
         self.selected.append(index)
         return float(drift)
-
-    def _overlap_with(self, index: int, on_chosen: Float, root: float) -> Float:
-        """Return q_b·q_s (|S|) of a feature to be added; on_chosen (|S|) is l_b/√δ_b."""
-        s = self.size
-        overlap: Float = on_chosen - self._overlap[:s, :s] @ on_chosen
-        return overlap
 
     def _follow(self, index: int, column: Float, pivot: Pivot, left: Float, slopes: Float) -> None:
         """All vectors of n after a feature: a row of L, what candidates lose, X_S'x_b."""
@@ -260,20 +254,22 @@ class FeatureSpace(FeatureSets):
     def _pivot_products(self, index: int, left: Float, column: Float, root: float) -> Float:
         """Return −l and −q·z_i of all features, (2 × n).
 
-        left (2 × |S|) is l_b/√δ_b, without and with q·q_s; q·z_i = l_i − Σ_s (q·q_s) l_is, since
-        x_i·q_s = l_is for every candidate i.
+        q·z_i = x_i·q − Σ_s (q·q_s) l_is, and x_i·q = l_i for every candidate i if the penalty is
+        diagonal. left (2 × |S|) is l_b/√δ_b and q·q_s, in that case their sum.
         """
-        products: Float = left @ self._L[: self.size, :]
-        products -= column / root
+        s = self.size
+        products: Float = left @ self._L[:s, :]
+        if self._V is None:
+            products -= column / root
+            return products
+        self._V[s, :] = column / root - left[0] @ self._V[:s, :]
+        products[0, :] -= self.penalty.added(index, column) / root
+        products[1, :] -= self._V[s, :]
         return products
-
-    def penalty_matrix(self) -> Float | None:
-        """Return the matrix (|S| × |S|) that the penalty multiplies; None for the identity."""
-        return None
 
     def spanned(self) -> NDArray[np.bool_] | None:
         """Mark features in the span of the chosen ones; None where a penalty excludes this."""
-        return None
+        return self.penalty.spanned(self.delta, self.scale)
 
     def _keep_products(self, column: Float) -> None:
         """Keep X_S'x_b of X'x_b."""
@@ -324,10 +320,12 @@ class FeatureSpace(FeatureSets):
         """Enlarge all arrays for twice as many chosen features."""
         old, n = self._L.shape
         padding = (0, max(16, old))
-        self._L = self.location.xp.concat([self._L, self.location.empty((padding[1], n))])
+        more = self.location.empty((padding[1], n))
+        self._L = self.location.xp.concat([self._L, more])
+        if self._V is not None:
+            self._V = self.location.xp.concat([self._V, more])
         self._inverse = np.pad(self._inverse, padding)
         self._overlap = np.pad(self._overlap, padding)
         self._gram = np.pad(self._gram, padding)
         self._weights = np.pad(self._weights, (padding, (0, 0)))
-        self._penalties = np.pad(self._penalties, padding)
         self._chosen = np.pad(self._chosen, padding)

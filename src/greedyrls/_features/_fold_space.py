@@ -35,6 +35,7 @@ from .._base import (
 )
 from .._rows import Candidates, SetSums
 from ._feature_sets import removal_directions, starts_of
+from ._penalties import Penalty
 
 
 class HeldOut(NamedTuple):
@@ -52,14 +53,14 @@ class FoldSpace:
         self,
         train: SetSums,
         test: SetSums,
-        penalty: float | Float,
+        penalty: Penalty,
         fit_intercept: bool,
         capacity: int,
         location: ArrayLocation = HOST,
     ) -> None:
         splits, n = train.x.shape
         t = train.y.shape[1]
-        self.penalty: float | Float = penalty
+        self.penalty = penalty
         self._test_x = test.x
         self._test_weight = test.weight[:, None]
         self._train_weight = train.weight[:, None]
@@ -79,8 +80,9 @@ class FoldSpace:
             - on_means[:, :, None] * means[:, None, :]
         )
         self.energy = test.yy - targets * (test.y + on_means)  # (K × t) ‖r‖²
-        self.delta = self.diagonal + penalty  # (K × n)
-        self._floor: float | Float = penalty  # no pivot is smaller
+        self.scale = self.diagonal + penalty.diagonal  # (K × n) A_ii
+        self.delta = self.scale.copy()  # (K × n)
+        self._floor = penalty.floor(self.scale)  # no pivot is smaller
         self.tau = self.correlation.copy()  # (K × t × n)
         self.norms = self._test_norms.copy()  # (K × n)
         self.inner = self._test_inner.copy()  # (K × t × n)
@@ -167,36 +169,23 @@ class FoldSpace:
         """Return the coefficients of the current models, (K × |S| × t)."""
         return self._weights[:, : self.size]
 
-    def scales(self, index: int) -> Float:
-        """Return A_bb of a feature in each split, (K)."""
-        penalty = self.penalty if isinstance(self.penalty, float) else self.penalty[index]
-        scales: Float = self.diagonal[:, index] + penalty
-        return scales
-
     def corrected(self, split: int, index: int, beta: Float, products: Float) -> Float:
-        """Refine β iteratively, one step; products (|S|) are X_S'z, which should be Pβ."""
+        """Refine β, one step; products (|S|) are X_S'z, which should be P_SSβ − P_Si."""
         s = self.size
         (inverse,) = to_host(self._inverse[split, :s, :s])
-        return beta + inverse.T @ (inverse @ (products - self.penalty * beta))
+        return beta + inverse.T @ (inverse @ (products - self.penalty.pulled(index, beta)))
 
     def set_pivot(self, split: int, index: int, beta: Float, norm: float, inner: Float) -> None:
         """Set δ and τ of a candidate in a split from its ‖z‖² and r·z (t) on the training rows."""
         (w,) = to_host(self._weights[split, : self.size, :])
-        self.delta[split, index] = norm + self.penalty * (1.0 + float(beta @ beta))
-        (tau,) = to_device(self.location, inner + self.penalty * (beta @ w))
-        self.tau[split, :, index] = tau
-
-    def penalty_matrix(self) -> Float | None:
-        """Return the matrix (|S| × |S|) that the penalty multiplies; None for the identity."""
-        return None
+        pulled = self.penalty.pulled([index], beta[:, None])
+        (left,) = self.penalty.norms([index], beta[:, None], pulled)
+        self.delta[split, index] = norm + float(left)
+        (self.tau[split, :, index],) = to_device(self.location, inner + w.T @ pulled[:, 0])
 
     def spanned(self) -> NDArray[np.bool_] | None:
         """Mark features in the span of the chosen ones; None where a penalty excludes this."""
-        return None
-
-    def _penalised(self, index: Array | int, on_train: Float) -> Float:
-        """Return A_ib of a feature to be added, from X'x_b on the training rows (K × n)."""
-        return on_train
+        return self.penalty.spanned(self.delta, self.scale)
 
     def add(
         self, index: int, beta: Float, on_train: Float, on_test: Float, measured: HeldOut
@@ -229,7 +218,7 @@ class FoldSpace:
         overlap = at(V, index) - (self._overlap[:, filled, filled] @ on_chosen[:, :, None])[:, :, 0]
         overlap /= root
         both = xp.stack((on_chosen, overlap), axis=1) @ L  # (K × 2 × n)
-        row = (self._penalised(index, on_train) - both[:, 0]) / root
+        row = (self.penalty.added(index, on_train) - both[:, 0]) / root
         v = (on_test - (on_chosen[:, None, :] @ V)[:, 0]) / root
         q_z = v - both[:, 1]
         put_at(row, index, root[:, 0])
@@ -280,9 +269,7 @@ class FoldSpace:
         self._L[:, :s], self._V[:, :s] = L, V
         self._inverse[:, :s, :s], self._overlap[:, :s, :s] = inverse, overlap
         self._weights[:, :s] = back @ steps
-        self.delta = np.maximum(
-            self.diagonal + self.penalty - np.square(L).sum(axis=1), self.penalty
-        )
+        self.delta = np.maximum(self.scale - np.square(L).sum(axis=1), self._floor)
         self.tau = self.correlation - steps.transpose(0, 2, 1) @ L
         norms = self._test_norms + (L * (across - 2.0 * V)).sum(axis=1)
         self.norms = np.maximum(norms, 0.0)

@@ -16,6 +16,7 @@ from .._base import Float
 from .._problem import GroupLayout, Part, inverse_roots
 from .._rows import Candidates, FoldBlock, FoldRows, SetSums
 from ._fold_space import FoldSpace
+from ._penalties import Penalty
 
 # Elements of X gathered at a time for products of columns within groups.
 _PAIR_ELEMENTS = 1 << 20
@@ -70,7 +71,7 @@ class GroupFoldSpace(FoldSpace):
         self,
         train: SetSums,
         test: SetSums,
-        penalty: float,
+        penalty: Penalty,
         fit_intercept: bool,
         capacity: int,
         pairs: FoldPairs,
@@ -101,8 +102,7 @@ class GroupFoldSpace(FoldSpace):
     def group_coefficients(self, part: Part) -> Float:
         """Return ρ = D⁻¹τ of groups, (K × t × g × b)."""
         D = self.layout.matrices(part, self.delta, self.pair_delta)
-        assert isinstance(self.penalty, float)
-        roots, _ = inverse_roots(D, self.penalty)
+        roots, _ = inverse_roots(D, self.penalty.diagonal)
         tau = self.tau[:, :, part.columns]
         steps = roots[:, None] @ tau[..., None]
         rho: Float = (steps.swapaxes(-1, -2) @ roots[:, None])[..., 0, :]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._base import Float
 from .._problem import GroupLayout, Part, inverse_roots
 from ._feature_space import FeatureSpace
+from ._penalties import Penalty
 
 # A pivot within a group this much smaller than that of its column alone has too few digits left for
 # a bound. (`TRUSTED_PIVOT` compares the pivot of a column with the column before any step.)
@@ -25,7 +26,7 @@ class GroupSpace(FeatureSpace):
         self,
         diagonal: Float,
         correlation: Float,
-        penalty: Float,
+        penalty: Penalty,
         capacity: int,
         layout: GroupLayout,
         products: Float,
@@ -54,7 +55,7 @@ class GroupSpace(FeatureSpace):
         super().rebuild(columns, inverse)
         s = self.size
         beta = self._inverse[:s, :s].T @ self._L[:s]
-        beta *= np.sqrt(self._penalties[:s, None])
+        beta *= np.sqrt(self.penalty.diagonal)
         self.pair_delta = self._pair_products.copy()
         for part in self.layout.parts(self.layout.firsts):
             self._subtract(self.pair_delta, part, self._L[:s])
@@ -72,7 +73,7 @@ class GroupSpace(FeatureSpace):
     def roots(self, part: Part) -> tuple[Float, NDArray[np.bool_]]:
         """Return R with R'R = D⁻¹ of groups, by the recurrences, and which of them to trust."""
         D = self.layout.matrices(part, self.delta, self.pair_delta)
-        roots, regularity = inverse_roots(D, float(self.penalty.min()))
+        roots, regularity = inverse_roots(D, self.penalty.diagonal)
         untrusted = self.untrusted()[part.columns].any(axis=1)
         return roots, ~untrusted & (regularity > _TRUSTED_REGULARITY)
 
@@ -83,9 +84,9 @@ class GroupSpace(FeatureSpace):
     def penalty_matrices(self, part: Part, beta: Float) -> Float:
         """Return P_ij + β_i'Pβ_j within groups (g × b × b), for β (|S| × g·b) of their columns."""
         s, width = self.size, part.width
-        scaled = np.sqrt(self._penalties[:s, None]) * beta
+        scaled = np.sqrt(self.penalty.diagonal) * beta
         own = scaled.T.reshape(len(part.columns), width, s)
         values: Float = own @ own.swapaxes(1, 2)
         places = np.arange(width)
-        values[:, places, places] += self.penalty[part.columns]
+        values[:, places, places] += self.penalty.diagonal
         return values
