@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._base import (
     CHOSEN_SHARE,
+    HOST,
     LOSS_ROUNDING,
     REFINED_PIVOT,
     TIE,
@@ -25,7 +26,6 @@ from .._base import (
 from .._features import (
     FoldSpace,
     GramColumns,
-    GroupFoldSpace,
     HeldOut,
     Ranking,
     fold_pairs,
@@ -124,16 +124,15 @@ class FoldState:
         )
         if location is None:
             _check_memory(data.rows.n_splits, capacity, problem.n_features)
-            self.space = _fold_space(data, alpha, min(capacity, 64))
-        else:
-            penalty = penalty_of(problem.X, alpha, capacity)
-            arguments = (data.train, data.test, penalty, problem.fit_intercept)
-            self.space = FoldSpace(*arguments, capacity, location)
+            capacity, location = min(capacity, 64), HOST
+        penalty = penalty_of(problem.X, alpha, capacity)
+        arguments = (data.train, data.test, penalty, problem.fit_intercept)
+        self.space = FoldSpace(*arguments, capacity, location, data.pairs)
         self.target_energy: Float = self.space.start_energy.sum(axis=0)  # (t)
         self.rows = data.rows.fork()
         self.rows.become(ask(FoldBlock.opened, self.space.target_means, limit))
         self._steps: FoldSteps | None = None
-        if location is not None:
+        if location is not HOST:
             by_sets = data.rows.by_split(np.eye(data.rows.n_sets))
             self._steps = FoldSteps(self.space, by_sets)
             self._attach_rows()
@@ -450,13 +449,6 @@ class FoldState:
             targets + rows.target_shift,
             penalty,
         )
-
-
-def _fold_space(data: FoldData, alpha: float, capacity: int) -> FoldSpace:
-    """Return feature space at the empty model, for the kind of data and penalty."""
-    penalty = penalty_of(data.problem.X, alpha, capacity)
-    arguments = data.train, data.test, penalty, data.problem.fit_intercept, capacity
-    return FoldSpace(*arguments) if data.pairs is None else GroupFoldSpace(*arguments, data.pairs)
 
 
 def _split_loss(loss: Loss, split: HeldOutRows) -> float:

@@ -18,7 +18,7 @@ from .._base import (
     to_host,
     true_indices,
 )
-from .._features import FeatureSpace, GroupSpace, Pivot, Ranking, penalty_of
+from .._features import FeatureSpace, GroupPairs, Pivot, Ranking, penalty_of
 from .._rows import BoundTerms
 from ..path import Moments
 from ._choice import NumericalLimit
@@ -267,6 +267,5 @@ def _feature_space(data: LooData, alpha: float, capacity: int, barred: Float) ->
         from .._features import DeviceFeatures  # which loads all that devices need
 
         return DeviceFeatures(*arguments, capacity, barred)
-    if data.layout.is_single:
-        return FeatureSpace(*arguments, capacity)
-    return GroupSpace(*arguments, capacity, data.layout, data.pairs)
+    pairs = None if data.layout.is_single else GroupPairs(data.layout, data.pairs, data.pairs)
+    return FeatureSpace(*arguments, capacity, pairs)

@@ -15,9 +15,9 @@ from ._fold_space import FoldSpace as FoldSpace
 from ._fold_space import HeldOut as HeldOut
 from ._gram import GramColumns as GramColumns
 from ._gram import Ranking as Ranking
-from ._group_folds import GroupFoldSpace as GroupFoldSpace
-from ._group_folds import fold_pairs as fold_pairs
-from ._group_space import GroupSpace as GroupSpace
+from ._group_pairs import GroupPairs as GroupPairs
+from ._group_pairs import fold_pairs as fold_pairs
+from ._group_pairs import joint_coefficients as joint_coefficients
 from ._lane_space import LanePivots as LanePivots
 from ._lane_space import LaneSpace as LaneSpace
 from ._penalties import penalty_of as penalty_of

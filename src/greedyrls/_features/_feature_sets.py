@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .._base import ArrayLocation, Float, floor_at, put, stacked, to_device
 from .._rows import UNKNOWN
+from ._group_pairs import GroupPairs
 from ._penalties import Penalty
 
 
@@ -44,6 +45,7 @@ class FeatureSets(ABC):
     diagonal: Float  # (n)
     correlation: Float  # (t × n)
     penalty: Penalty
+    pairs: GroupPairs | None
     scale: Float  # (n) A_ii
     selected: list[int]
     mixed_root: Float
@@ -157,3 +159,5 @@ class FeatureSets(ABC):
         # penalty is large.
         norms = floor_at(self.diagonal - xp.sum(L * (2.0 * V - overlap @ L), axis=0), 0.0)
         self._set_rows(stacked([delta[None, :], norms[None, :], tau, inner]))
+        if self.pairs is not None:
+            self.pairs.rebuild(L, V, overlap)

@@ -25,6 +25,7 @@ from .._base import (
 )
 from .._rows import TINY_FOURTH, UNKNOWN
 from ._feature_sets import FeatureSets
+from ._group_pairs import GroupPairs
 from ._penalties import Penalty
 
 
@@ -62,13 +63,19 @@ class FeatureSpace(FeatureSets):
     """
 
     def __init__(
-        self, diagonal: Float, correlation: Float, penalty: Penalty, capacity: int = 16
+        self,
+        diagonal: Float,
+        correlation: Float,
+        penalty: Penalty,
+        capacity: int = 16,
+        pairs: GroupPairs | None = None,
     ) -> None:
         t, n = correlation.shape
         self.location = location_of(diagonal)
         self.diagonal = diagonal
         self.correlation = correlation
         self.penalty = penalty
+        self.pairs = pairs
         self.selected: list[int] = []
         (self._squares,) = to_host(diagonal)
         # δ, ‖z‖², τ, r·z and a·z in one array: a step updates them all by one product.
@@ -301,6 +308,8 @@ class FeatureSpace(FeatureSets):
         change[:2, :] *= -products[0, :]
         self._rows += change
         raise_to(self._rows[:2, :], self._floors)
+        if self.pairs is not None:
+            self.pairs.update(products[0], products[1], -slopes[1, 0])
 
     def _update_spread(self, step: Float, r_q: Float, q_fourth: float) -> None:
         """Update the bounds of ‖r∘z_i‖ (lower) and ‖z_i‖₄ (upper): r ← r − t q, z_i ← z_i − l_i q.

@@ -33,8 +33,10 @@ from .._base import (
     to_host,
     with_last,
 )
+from .._problem import Part
 from .._rows import Candidates, SetSums
 from ._feature_sets import removal_directions, starts_of
+from ._group_pairs import FoldPairs, GroupPairs, joint_coefficients
 from ._penalties import Penalty
 
 
@@ -57,6 +59,7 @@ class FoldSpace:
         fit_intercept: bool,
         capacity: int,
         location: ArrayLocation = HOST,
+        pairs: FoldPairs | None = None,
     ) -> None:
         splits, n = train.x.shape
         t = train.y.shape[1]
@@ -68,6 +71,7 @@ class FoldSpace:
         self.means = train.x / divisor  # (K × n) over the training rows, after the shift
         self.target_means = train.y / divisor  # (K × t)
         means, targets = self.means, self.target_means
+        self.pairs = None if pairs is None else pairs.centred(means, train, test)
         self.diagonal = np.maximum(train.xx - train.x * means, 0.0)
         self.correlation = train.xy - train.y[:, :, None] * means[:, None, :]
         self._test_norms = np.maximum(
@@ -139,8 +143,24 @@ class FoldSpace:
 
     def candidate_losses(self, candidates: NDArray[np.intp]) -> Float:
         """The same of some candidates, (K × t × c)."""
-        losses: Float = self.losses()[:, :, candidates]
+        pairs = self.pairs
+        if pairs is None:
+            losses: Float = self.losses()[:, :, candidates]
+            return losses
+        losses = np.empty((*self.energy.shape, len(candidates)))
+        for part in pairs.layout.parts(candidates):
+            rho = self._joint_coefficients(pairs, part)
+            W = pairs.norm_matrices(part, self.norms)
+            change = (W[:, None] @ rho[..., None])[..., 0]
+            change -= 2.0 * self.inner[:, :, part.columns]
+            change *= rho
+            losses[:, :, part.positions] = self.energy[:, :, None] + change.sum(axis=-1)
         return losses
+
+    def _joint_coefficients(self, pairs: GroupPairs, part: Part) -> Float:
+        """Return ρ = D⁻¹τ of groups, (K × t × g × b)."""
+        roots, _ = pairs.roots(part, self.delta, self.penalty.diagonal)
+        return joint_coefficients(roots, self.tau[:, :, part.columns])
 
     def coefficients(self, indices: list[int] | NDArray[np.intp]) -> Float:
         """Return β = A_SS⁻¹ A_Si of candidates, (K × |S| × c)."""
@@ -161,9 +181,18 @@ class FoldSpace:
 
     def candidates(self, indices: NDArray[np.intp]) -> Candidates:
         """Return candidates as the row blocks score them: means, β and ρ in all splits."""
-        where = numbers_on(self.location, indices)
-        rho = take(self.tau, where) / take(self.delta, where)[:, None, :]
-        return Candidates(indices, take(self.means, where), self.coefficients(indices), rho)
+        pairs = self.pairs
+        if pairs is None:
+            where = numbers_on(self.location, indices)
+            rho = take(self.tau, where) / take(self.delta, where)[:, None, :]
+            return Candidates(indices, take(self.means, where), self.coefficients(indices), rho)
+        columns, starts = pairs.layout.columns(indices), pairs.layout.starts(indices)
+        assert starts is not None
+        rho = np.empty((*self.energy.shape, len(columns)))
+        for part in pairs.layout.parts(indices):
+            positions = starts[part.positions][:, None] + np.arange(part.width)
+            rho[:, :, positions] = self._joint_coefficients(pairs, part)
+        return Candidates(columns, self.means[:, columns], self.coefficients(columns), rho, starts)
 
     def weights(self) -> Float:
         """Return the coefficients of the current models, (K × |S| × t)."""
@@ -274,6 +303,8 @@ class FoldSpace:
         norms = self._test_norms + (L * (across - 2.0 * V)).sum(axis=1)
         self.norms = np.maximum(norms, 0.0)
         self.inner = self._test_inner - q_r @ L + steps.transpose(0, 2, 1) @ (across - V)
+        if self.pairs is not None:
+            self.pairs.rebuild(L, V, overlap)
 
     def removals(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Regress chosen features on the other ones: β (K × |S| × c) and ρ (K × t × c)."""
@@ -315,6 +346,8 @@ class FoldSpace:
         raise_to(self.delta, self._floor)
         self.norms += row * (row * q_q - 2.0 * q_z)
         raise_to(self.norms, 0.0)
+        if self.pairs is not None:
+            self.pairs.update(row, q_z, q_q)
 
     def grow(self) -> None:
         """Enlarge all arrays for twice as many chosen features."""
