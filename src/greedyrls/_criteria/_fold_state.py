@@ -361,7 +361,7 @@ class FoldState:
         """Add a feature where the recurrences live on a device."""
         if steps.is_full:
             self.settle()
-            self.space.grow()
+            self.space.grow(self.size + max(16, self.size))
             self._attach_rows()
         is_doubtful = self.size > 0 and steps.report.pivots[index] < REFINED_PIVOT
         report = steps.add(index, values, self._coefficients(index) if is_doubtful else None)

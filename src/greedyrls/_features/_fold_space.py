@@ -3,9 +3,6 @@
 The recurrences of docs/theory.md ("Folds"), with a leading axis for the K splits. For each split
 A = X_T'X_T + P on its training rows T, all columns minus their means over T; L its partial factor.
 On the held-out rows F: ‖z_i‖², r·z_i, V_si = x_i·q_s, q_u·q_s and ‖r‖². No row of X is read.
-
-On the host only the filled part of arrays is read. On a device, where a step is recorded, their
-shapes are fixed: the rest is 0, and indices of features and positions are vectors of length one.
 """
 
 from __future__ import annotations
@@ -23,21 +20,17 @@ from .._base import (
     Float,
     at,
     copy,
-    namespace_of,
     numbers_on,
-    put_at,
-    put_row,
-    raise_to,
     take,
     to_device,
     to_host,
-    with_last,
 )
 from .._problem import Part
 from .._rows import Candidates, SetSums
 from ._feature_sets import removal_directions, starts_of
 from ._group_pairs import FoldPairs, GroupPairs, joint_coefficients
 from ._penalties import Penalty
+from ._stacked_space import Pivots, StackedSpace
 
 
 class HeldOut(NamedTuple):
@@ -48,7 +41,7 @@ class HeldOut(NamedTuple):
     energy: Float  # ‖r‖² after the step
 
 
-class FoldSpace:
+class FoldSpace(StackedSpace):
     """The part of a search's state that has no rows, for all splits."""
 
     def __init__(
@@ -61,8 +54,6 @@ class FoldSpace:
         location: ArrayLocation = HOST,
         pairs: FoldPairs | None = None,
     ) -> None:
-        splits, n = train.x.shape
-        t = train.y.shape[1]
         self.penalty = penalty
         self._test_x = test.x
         self._test_weight = test.weight[:, None]
@@ -83,7 +74,7 @@ class FoldSpace:
             - targets[:, :, None] * test.x[:, None, :]
             - on_means[:, :, None] * means[:, None, :]
         )
-        self.energy = test.yy - targets * (test.y + on_means)  # (K × t) ‖r‖²
+        self.energy: Float = test.yy - targets * (test.y + on_means)  # (K × t) ‖r‖²
         self.scale = self.diagonal + penalty.diagonal  # (K × n) A_ii
         self.delta = self.scale.copy()  # (K × n)
         self._floor = penalty.floor(self.scale)  # no pivot is smaller
@@ -95,12 +86,7 @@ class FoldSpace:
         self.location = location
         if location.on_device:
             self._send()
-        allocate = location.buffer
-        self._L = allocate((splits, capacity, n))
-        self._V = allocate((splits, capacity, n))
-        self._inverse = location.zeros((splits, capacity, capacity))  # of the chosen columns of L
-        self._overlap = location.zeros((splits, capacity, capacity))  # q_u·q_s on the held-out rows
-        self._weights = location.zeros((splits, capacity, t))
+        super().__init__(self.tau.shape, capacity, True, location)
 
     def _send(self) -> None:
         """Move the arrays from the host, where sums are added up, to the device in one transfer."""
@@ -115,11 +101,6 @@ class FoldSpace:
     def size(self) -> int:
         """The number of chosen features, |S|."""
         return len(self.selected)
-
-    @property
-    def capacity(self) -> int:
-        """The number of features that fit into the arrays."""
-        return int(self._L.shape[1])
 
     def columns(self, train: Float, test: Float, index: Array | int) -> tuple[Float, Float]:
         """Return X'x_b of a feature on training and held-out rows from its sums (K × n)."""
@@ -145,9 +126,9 @@ class FoldSpace:
         """The same of some candidates, (K × t × c)."""
         pairs = self.pairs
         if pairs is None:
-            losses: Float = self.losses()[:, :, candidates]
-            return losses
-        losses = np.empty((*self.energy.shape, len(candidates)))
+            known: Float = self.losses()[:, :, candidates]
+            return known
+        losses: Float = np.empty((*self.energy.shape, len(candidates)))
         for part in pairs.layout.parts(candidates):
             rho = self._joint_coefficients(pairs, part)
             W = pairs.norm_matrices(part, self.norms)
@@ -210,7 +191,8 @@ class FoldSpace:
         pulled = self.penalty.pulled([index], beta[:, None])
         (left,) = self.penalty.norms([index], beta[:, None], pulled)
         self.delta[split, index] = norm + float(left)
-        (self.tau[split, :, index],) = to_device(self.location, inner + w.T @ pulled[:, 0])
+        (tau,) = to_device(self.location, inner + w.T @ pulled[:, 0])
+        self.tau[split, :, index] = tau
 
     def spanned(self) -> NDArray[np.bool_] | None:
         """Mark features in the span of the chosen ones; None where a penalty excludes this."""
@@ -224,7 +206,7 @@ class FoldSpace:
         on_train and on_test are X'x_b on training and held-out rows (K × n).
         """
         if self.size == self.capacity:
-            self.grow()
+            self.grow(self.size + max(16, self.size))
         self.move(index, self.size, beta, on_train, on_test, measured)
         self.selected.append(index)
 
@@ -238,38 +220,11 @@ class FoldSpace:
         measured: HeldOut,
     ) -> None:
         """Do the arithmetic of `add`; with vectors for index and |S|, beta is (K × capacity)."""
-        xp = namespace_of(beta)
-        filled = slice(size) if isinstance(size, int) else slice(None)
         delta = copy(at(self.delta, index))
-        root = xp.sqrt(delta)[:, None]
-        L, V = self._L[:, filled], self._V[:, filled]
-        on_chosen = copy(at(L, index))  # (K × s)
-        overlap = at(V, index) - (self._overlap[:, filled, filled] @ on_chosen[:, :, None])[:, :, 0]
-        overlap /= root
-        both = xp.stack((on_chosen, overlap), axis=1) @ L  # (K × 2 × n)
-        row = (self.penalty.added(index, on_train) - both[:, 0]) / root
-        v = (on_test - (on_chosen[:, None, :] @ V)[:, 0]) / root
-        q_z = v - both[:, 1]
-        put_at(row, index, root[:, 0])
-        q_q = (measured.norms / delta)[:, None]
-        q_r = measured.inner / root
-        step = at(self.tau, index) / root
-        put_row(self._L, size, row)
-        put_row(self._V, size, v)
-
-        self._update_norms(row, q_z, q_q)
-        self.inner += (step * q_q - q_r)[:, :, None] * row[:, None, :]
-        self.inner -= step[:, :, None] * q_z[:, None, :]
-        rho = step / root
-        self.tau -= step[:, :, None] * row[:, None, :]
+        pivots = Pivots(delta, at(self.tau, index) / delta[:, None], measured.norms, measured.inner)
+        column = self.penalty.added(index, on_train)
+        self.advance(index, size, beta, column, on_test, pivots)
         self.energy[...] = measured.energy
-
-        put_row(self._inverse, size, with_last(beta / -root, size, 1.0 / root[:, 0]))
-        overlap = with_last(overlap, size, q_q[:, 0])
-        put_row(self._overlap, size, overlap)
-        put_at(self._overlap[:, : overlap.shape[1]], size, overlap)
-        self._weights[:, filled] -= beta[:, :, None] * rho[:, None, :]
-        put_row(self._weights, size, rho)
 
     def move_to(
         self,
@@ -283,9 +238,9 @@ class FoldSpace:
         on_train and on_test are X'x_b of its features (K × |S| × n), inverse (K × |S| × |S|) is
         L⁻¹ of their part of A.
         """
-        while self._L.shape[1] < len(features):
-            self.grow()
         s = len(features)
+        if self.capacity < s:
+            self.grow(s + max(16, s))
         self.selected = list(features)
         back = inverse.transpose(0, 2, 1)
         L, V = inverse @ on_train, inverse @ on_test
@@ -295,6 +250,7 @@ class FoldSpace:
         steps = inverse @ self.correlation[:, :, features].transpose(0, 2, 1)  # (K × |S| × t)
         q_r = self._test_inner[:, :, features] @ back  # (K × t × |S|) of r at the start
         across = overlap @ L
+        assert self._V is not None
         self._L[:, :s], self._V[:, :s] = L, V
         self._inverse[:, :s, :s], self._overlap[:, :s, :s] = inverse, overlap
         self._weights[:, :s] = back @ steps
@@ -339,28 +295,3 @@ class FoldSpace:
         norms = (c * (overlap @ c)).sum(axis=1)[:, None, :]
         squares: Float = self.energy[:, :, None] + rho * (2.0 * (q_r @ c) + rho * norms)
         return np.maximum(squares, 0.0)
-
-    def _update_norms(self, row: Float, q_z: Float, q_q: Float) -> None:
-        """Update δ and ‖z‖² after a pivot with l and q·z (K × n) and q·q (K × 1)."""
-        self.delta -= row * row
-        raise_to(self.delta, self._floor)
-        self.norms += row * (row * q_q - 2.0 * q_z)
-        raise_to(self.norms, 0.0)
-        if self.pairs is not None:
-            self.pairs.update(row, q_z, q_q)
-
-    def grow(self) -> None:
-        """Enlarge all arrays for twice as many chosen features."""
-        more = max(16, self.capacity)
-        rows, square = (more, 0), (more, more)
-        self._L, self._V = self._enlarged(self._L, rows), self._enlarged(self._V, rows)
-        self._inverse = self._enlarged(self._inverse, square)
-        self._overlap = self._enlarged(self._overlap, square)
-        self._weights = self._enlarged(self._weights, rows)
-
-    def _enlarged(self, values: Float, more: tuple[int, int]) -> Float:
-        """Return values padded with zeros at the end of the last two axes."""
-        splits, height, width = values.shape
-        wide = self.location.zeros((splits, height + more[0], width + more[1]))
-        wide[:, :height, :width] = values
-        return wide

@@ -57,7 +57,8 @@ class RidgePenalty:
 
     def square(self, size: int) -> Float:
         """Return P_SS."""
-        return self.diagonal * np.eye(size)
+        square: Float = self.diagonal * np.eye(size)
+        return square
 
     def added(self, index: Any, column: Float) -> Float:
         """Add a chosen feature; returns A_ib of all features but itself from X'x_b, (… × n)."""
@@ -69,7 +70,8 @@ class RidgePenalty:
 
     def pulled(self, indices: Any, beta: Float) -> Float:
         """Return P_SS β − P_Si (|S| × c) of candidates."""
-        return self.diagonal * beta
+        pulled: Float = self.diagonal * beta
+        return pulled
 
     def norms(self, indices: Any, beta: Float, pulled: Float) -> Float:
         """Return P_ii − 2 β'P_Si + β'P_SS β of candidates, (c)."""
@@ -105,7 +107,7 @@ class CenterPenalty:
 
     def spanned(self, delta: Float, scale: Float) -> NDArray[np.bool_] | None:
         """Mark centres in the span of the chosen ones, up to rounding, in at least one split."""
-        is_spanned: NDArray[np.bool_] = np.atleast_2d(delta <= _SPANNED * scale).any(axis=0)
+        is_spanned: NDArray[np.bool_] = np.any(np.atleast_2d(delta <= _SPANNED * scale), axis=0)
         return is_spanned
 
     def matrix(self) -> Float | None:
@@ -130,7 +132,8 @@ class CenterPenalty:
         self._kernel[s, :s] = self._kernel[:s, s] = values[self._chosen]
         self._kernel[s, s] = values[index]
         self._chosen.append(index)
-        return column + self._rows[s]
+        row: Float = self._rows[s]
+        return column + row
 
     def penalised(self, columns: Float) -> Float:
         """Return A_Si from X_S'X, (|S| × n)."""
