@@ -267,7 +267,7 @@ class FoldState:
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
         space.move_to(order, on_train, on_test, inverse)
-        means, weights = space.means[:, order], space.weights()
+        means, weights = space.means[:, order], space.model.weights
         self.rows.become(partial(fold_at_set, features=tuple(order), means=means, weights=weights))
         space.energy = self.rows.total(energy).values
         open_candidates(self)
@@ -333,9 +333,12 @@ class FoldState:
         """Exact losses on the held-out rows without some of the chosen features, and ties."""
         self.exact_evaluations += len(places)
         if self.layout.is_single:
-            removals = FoldRemovals(*self.space.removals(places))
+            beta, _, rho = self.space.model.removals(places)
+            removals = FoldRemovals(beta, rho)
         else:
-            removals = FoldRemovals(*self.space.group_removals(chosen_groups(self, places)))
+            groups = chosen_groups(self, places)
+            beta, _, rho, starts = self.space.model.group_removals(groups)
+            removals = FoldRemovals(beta, rho, starts)
         loss = self.criterion_loss
         if loss.is_additive:
             question = partial(
@@ -408,7 +411,7 @@ class FoldState:
         """
         space = self.space
         columns = np.array([*space.selected, index])
-        w, means = to_host(space.weights()[split, ...], space.means[split, ...])
+        w, means = to_host(space.model.weights[split, ...], space.means[split, ...])
         arguments = (split, columns, means[columns], space.target_means[split])
         for _ in range(2):
             sums = self.rows.total(ask(FoldBlock.refined_sums, *arguments, beta, w))

@@ -140,7 +140,7 @@ class ManyFoldState(SelectionState):
         columns = np.empty((self.size, len(rows)))
         for positions, part in block.columns.chosen(block.chosen, rows):
             columns[positions] = part
-        pivots = [self.features.inverse @ columns]
+        pivots = [self.features.model.inverse @ columns]
         if self.problem.fit_intercept:
             root = block.positive_root()[rows] / math.sqrt(self.start.total_weight)
             pivots.append(root[None])

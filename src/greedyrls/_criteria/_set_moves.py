@@ -91,7 +91,7 @@ class SetMoves:
         if not self.layout.is_single:
             return None
         selected = self.features.selected
-        removals = Removals(*self.features.removals(np.arange(len(selected))))
+        removals = Removals(*self.features.model.removals(np.arange(len(selected))))
         return Held(tuple(selected), self.samples.handles, removals)
 
     def move_to(self, features: Sequence[int], held: Held | None = None) -> None:
@@ -179,8 +179,8 @@ class SetMoves:
         """Some of the chosen features, or groups, as the others leave them."""
         self.samples.exact_evaluations += len(positions)
         if self.layout.is_single:
-            return Removals(*self.features.removals(positions))
-        return Removals(*self.features.group_removals(chosen_groups(self, positions)))
+            return Removals(*self.features.model.removals(positions))
+        return Removals(*self.features.model.group_removals(chosen_groups(self, positions)))
 
     def _all_moments(self, features: list[int]) -> Moments:
         """Return the moments of all features that were ever chosen."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,31 +10,9 @@ from numpy.typing import NDArray
 
 from .._base import ArrayLocation, Float, floor_at, put, stacked, to_device
 from .._rows import UNKNOWN
+from ._chosen_model import ChosenModel
 from ._group_pairs import GroupPairs
 from ._penalties import Penalty
-
-
-def removal_directions(
-    inverse: Float, weights: Float, groups: Sequence[NDArray[np.intp]]
-) -> tuple[Float, Float]:
-    """Orthogonal directions (K × |S| × c) of groups of chosen features, and ρ (K × t × c).
-
-    `inverse` (K × |S| × |S|) is L⁻¹ of each model and `weights` (K × |S| × t) its coefficients.
-    """
-    back = inverse.transpose(0, 2, 1)
-    directions, steps = [], []
-    for group in groups:
-        on_pivots = inverse[:, :, group]
-        root = np.linalg.inv(np.linalg.cholesky(on_pivots.transpose(0, 2, 1) @ on_pivots))
-        directions.append(back @ (on_pivots @ root.transpose(0, 2, 1)))
-        steps.append((root @ weights[:, group]).transpose(0, 2, 1))
-    return np.concatenate(directions, axis=2), np.concatenate(steps, axis=2)
-
-
-def starts_of(groups: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
-    """Where each group begins if they lie one after the other."""
-    widths = np.array([len(group) for group in groups], dtype=np.intp)
-    return np.cumsum(widths) - widths
 
 
 class FeatureSets(ABC):
@@ -71,25 +48,10 @@ class FeatureSets(ABC):
     def _grow(self) -> None:
         """Enlarge all arrays for more chosen features."""
 
-    def removals(self, positions: NDArray[np.intp]) -> tuple[Float, Float, Float]:
-        """Regress chosen features on the other ones: β (|S| × c), δ (c) and ρ (t × c)."""
-        s = len(self.selected)
-        inverse = self._inverse[:s, :s]
-        columns = inverse.T @ inverse[:, positions]
-        v = np.einsum("sc,sc->c", inverse[:, positions], inverse[:, positions])
-        return columns / v, 1.0 / v, self._weights[:s].T[:, positions]
-
-    def group_removals(
-        self, groups: Sequence[NDArray[np.intp]]
-    ) -> tuple[Float, Float, Float, NDArray[np.intp]]:
-        """The same of groups of chosen features, made orthogonal; where each group begins.
-
-        With M = A_SS⁻¹ and M_TT = C C', the columns of M_·T C⁻ᵀ have δ = 1 and ρ = C⁻¹ w_T.
-        """
-        s = len(self.selected)
-        inverse = self._inverse[:s, :s]
-        beta, rho = removal_directions(inverse[None], self._weights[None, :s], groups)
-        return beta[0], np.ones(beta.shape[2]), rho[0], starts_of(groups)
+    @property
+    @abstractmethod
+    def model(self) -> ChosenModel:
+        """The model of the chosen features."""
 
     def removal_squares(self, energy: Float) -> Float:
         """Return ‖r‖² without each chosen feature, (t × |S|); energy (t) is ‖r‖² with all.
@@ -97,7 +59,7 @@ class FeatureSets(ABC):
         z of a chosen feature lies in the span of X_S, where r·z = w'Pβ and ‖z‖² = δ − β'Pβ.
         """
         s = len(self.selected)
-        beta, delta, rho = self.removals(np.arange(s))
+        beta, delta, rho = self.model.removals(np.arange(s))
         weighted = self.penalty.square(s) @ beta
         inner = self._weights[:s].T @ weighted
         norms = np.maximum(delta - np.einsum("sc,sc->c", beta, weighted), 0.0)

@@ -24,6 +24,7 @@ from .._base import (
     to_host,
 )
 from .._rows import TINY_FOURTH, UNKNOWN
+from ._chosen_model import ChosenModel
 from ._feature_sets import FeatureSets
 from ._group_pairs import GroupPairs
 from ._penalties import Penalty
@@ -124,9 +125,10 @@ class FeatureSpace(FeatureSets):
         return self._gram[: self.size, : self.size]
 
     @property
-    def inverse(self) -> Float:
-        """L_SS⁻¹, (|S| × |S|) lower triangular: its product with X_S' has the q_s as rows."""
-        return self._inverse[: self.size, : self.size]
+    def model(self) -> ChosenModel:
+        """The model of the chosen features; the product of L_SS⁻¹ with X_S' has the q_s as rows."""
+        s = self.size
+        return ChosenModel(self._inverse[:s, :s], self._weights[:s])
 
     def coefficients(self, indices: NDArray[np.intp]) -> Coefficients:
         """Return β and the penalty terms of c candidates in O(|S|² c)."""
@@ -163,9 +165,7 @@ class FeatureSpace(FeatureSets):
 
     def corrected(self, index: int, beta: Float, products: Float) -> Float:
         """Refine β, one step; products (|S|) are X_S'z, which should be P_SSβ − P_Si."""
-        s = self.size
-        inverse = self._inverse[:s, :s]
-        return beta + inverse.T @ (inverse @ (products - self.penalty.pulled(index, beta)))
+        return self.model.corrected(beta, products - self.penalty.pulled(index, beta))
 
     def pivot_scale(self, index: int) -> float:
         """Return A_ii, the scale of a feature's pivot."""

@@ -7,7 +7,6 @@ On the held-out rows F: ‖z_i‖², r·z_i, V_si = x_i·q_s, q_u·q_s and ‖r�
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +26,7 @@ from .._base import (
 )
 from .._problem import Part
 from .._rows import Candidates, SetSums
-from ._feature_sets import removal_directions, starts_of
+from ._chosen_model import ChosenModel
 from ._group_pairs import FoldPairs, GroupPairs, joint_coefficients
 from ._penalties import Penalty
 from ._stacked_space import Pivots, StackedSpace
@@ -175,19 +174,20 @@ class FoldSpace(StackedSpace):
             rho[:, :, positions] = self._joint_coefficients(pairs, part)
         return Candidates(columns, self.means[:, columns], self.coefficients(columns), rho, starts)
 
-    def weights(self) -> Float:
-        """Return the coefficients of the current models, (K × |S| × t)."""
-        return self._weights[:, : self.size]
+    @property
+    def model(self) -> ChosenModel:
+        """The current models of all splits."""
+        s = self.size
+        return ChosenModel(self._inverse[:, :s, :s], self._weights[:, :s])
 
     def corrected(self, split: int, index: int, beta: Float, products: Float) -> Float:
         """Refine β, one step; products (|S|) are X_S'z, which should be P_SSβ − P_Si."""
-        s = self.size
-        (inverse,) = to_host(self._inverse[split, :s, :s])
-        return beta + inverse.T @ (inverse @ (products - self.penalty.pulled(index, beta)))
+        model = ChosenModel(*to_host(*(values[split, ...] for values in self.model)))
+        return model.corrected(beta, products - self.penalty.pulled(index, beta))
 
     def set_pivot(self, split: int, index: int, beta: Float, norm: float, inner: Float) -> None:
         """Set δ and τ of a candidate in a split from its ‖z‖² and r·z (t) on the training rows."""
-        (w,) = to_host(self._weights[split, : self.size, :])
+        (w,) = to_host(self.model.weights[split, ...])
         pulled = self.penalty.pulled([index], beta[:, None])
         (left,) = self.penalty.norms([index], beta[:, None], pulled)
         self.delta[split, index] = norm + float(left)
@@ -262,36 +262,20 @@ class FoldSpace(StackedSpace):
         if self.pairs is not None:
             self.pairs.rebuild(L, V, overlap)
 
-    def removals(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
-        """Regress chosen features on the other ones: β (K × |S| × c) and ρ (K × t × c)."""
-        s = self.size
-        inverse = self._inverse[:, :s, :s]
-        on_pivots = inverse[:, :, positions]
-        v = np.square(on_pivots).sum(axis=1)[:, None, :]
-        beta = inverse.transpose(0, 2, 1) @ on_pivots / v
-        return beta, self.weights().transpose(0, 2, 1)[:, :, positions]
-
-    def group_removals(
-        self, groups: Sequence[NDArray[np.intp]]
-    ) -> tuple[Float, Float, NDArray[np.intp]]:
-        """The same of groups of chosen features, made orthogonal; where each group begins."""
-        s = self.size
-        beta, rho = removal_directions(self._inverse[:, :s, :s], self.weights(), groups)
-        return beta, rho, starts_of(groups)
-
     def removal_squares(self, positions: NDArray[np.intp]) -> Float:
         """‖r‖² on the held-out rows without each of some chosen features, (K × t × c).
 
         With z = X_S β = Σ_s c_s q_s it is ‖r + z ρ‖².
         """
         s = self.size
-        inverse, overlap = self._inverse[:, :s, :s], self._overlap[:, :s, :s]
+        inverse, weights = self.model
+        overlap = self._overlap[:, :s, :s]
         on_pivots = inverse[:, :, positions]
         c = on_pivots / np.square(on_pivots).sum(axis=1)[:, None, :]  # (K × |S| × c)
         back = inverse.transpose(0, 2, 1)
         steps = inverse @ self.correlation[:, :, self.selected].transpose(0, 2, 1)
         q_r = self._test_inner[:, :, self.selected] @ back - steps.transpose(0, 2, 1) @ overlap
-        rho = self.weights().transpose(0, 2, 1)[:, :, positions]
+        rho = weights.mT[:, :, positions]
         norms = (c * (overlap @ c)).sum(axis=1)[:, None, :]
         squares: Float = self.energy[:, :, None] + rho * (2.0 * (q_r @ c) + rho * norms)
         return np.maximum(squares, 0.0)
