@@ -355,7 +355,7 @@ class FoldState:
 
     def bar_spanned(self) -> None:
         """Features that the chosen ones span are no candidates from now on."""
-        spanned = self.space.spanned()
+        spanned = self.space.penalty.spanned(self.space.delta, self.space.scale)
         if spanned is not None:
             self.barred[spanned] = np.inf
             self.is_spanned = not (self.barred < 0.0).any()

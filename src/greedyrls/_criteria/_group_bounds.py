@@ -89,13 +89,13 @@ def group_openness(state: SelectionState, groups: NDArray[np.intp]) -> tuple[Flo
         square = np.einsum("tgb,gbc,tgc->tg", rho, W, rho)
         sizes = np.sqrt(np.maximum(square, 0.0))
         slack[part.positions] = 2.0 * (np.atleast_1d(distance) @ sizes)
-        if space.follows_spread:
-            delta, fourth = space.delta[part.columns], space.fourth_root[part.columns]
+        if space.spread.is_followed:
+            delta, fourth = space.delta[part.columns], space.spread.fourth_root[part.columns]
             D = pairs.layout.matrices(part, space.delta, pairs.delta)
             scaled = np.abs(D) / np.sqrt(delta[:, :, None] * delta[:, None, :])
             norm = scaled.sum(axis=2).max(axis=1)  # at least ‖C‖
             lost = (np.abs(rho) * fourth).sum(axis=2)
-            spread = space.mixed_root[:, part.columns] - lost[:, :, None] * fourth
+            spread = space.spread.mixed_root[:, part.columns] - lost[:, :, None] * fourth
             spread = np.fmax(spread, 0.0)
             total = (spread * spread / delta).sum(axis=(0, 2))
             growth[part.positions] = total * 2.0 / (state.statistics.largest_d**3 * norm)
@@ -124,10 +124,10 @@ def score_groups(state: SelectionState, groups: NDArray[np.intp]) -> Float:
             group_losses,
             roots=roots,
             steps=steps_of(roots, tau),
-            with_spread=space.follows_spread,
+            with_spread=space.spread.is_followed,
         )
         sums: GroupLosses = samples.total(question, Z)
         losses[:, part.positions] = sums.losses
-        if space.follows_spread:
-            space.remember_spread(flat, sums.mixed.reshape(len(tau), -1), sums.fourth.ravel())
+        if space.spread.is_followed:
+            space.spread.remember(flat, sums.mixed.reshape(len(tau), -1), sums.fourth.ravel())
     return losses

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import REFINED_PIVOT, SMALLEST_D, TIE, TIE_ROUNDING, Float, Handle, put
-from .._features import FeatureSpace, GramColumns
+from .._features import FeatureSpace, GramColumns, move_to
+from .._features import removal_squares as squares_without
 from .._problem import GroupLayout, Problem
 from .._rows import Removals, SampleStatistics, at_set, factor_sums, removal_squares, without
 from ..path import Moments
@@ -105,7 +106,7 @@ class SetMoves:
             inverse = self._orthogonal(order, columns)
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
-        self.features.move_to(order, columns, inverse)
+        move_to(self.features, order, columns, inverse)
         if held is None:
             steps = inverse @ self.start.correlation[:, order].T
             question = partial(
@@ -162,7 +163,7 @@ class SetMoves:
         """
         if not self.layout.is_single:
             return np.full(len(self.layout.entries(self.selected)), -np.inf)
-        squares = self.features.removal_squares(self.statistics.r_r).sum(axis=0)
+        squares = squares_without(self.features, self.statistics.r_r).sum(axis=0)
         least = squares / self.data.statistics.largest_d**2 - MARGIN * self.loss_sum
         bounds: Float = least / (self.start.total_weight * self.problem.n_targets)
         return bounds

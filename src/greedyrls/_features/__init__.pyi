@@ -9,8 +9,12 @@ from ._chosen import one_by_one as one_by_one
 from ._chosen import pivots as pivots
 from ._chosen import take_positions as take_positions
 from ._device_features import DeviceFeatures as DeviceFeatures
+from ._feature_sets import move_to as move_to
+from ._feature_sets import rebuild as rebuild
+from ._feature_sets import removal_squares as removal_squares
 from ._feature_space import FeatureSpace as FeatureSpace
 from ._feature_space import Pivot as Pivot
+from ._feature_space import entries as entries
 from ._fold_space import FoldSpace as FoldSpace
 from ._fold_space import HeldOut as HeldOut
 from ._gram import GramColumns as GramColumns
@@ -20,4 +24,5 @@ from ._group_pairs import fold_pairs as fold_pairs
 from ._group_pairs import joint_coefficients as joint_coefficients
 from ._lane_space import LaneSpace as LaneSpace
 from ._penalties import penalty_of as penalty_of
+from ._spread import column_on as column_on
 from ._stacked_space import Pivots as Pivots

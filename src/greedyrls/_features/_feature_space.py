@@ -8,26 +8,26 @@ per row), δ_i, τ_i, and for each candidate ‖z_i‖² and r·z_i.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
+    ArrayLocation,
     Float,
     location_of,
-    namespace_of,
-    put,
+    numbers_on,
     raise_to,
     stacked,
+    take,
     to_device,
     to_host,
 )
-from .._rows import TINY_FOURTH, UNKNOWN
 from ._chosen_model import ChosenModel
-from ._feature_sets import FeatureSets
 from ._group_pairs import GroupPairs
 from ._penalties import Penalty
+from ._spread import Spread
 
 
 class Coefficients(NamedTuple):
@@ -57,7 +57,31 @@ class Seen(NamedTuple):
     anchored: Float  # (t), if there is an anchor
 
 
-class FeatureSpace(FeatureSets):
+def _slopes(q_q: float, step: Float, q_r: Float, along: Float | None, root: float) -> Float:
+    """Return the slopes (rows × 2) of δ, ‖z‖² (per unit of l), τ, r·z, a·z in −l and −q·z."""
+    t = len(step)
+    if t == 1 and along is None:
+        lost, r = float(step[0]), float(q_r[0])
+        return np.array([(1.0, 0.0), (-q_q, 2.0), (lost, 0.0), (r - lost * q_q, lost)])
+    slopes = np.zeros((2 + (2 if along is None else 3) * t, 2))
+    slopes[0, 0] = 1.0  # −l² is −l times l
+    slopes[1] = -q_q, 2.0
+    slopes[2 : 2 + t, 0] = step
+    slopes[2 + t : 2 + 2 * t, 0] = q_r - step * q_q
+    slopes[2 + t : 2 + 2 * t, 1] = step
+    if along is not None:
+        # Both a and z_i lose their part along z_b; z_b·z_i = √δ (q_b·z_i).
+        slopes[2 + 2 * t :, 1] = along * root
+    return slopes
+
+
+def entries(location: ArrayLocation, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
+    """Return the entries of some features in vectors (… × n), on the host."""
+    where = numbers_on(location, indices)
+    return to_host(*(take(values, where) for values in vectors))
+
+
+class FeatureSpace:
     """The part of a search's state that has no rows.
 
     Vectors of n numbers live on the device of `diagonal`, vectors of |S| numbers on the host.
@@ -84,13 +108,9 @@ class FeatureSpace(FeatureSets):
         rows = [self.scale[None, :], diagonal[None, :], correlation, correlation]
         self._set_rows(stacked(rows))
         # Neither δ nor ‖z‖² is smaller than this.
-        zeros = 0.0 * diagonal[None, :]
+        zeros = self.location.zeros((1, n))
         self._floors = stacked([zeros + penalty.floor(self.scale), zeros])
-        # Bounds of how z_i is spread over the rows, for candidates that were scored (unless the
-        # search does not track it):
-        self.follows_spread = True
-        self.mixed_root = self.location.zeros((t, n))  # at most ‖r∘z_i‖
-        self.fourth_root = self.location.full(n, UNKNOWN)  # at least (Σ z_i⁴)^¼
+        self.spread = Spread(self.location, t, n)
         self._doubtful = penalty.doubtful(self.scale)
         self._L = self.location.empty((capacity, n))
         # x_i·q_s, a chosen feature per row, where it is no entry of L.
@@ -144,14 +164,6 @@ class FeatureSpace(FeatureSets):
         anchored = self.delta[:1] if self.anchored is None else self.anchored[:, index]
         return Seen(self._L[: self.size, index], self.delta[index], anchored)
 
-    def at_candidates(self, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
-        """Of some candidates, on the host, what vectors of n have."""
-        return [values.take(indices, axis=-1) for values in vectors]
-
-    def column(self, values: Float | float) -> Any:
-        """Return numbers per target (t) as a column for use with (t × n); a float stays a float."""
-        return values if isinstance(values, float) else values[:, None]
-
     def terms(self, indices: NDArray[np.intp], beta: Float) -> Coefficients:
         """Return β (|S| × c) with its penalty terms."""
         pulled = self.penalty.pulled(indices, beta)
@@ -163,10 +175,6 @@ class FeatureSpace(FeatureSets):
         s = self.size
         return self._inverse[:s, :s].T @ self._look(index).factor
 
-    def corrected(self, index: int, beta: Float, products: Float) -> Float:
-        """Refine β, one step; products (|S|) are X_S'z, which should be P_SSβ − P_Si."""
-        return self.model.corrected(beta, products - self.penalty.pulled(index, beta))
-
     def pivot_scale(self, index: int) -> float:
         """Return A_ii, the scale of a feature's pivot."""
         return float(self._squares[index] + self.penalty.of(index))
@@ -174,16 +182,19 @@ class FeatureSpace(FeatureSets):
     def set_anchor(self, products: Float) -> None:
         """Set the anchor a from a·x_i of all features (t × n); stores a·z_i."""
         s = self.size
-        on_pivots = self._of_chosen(products) @ self._inverse[:s, :s].T
+        on_pivots = self.of_chosen(products) @ self._inverse[:s, :s].T
         anchored = products - to_device(self.location, on_pivots)[0] @ self._L[:s, :]
         if self.anchored is None:
             self._set_rows(stacked([self._rows, anchored]))
         else:
             self.anchored[:, :] = anchored
 
-    def _of_chosen(self, values: Float) -> Float:
-        """Return the chosen features' entries of vectors (n), on the host."""
-        return values[..., self.selected]
+    def of_chosen(self, values: Float) -> Float:
+        """Return the chosen features' entries of vectors (… × n), on the host."""
+        return entries(self.location, self._chosen[: self.size], values)[0]
+
+    def forget(self) -> None:
+        """Drop what was fetched for the current set, since another one takes its place."""
 
     def anchor_along(self, index: int, norm: float) -> Float | None:
         """Return (a·z_b)/‖z_b‖² (t), which the anchor loses when b is added."""
@@ -191,16 +202,6 @@ class FeatureSpace(FeatureSets):
             return None
         on_anchor = self._look(index).anchored
         return on_anchor / norm if norm > 0.0 else 0.0 * on_anchor
-
-    def remember_spread(self, indices: NDArray[np.intp], mixed: Float, fourth: Float) -> None:
-        """Store Σ r² z² (t × c) and Σ z⁴ (c) of candidates that were scored."""
-        put(self.mixed_root, indices, np.sqrt(mixed))
-        put(self.fourth_root, indices, np.sqrt(np.sqrt(fourth)))
-        if not (fourth.min() > TINY_FOURTH and fourth.max() < np.inf):
-            # Fourth powers that underflow or overflow bound nothing.
-            lost = indices[~((fourth > TINY_FOURTH) & (fourth < np.inf))]
-            put(self.mixed_root, lost, 0.0)
-            put(self.fourth_root, lost, UNKNOWN)
 
     def untrusted(self) -> NDArray[np.bool_]:
         """Return a mask of the candidates whose pivot is mostly rounding."""
@@ -230,9 +231,7 @@ class FeatureSpace(FeatureSets):
             np.add(on_chosen, overlap, out=both)
         else:
             both[:] = overlap = self._V[:s, index] / root - overlap
-        slopes = self._slopes(
-            norm / delta, step, inner / root, self.anchor_along(index, norm), root
-        )
+        slopes = _slopes(norm / delta, step, inner / root, self.anchor_along(index, norm), root)
         self._follow(index, column, pivot, left, slopes)
         self._inverse[s, :s] = beta / -root
         self._inverse[s, s] = 1.0 / root
@@ -246,84 +245,37 @@ class FeatureSpace(FeatureSets):
         return float(drift)
 
     def _follow(self, index: int, column: Float, pivot: Pivot, left: Float, slopes: Float) -> None:
-        """All vectors of n after a feature: a row of L, what candidates lose, X_S'x_b."""
-        root = math.sqrt(pivot.delta)
-        products = self._pivot_products(index, left, column, root)
-        row = products[0, :]
-        row[index] = -root
-        self._L[self.size, :] = -row
-        self._update_candidates(products, slopes)
-        if self.follows_spread:
-            r_q = np.sqrt(pivot.mixed / pivot.delta)
-            self._update_spread(pivot.rho * root, r_q, pivot.fourth**0.25 / root)
-        self._keep_products(column)
-
-    def _pivot_products(self, index: int, left: Float, column: Float, root: float) -> Float:
-        """Return −l and −q·z_i of all features, (2 × n).
+        """All vectors of n after a feature: a row of L, what candidates lose, X_S'x_b.
 
         q·z_i = x_i·q − Σ_s (q·q_s) l_is, and x_i·q = l_i for every candidate i if the penalty is
         diagonal. left (2 × |S|) is l_b/√δ_b and q·q_s, in that case their sum.
         """
-        s = self.size
-        products: Float = left @ self._L[:s, :]
+        s, root = self.size, math.sqrt(pivot.delta)
+        products: Float = left @ self._L[:s, :]  # becomes −l and −q·z_i
         if self._V is None:
             products -= column / root
-            return products
-        self._V[s, :] = column / root - left[0] @ self._V[:s, :]
-        products[0, :] -= self.penalty.added(index, column) / root
-        products[1, :] -= self._V[s, :]
-        return products
-
-    def spanned(self) -> NDArray[np.bool_] | None:
-        """Mark features in the span of the chosen ones; None where a penalty excludes this."""
-        return self.penalty.spanned(self.delta, self.scale)
+        else:
+            self._V[s, :] = column / root - left[0] @ self._V[:s, :]
+            products[0, :] -= self.penalty.added(index, column) / root
+            products[1, :] -= self._V[s, :]
+        row = products[0, :]
+        row[index] = -root
+        self._L[s, :] = -row
+        change = slopes @ products
+        change[:2, :] *= -row
+        self._rows += change
+        raise_to(self._rows[:2, :], self._floors)
+        if self.pairs is not None:
+            self.pairs.update(row, products[1, :], -slopes[1, 0])
+        if self.spread.is_followed:
+            r_q = np.sqrt(pivot.mixed / pivot.delta)
+            self.spread.update(self._L[s, :], pivot.rho * root, r_q, pivot.fourth**0.25 / root)
+        self._keep_products(column)
 
     def _keep_products(self, column: Float) -> None:
         """Keep X_S'x_b of X'x_b."""
         s = self.size
         self._gram[s, :s] = self._gram[:s, s] = column[self._chosen[:s]]
-
-    def _slopes(
-        self, q_q: float, step: Float, q_r: Float, along: Float | None, root: float
-    ) -> Float:
-        """Return the slopes (rows × 2) of δ, ‖z‖² (per unit of l), τ, r·z, a·z in −l and −q·z."""
-        t = len(step)
-        if t == 1 and along is None:
-            lost, r = float(step[0]), float(q_r[0])
-            return np.array([(1.0, 0.0), (-q_q, 2.0), (lost, 0.0), (r - lost * q_q, lost)])
-        slopes = np.zeros((self._rows.shape[0], 2))
-        slopes[0, 0] = 1.0  # −l² is −l times l
-        slopes[1] = -q_q, 2.0
-        slopes[2 : 2 + t, 0] = step
-        slopes[2 + t : 2 + 2 * t, 0] = q_r - step * q_q
-        slopes[2 + t : 2 + 2 * t, 1] = step
-        if along is not None:
-            # Both a and z_i lose their part along z_b; z_b·z_i = √δ (q_b·z_i).
-            slopes[2 + 2 * t :, 1] = along * root
-        return slopes
-
-    def _update_candidates(self, products: Float, slopes: Float) -> None:
-        """Update all rows after a pivot with −l and −q·z in `products`."""
-        change = slopes @ products
-        change[:2, :] *= -products[0, :]
-        self._rows += change
-        raise_to(self._rows[:2, :], self._floors)
-        if self.pairs is not None:
-            self.pairs.update(products[0], products[1], -slopes[1, 0])
-
-    def _update_spread(self, step: Float, r_q: Float, q_fourth: float) -> None:
-        """Update the bounds of ‖r∘z_i‖ (lower) and ‖z_i‖₄ (upper): r ← r − t q, z_i ← z_i − l_i q.
-
-        The first loses at most ‖t q∘z_i‖ ≤ |t| ‖q‖₄ ‖z_i‖₄ and ‖(r − t q)∘l_i q‖.
-        """
-        row = self._L[self.size, :]  # of the feature that is being added
-        size = namespace_of(row).abs(row)
-        lost = np.abs(step) * q_fourth
-        self.mixed_root -= self.column(lost) * self.fourth_root
-        self.mixed_root -= self.column(r_q + lost * q_fourth) * size
-        raise_to(self.mixed_root, 0.0)
-        size *= q_fourth
-        self.fourth_root += size
 
     def _grow(self) -> None:
         """Enlarge all arrays for twice as many chosen features."""

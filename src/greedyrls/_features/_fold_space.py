@@ -194,10 +194,6 @@ class FoldSpace(StackedSpace):
         (tau,) = to_device(self.location, inner + w.T @ pulled[:, 0])
         self.tau[split, :, index] = tau
 
-    def spanned(self) -> NDArray[np.bool_] | None:
-        """Mark features in the span of the chosen ones; None where a penalty excludes this."""
-        return self.penalty.spanned(self.delta, self.scale)
-
     def add(
         self, index: int, beta: Float, on_train: Float, on_test: Float, measured: HeldOut
     ) -> None:
