@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 
 from internals import (
     FoldState,
-    GroupFoldSpace,
     Judge,
     LooData,
     Problem,
@@ -21,9 +20,9 @@ from internals import (
     inverse_roots,
     make_plan,
     make_problem,
+    pairs_of,
     replay,
     score_groups,
-    space_of,
 )
 from problems import named_problems
 
@@ -59,7 +58,7 @@ def test_pairs_by_recurrence(is_weighted: bool) -> None:
     X, y = rng.standard_normal((50, 12)), rng.standard_normal(50)
     problem = problem_of(X, y, 4, rng.random(50) if is_weighted else None)
     state = SelectionState(LooData(problem), 0.7, 2)
-    space = space_of(state)
+    space, pairs = state.features, pairs_of(state)
     chosen = [5, 4, 7, 6, 0]
     for step in replay(state, chosen, False):
         assert step.loss > 0.0
@@ -67,11 +66,11 @@ def test_pairs_by_recurrence(is_weighted: bool) -> None:
         if is_rebuilt:
             state.rebuild()
         Z, D = leftovers(problem, chosen, 0.7)
-        for part in space.layout.parts(np.array([0, 8])):
+        for part in pairs.layout.parts(np.array([0, 8])):
             for members, matrix, norms in zip(
                 part.columns.tolist(),
-                space.layout.matrices(part, space.delta, space.pair_delta),
-                space.norm_matrices(part),
+                pairs.layout.matrices(part, space.delta, pairs.delta),
+                pairs.norm_matrices(part, space.norms),
                 strict=True,
             ):
                 own = [c for c in members if c not in chosen]
@@ -80,17 +79,22 @@ def test_pairs_by_recurrence(is_weighted: bool) -> None:
                 assert_allclose(norms[np.ix_(places, places)], Z[:, own].T @ Z[:, own], atol=1e-10)
 
 
-def test_pairs_of_folds_by_recurrence() -> None:
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_pairs_of_folds_by_recurrence(is_moved: bool) -> None:
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((40, 9)) + 50.0, rng.standard_normal(40)
     problem = problem_of(X, y, 3)
     plan = make_plan(problem, cv=4)
     state = plan.search(plan.data(problem), 0.3, 4)[0]
     assert isinstance(state, FoldState)
-    space = state.space
-    assert isinstance(space, GroupFoldSpace)
+    pairs = state.space.pairs
+    assert pairs is not None
     chosen = [3, 5, 4]
-    assert len(list(replay(state, chosen, False))) == 3
+    if is_moved:
+        assert len(list(replay(state, [0, 5, 8, 1], False))) == 4
+        state.move_to(chosen)
+    else:
+        assert len(list(replay(state, chosen, False))) == 3
     for fold in range(4):
         test = np.arange(10 * fold, 10 * fold + 10)
         train = np.setdiff1d(np.arange(40), test)
@@ -100,10 +104,10 @@ def test_pairs_of_folds_by_recurrence() -> None:
         held_out = X[test] - X[train].mean(axis=0)
         Z, D = held_out - held_out[:, chosen] @ beta, A - A[:, chosen] @ beta
         for left, right, delta, norm in zip(
-            space.layout.left,
-            space.layout.right,
-            space.pair_delta[fold],
-            space.pair_norms[fold],
+            pairs.layout.left,
+            pairs.layout.right,
+            pairs.delta[fold],
+            pairs.norms[fold],
             strict=True,
         ):
             if left not in chosen:
@@ -119,7 +123,7 @@ def test_bounds_are_below_exact_losses(name: str, alpha: float) -> None:
     Y = np.stack([y, rng.standard_normal(len(y))], axis=1)
     problem = problem_of(X, Y, 3, rng.random(len(y)) + 0.1)
     state = SelectionState(LooData(problem), alpha, 4)
-    state.features.follows_spread = True  # as with many rows
+    state.features.spread.is_followed = True  # as with many rows
     for step in range(4):
         left = state.candidates
         exact = score_groups(state, left).sum(axis=0)

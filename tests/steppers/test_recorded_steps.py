@@ -38,7 +38,7 @@ pytest.importorskip("triton", reason="Triton is not installed")
 
 HAS_GPU = torch.cuda.is_available()
 _STEPS = 6
-_ALIKE = ("_rows", "L", "gram", "_inverse", "_overlap", "_weights", "_penalties", "_chosen")
+_ALIKE = ("_rows", "L", "gram", "_inverse", "_overlap", "_weights", "_chosen")
 
 
 class Done:
@@ -98,7 +98,7 @@ def states_of(
     ):
         problem = Problem(matrix, target, None, True, (), (), None, True)
         state = SelectionState(LooData(problem), 1.5, 8)
-        state.features.follows_spread = with_spread
+        state.features.spread.is_followed = with_spread
         criterion = LeaveOneOut("bounded")
         stepping = stepping_for(state, criterion, 0) if flies else None
         for step in range(_STEPS):

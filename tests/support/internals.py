@@ -52,7 +52,7 @@ from greedyrls._criteria._choice import Judge, tie_tolerances
 from greedyrls._criteria._curves import LooCurve
 from greedyrls._criteria._fold_inverses import DENSE_ROWS, FoldInverses, _SmallFolds
 from greedyrls._criteria._fold_state import FoldData, FoldState
-from greedyrls._criteria._group_bounds import group_bounds, group_openness, score_groups, space_of
+from greedyrls._criteria._group_bounds import group_bounds, group_openness, pairs_of, score_groups
 from greedyrls._criteria._held_out_losses import held_out_losses
 from greedyrls._criteria._lanes import LooLanes
 from greedyrls._criteria._leave_one_out import LeaveOneOut
@@ -74,7 +74,6 @@ from greedyrls._data._matrix import Matrix
 from greedyrls._data._sparse import SparseMatrix
 from greedyrls._features._feature_space import FeatureSpace
 from greedyrls._features._gram import GramColumns
-from greedyrls._features._group_folds import GroupFoldSpace
 from greedyrls._notebook._html import _in_line
 from greedyrls._notebook._pictures import BLUE, ORANGE, Line, bar, key, line_picture
 from greedyrls._problem._folds import Folds, make_folds

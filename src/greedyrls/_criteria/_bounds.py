@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import PARALLEL, SUM_ROUNDING, TINY, Float, ask, larger_number
+from .._features import column_on, entries
 from .._rows import BoundTerms, support_sums
 from ._state import SelectionState
 
@@ -60,14 +61,14 @@ def lower_bounds(state: SelectionState) -> Float:
     c1, c2, distance = approximation(state)
     # `_fused_features` computes the same in a kernel.
     rho = features.tau / features.delta
-    gain = features.inner * features.column(2.0 * c1)
+    gain = features.inner * column_on(features.location, 2.0 * c1)
     if features.anchored is not None:
-        gain += features.anchored * features.column(2.0 * c2)
+        gain += features.anchored * column_on(features.location, 2.0 * c2)
     gain *= rho
     size = xp.abs(rho)
     size *= xp.sqrt(features.norms)  # |ρ_i| ‖z_i‖
     quadratic = size * (-1.0 / float(state.statistics.largest_d) ** 2)
-    quadratic += features.column(2.0 * distance)
+    quadratic += column_on(features.location, 2.0 * distance)
     quadratic *= size
     gain += quadratic
     values = state.loss_sum - (gain[0, :] if gain.shape[0] == 1 else xp.sum(gain, axis=0))
@@ -92,11 +93,12 @@ def leverage_growth(state: SelectionState, indices: NDArray[np.intp]) -> Float:
 
     It is 2 Σ_t (‖r∘z_i‖ − |ρ_i| ‖z_i‖₄²)² / (δ_i d_max³), where the bracket is positive.
     """
-    if not state.features.follows_spread:
+    if not state.features.spread.is_followed:
         return np.zeros(len(indices))
     features = state.features
-    delta, tau, fourth_root, mixed_root = features.at_candidates(
-        indices, features.delta, features.tau, features.fourth_root, features.mixed_root
+    roots = features.spread.fourth_root, features.spread.mixed_root
+    delta, tau, fourth_root, mixed_root = entries(
+        features.location, indices, features.delta, features.tau, *roots
     )
     spread = np.abs(tau / delta)
     spread *= -np.square(fourth_root)
@@ -110,8 +112,8 @@ def leverage_growth(state: SelectionState, indices: NDArray[np.intp]) -> Float:
 def bound_slack(state: SelectionState, indices: NDArray[np.intp]) -> Float:
     """Return how much the bounds of candidates could rise if α_i were computed."""
     features = state.features
-    delta, tau, norms = features.at_candidates(
-        indices, features.delta, features.tau, features.norms
+    delta, tau, norms = entries(
+        features.location, indices, features.delta, features.tau, features.norms
     )
     _, _, distance = approximation(state)
     size = np.abs(tau) * np.sqrt(norms)

@@ -127,9 +127,7 @@ class DeviceRows(SampleSpace):
         step = self.recorded_step(features.fused, count)
         if step is None:
             return None
-        found, reported, self._blocks = step.score_lowest(
-            self._blocks[0], terms(), features.of_chosen
-        )
+        found, reported, self._blocks = step.score_lowest(self._blocks[0], terms(), features.chosen)
         self.exact_evaluations += count
         self._take_round(found, reported.indices, None)
         features.remember_reported(reported)

@@ -16,7 +16,7 @@ def orthogonal_factors(
 ) -> Float:
     """Return L⁻¹ of A on features in each split, like `SetMoves._orthogonal`."""
     gram = on_train[:, :, order]
-    A = 0.5 * (gram + gram.transpose(0, 2, 1)) + space.penalty * np.eye(len(order))
+    A = 0.5 * (gram + gram.transpose(0, 2, 1)) + space.penalty.square(len(order))
     factor = np.linalg.cholesky(A)
     inverse: Float = np.tril(np.linalg.inv(factor))
     pivots = np.square(np.diagonal(factor, axis1=1, axis2=2))
@@ -33,7 +33,8 @@ def orthogonal_factors(
                 inverse=first,
             )
         ).values
-        correction = np.linalg.cholesky(correction + space.penalty * (first @ first.T))
+        correction += first @ space.penalty.square(len(order)) @ first.T
+        correction = np.linalg.cholesky(correction)
         inverse[split] = np.tril(np.linalg.inv(correction)) @ first
     return inverse
 
@@ -43,7 +44,7 @@ def careful_coefficients(space: FoldSpace, rows: FoldRows, index: int) -> Float:
     vectors = (
         space.coefficients([index])[:, :, 0],
         space.delta[:, index],
-        space.scales(index),
+        space.scale[:, index],
     )
     beta, delta, scale = to_host(*vectors)
     if space.size:
@@ -58,7 +59,7 @@ def _refined(space: FoldSpace, rows: FoldRows, split: int, index: int, beta: Flo
     Its z is mostly the error of β. The pivot and its τ are measured with the refined β.
     """
     columns = np.array([*space.selected, index])
-    w, means = to_host(space.weights()[split, ...], space.means[split, ...])
+    w, means = to_host(space.model.weights[split, ...], space.means[split, ...])
     arguments = (split, columns, means[columns], space.target_means[split])
     for _ in range(2):
         sums = rows.total(ask(refined_sums, *arguments, beta, w))

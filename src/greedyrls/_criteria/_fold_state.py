@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._base import (
     CHOSEN_SHARE,
+    HOST,
     LOSS_ROUNDING,
     REFINED_PIVOT,
     TIE,
@@ -25,11 +26,10 @@ from .._base import (
 from .._features import (
     FoldSpace,
     GramColumns,
-    GroupFoldSpace,
     HeldOut,
-    KernelFoldSpace,
     Ranking,
     fold_pairs,
+    penalty_of,
 )
 from .._problem import Folds, Loss, Problem, RemoteFolds, layout_of, stratum_factors
 from .._rows import (
@@ -128,15 +128,15 @@ class FoldState:
         )
         if location is None:
             _check_memory(data.rows.n_splits, capacity, problem.n_features)
-            self.space = _fold_space(data, alpha, min(capacity, 64))
-        else:
-            arguments = (data.train, data.test, alpha, problem.fit_intercept)
-            self.space = FoldSpace(*arguments, capacity, location)
+            capacity, location = min(capacity, 64), HOST
+        penalty = penalty_of(problem.X, alpha, capacity)
+        arguments = (data.train, data.test, penalty, problem.fit_intercept)
+        self.space = FoldSpace(*arguments, capacity, location, data.pairs)
         self.target_energy: Float = self.space.start_energy.sum(axis=0)  # (t)
         self.rows = data.rows.fork()
         self.rows.become(ask(FoldBlock.opened, self.space.target_means, limit))
         self._steps: FoldSteps | None = None
-        if location is not None:
+        if location is not HOST:
             by_sets = data.rows.by_split(np.eye(data.rows.n_sets))
             self._steps = FoldSteps(self.space, by_sets)
             self._steps.attach(self.rows)
@@ -272,7 +272,7 @@ class FoldState:
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
         space.move_to(order, on_train, on_test, inverse)
-        means, weights = space.means[:, order], space.weights()
+        means, weights = space.means[:, order], space.model.weights
         self.rows.become(partial(fold_at_set, features=tuple(order), means=means, weights=weights))
         space.energy = self.rows.total(energy).values
         open_candidates(self)
@@ -304,9 +304,12 @@ class FoldState:
         """Exact losses on the held-out rows without some of the chosen features, and ties."""
         self.exact_evaluations += len(places)
         if self.layout.is_single:
-            removals = FoldRemovals(*self.space.removals(places))
+            beta, _, rho = self.space.model.removals(places)
+            removals = FoldRemovals(beta, rho)
         else:
-            removals = FoldRemovals(*self.space.group_removals(chosen_groups(self, places)))
+            groups = chosen_groups(self, places)
+            beta, _, rho, starts = self.space.model.group_removals(groups)
+            removals = FoldRemovals(beta, rho, starts)
         loss = self.criterion_loss
         if loss.is_additive:
             question = partial(
@@ -323,7 +326,7 @@ class FoldState:
 
     def bar_spanned(self) -> None:
         """Features that the chosen ones span are no candidates from now on."""
-        spanned = self.space.spanned()
+        spanned = self.space.penalty.spanned(self.space.delta, self.space.scale)
         if spanned is not None:
             self.barred[spanned] = np.inf
             self.is_spanned = not (self.barred < 0.0).any()
@@ -332,7 +335,7 @@ class FoldState:
         """Add a feature where the recurrences live on a device."""
         if steps.is_full:
             self.settle()
-            self.space.grow()
+            self.space.grow(self.size + max(16, self.size))
             steps.attach(self.rows)
         is_doubtful = self.size > 0 and steps.report.pivots[index] < REFINED_PIVOT
         report = steps.add(
@@ -360,7 +363,7 @@ class FoldState:
         """Return the moments of the chosen features and the targets over all rows."""
         total, rows, chosen = self.data.total, self.data.rows, self.space.selected
         weight, raw = float(total.weight), self.gram
-        penalty = self.space.penalty_matrix()
+        penalty = self.space.penalty.matrix()
         if self._columns is not None:  # then of all features that were ever chosen
             chosen = list(self._columns)
             raw = _gram_of(self._gram_columns(chosen), chosen)
@@ -396,15 +399,6 @@ def _bordered(gram: Float, row: Float) -> Float:
     larger[:-1, :-1] = gram
     larger[-1] = larger[:, -1] = row
     return larger
-
-
-def _fold_space(data: FoldData, alpha: float, capacity: int) -> FoldSpace:
-    """Return feature space at the empty model, for the kind of data and penalty."""
-    X, fit_intercept = data.problem.X, data.problem.fit_intercept
-    if X.centers is not None:
-        return KernelFoldSpace(data.train, data.test, X.centers, alpha, fit_intercept, capacity)
-    arguments = data.train, data.test, alpha, fit_intercept, capacity
-    return FoldSpace(*arguments) if data.pairs is None else GroupFoldSpace(*arguments, data.pairs)
 
 
 def _split_loss(loss: Loss, split: HeldOutRows) -> float:

@@ -78,7 +78,6 @@ class FoldSteps:
         (self._by_sets,) = to_device(
             space.location, np.concatenate([np.atleast_2d(x) for x in by_sets])
         )
-        self._scale = space.diagonal + space.penalty
         self._recorder = recorder_of(space.location)
         self.report = self._fetched(self._packed(space.location.zeros(space.capacity)))
 
@@ -161,7 +160,7 @@ class FoldSteps:
     def _packed(self, gram: Array) -> Array:
         """Return the numbers of a `StepReport` as one vector on the device."""
         space, xp = self._space, self._space.location.xp
-        pivots = xp.min(space.delta / self._scale, axis=0)
+        pivots = xp.min(space.delta / space.scale, axis=0)
         return flattened(space.energy, pivots, xp.sum(space.losses(), axis=0), gram)
 
     def _fetched(self, packed: Array) -> StepReport:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._base import PREDICTION_ELEMENTS, Float
 from .._problem import Loss, Problem
 from .._rows import CandidateLosses, Directions, any_losses, directions, group_predictions
-from ._group_bounds import space_of
+from ._group_bounds import roots_of
 
 if TYPE_CHECKING:
     from ._loo_loss import LossState
@@ -30,10 +30,10 @@ def _directions(
     state: LossState, groups: NDArray[np.intp]
 ) -> tuple[list[Directions], list[Float], NDArray[np.intp]]:
     """Return the directions of each part, β of its columns, and the positions of its groups."""
-    space = space_of(state)
+    space = state.features
     parts, betas, positions = [], [], [np.empty(0, dtype=np.intp)]
-    for part in space.layout.parts(groups):
-        roots, _ = space.roots(part)
+    for part in state.layout.parts(groups):
+        roots, _ = roots_of(state, part)
         parts.append(directions(part, roots, space.tau))
         betas.append(space.coefficients(part.columns.ravel()).beta)
         positions.append(part.positions)
@@ -67,7 +67,7 @@ def rows_that_count(problem: Problem) -> tuple[Float, Float | None, NDArray[np.i
 
 def _values(state: LossState, groups: NDArray[np.intp], loss: Loss) -> Float:
     """Return a loss of all rows together, a few groups at a time."""
-    layout = space_of(state).layout
+    layout = state.layout
     state.problem.X.fetch(layout.columns(groups).tolist())
     Y, weights, used = rows_that_count(state.problem)
     widest = int(layout.widths(groups).max())

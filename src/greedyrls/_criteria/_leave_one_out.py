@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import Float, put, true_indices
-from .._features import Pivot, Ranking
+from .._features import Pivot, Ranking, entries
 from ._bounds import bound_slack, bound_terms, leverage_growth, lower_bounds, support_bounds
 from ._choice import (
     Choice,
@@ -232,7 +232,7 @@ class LeaveOneOut:
         left = true_indices(is_left)
         if not len(left):
             return scored.choice(n_runners_up, ranking)
-        (open_bounds,) = state.features.at_candidates(left, bounds)
+        (open_bounds,) = entries(state.features.location, left, bounds)
         if state.data.is_rare is not None and state.layout.is_single:
             self._look_at_rare(state, left, open_bounds)
             bounds[left] = open_bounds  # what is fetched ahead goes by these, too
@@ -244,7 +244,7 @@ class LeaveOneOut:
             doubtful > many or (doubtful and state.problem.X.kept.missing(left.tolist()))
         ) and not is_tight:
             self._tighten(state, ranking, remaining, scored.best)
-            (tight,) = state.features.at_candidates(left, candidate_bounds(state))
+            (tight,) = entries(state.features.location, left, candidate_bounds(state))
             open_bounds = np.maximum(open_bounds, tight + growth)
             is_open = open_bounds <= _of(limits, left)
         left, open_bounds = left[is_open], open_bounds[is_open]

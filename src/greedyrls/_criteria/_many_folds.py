@@ -90,7 +90,7 @@ class ManyFoldState(SelectionState):
 
     def __init__(self, data: ManyFoldData, alpha: float, capacity: int) -> None:
         super().__init__(data, alpha, capacity)
-        self.features.follows_spread = False
+        self.features.spread.is_followed = False
         self.inverses = data.inverses.copy()
         self._measure_folds()
         self.target_energy = self._sums.sum(axis=1)  # (t)
@@ -142,7 +142,7 @@ class ManyFoldState(SelectionState):
         columns = np.empty((self.size, len(rows)))
         for positions, part in block.columns.chosen(block.chosen, rows):
             columns[positions] = part
-        pivots = [self.features.inverse @ columns]
+        pivots = [self.features.model.inverse @ columns]
         if self.problem.fit_intercept:
             root = block.positive_root()[rows] / math.sqrt(self.start.total_weight)
             pivots.append(root[None])

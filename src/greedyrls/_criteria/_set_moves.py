@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import REFINED_PIVOT, SMALLEST_D, TIE, TIE_ROUNDING, Float, Handle, put
-from .._features import FeatureSpace, GramColumns
+from .._features import FeatureSpace, GramColumns, move_to
+from .._features import removal_squares as squares_without
 from .._problem import GroupLayout, Problem
 from .._rows import Removals, SampleStatistics, at_set, factor_sums, removal_squares, without
 from ..path import Moments
@@ -91,7 +92,7 @@ class SetMoves:
         if not self.layout.is_single:
             return None
         selected = self.features.selected
-        removals = Removals(*self.features.removals(np.arange(len(selected))))
+        removals = Removals(*self.features.model.removals(np.arange(len(selected))))
         return Held(tuple(selected), self.samples.blocks, removals)
 
     def move_to(self, features: Sequence[int], held: Held | None = None) -> None:
@@ -105,7 +106,7 @@ class SetMoves:
             inverse = self._orthogonal(order, columns)
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
-        self.features.move_to(order, columns, inverse)
+        move_to(self.features, order, columns, inverse)
         if held is None:
             steps = inverse @ self.start.correlation[:, order].T
             question = partial(
@@ -144,14 +145,14 @@ class SetMoves:
         If a feature is nearly spanned by those before it, q from products of columns has lost twice
         as many digits; q'q computed on the rows corrects it.
         """
-        penalties = self.features.penalty[order]
+        square = self.features.penalty.square(len(order))
         gram = columns[:, order]
-        A = 0.5 * (gram + gram.T) + np.diag(penalties)
+        A = 0.5 * (gram + gram.T) + square
         factor = np.linalg.cholesky(A)
         inverse: Float = np.tril(np.linalg.inv(factor))
         if (np.square(np.diag(factor)) < REFINED_PIVOT * np.diag(A)).any():
             question = partial(factor_sums, features=tuple(order), inverse=inverse)
-            products = self.data.samples.total(question).values + (inverse * penalties) @ inverse.T
+            products = self.data.samples.total(question).values + inverse @ square @ inverse.T
             inverse = np.tril(np.linalg.inv(np.linalg.cholesky(products))) @ inverse
         return inverse
 
@@ -162,7 +163,7 @@ class SetMoves:
         """
         if not self.layout.is_single:
             return np.full(len(self.layout.entries(self.selected)), -np.inf)
-        squares = self.features.removal_squares(self.statistics.r_r).sum(axis=0)
+        squares = squares_without(self.features, self.statistics.r_r).sum(axis=0)
         least = squares / self.data.statistics.largest_d**2 - MARGIN * self.loss_sum
         bounds: Float = least / (self.start.total_weight * self.problem.n_targets)
         return bounds
@@ -179,8 +180,8 @@ class SetMoves:
         """Some of the chosen features, or groups, as the others leave them."""
         self.samples.exact_evaluations += len(positions)
         if self.layout.is_single:
-            return Removals(*self.features.removals(positions))
-        return Removals(*self.features.group_removals(chosen_groups(self, positions)))
+            return Removals(*self.features.model.removals(positions))
+        return Removals(*self.features.model.group_removals(chosen_groups(self, positions)))
 
     def _all_moments(self, features: list[int]) -> Moments:
         """Return the moments of all features that were ever chosen."""

@@ -18,7 +18,7 @@ from .._base import (
     to_host,
     true_indices,
 )
-from .._features import FeatureSpace, GroupSpace, KernelSpace, Pivot, Ranking
+from .._features import FeatureSpace, GroupPairs, Pivot, Ranking, penalty_of, rebuild
 from .._rows import BoundTerms, chosen_products
 from ..path import Moments
 from ._choice import NumericalLimit
@@ -58,7 +58,7 @@ class SelectionState(SetMoves):
         put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
         put(self.barred, self.layout.others, np.inf)
         self.features = _feature_space(data, alpha, capacity, self.barred)
-        self.features.follows_spread = problem.n_samples >= data.samples.spread_rows
+        self.features.spread.is_followed = problem.n_samples >= data.samples.spread_rows
         self.is_spanned = False  # whether nothing is left of any candidate
         self.bar_spanned()
         self.rebuilds = 0
@@ -94,7 +94,7 @@ class SelectionState(SetMoves):
             correlation.T.copy(),
             means,
             start.target_means.copy(),
-            self.features.penalty_matrix(),
+            self.features.penalty.matrix(),
         )
 
     @property
@@ -133,10 +133,10 @@ class SelectionState(SetMoves):
         X.fetch(indices.tolist())  # in one pass, rather than one for each group
         for first in range(0, len(indices), self.samples.group):
             chunk = indices[first : first + self.samples.group]
-            follows = self.features.follows_spread
+            follows = self.features.spread.is_followed
             scores = self.samples.score(chunk, *self.features.coefficients(chunk), follows)
             if follows:
-                self.features.remember_spread(chunk, scores.mixed, scores.fourth)
+                self.features.spread.remember(chunk, scores.mixed, scores.fourth)
             parts.append(scores)
         if len(parts) == 1:
             return parts[0]
@@ -185,7 +185,7 @@ class SelectionState(SetMoves):
 
     def bar_spanned(self) -> None:
         """Features that the chosen ones span are no candidates from now on."""
-        spanned = self.features.spanned()
+        spanned = self.features.penalty.spanned(self.features.delta, self.features.scale)
         if spanned is not None:
             self.barred[spanned] = np.inf
             self.is_spanned = not (self.barred < 0.0).any()
@@ -200,7 +200,8 @@ class SelectionState(SetMoves):
         for _ in range(2):
             pieces = self.samples.pieces(index, beta[:, None])
             (products,) = to_host(self.samples.total(chosen_products, pieces).values)  # X_S'z
-            beta = self.features.corrected(index, beta, products)
+            wrong = products - self.features.penalty.pulled(index, beta)
+            beta = self.features.model.corrected(beta, wrong)
             self.samples.forget()
             scores = self.samples.score(order, *self.features.terms(order, beta[:, None]), True)
         return beta, pivot_of(scores, 0)
@@ -222,21 +223,18 @@ class SelectionState(SetMoves):
         try:
             columns = self.samples.products(self.features.selected)
             put(columns, self._constant, 0.0)
-            self.features.rebuild(columns)
+            rebuild(self.features, columns)
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
 
 
 def _feature_space(data: LooData, alpha: float, capacity: int, barred: Float) -> FeatureSpace:
     """Return feature space at the empty model, for the kind of data and penalty."""
-    start, X = data.start, data.problem.X
-    if X.centers is not None:
-        return KernelSpace(start.diagonal, start.correlation, X.centers, alpha, capacity)
-    arguments = start.diagonal, start.correlation, np.full(data.problem.n_features, alpha)
+    start, penalty = data.start, penalty_of(data.problem.X, alpha, capacity)
+    arguments = start.diagonal, start.correlation, penalty
     if data.samples.feature_location is not HOST:
         from .._features import DeviceFeatures  # which loads all that devices need
 
         return DeviceFeatures(*arguments, capacity, barred)
-    if data.layout.is_single:
-        return FeatureSpace(*arguments, capacity)
-    return GroupSpace(*arguments, capacity, data.layout, data.pairs)
+    pairs = None if data.layout.is_single else GroupPairs(data.layout, data.pairs, data.pairs)
+    return FeatureSpace(*arguments, capacity, pairs)

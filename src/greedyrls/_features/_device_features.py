@@ -7,7 +7,6 @@ launched, they move all vectors at once (`FusedFeatures`).
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from .._base import Float, address_of, numbers_on, take, to_device, to_host
 from .._data import fused as _fused
 from .._rows import MOST_CHOSEN, Added, AddedNumbers, Chosen, FusedFeatures, Reported, Vectors
 from ._feature_space import FeatureSpace, Pivot, Seen
+from ._penalties import Penalty
 
 
 class DeviceFeatures(FeatureSpace):
@@ -25,7 +25,7 @@ class DeviceFeatures(FeatureSpace):
         self,
         diagonal: Float,
         correlation: Float,
-        penalty: Float,
+        penalty: Penalty,
         capacity: int,
         barred: Float,
     ) -> None:
@@ -51,27 +51,28 @@ class DeviceFeatures(FeatureSpace):
         if not self._can_fuse or self._L.shape[0] > MOST_CHOSEN:
             return None
         if self._kernels is None:
+            spread = self.spread
             self._kernels = FusedFeatures(
                 Vectors(
                     self._rows,
                     self._floors,
-                    self._floor,
+                    self._floors[0, :],
                     self._doubtful,
                     self._barred,
                     self._L,
                     self._products,
-                    (self.mixed_root, self.fourth_root) if self.follows_spread else None,
+                    (spread.mixed_root, spread.fourth_root) if spread.is_followed else None,
                 )
             )
         return self._kernels
 
     @property
-    def of_chosen(self) -> Chosen:
+    def chosen(self) -> Chosen:
         """The chosen features as the kernels need them; for one target."""
         s = self.size
         return Chosen(
             self._inverse[:s, :s],
-            self._penalties[:s],
+            np.full(s, self.penalty.diagonal),
             self._weights[:s, 0],
             self._overlap[:s, :s],
             self._chosen[:s],
@@ -90,7 +91,6 @@ class DeviceFeatures(FeatureSpace):
         """Update the arrays of |S| numbers after kernels have added features."""
         s = self.size
         self._inverse[:s, :s] = known.inverse
-        self._penalties[:s] = known.penalties
         self._weights[:s, 0] = known.weights
         self._overlap[:s, :s] = known.overlap
 
@@ -134,33 +134,14 @@ class DeviceFeatures(FeatureSpace):
             self.factor_of(np.array([index]))
         return self._seen[index]
 
-    def at_candidates(self, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
-        """Of some candidates, on the host, what vectors of n have."""
-        where = numbers_on(self.location, indices)
-        return to_host(*(take(values, where) for values in vectors))
-
-    def column(self, values: Float | float) -> Any:
-        """Return numbers per target (t) as a column for use with (t × n); a float stays a float."""
-        if isinstance(values, float):
-            return values
-        # A single number goes with the operation and needs no transfer.
-        return (
-            float(values[0]) if len(values) == 1 else to_device(self.location, values[:, None])[0]
-        )
-
     def set_anchor(self, products: Float) -> None:
         """Set the anchor a from a·x_i of all features (t × n); stores a·z_i."""
         super().set_anchor(products)
         self._seen = {}
 
-    def rebuild(self, columns: Float, inverse: Float | None = None) -> None:
-        """Everything again from the chosen features' Gram columns (|S| × n): drift is gone."""
+    def forget(self) -> None:
+        """Drop what was fetched for the current set."""
         self._waiting, self._seen = [], {}
-        super().rebuild(columns, inverse)
-
-    def _of_chosen(self, values: Float) -> Float:
-        chosen = numbers_on(self.location, np.array(self.selected, dtype=np.intp))
-        return to_host(take(values, chosen))[0]
 
     def add(self, index: int, column: Float, beta: Float, pivot: Pivot) -> float:
         """Add a feature; returns the drift of its pivot, |δ − its value in the data| / A_bb."""

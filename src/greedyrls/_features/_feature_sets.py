@@ -2,155 +2,82 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._base import ArrayLocation, Float, floor_at, put, stacked, to_device
-from .._rows import UNKNOWN
+from .._base import Float, floor_at, put, stacked, to_device
+from ._feature_space import FeatureSpace
 
 
-def removal_directions(
-    inverse: Float, weights: Float, groups: Sequence[NDArray[np.intp]]
-) -> tuple[Float, Float]:
-    """Orthogonal directions (K × |S| × c) of groups of chosen features, and ρ (K × t × c).
+def removal_squares(space: FeatureSpace, energy: Float) -> Float:
+    """Return ‖r‖² without each chosen feature, (t × |S|); energy (t) is ‖r‖² with all.
 
-    `inverse` (K × |S| × |S|) is L⁻¹ of each model and `weights` (K × |S| × t) its coefficients.
+    z of a chosen feature lies in the span of X_S, where r·z = w'Pβ and ‖z‖² = δ − β'Pβ.
     """
-    back = inverse.transpose(0, 2, 1)
-    directions, steps = [], []
-    for group in groups:
-        on_pivots = inverse[:, :, group]
-        root = np.linalg.inv(np.linalg.cholesky(on_pivots.transpose(0, 2, 1) @ on_pivots))
-        directions.append(back @ (on_pivots @ root.transpose(0, 2, 1)))
-        steps.append((root @ weights[:, group]).transpose(0, 2, 1))
-    return np.concatenate(directions, axis=2), np.concatenate(steps, axis=2)
+    s = space.size
+    beta, delta, rho = space.model.removals(np.arange(s))
+    weighted = space.penalty.square(s) @ beta
+    inner = space._weights[:s].T @ weighted
+    norms = np.maximum(delta - np.einsum("sc,sc->c", beta, weighted), 0.0)
+    squares: Float = energy[:, None] + rho * (2.0 * inner + rho * norms)
+    return squares
 
 
-def starts_of(groups: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
-    """Where each group begins if they lie one after the other."""
-    widths = np.array([len(group) for group in groups], dtype=np.intp)
-    return np.cumsum(widths) - widths
+def move_to(space: FeatureSpace, features: list[int], columns: Float, inverse: Float) -> None:
+    """Move to any set, given the Gram columns of its features and L⁻¹ of their part of A."""
+    while space._L.shape[0] < len(features):
+        space._grow()
+    s = len(features)
+    space.selected = list(features)
+    space._chosen[:s] = features
+    rebuild(space, columns, inverse)
+    space.spread.forget()  # it was that beside other features
 
 
-class FeatureSets(ABC):
-    """Moves of feature space to any set of features; the symbols are those of `FeatureSpace`."""
+def rebuild(space: FeatureSpace, columns: Float, inverse: Float | None = None) -> None:
+    """Recompute everything from the chosen features' Gram columns (|S| × n): removes drift.
 
-    location: ArrayLocation
-    diagonal: Float  # (n)
-    correlation: Float  # (t × n)
-    penalty: Float  # (n)
-    selected: list[int]
-    mixed_root: Float
-    fourth_root: Float
-    _floor: Float
-    _L: Float
-    _inverse: Float
-    _overlap: Float
-    _gram: Float
-    _weights: Float
-    _penalties: Float
-    _chosen: NDArray[np.intp]
-
-    @abstractmethod
-    def _of_chosen(self, values: Float) -> Float:
-        """Return the chosen features' entries of vectors (n), on the host."""
-
-    @abstractmethod
-    def _set_rows(self, rows: Float) -> None:
-        """Set all vectors that a step changes."""
-
-    @abstractmethod
-    def _grow(self) -> None:
-        """Enlarge all arrays for more chosen features."""
-
-    def removals(self, positions: NDArray[np.intp]) -> tuple[Float, Float, Float]:
-        """Regress chosen features on the other ones: β (|S| × c), δ (c) and ρ (t × c)."""
-        s = len(self.selected)
-        inverse = self._inverse[:s, :s]
-        columns = inverse.T @ inverse[:, positions]
-        v = np.einsum("sc,sc->c", inverse[:, positions], inverse[:, positions])
-        return columns / v, 1.0 / v, self._weights[:s].T[:, positions]
-
-    def group_removals(
-        self, groups: Sequence[NDArray[np.intp]]
-    ) -> tuple[Float, Float, Float, NDArray[np.intp]]:
-        """The same of groups of chosen features, made orthogonal; where each group begins.
-
-        With M = A_SS⁻¹ and M_TT = C C', the columns of M_·T C⁻ᵀ have δ = 1 and ρ = C⁻¹ w_T.
-        """
-        s = len(self.selected)
-        inverse = self._inverse[:s, :s]
-        beta, rho = removal_directions(inverse[None], self._weights[None, :s], groups)
-        return beta[0], np.ones(beta.shape[2]), rho[0], starts_of(groups)
-
-    def removal_squares(self, energy: Float) -> Float:
-        """Return ‖r‖² without each chosen feature, (t × |S|); energy (t) is ‖r‖² with all.
-
-        z of a chosen feature lies in the span of X_S, where r·z = w'Pβ and ‖z‖² = δ − β'Pβ.
-        """
-        s = len(self.selected)
-        beta, delta, rho = self.removals(np.arange(s))
-        weighted = self._penalties[:s, None] * beta
-        inner = self._weights[:s].T @ weighted
-        norms = np.maximum(delta - np.einsum("sc,sc->c", beta, weighted), 0.0)
-        squares: Float = energy[:, None] + rho * (2.0 * inner + rho * norms)
-        return squares
-
-    def move_to(self, features: list[int], columns: Float, inverse: Float) -> None:
-        """Move to any set, given the Gram columns of its features and L⁻¹ of their part of A."""
-        while self._L.shape[0] < len(features):
-            self._grow()
-        s = len(features)
-        self.selected = list(features)
-        self._chosen[:s] = features
-        self._penalties[:s] = self.penalty[features]
-        self.rebuild(columns, inverse)
-        # The bounds of the candidates' spread held beside other features.
-        self.mixed_root = 0.0 * self.mixed_root
-        self.fourth_root = 0.0 * self.fourth_root + UNKNOWN
-
-    def rebuild(self, columns: Float, inverse: Float | None = None) -> None:
-        """Recompute everything from the chosen features' Gram columns (|S| × n): removes drift.
-
-        `inverse` is L⁻¹ of their part of A, where the caller has it more accurately.
-        """
-        s = len(self.selected)
-        xp = self.location.xp
-        A = self._of_chosen(columns)
-        A = 0.5 * (A + A.T)
-        self._gram[:s, :s] = A
-        penalties = self._penalties[:s]
-        factor: Any
-        if inverse is None:
-            factor = np.linalg.cholesky(A + np.diag(penalties))
-            inverse = np.tril(np.linalg.inv(factor))
-        else:
-            factor = np.tril(np.linalg.inv(inverse))
-        self._inverse[:s, :s] = inverse
-        correlation = self._of_chosen(self.correlation)
-        weights = self._weights[:s] = inverse.T @ (inverse @ correlation.T)
-        # q̃_u·q̃_s, rows and penalty together, is 1 or 0: subtract the part of the penalty.
-        overlap = self._overlap[:s, :s] = np.eye(s) - (inverse * penalties) @ inverse.T
-        forward, on_pivots, back, shrunk, both = to_device(
-            self.location,
-            inverse,
-            correlation @ inverse.T,
-            inverse.T,
-            weights.T * penalties,
-            2.0 * np.eye(s) - overlap,
-        )
-        L = forward @ columns
-        put(L, np.array(self.selected, dtype=np.intp), factor.T)
-        self._L[:s, :] = L
-        beta = back @ L
-        delta = xp.maximum(self.diagonal + self._floor - xp.sum(L * L, axis=0), self._floor)
-        tau = self.correlation - on_pivots @ L
-        inner = tau - shrunk @ beta
-        # ‖x_i − Σ_s l_is q_s‖², not δ_i minus its penalty: the difference would cancel where the
-        # penalty is large.
-        norms = floor_at(self.diagonal - xp.sum(L * (both @ L), axis=0), 0.0)
-        self._set_rows(stacked([delta[None, :], norms[None, :], tau, inner]))
+    `inverse` is L⁻¹ of their part of A, where the caller has it more accurately.
+    """
+    space.forget()
+    s = space.size
+    xp = space.location.xp
+    A = space.of_chosen(columns)
+    A = 0.5 * (A + A.T)
+    space._gram[:s, :s] = A
+    square = space.penalty.square(s)
+    factor: Any
+    if inverse is None:
+        factor = np.linalg.cholesky(A + square)
+        inverse = np.tril(np.linalg.inv(factor))
+    else:
+        factor = np.tril(np.linalg.inv(inverse))
+    space._inverse[:s, :s] = inverse
+    correlation = space.of_chosen(space.correlation)
+    weights = space._weights[:s] = inverse.T @ (inverse @ correlation.T)
+    # q̃_u·q̃_s, rows and penalty together, is 1 or 0: subtract the part of the penalty.
+    space._overlap[:s, :s] = np.eye(s) - inverse @ square @ inverse.T
+    forward, on_pivots, back, on_beta, overlap = to_device(
+        space.location,
+        inverse,
+        correlation @ inverse.T,
+        inverse.T,
+        weights.T,
+        space._overlap[:s, :s],
+    )
+    L = forward @ space.penalty.penalised(columns)
+    put(L, np.array(space.selected, dtype=np.intp), factor.T)
+    space._L[:s, :] = L
+    V = L
+    if space._V is not None:
+        V = space._V[:s, :] = forward @ columns
+    delta = xp.maximum(space.scale - xp.sum(L * L, axis=0), space._floors[0, :])
+    tau = space.correlation - on_pivots @ L
+    inner = tau - on_beta @ space.penalty.pulled(slice(None), back @ L)
+    # ‖x_i − Σ_s l_is q_s‖², not δ_i minus its penalty: the difference would cancel where the
+    # penalty is large.
+    norms = floor_at(space.diagonal - xp.sum(L * (2.0 * V - overlap @ L), axis=0), 0.0)
+    space._set_rows(stacked([delta[None, :], norms[None, :], tau, inner]))
+    if space.pairs is not None:
+        space.pairs.rebuild(L, V, overlap)

@@ -8,24 +8,26 @@ per row), δ_i, τ_i, and for each candidate ‖z_i‖² and r·z_i.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import (
-    TRUSTED_PIVOT,
+    ArrayLocation,
     Float,
     location_of,
-    namespace_of,
-    put,
+    numbers_on,
     raise_to,
     stacked,
+    take,
     to_device,
     to_host,
 )
-from .._rows import TINY_FOURTH, UNKNOWN
-from ._feature_sets import FeatureSets
+from ._chosen_model import ChosenModel
+from ._group_pairs import GroupPairs
+from ._penalties import Penalty
+from ._spread import Spread
 
 
 class Coefficients(NamedTuple):
@@ -55,41 +57,68 @@ class Seen(NamedTuple):
     anchored: Float  # (t), if there is an anchor
 
 
-class FeatureSpace(FeatureSets):
+def _slopes(q_q: float, step: Float, q_r: Float, along: Float | None, root: float) -> Float:
+    """Return the slopes (rows × 2) of δ, ‖z‖² (per unit of l), τ, r·z, a·z in −l and −q·z."""
+    t = len(step)
+    if t == 1 and along is None:
+        lost, r = float(step[0]), float(q_r[0])
+        return np.array([(1.0, 0.0), (-q_q, 2.0), (lost, 0.0), (r - lost * q_q, lost)])
+    slopes = np.zeros((2 + (2 if along is None else 3) * t, 2))
+    slopes[0, 0] = 1.0  # −l² is −l times l
+    slopes[1] = -q_q, 2.0
+    slopes[2 : 2 + t, 0] = step
+    slopes[2 + t : 2 + 2 * t, 0] = q_r - step * q_q
+    slopes[2 + t : 2 + 2 * t, 1] = step
+    if along is not None:
+        # Both a and z_i lose their part along z_b; z_b·z_i = √δ (q_b·z_i).
+        slopes[2 + 2 * t :, 1] = along * root
+    return slopes
+
+
+def entries(location: ArrayLocation, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
+    """Return the entries of some features in vectors (… × n), on the host."""
+    where = numbers_on(location, indices)
+    return to_host(*(take(values, where) for values in vectors))
+
+
+class FeatureSpace:
     """The part of a search's state that has no rows.
 
     Vectors of n numbers live on the device of `diagonal`, vectors of |S| numbers on the host.
     """
 
     def __init__(
-        self, diagonal: Float, correlation: Float, penalty: Float, capacity: int = 16
+        self,
+        diagonal: Float,
+        correlation: Float,
+        penalty: Penalty,
+        capacity: int = 16,
+        pairs: GroupPairs | None = None,
     ) -> None:
         t, n = correlation.shape
         self.location = location_of(diagonal)
         self.diagonal = diagonal
         self.correlation = correlation
         self.penalty = penalty
+        self.pairs = pairs
         self.selected: list[int] = []
-        (self._floor,) = to_device(self.location, penalty)
         (self._squares,) = to_host(diagonal)
         # δ, ‖z‖², τ, r·z and a·z in one array: a step updates them all by one product.
-        delta = diagonal + self._floor
-        rows = [delta[None, :], diagonal[None, :], correlation, correlation]
+        self.scale = diagonal + penalty.diagonal  # A_ii
+        rows = [self.scale[None, :], diagonal[None, :], correlation, correlation]
         self._set_rows(stacked(rows))
         # Neither δ nor ‖z‖² is smaller than this.
-        self._floors = stacked([self._floor[None, :], 0.0 * self._floor[None, :]])
-        # Bounds of how z_i is spread over the rows, for candidates that were scored (unless the
-        # search does not track it):
-        self.follows_spread = True
-        self.mixed_root = self.location.zeros((t, n))  # at most ‖r∘z_i‖
-        self.fourth_root = self.location.full(n, UNKNOWN)  # at least (Σ z_i⁴)^¼
-        self._doubtful = TRUSTED_PIVOT * delta
+        zeros = self.location.zeros((1, n))
+        self._floors = stacked([zeros + penalty.floor(self.scale), zeros])
+        self.spread = Spread(self.location, t, n)
+        self._doubtful = penalty.doubtful(self.scale)
         self._L = self.location.empty((capacity, n))
+        # x_i·q_s, a chosen feature per row, where it is no entry of L.
+        self._V = None if penalty.is_diagonal else self.location.empty((capacity, n))
         self._inverse = np.zeros((capacity, capacity))  # of the chosen rows and columns of L
         self._overlap = np.zeros((capacity, capacity))  # q_u·q_s
         self._gram = np.zeros((capacity, capacity))  # X_S'X_S, for the coefficients
         self._weights = np.zeros((capacity, t))  # w of the current model
-        self._penalties = np.zeros(capacity)
         self._chosen = np.zeros(capacity, dtype=np.intp)
 
     def _set_rows(self, rows: Float) -> None:
@@ -116,9 +145,10 @@ class FeatureSpace(FeatureSets):
         return self._gram[: self.size, : self.size]
 
     @property
-    def inverse(self) -> Float:
-        """L_SS⁻¹, (|S| × |S|) lower triangular: its product with X_S' has the q_s as rows."""
-        return self._inverse[: self.size, : self.size]
+    def model(self) -> ChosenModel:
+        """The model of the chosen features; the product of L_SS⁻¹ with X_S' has the q_s as rows."""
+        s = self.size
+        return ChosenModel(self._inverse[:s, :s], self._weights[:s])
 
     def coefficients(self, indices: NDArray[np.intp]) -> Coefficients:
         """Return β and the penalty terms of c candidates in O(|S|² c)."""
@@ -134,52 +164,37 @@ class FeatureSpace(FeatureSets):
         anchored = self.delta[:1] if self.anchored is None else self.anchored[:, index]
         return Seen(self._L[: self.size, index], self.delta[index], anchored)
 
-    def at_candidates(self, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
-        """Of some candidates, on the host, what vectors of n have."""
-        return [values.take(indices, axis=-1) for values in vectors]
-
-    def column(self, values: Float | float) -> Any:
-        """Return numbers per target (t) as a column for use with (t × n); a float stays a float."""
-        return values if isinstance(values, float) else values[:, None]
-
     def terms(self, indices: NDArray[np.intp], beta: Float) -> Coefficients:
         """Return β (|S| × c) with its penalty terms."""
-        s = self.size
-        weighted = self._penalties[:s, None] * beta
-        shrinkage = self._weights[:s].T @ weighted
-        weighted *= beta
-        penalty = self.penalty.take(indices)
-        penalty += np.add.reduce(weighted, axis=0)
-        return Coefficients(beta, penalty, shrinkage)
+        pulled = self.penalty.pulled(indices, beta)
+        penalty = self.penalty.norms(indices, beta, pulled)
+        return Coefficients(beta, penalty, self._weights[: self.size].T @ pulled)
 
     def beta(self, index: int) -> Float:
         """Return β (|S|) of one candidate."""
         s = self.size
         return self._inverse[:s, :s].T @ self._look(index).factor
 
-    def corrected(self, index: int, beta: Float, products: Float) -> Float:
-        """Refine β iteratively, one step; products (|S|) are X_S'z, which should be Pβ."""
-        s = self.size
-        inverse = self._inverse[:s, :s]
-        return beta + inverse.T @ (inverse @ (products - self._penalties[:s] * beta))
-
     def pivot_scale(self, index: int) -> float:
         """Return A_ii, the scale of a feature's pivot."""
-        return float(self._squares[index] + self.penalty[index])
+        return float(self._squares[index] + self.penalty.of(index))
 
     def set_anchor(self, products: Float) -> None:
         """Set the anchor a from a·x_i of all features (t × n); stores a·z_i."""
         s = self.size
-        on_pivots = self._of_chosen(products) @ self._inverse[:s, :s].T
+        on_pivots = self.of_chosen(products) @ self._inverse[:s, :s].T
         anchored = products - to_device(self.location, on_pivots)[0] @ self._L[:s, :]
         if self.anchored is None:
             self._set_rows(stacked([self._rows, anchored]))
         else:
             self.anchored[:, :] = anchored
 
-    def _of_chosen(self, values: Float) -> Float:
-        """Return the chosen features' entries of vectors (n), on the host."""
-        return values[..., self.selected]
+    def of_chosen(self, values: Float) -> Float:
+        """Return the chosen features' entries of vectors (… × n), on the host."""
+        return entries(self.location, self._chosen[: self.size], values)[0]
+
+    def forget(self) -> None:
+        """Drop what was fetched for the current set, since another one takes its place."""
 
     def anchor_along(self, index: int, norm: float) -> Float | None:
         """Return (a·z_b)/‖z_b‖² (t), which the anchor loses when b is added."""
@@ -187,16 +202,6 @@ class FeatureSpace(FeatureSets):
             return None
         on_anchor = self._look(index).anchored
         return on_anchor / norm if norm > 0.0 else 0.0 * on_anchor
-
-    def remember_spread(self, indices: NDArray[np.intp], mixed: Float, fourth: Float) -> None:
-        """Store Σ r² z² (t × c) and Σ z⁴ (c) of candidates that were scored."""
-        put(self.mixed_root, indices, np.sqrt(mixed))
-        put(self.fourth_root, indices, np.sqrt(np.sqrt(fourth)))
-        if not (fourth.min() > TINY_FOURTH and fourth.max() < np.inf):
-            # Fourth powers that underflow or overflow bound nothing.
-            lost = indices[~((fourth > TINY_FOURTH) & (fourth < np.inf))]
-            put(self.mixed_root, lost, 0.0)
-            put(self.fourth_root, lost, UNKNOWN)
 
     def untrusted(self) -> NDArray[np.bool_]:
         """Return a mask of the candidates whose pivot is mostly rounding."""
@@ -220,11 +225,13 @@ class FeatureSpace(FeatureSets):
         left = np.empty((2, s))
         on_chosen, both = left
         np.divide(seen.factor, root, out=on_chosen)
-        overlap = self._overlap_with(index, on_chosen, root)
-        np.add(on_chosen, overlap, out=both)
-        slopes = self._slopes(
-            norm / delta, step, inner / root, self.anchor_along(index, norm), root
-        )
+        overlap = self._overlap[:s, :s] @ on_chosen
+        if self._V is None:
+            np.subtract(on_chosen, overlap, out=overlap)
+            np.add(on_chosen, overlap, out=both)
+        else:
+            both[:] = overlap = self._V[:s, index] / root - overlap
+        slopes = _slopes(norm / delta, step, inner / root, self.anchor_along(index, norm), root)
         self._follow(index, column, pivot, left, slopes)
         self._inverse[s, :s] = beta / -root
         self._inverse[s, s] = 1.0 / root
@@ -233,101 +240,53 @@ class FeatureSpace(FeatureSets):
         self._gram[s, s] = self._squares[index]
         self._weights[:s] -= beta[:, None] * rho
         self._weights[s] = rho
-        self._penalties[s] = self.penalty[index]
         self._chosen[s] = index
         self.selected.append(index)
         return float(drift)
 
-    def _overlap_with(self, index: int, on_chosen: Float, root: float) -> Float:
-        """Return q_b·q_s (|S|) of a feature to be added; on_chosen (|S|) is l_b/√δ_b."""
-        s = self.size
-        overlap: Float = on_chosen - self._overlap[:s, :s] @ on_chosen
-        return overlap
-
     def _follow(self, index: int, column: Float, pivot: Pivot, left: Float, slopes: Float) -> None:
-        """All vectors of n after a feature: a row of L, what candidates lose, X_S'x_b."""
-        root = math.sqrt(pivot.delta)
-        products = self._pivot_products(index, left, column, root)
+        """All vectors of n after a feature: a row of L, what candidates lose, X_S'x_b.
+
+        q·z_i = x_i·q − Σ_s (q·q_s) l_is, and x_i·q = l_i for every candidate i if the penalty is
+        diagonal. left (2 × |S|) is l_b/√δ_b and q·q_s, in that case their sum.
+        """
+        s, root = self.size, math.sqrt(pivot.delta)
+        products: Float = left @ self._L[:s, :]  # becomes −l and −q·z_i
+        if self._V is None:
+            products -= column / root
+        else:
+            self._V[s, :] = column / root - left[0] @ self._V[:s, :]
+            products[0, :] -= self.penalty.added(index, column) / root
+            products[1, :] -= self._V[s, :]
         row = products[0, :]
         row[index] = -root
-        self._L[self.size, :] = -row
-        self._update_candidates(products, slopes)
-        if self.follows_spread:
+        self._L[s, :] = -row
+        change = slopes @ products
+        change[:2, :] *= -row
+        self._rows += change
+        raise_to(self._rows[:2, :], self._floors)
+        if self.pairs is not None:
+            self.pairs.update(row, products[1, :], -slopes[1, 0])
+        if self.spread.is_followed:
             r_q = np.sqrt(pivot.mixed / pivot.delta)
-            self._update_spread(pivot.rho * root, r_q, pivot.fourth**0.25 / root)
+            self.spread.update(self._L[s, :], pivot.rho * root, r_q, pivot.fourth**0.25 / root)
         self._keep_products(column)
-
-    def _pivot_products(self, index: int, left: Float, column: Float, root: float) -> Float:
-        """Return −l and −q·z_i of all features, (2 × n).
-
-        left (2 × |S|) is l_b/√δ_b, without and with q·q_s; q·z_i = l_i − Σ_s (q·q_s) l_is, since
-        x_i·q_s = l_is for every candidate i.
-        """
-        products: Float = left @ self._L[: self.size, :]
-        products -= column / root
-        return products
-
-    def penalty_matrix(self) -> Float | None:
-        """Return the matrix (|S| × |S|) that the penalty multiplies; None for the identity."""
-        return None
-
-    def spanned(self) -> NDArray[np.bool_] | None:
-        """Mark features in the span of the chosen ones; None where a penalty excludes this."""
-        return None
 
     def _keep_products(self, column: Float) -> None:
         """Keep X_S'x_b of X'x_b."""
         s = self.size
         self._gram[s, :s] = self._gram[:s, s] = column[self._chosen[:s]]
 
-    def _slopes(
-        self, q_q: float, step: Float, q_r: Float, along: Float | None, root: float
-    ) -> Float:
-        """Return the slopes (rows × 2) of δ, ‖z‖² (per unit of l), τ, r·z, a·z in −l and −q·z."""
-        t = len(step)
-        if t == 1 and along is None:
-            lost, r = float(step[0]), float(q_r[0])
-            return np.array([(1.0, 0.0), (-q_q, 2.0), (lost, 0.0), (r - lost * q_q, lost)])
-        slopes = np.zeros((self._rows.shape[0], 2))
-        slopes[0, 0] = 1.0  # −l² is −l times l
-        slopes[1] = -q_q, 2.0
-        slopes[2 : 2 + t, 0] = step
-        slopes[2 + t : 2 + 2 * t, 0] = q_r - step * q_q
-        slopes[2 + t : 2 + 2 * t, 1] = step
-        if along is not None:
-            # Both a and z_i lose their part along z_b; z_b·z_i = √δ (q_b·z_i).
-            slopes[2 + 2 * t :, 1] = along * root
-        return slopes
-
-    def _update_candidates(self, products: Float, slopes: Float) -> None:
-        """Update all rows after a pivot with −l and −q·z in `products`."""
-        change = slopes @ products
-        change[:2, :] *= -products[0, :]
-        self._rows += change
-        raise_to(self._rows[:2, :], self._floors)
-
-    def _update_spread(self, step: Float, r_q: Float, q_fourth: float) -> None:
-        """Update the bounds of ‖r∘z_i‖ (lower) and ‖z_i‖₄ (upper): r ← r − t q, z_i ← z_i − l_i q.
-
-        The first loses at most ‖t q∘z_i‖ ≤ |t| ‖q‖₄ ‖z_i‖₄ and ‖(r − t q)∘l_i q‖.
-        """
-        row = self._L[self.size, :]  # of the feature that is being added
-        size = namespace_of(row).abs(row)
-        lost = np.abs(step) * q_fourth
-        self.mixed_root -= self.column(lost) * self.fourth_root
-        self.mixed_root -= self.column(r_q + lost * q_fourth) * size
-        raise_to(self.mixed_root, 0.0)
-        size *= q_fourth
-        self.fourth_root += size
-
     def _grow(self) -> None:
         """Enlarge all arrays for twice as many chosen features."""
         old, n = self._L.shape
         padding = (0, max(16, old))
-        self._L = self.location.xp.concat([self._L, self.location.empty((padding[1], n))])
+        more = self.location.empty((padding[1], n))
+        self._L = self.location.xp.concat([self._L, more])
+        if self._V is not None:
+            self._V = self.location.xp.concat([self._V, more])
         self._inverse = np.pad(self._inverse, padding)
         self._overlap = np.pad(self._overlap, padding)
         self._gram = np.pad(self._gram, padding)
         self._weights = np.pad(self._weights, (padding, (0, 0)))
-        self._penalties = np.pad(self._penalties, padding)
         self._chosen = np.pad(self._chosen, padding)

@@ -3,14 +3,10 @@
 The recurrences of docs/theory.md ("Folds"), with a leading axis for the K splits. For each split
 A = X_T'X_T + P on its training rows T, all columns minus their means over T; L its partial factor.
 On the held-out rows F: ‖z_i‖², r·z_i, V_si = x_i·q_s, q_u·q_s and ‖r‖². No row of X is read.
-
-On the host only the filled part of arrays is read. On a device, where a step is recorded, their
-shapes are fixed: the rest is 0, and indices of features and positions are vectors of length one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,18 +19,17 @@ from .._base import (
     Float,
     at,
     copy,
-    namespace_of,
     numbers_on,
-    put_at,
-    put_row,
-    raise_to,
     take,
     to_device,
     to_host,
-    with_last,
 )
+from .._problem import Part
 from .._rows import Candidates, SetSums
-from ._feature_sets import removal_directions, starts_of
+from ._chosen_model import ChosenModel
+from ._group_pairs import FoldPairs, GroupPairs, joint_coefficients
+from ._penalties import Penalty
+from ._stacked_space import Pivots, StackedSpace
 
 
 class HeldOut(NamedTuple):
@@ -45,21 +40,20 @@ class HeldOut(NamedTuple):
     energy: Float  # ‖r‖² after the step
 
 
-class FoldSpace:
+class FoldSpace(StackedSpace):
     """The part of a search's state that has no rows, for all splits."""
 
     def __init__(
         self,
         train: SetSums,
         test: SetSums,
-        penalty: float | Float,
+        penalty: Penalty,
         fit_intercept: bool,
         capacity: int,
         location: ArrayLocation = HOST,
+        pairs: FoldPairs | None = None,
     ) -> None:
-        splits, n = train.x.shape
-        t = train.y.shape[1]
-        self.penalty: float | Float = penalty
+        self.penalty = penalty
         self._test_x = test.x
         self._test_weight = test.weight[:, None]
         self._train_weight = train.weight[:, None]
@@ -67,6 +61,7 @@ class FoldSpace:
         self.means = train.x / divisor  # (K × n) over the training rows, after the shift
         self.target_means = train.y / divisor  # (K × t)
         means, targets = self.means, self.target_means
+        self.pairs = None if pairs is None else pairs.centred(means, train, test)
         self.diagonal = np.maximum(train.xx - train.x * means, 0.0)
         self.correlation = train.xy - train.y[:, :, None] * means[:, None, :]
         self._test_norms = np.maximum(
@@ -78,9 +73,10 @@ class FoldSpace:
             - targets[:, :, None] * test.x[:, None, :]
             - on_means[:, :, None] * means[:, None, :]
         )
-        self.energy = test.yy - targets * (test.y + on_means)  # (K × t) ‖r‖²
-        self.delta = self.diagonal + penalty  # (K × n)
-        self._floor: float | Float = penalty  # no pivot is smaller
+        self.energy: Float = test.yy - targets * (test.y + on_means)  # (K × t) ‖r‖²
+        self.scale = self.diagonal + penalty.diagonal  # (K × n) A_ii
+        self.delta = self.scale.copy()  # (K × n)
+        self._floor = penalty.floor(self.scale)  # no pivot is smaller
         self.tau = self.correlation.copy()  # (K × t × n)
         self.norms = self._test_norms.copy()  # (K × n)
         self.inner = self._test_inner.copy()  # (K × t × n)
@@ -89,12 +85,7 @@ class FoldSpace:
         self.location = location
         if location.on_device:
             self._send()
-        allocate = location.buffer
-        self._L = allocate((splits, capacity, n))
-        self._V = allocate((splits, capacity, n))
-        self._inverse = location.zeros((splits, capacity, capacity))  # of the chosen columns of L
-        self._overlap = location.zeros((splits, capacity, capacity))  # q_u·q_s on the held-out rows
-        self._weights = location.zeros((splits, capacity, t))
+        super().__init__(self.tau.shape, capacity, True, location)
 
     def _send(self) -> None:
         """Move the arrays from the host, where sums are added up, to the device in one transfer."""
@@ -109,11 +100,6 @@ class FoldSpace:
     def size(self) -> int:
         """The number of chosen features, |S|."""
         return len(self.selected)
-
-    @property
-    def capacity(self) -> int:
-        """The number of features that fit into the arrays."""
-        return int(self._L.shape[1])
 
     def columns(self, train: Float, test: Float, index: Array | int) -> tuple[Float, Float]:
         """Return X'x_b of a feature on training and held-out rows from its sums (K × n)."""
@@ -137,8 +123,24 @@ class FoldSpace:
 
     def candidate_losses(self, candidates: NDArray[np.intp]) -> Float:
         """The same of some candidates, (K × t × c)."""
-        losses: Float = self.losses()[:, :, candidates]
+        pairs = self.pairs
+        if pairs is None:
+            known: Float = self.losses()[:, :, candidates]
+            return known
+        losses: Float = np.empty((*self.energy.shape, len(candidates)))
+        for part in pairs.layout.parts(candidates):
+            rho = self._joint_coefficients(pairs, part)
+            W = pairs.norm_matrices(part, self.norms)
+            change = (W[:, None] @ rho[..., None])[..., 0]
+            change -= 2.0 * self.inner[:, :, part.columns]
+            change *= rho
+            losses[:, :, part.positions] = self.energy[:, :, None] + change.sum(axis=-1)
         return losses
+
+    def _joint_coefficients(self, pairs: GroupPairs, part: Part) -> Float:
+        """Return ρ = D⁻¹τ of groups, (K × t × g × b)."""
+        roots, _ = pairs.roots(part, self.delta, self.penalty.diagonal)
+        return joint_coefficients(roots, self.tau[:, :, part.columns])
 
     def coefficients(self, indices: list[int] | NDArray[np.intp]) -> Float:
         """Return β = A_SS⁻¹ A_Si of candidates, (K × |S| × c)."""
@@ -159,44 +161,38 @@ class FoldSpace:
 
     def candidates(self, indices: NDArray[np.intp]) -> Candidates:
         """Return candidates as the row blocks score them: means, β and ρ in all splits."""
-        where = numbers_on(self.location, indices)
-        rho = take(self.tau, where) / take(self.delta, where)[:, None, :]
-        return Candidates(indices, take(self.means, where), self.coefficients(indices), rho)
+        pairs = self.pairs
+        if pairs is None:
+            where = numbers_on(self.location, indices)
+            rho = take(self.tau, where) / take(self.delta, where)[:, None, :]
+            return Candidates(indices, take(self.means, where), self.coefficients(indices), rho)
+        columns, starts = pairs.layout.columns(indices), pairs.layout.starts(indices)
+        assert starts is not None
+        rho = np.empty((*self.energy.shape, len(columns)))
+        for part in pairs.layout.parts(indices):
+            positions = starts[part.positions][:, None] + np.arange(part.width)
+            rho[:, :, positions] = self._joint_coefficients(pairs, part)
+        return Candidates(columns, self.means[:, columns], self.coefficients(columns), rho, starts)
 
-    def weights(self) -> Float:
-        """Return the coefficients of the current models, (K × |S| × t)."""
-        return self._weights[:, : self.size]
-
-    def scales(self, index: int) -> Float:
-        """Return A_bb of a feature in each split, (K)."""
-        penalty = self.penalty if isinstance(self.penalty, float) else self.penalty[index]
-        scales: Float = self.diagonal[:, index] + penalty
-        return scales
+    @property
+    def model(self) -> ChosenModel:
+        """The current models of all splits."""
+        s = self.size
+        return ChosenModel(self._inverse[:, :s, :s], self._weights[:, :s])
 
     def corrected(self, split: int, index: int, beta: Float, products: Float) -> Float:
-        """Refine β iteratively, one step; products (|S|) are X_S'z, which should be Pβ."""
-        s = self.size
-        (inverse,) = to_host(self._inverse[split, :s, :s])
-        return beta + inverse.T @ (inverse @ (products - self.penalty * beta))
+        """Refine β, one step; products (|S|) are X_S'z, which should be P_SSβ − P_Si."""
+        model = ChosenModel(*to_host(*(values[split, ...] for values in self.model)))
+        return model.corrected(beta, products - self.penalty.pulled(index, beta))
 
     def set_pivot(self, split: int, index: int, beta: Float, norm: float, inner: Float) -> None:
         """Set δ and τ of a candidate in a split from its ‖z‖² and r·z (t) on the training rows."""
-        (w,) = to_host(self._weights[split, : self.size, :])
-        self.delta[split, index] = norm + self.penalty * (1.0 + float(beta @ beta))
-        (tau,) = to_device(self.location, inner + self.penalty * (beta @ w))
+        (w,) = to_host(self.model.weights[split, ...])
+        pulled = self.penalty.pulled([index], beta[:, None])
+        (left,) = self.penalty.norms([index], beta[:, None], pulled)
+        self.delta[split, index] = norm + float(left)
+        (tau,) = to_device(self.location, inner + w.T @ pulled[:, 0])
         self.tau[split, :, index] = tau
-
-    def penalty_matrix(self) -> Float | None:
-        """Return the matrix (|S| × |S|) that the penalty multiplies; None for the identity."""
-        return None
-
-    def spanned(self) -> NDArray[np.bool_] | None:
-        """Mark features in the span of the chosen ones; None where a penalty excludes this."""
-        return None
-
-    def _penalised(self, index: Array | int, on_train: Float) -> Float:
-        """Return A_ib of a feature to be added, from X'x_b on the training rows (K × n)."""
-        return on_train
 
     def add(
         self, index: int, beta: Float, on_train: Float, on_test: Float, measured: HeldOut
@@ -206,7 +202,7 @@ class FoldSpace:
         on_train and on_test are X'x_b on training and held-out rows (K × n).
         """
         if self.size == self.capacity:
-            self.grow()
+            self.grow(self.size + max(16, self.size))
         self.move(index, self.size, beta, on_train, on_test, measured)
         self.selected.append(index)
 
@@ -220,38 +216,11 @@ class FoldSpace:
         measured: HeldOut,
     ) -> None:
         """Do the arithmetic of `add`; with vectors for index and |S|, beta is (K × capacity)."""
-        xp = namespace_of(beta)
-        filled = slice(size) if isinstance(size, int) else slice(None)
         delta = copy(at(self.delta, index))
-        root = xp.sqrt(delta)[:, None]
-        L, V = self._L[:, filled], self._V[:, filled]
-        on_chosen = copy(at(L, index))  # (K × s)
-        overlap = at(V, index) - (self._overlap[:, filled, filled] @ on_chosen[:, :, None])[:, :, 0]
-        overlap /= root
-        both = xp.stack((on_chosen, overlap), axis=1) @ L  # (K × 2 × n)
-        row = (self._penalised(index, on_train) - both[:, 0]) / root
-        v = (on_test - (on_chosen[:, None, :] @ V)[:, 0]) / root
-        q_z = v - both[:, 1]
-        put_at(row, index, root[:, 0])
-        q_q = (measured.norms / delta)[:, None]
-        q_r = measured.inner / root
-        step = at(self.tau, index) / root
-        put_row(self._L, size, row)
-        put_row(self._V, size, v)
-
-        self._update_norms(row, q_z, q_q)
-        self.inner += (step * q_q - q_r)[:, :, None] * row[:, None, :]
-        self.inner -= step[:, :, None] * q_z[:, None, :]
-        rho = step / root
-        self.tau -= step[:, :, None] * row[:, None, :]
+        pivots = Pivots(delta, at(self.tau, index) / delta[:, None], measured.norms, measured.inner)
+        column = self.penalty.added(index, on_train)
+        self.advance(index, size, beta, column, on_test, pivots)
         self.energy[...] = measured.energy
-
-        put_row(self._inverse, size, with_last(beta / -root, size, 1.0 / root[:, 0]))
-        overlap = with_last(overlap, size, q_q[:, 0])
-        put_row(self._overlap, size, overlap)
-        put_at(self._overlap[:, : overlap.shape[1]], size, overlap)
-        self._weights[:, filled] -= beta[:, :, None] * rho[:, None, :]
-        put_row(self._weights, size, rho)
 
     def move_to(
         self,
@@ -265,9 +234,9 @@ class FoldSpace:
         on_train and on_test are X'x_b of its features (K × |S| × n), inverse (K × |S| × |S|) is
         L⁻¹ of their part of A.
         """
-        while self._L.shape[1] < len(features):
-            self.grow()
         s = len(features)
+        if self.capacity < s:
+            self.grow(s + max(16, s))
         self.selected = list(features)
         back = inverse.transpose(0, 2, 1)
         L, V = inverse @ on_train, inverse @ on_test
@@ -277,33 +246,17 @@ class FoldSpace:
         steps = inverse @ self.correlation[:, :, features].transpose(0, 2, 1)  # (K × |S| × t)
         q_r = self._test_inner[:, :, features] @ back  # (K × t × |S|) of r at the start
         across = overlap @ L
+        assert self._V is not None
         self._L[:, :s], self._V[:, :s] = L, V
         self._inverse[:, :s, :s], self._overlap[:, :s, :s] = inverse, overlap
         self._weights[:, :s] = back @ steps
-        self.delta = np.maximum(
-            self.diagonal + self.penalty - np.square(L).sum(axis=1), self.penalty
-        )
+        self.delta = np.maximum(self.scale - np.square(L).sum(axis=1), self._floor)
         self.tau = self.correlation - steps.transpose(0, 2, 1) @ L
         norms = self._test_norms + (L * (across - 2.0 * V)).sum(axis=1)
         self.norms = np.maximum(norms, 0.0)
         self.inner = self._test_inner - q_r @ L + steps.transpose(0, 2, 1) @ (across - V)
-
-    def removals(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
-        """Regress chosen features on the other ones: β (K × |S| × c) and ρ (K × t × c)."""
-        s = self.size
-        inverse = self._inverse[:, :s, :s]
-        on_pivots = inverse[:, :, positions]
-        v = np.square(on_pivots).sum(axis=1)[:, None, :]
-        beta = inverse.transpose(0, 2, 1) @ on_pivots / v
-        return beta, self.weights().transpose(0, 2, 1)[:, :, positions]
-
-    def group_removals(
-        self, groups: Sequence[NDArray[np.intp]]
-    ) -> tuple[Float, Float, NDArray[np.intp]]:
-        """The same of groups of chosen features, made orthogonal; where each group begins."""
-        s = self.size
-        beta, rho = removal_directions(self._inverse[:, :s, :s], self.weights(), groups)
-        return beta, rho, starts_of(groups)
+        if self.pairs is not None:
+            self.pairs.rebuild(L, V, overlap)
 
     def removal_squares(self, positions: NDArray[np.intp]) -> Float:
         """‖r‖² on the held-out rows without each of some chosen features, (K × t × c).
@@ -311,36 +264,14 @@ class FoldSpace:
         With z = X_S β = Σ_s c_s q_s it is ‖r + z ρ‖².
         """
         s = self.size
-        inverse, overlap = self._inverse[:, :s, :s], self._overlap[:, :s, :s]
+        inverse, weights = self.model
+        overlap = self._overlap[:, :s, :s]
         on_pivots = inverse[:, :, positions]
         c = on_pivots / np.square(on_pivots).sum(axis=1)[:, None, :]  # (K × |S| × c)
         back = inverse.transpose(0, 2, 1)
         steps = inverse @ self.correlation[:, :, self.selected].transpose(0, 2, 1)
         q_r = self._test_inner[:, :, self.selected] @ back - steps.transpose(0, 2, 1) @ overlap
-        rho = self.weights().transpose(0, 2, 1)[:, :, positions]
+        rho = weights.mT[:, :, positions]
         norms = (c * (overlap @ c)).sum(axis=1)[:, None, :]
         squares: Float = self.energy[:, :, None] + rho * (2.0 * (q_r @ c) + rho * norms)
         return np.maximum(squares, 0.0)
-
-    def _update_norms(self, row: Float, q_z: Float, q_q: Float) -> None:
-        """Update δ and ‖z‖² after a pivot with l and q·z (K × n) and q·q (K × 1)."""
-        self.delta -= row * row
-        raise_to(self.delta, self._floor)
-        self.norms += row * (row * q_q - 2.0 * q_z)
-        raise_to(self.norms, 0.0)
-
-    def grow(self) -> None:
-        """Enlarge all arrays for twice as many chosen features."""
-        more = max(16, self.capacity)
-        rows, square = (more, 0), (more, more)
-        self._L, self._V = self._enlarged(self._L, rows), self._enlarged(self._V, rows)
-        self._inverse = self._enlarged(self._inverse, square)
-        self._overlap = self._enlarged(self._overlap, square)
-        self._weights = self._enlarged(self._weights, rows)
-
-    def _enlarged(self, values: Float, more: tuple[int, int]) -> Float:
-        """Return values padded with zeros at the end of the last two axes."""
-        splits, height, width = values.shape
-        wide = self.location.zeros((splits, height + more[0], width + more[1]))
-        wide[:, :height, :width] = values
-        return wide

@@ -344,7 +344,7 @@ def remember(
     size, numbers, scores, mixed_root, fourth_root, c, candidates: tl.constexpr,
     tiny: tl.constexpr, unknown: tl.constexpr,
 ):  # fmt: skip
-    """Store the spread of scored candidates: `FeatureSpace.remember_spread`."""
+    """Store the spread of scored candidates: `Spread.remember`."""
     if tl.load(size) < 0.0:
         return
     v = tl.arange(0, candidates)

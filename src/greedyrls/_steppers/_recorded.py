@@ -259,7 +259,7 @@ class RecordedStepper:
             return Stop.DONE
         self._update_addresses()
         energy = float(state.target_energy[0])
-        self._steps.begin(rows.blocks[0], bound_terms(state), features.of_chosen, energy)
+        self._steps.begin(rows.blocks[0], bound_terms(state), features.chosen, energy)
         return None
 
     def step(self, last: int) -> int | Stop:

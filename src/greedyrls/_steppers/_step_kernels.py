@@ -109,7 +109,7 @@ def admit(
         tl.store(weights + a, w - b * rho, mask=is_a)
         tl.store(weights + size, rho)
         tl.store(penalties + size, penalty)
-        # For vectors of n numbers: `FeatureSpace._slopes`, `_update_spread`.
+        # For vectors of n numbers: `FeatureSpace.add`, `Spread.update`.
         q_fourth = tl.sqrt(tl.sqrt(fourth)) / root
         lost = tl.abs(step) * q_fourth
         tl.store(added + SIZE, size.to(tl.float64))
