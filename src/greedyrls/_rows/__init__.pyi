@@ -4,7 +4,6 @@ from ._answers import ColumnShapes as ColumnShapes
 from ._answers import Products as Products
 from ._answers import SampleStatistics as SampleStatistics
 from ._answers import Scores as Scores
-from ._answers import SupportSums as SupportSums
 from ._answers import TargetSums as TargetSums
 from ._at_set import Removals as Removals
 from ._at_set import at_set as at_set
