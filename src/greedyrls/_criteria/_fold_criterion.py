@@ -57,7 +57,10 @@ class FoldLoss:
     ) -> tuple[Float, Float]:
         """Return mean losses, the smallest ones from the rows, and tolerances of ties."""
         weight = state.total_test_weight * state.problem.n_targets
-        by_target = state.held_out_sums(candidates)
+        if state.steps is None:
+            by_target: Float = state.space.candidate_losses(candidates).sum(axis=0)  # (t × c)
+        else:
+            by_target = state.steps.report.losses[:, candidates]
         np.maximum(by_target, 0.0, out=by_target)
         losses = by_target.sum(axis=0) / weight
         tolerances = tie_tolerances(by_target, state.target_energy) / weight
@@ -76,7 +79,8 @@ class FoldLoss:
 def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     """Return held-out losses of candidates, (c), in one pass over the held-out rows."""
     state.exact_evaluations += len(candidates)
-    state.settle()
+    if state.steps is not None:
+        state.steps.settle()
     models = state.space.candidates(candidates)
     if 2 * len(models.indices) > state.problem.n_features:  # single columns are not counted
         state.rows.passes += 1
@@ -99,7 +103,8 @@ def row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
 
 def _squared_row_losses(state: FoldState, candidates: NDArray[np.intp]) -> Float:
     """Return squared losses of candidates, (c), to break ties of the criterion's loss."""
-    state.settle()
+    if state.steps is not None:
+        state.steps.settle()
     state.rows.passes += 1
     squared, models = make_loss("squared"), state.space.candidates(candidates)
     factors = stratum_factors(state.rows.total(ask(fold_stratum_weights, squared)).values)

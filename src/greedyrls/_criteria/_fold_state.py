@@ -15,10 +15,8 @@ from .._base import (
     CHOSEN_SHARE,
     HOST,
     LOSS_ROUNDING,
-    REFINED_PIVOT,
     TIE,
     TIE_ROUNDING,
-    Array,
     Float,
     ask,
     to_host,
@@ -135,11 +133,11 @@ class FoldState:
         self.target_energy: Float = self.space.start_energy.sum(axis=0)  # (t)
         self.rows = data.rows.fork()
         self.rows.become(ask(FoldBlock.opened, self.space.target_means, limit))
-        self._steps: FoldSteps | None = None
+        self.steps: FoldSteps | None = None
         if location is not HOST:
             by_sets = data.rows.by_split(np.eye(data.rows.n_sets))
-            self._steps = FoldSteps(self.space, by_sets)
-            self._steps.attach(self.rows)
+            self.steps = FoldSteps(self.space, by_sets)
+            self.steps.attach(self.rows)
         self.shares = data.fold_shares  # (K)
         self.layout = data.layout
         self.barred = np.full(problem.n_features, -np.inf)
@@ -180,7 +178,7 @@ class FoldState:
     def _fold_losses(self) -> Float:
         """Return the loss of the current model on each split's held-out rows, (K)."""
         if self.criterion_loss.name == "squared":
-            energy = self.space.energy if self._steps is None else self._steps.report.energy
+            energy = self.space.energy if self.steps is None else self.steps.report.energy
             losses: Float = energy.mean(axis=1) / self.data.test.weight
             return losses
         loss = self.criterion_loss
@@ -218,8 +216,11 @@ class FoldState:
         """Add a feature to the models of all splits."""
         data, space = self.data, self.space
         values = data.gram.take(index, ranking, remaining)
-        if self._steps is not None:
-            self._add_on_device(self._steps, index, values)
+        if self.steps is not None:
+            report = self.steps.add(index, values)
+            self.barred[index] = np.inf
+            self.gram = _bordered(self.gram, report.gram[: self.size])
+            self.fold_losses = self._fold_losses()
             return
         (values,) = to_host(values)
         train, test, total = data.rows.by_split(values)
@@ -330,34 +331,6 @@ class FoldState:
         if spanned is not None:
             self.barred[spanned] = np.inf
             self.is_spanned = not (self.barred < 0.0).any()
-
-    def _add_on_device(self, steps: FoldSteps, index: int, values: Array) -> None:
-        """Add a feature where the recurrences live on a device."""
-        if steps.is_full:
-            self.settle()
-            self.space.grow(self.size + max(16, self.size))
-            steps.attach(self.rows)
-        is_doubtful = self.size > 0 and steps.report.pivots[index] < REFINED_PIVOT
-        report = steps.add(
-            index,
-            values,
-            careful_coefficients(self.space, self.rows, index) if is_doubtful else None,
-        )
-        self.barred[index] = np.inf
-        self.gram = _bordered(self.gram, report.gram[: self.size])
-        self.fold_losses = self._fold_losses()
-
-    def settle(self) -> None:
-        """Record in the blocks the features that were added on the device."""
-        if self._steps is not None:
-            self.rows.become(ask(FoldBlock.noted, tuple(self.space.selected)))
-
-    def held_out_sums(self, candidates: NDArray[np.intp]) -> Float:
-        """Return held-out sums of squares of all splits with each candidate added, (t × c)."""
-        if self._steps is not None:
-            return self._steps.report.losses[:, candidates]
-        sums: Float = self.space.candidate_losses(candidates).sum(axis=0)
-        return sums
 
     def moments(self) -> Moments:
         """Return the moments of the chosen features and the targets over all rows."""

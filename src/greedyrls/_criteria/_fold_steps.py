@@ -13,6 +13,7 @@ import array_api_compat
 import numpy as np
 
 from .._base import (
+    REFINED_PIVOT,
     Array,
     ArrayLocation,
     Float,
@@ -32,6 +33,7 @@ from .._base import (
 from .._data import Matrix, free_bytes
 from .._features import FoldSpace, HeldOut
 from .._rows import FoldBlock, FoldRows, FusedStep, StepNumbers, can_fuse
+from ._fold_refinement import careful_coefficients
 
 # The share of a device's free memory for the recurrences and the columns of held-out rows.
 _SHARE = 0.5
@@ -83,6 +85,7 @@ class FoldSteps:
 
     def attach(self, rows: FoldRows) -> None:
         """Enlarge the held-out rows to the capacity of the recurrences, and use them."""
+        self._rows = rows
         rows.become(ask(FoldBlock.with_room, self._space.capacity))
         (block,) = rows.blocks
         self._X, (self._split,) = block.X, block.splits
@@ -96,17 +99,20 @@ class FoldSteps:
         self._chosen = whole_numbers(to_device(location, chosen)[0])
         self._replay: Replay | None = None
 
-    @property
-    def is_full(self) -> bool:
-        """Whether the arrays are full and must grow before the next step."""
-        return self._space.size == self._space.capacity
+    def settle(self) -> None:
+        """Record in the blocks the features that were added on the device."""
+        self._rows.become(ask(FoldBlock.noted, tuple(self._space.selected)))
 
-    def add(self, index: int, column: Array, beta: Float | None) -> StepReport:
-        """Add a feature; `column` (sets × n) has its sums of products over the sets of rows.
-
-        `beta` (K × |S|) replaces the coefficients of the recurrences where they are inaccurate.
-        """
-        size = self._space.size
+    def add(self, index: int, column: Array) -> StepReport:
+        """Add a feature; `column` (sets × n) has its sums of products over the sets of rows."""
+        if self._space.size == self._space.capacity:
+            self.settle()
+            self._space.grow(self._space.size + max(16, self._space.size))
+            self.attach(self._rows)
+        size, beta = self._space.size, None
+        if size and self.report.pivots[index] < REFINED_PIVOT:
+            # The coefficients of the recurrences are inaccurate.
+            beta = careful_coefficients(self._space, self._rows, index)  # (K × |S|)
         self._space.selected.append(index)
         location = self._space.location
         if beta is not None or self._recorder is None or size == 0:
