@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import HALF_TILE_ELEMENTS, REFINED_PIVOT, SMALLEST_D, SUM_ROUNDING, TINY, Float
-from .._features import LaneSpace, Pivots
+from .._features import LaneSpace, StepPivots
 from .._rows import RowBlock, SampleStatistics, loo_losses, sample_statistics
 from ._choice import best_first, first_of_best, smallest, tie_tolerances
 from ._loo_data import LooData
@@ -326,7 +326,7 @@ class LooLanes:
             self._positions[lane] = np.concatenate((self._positions[lane], where))
         gram = np.array(columns)
         gram[:, self._data.constant] = 0.0
-        pivots = Pivots(
+        pivots = StepPivots(
             np.array([scored.delta[position] for scored, position in chosen]),
             np.array([scored.rho[:, position] for scored, position in chosen]),
             np.array([scored.norms[position] for scored, position in chosen]),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._base import Float, floor_at, put, stacked, to_device
-from ._feature_space import FeatureSpace
+from ._feature_space import FeatureSpace, entries
 
 
 def removal_squares(space: FeatureSpace, energy: Float) -> Float:
@@ -18,7 +18,7 @@ def removal_squares(space: FeatureSpace, energy: Float) -> Float:
     s = space.size
     beta, delta, rho = space.model.removals(np.arange(s))
     weighted = space.penalty.square(s) @ beta
-    inner = space._weights[:s].T @ weighted
+    inner = space.model.weights.T @ weighted
     norms = np.maximum(delta - np.einsum("sc,sc->c", beta, weighted), 0.0)
     squares: Float = energy[:, None] + rho * (2.0 * inner + rho * norms)
     return squares
@@ -32,7 +32,7 @@ def move_to(space: FeatureSpace, features: list[int], columns: Float, inverse: F
     space.selected = list(features)
     space._chosen[:s] = features
     rebuild(space, columns, inverse)
-    space.spread.forget()  # it was that beside other features
+    space.spread.forget()  # it held beside other features
 
 
 def rebuild(space: FeatureSpace, columns: Float, inverse: Float | None = None) -> None:
@@ -43,7 +43,8 @@ def rebuild(space: FeatureSpace, columns: Float, inverse: Float | None = None) -
     space.forget()
     s = space.size
     xp = space.location.xp
-    A = space.of_chosen(columns)
+    chosen = space._chosen[:s]
+    A, correlation = entries(space.location, chosen, columns, space.correlation)
     A = 0.5 * (A + A.T)
     space._gram[:s, :s] = A
     square = space.penalty.square(s)
@@ -54,7 +55,6 @@ def rebuild(space: FeatureSpace, columns: Float, inverse: Float | None = None) -
     else:
         factor = np.tril(np.linalg.inv(inverse))
     space._inverse[:s, :s] = inverse
-    correlation = space.of_chosen(space.correlation)
     weights = space._weights[:s] = inverse.T @ (inverse @ correlation.T)
     # q̃_u·q̃_s, rows and penalty together, is 1 or 0: subtract the part of the penalty.
     space._overlap[:s, :s] = np.eye(s) - inverse @ square @ inverse.T
@@ -67,7 +67,7 @@ def rebuild(space: FeatureSpace, columns: Float, inverse: Float | None = None) -
         space._overlap[:s, :s],
     )
     L = forward @ space.penalty.penalised(columns)
-    put(L, np.array(space.selected, dtype=np.intp), factor.T)
+    put(L, chosen, factor.T)
     space._L[:s, :] = L
     V = L
     if space._V is not None:

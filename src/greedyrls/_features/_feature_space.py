@@ -182,16 +182,13 @@ class FeatureSpace:
     def set_anchor(self, products: Float) -> None:
         """Set the anchor a from a·x_i of all features (t × n); stores a·z_i."""
         s = self.size
-        on_pivots = self.of_chosen(products) @ self._inverse[:s, :s].T
+        (of_chosen,) = entries(self.location, self._chosen[:s], products)
+        on_pivots = of_chosen @ self._inverse[:s, :s].T
         anchored = products - to_device(self.location, on_pivots)[0] @ self._L[:s, :]
         if self.anchored is None:
             self._set_rows(stacked([self._rows, anchored]))
         else:
             self.anchored[:, :] = anchored
-
-    def of_chosen(self, values: Float) -> Float:
-        """Return the chosen features' entries of vectors (… × n), on the host."""
-        return entries(self.location, self._chosen[: self.size], values)[0]
 
     def forget(self) -> None:
         """Drop what was fetched for the current set, since another one takes its place."""

@@ -29,7 +29,7 @@ from .._rows import Candidates, SetSums
 from ._chosen_model import ChosenModel
 from ._group_pairs import FoldPairs, GroupPairs, joint_coefficients
 from ._penalties import Penalty
-from ._stacked_space import Pivots, StackedSpace
+from ._stacked_space import StackedSpace, StepPivots
 
 
 class HeldOut(NamedTuple):
@@ -217,7 +217,9 @@ class FoldSpace(StackedSpace):
     ) -> None:
         """Do the arithmetic of `add`; with vectors for index and |S|, beta is (K × capacity)."""
         delta = copy(at(self.delta, index))
-        pivots = Pivots(delta, at(self.tau, index) / delta[:, None], measured.norms, measured.inner)
+        pivots = StepPivots(
+            delta, at(self.tau, index) / delta[:, None], measured.norms, measured.inner
+        )
         column = self.penalty.added(index, on_train)
         self.advance(index, size, beta, column, on_test, pivots)
         self.energy[...] = measured.energy

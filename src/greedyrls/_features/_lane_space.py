@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base import TRUSTED_PIVOT, Array, Float
-from ._stacked_space import Pivots, StackedSpace
+from ._stacked_space import StackedSpace, StepPivots
 
 Indices = NDArray[np.intp]
 
@@ -66,7 +66,7 @@ class LaneSpace(StackedSpace):
         shrinkage = alpha * (self._weights[lane, :s].T @ beta)
         return beta, penalty, shrinkage
 
-    def add(self, indices: Indices, columns: Float, betas: Float, pivots: Pivots) -> Float:
+    def add(self, indices: Indices, columns: Float, betas: Float, pivots: StepPivots) -> Float:
         """Add a feature to each lane, measured in the data; returns the drift of each pivot, (P).
 
         columns (P × n) are X'x_b, betas (P × |S|) the coefficients on the lane's chosen features.

@@ -27,7 +27,7 @@ from .._base import (
 from ._group_pairs import GroupPairs
 
 
-class Pivots(NamedTuple):
+class StepPivots(NamedTuple):
     """The features that are added, one for each element of the leading axis."""
 
     delta: Float  # (K)
@@ -82,7 +82,7 @@ class StackedSpace:
         beta: Float,
         column: Float,
         on_test: Float,
-        pivots: Pivots,
+        pivots: StepPivots,
     ) -> None:
         """Add features with coefficients beta (K × |S|) on the chosen ones.
 
