@@ -98,7 +98,9 @@ def states_of(
     ):
         problem = Problem(matrix, target, None, True, (), (), None, True)
         state = SelectionState(LooData(problem), 1.5, 8)
-        state.features.spread.is_followed = with_spread
+        state.features.spread = None
+        if with_spread:
+            state.features.follow_spread()
         criterion = LeaveOneOut("bounded")
         stepping = stepping_for(state, criterion, 0) if flies else None
         for step in range(_STEPS):

@@ -21,7 +21,7 @@ def state_after(case: Case, features: list[int]) -> SelectionState:
     alpha = options.pop("alpha")
     data = LooData(make_problem(case.X, case.y, **options))
     state = SelectionState(data, alpha, len(features) + 1)
-    state.features.spread.is_followed = True
+    state.features.follow_spread()
     for _ in replay(state, features, forced=False):
         pass
     return state

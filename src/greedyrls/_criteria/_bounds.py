@@ -93,10 +93,11 @@ def leverage_growth(state: SelectionState, indices: NDArray[np.intp]) -> Float:
 
     It is 2 Σ_t (‖r∘z_i‖ − |ρ_i| ‖z_i‖₄²)² / (δ_i d_max³), where the bracket is positive.
     """
-    if not state.features.spread.is_followed:
+    known = state.features.spread
+    if known is None:
         return np.zeros(len(indices))
     features = state.features
-    roots = features.spread.fourth_root, features.spread.mixed_root
+    roots = known.fourth_root, known.mixed_root
     delta, tau, fourth_root, mixed_root = entries(
         features.location, indices, features.delta, features.tau, *roots
     )

@@ -96,7 +96,7 @@ def group_openness(state: SelectionState, groups: NDArray[np.intp]) -> tuple[Flo
         square = np.einsum("tgb,gbc,tgc->tg", rho, W, rho)
         sizes = np.sqrt(np.maximum(square, 0.0))
         slack[part.positions] = 2.0 * (np.atleast_1d(distance) @ sizes)
-        if space.spread.is_followed:
+        if space.spread is not None:
             delta, fourth = space.delta[part.columns], space.spread.fourth_root[part.columns]
             D = pairs.layout.matrices(part, space.delta, pairs.delta)
             scaled = np.abs(D) / np.sqrt(delta[:, :, None] * delta[:, None, :])
@@ -131,10 +131,10 @@ def score_groups(state: SelectionState, groups: NDArray[np.intp]) -> Float:
             group_losses,
             roots=roots,
             steps=steps_of(roots, tau),
-            with_spread=space.spread.is_followed,
+            with_spread=space.spread is not None,
         )
         sums: GroupLosses = samples.total(question, Z)
         losses[:, part.positions] = sums.losses
-        if space.spread.is_followed:
+        if space.spread is not None:
             space.spread.remember(flat, sums.mixed.reshape(len(tau), -1), sums.fourth.ravel())
     return losses

@@ -208,7 +208,7 @@ class LossState(SelectionState):
         if self._kept_steps % _CHECK_STEPS == 0 and self._has_drifted(order, terms.beta, Z):
             self._drop()
             return super().measure(index)
-        return pivot_of(self.samples.score(order, *terms, self.features.spread.is_followed, Z), 0)
+        return pivot_of(self.samples.score(order, *terms, self.features.spread is not None, Z), 0)
 
     def _has_drifted(self, order: NDArray[np.intp], beta: Float, Z: list[Float]) -> bool:
         """Return whether the kept z of a candidate differs from a recomputed one."""

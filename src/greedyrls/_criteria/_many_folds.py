@@ -90,7 +90,7 @@ class ManyFoldState(SelectionState):
 
     def __init__(self, data: ManyFoldData, alpha: float, capacity: int) -> None:
         super().__init__(data, alpha, capacity)
-        self.features.spread.is_followed = False
+        self.features.spread = None
         self.inverses = data.inverses.copy()
         self._measure_folds()
         self.target_energy = self._sums.sum(axis=1)  # (t)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
@@ -41,7 +42,7 @@ class Held(NamedTuple):
         return Removals(beta[:, [place]], delta[[place]], rho[:, [place]])
 
 
-class SetMoves:
+class SetMoves(ABC):
     """Moves of a state to any set of features."""
 
     data: LooData
@@ -58,28 +59,28 @@ class SetMoves:
     # X'x_b of features that were chosen, where the search may move to any set of them.
     _columns: dict[int, Float] | None
 
+    @abstractmethod
     def bar_spanned(self) -> None:
         """Features that the chosen ones span are no candidates."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def loss_sum(self) -> float:
         """The leave-one-out loss of the current model as a sum over rows and targets."""
-        return total_of(self.statistics.g_r)
 
+    @abstractmethod
     def mean_loss(self, total: float) -> float:
         """Convert a sum over rows and targets to the weighted mean over both."""
-        return float(total / (self.start.total_weight * self.problem.n_targets))
+
+    @property
+    @abstractmethod
+    def selected(self) -> list[int]:
+        """The chosen features in the order of choice."""
 
     def keep_columns(self, features: Sequence[int] = ()) -> None:
         """Keep the Gram columns of chosen features, and of `features`, for `move_to`."""
         self._gram_columns([*self.selected, *features])
         self.gram.expect(_BATCH)
-
-    @property
-    def selected(self) -> list[int]:
-        """The chosen features in the order of choice."""
-        return self.features.selected
 
     def tie(self, loss: float) -> float:
         """Return the difference up to which another loss ties with this one."""
@@ -120,11 +121,6 @@ class SetMoves:
         self.statistics = self.samples.statistics()
         if self.statistics.smallest_d < SMALLEST_D:
             raise NumericalLimit("a sample's leverage is 1 up to rounding")
-
-    def _kept_column(self, index: int) -> Float | None:
-        """Return X'x_b of a feature that was chosen before; None if it is not kept."""
-        column = None if self._columns is None else self._columns.get(index)
-        return None if column is None else column.copy()
 
     def _gram_columns(self, order: list[int]) -> Float:
         """Return X'x_b of features, (|S| × n), in one pass for those that were never chosen."""

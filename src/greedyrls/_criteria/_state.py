@@ -22,7 +22,7 @@ from .._features import FeatureSpace, GroupPairs, Pivot, Ranking, penalty_of, re
 from .._rows import BoundTerms, chosen_products
 from ..path import Moments
 from ._choice import NumericalLimit
-from ._loo_data import LooData
+from ._loo_data import LooData, total_of
 from ._samples import Lowest, Scores
 from ._set_moves import SetMoves
 
@@ -58,7 +58,8 @@ class SelectionState(SetMoves):
         put(self.barred, np.array(problem.excluded, dtype=np.intp), np.inf)
         put(self.barred, self.layout.others, np.inf)
         self.features = _feature_space(data, alpha, capacity, self.barred)
-        self.features.spread.is_followed = problem.n_samples >= data.samples.spread_rows
+        if problem.n_samples >= data.samples.spread_rows:
+            self.features.follow_spread()
         self.is_spanned = False  # whether nothing is left of any candidate
         self.bar_spanned()
         self.rebuilds = 0
@@ -98,6 +99,25 @@ class SelectionState(SetMoves):
         )
 
     @property
+    def selected(self) -> list[int]:
+        """The chosen features in the order of choice."""
+        return self.features.selected
+
+    @property
+    def loss_sum(self) -> float:
+        """The leave-one-out loss of the current model as a sum over rows and targets."""
+        return total_of(self.statistics.g_r)
+
+    def mean_loss(self, total: float) -> float:
+        """Convert a sum over rows and targets to the weighted mean over both."""
+        return float(total / (self.start.total_weight * self.problem.n_targets))
+
+    def _kept_column(self, index: int) -> Float | None:
+        """Return X'x_b of a feature that was chosen before; None if it is not kept."""
+        column = None if self._columns is None else self._columns.get(index)
+        return None if column is None else column.copy()
+
+    @property
     def size(self) -> int:
         """The number of chosen features."""
         return self.features.size
@@ -133,10 +153,11 @@ class SelectionState(SetMoves):
         X.fetch(indices.tolist())  # in one pass, rather than one for each group
         for first in range(0, len(indices), self.samples.group):
             chunk = indices[first : first + self.samples.group]
-            follows = self.features.spread.is_followed
-            scores = self.samples.score(chunk, *self.features.coefficients(chunk), follows)
-            if follows:
-                self.features.spread.remember(chunk, scores.mixed, scores.fourth)
+            spread = self.features.spread
+            terms = self.features.coefficients(chunk)
+            scores = self.samples.score(chunk, *terms, spread is not None)
+            if spread is not None:
+                spread.remember(chunk, scores.mixed, scores.fourth)
             parts.append(scores)
         if len(parts) == 1:
             return parts[0]

@@ -61,7 +61,7 @@ class DeviceFeatures(FeatureSpace):
                     self._barred,
                     self._L,
                     self._products,
-                    (spread.mixed_root, spread.fourth_root) if spread.is_followed else None,
+                    None if spread is None else (spread.mixed_root, spread.fourth_root),
                 )
             )
         return self._kernels

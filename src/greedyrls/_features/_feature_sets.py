@@ -32,7 +32,8 @@ def move_to(space: FeatureSpace, features: list[int], columns: Float, inverse: F
     space.selected = list(features)
     space._chosen[:s] = features
     rebuild(space, columns, inverse)
-    space.spread.forget()  # it held beside other features
+    if space.spread is not None:
+        space.spread.forget()  # it held beside other features
 
 
 def rebuild(space: FeatureSpace, columns: Float, inverse: Float | None = None) -> None:

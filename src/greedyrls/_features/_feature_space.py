@@ -110,7 +110,7 @@ class FeatureSpace:
         # Neither δ nor ‖z‖² is smaller than this.
         zeros = self.location.zeros((1, n))
         self._floors = stacked([zeros + penalty.floor(self.scale), zeros])
-        self.spread = Spread(self.location, t, n)
+        self.spread: Spread | None = None  # of z over the rows, if it is followed
         self._doubtful = penalty.doubtful(self.scale)
         self._L = self.location.empty((capacity, n))
         # x_i·q_s, a chosen feature per row, where it is no entry of L.
@@ -120,6 +120,10 @@ class FeatureSpace:
         self._gram = np.zeros((capacity, capacity))  # X_S'X_S, for the coefficients
         self._weights = np.zeros((capacity, t))  # w of the current model
         self._chosen = np.zeros(capacity, dtype=np.intp)
+
+    def follow_spread(self) -> None:
+        """From now on bound how z of candidates that were scored is spread over the rows."""
+        self.spread = Spread(self.location, *self.correlation.shape)
 
     def _set_rows(self, rows: Float) -> None:
         """Set all rows that a step changes: δ, ‖z_i‖², τ, r·z_i, and a·z_i with an anchor a."""
@@ -264,7 +268,7 @@ class FeatureSpace:
         raise_to(self._rows[:2, :], self._floors)
         if self.pairs is not None:
             self.pairs.update(row, products[1, :], -slopes[1, 0])
-        if self.spread.is_followed:
+        if self.spread is not None:
             r_q = np.sqrt(pivot.mixed / pivot.delta)
             self.spread.update(self._L[s, :], pivot.rho * root, r_q, pivot.fourth**0.25 / root)
         self._keep_products(column)

@@ -22,11 +22,10 @@ def column_on(location: ArrayLocation, values: Float | float) -> Any:
 
 
 class Spread:
-    """Lower bounds of ‖r∘z_i‖ and upper ones of ‖z_i‖₄, unless the search does not track them."""
+    """Lower bounds of ‖r∘z_i‖ and upper ones of ‖z_i‖₄."""
 
     def __init__(self, location: ArrayLocation, n_targets: int, n_features: int) -> None:
         self._location = location
-        self.is_followed = True
         self._shape = n_targets, n_features
         self.forget()
 

@@ -70,6 +70,7 @@ from ._row_losses import loo_predictions as loo_predictions
 from ._row_sums import entry_counts as entry_counts
 from ._row_sums import fetch_columns as fetch_columns
 from ._row_sums import row_products as row_products
+from ._row_sums import sample_statistics as sample_statistics
 from ._row_sums import start_sums as start_sums
 from ._row_sums import stratum_weights as stratum_weights
 from ._row_sums import target_sums as target_sums
@@ -83,4 +84,3 @@ from ._scores import row_of as row_of
 from ._scores import support_sums as support_sums
 from ._scores import without_chosen as without_chosen
 from ._shapes import column_shapes as column_shapes
-from ._statistics import sample_statistics as sample_statistics

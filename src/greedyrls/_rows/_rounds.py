@@ -38,8 +38,8 @@ from ._answers import SampleStatistics, Scores
 from ._blocks import RowBlock
 from ._fused_features import BoundTerms, Chosen, FusedFeatures, Reported
 from ._fused_round import FusedRound, RoundTerms, can_fuse, packed_layout
+from ._row_sums import sample_statistics
 from ._scores import anchor_products, centred_columns, make_scores, row_of, without_chosen
-from ._statistics import sample_statistics
 
 # Recorded work without Triton kernels reads the whole buffer of chosen columns: if it has more
 # numbers than this, reading them takes longer than launching the operations.

@@ -12,10 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base import Float, add_up, as_float, namespace_of, stacked, to_device, weighted_means
+from .._base import (
+    Float,
+    add_up,
+    as_float,
+    extremes,
+    inner,
+    namespace_of,
+    row_dots,
+    stacked,
+    to_device,
+    weighted_means,
+)
 from .._data import Matrix, column_numbers, nonzero_counts, product
 from .._problem import Loss
-from ._answers import FeatureSums, Products, RawSums, TargetSums
+from ._answers import FeatureSums, Products, RawSums, SampleStatistics, TargetSums
 from ._blocks import RowBlock
 
 # Elements of dense vectors that a sparse X is multiplied by at a time.
@@ -48,7 +59,8 @@ def row_products(block: RowBlock, indices: Sequence[int], with_anchor: bool) -> 
     they are in the cache, and B whole columns of X are never copied.
     """
     order = np.array(indices, dtype=np.intp)
-    block.X.kept.take_along(indices)  # they are likely scored next
+    if block.X.passes_dominate:
+        block.X.kept.take_along(indices)  # they are likely scored next
     question = partial(_tile_products, block, column_numbers(block.X, order), with_anchor)
     return add_up(block.X.map_tiles(question, len(order) + block.r.shape[0]))
 
@@ -93,3 +105,28 @@ def stratum_weights(block: RowBlock, loss: Loss) -> FeatureSums:
     count, weights = loss.n_strata(len(block.y)), block.filled_weights()
     sums: Float = np.bincount(loss.strata(block.y.T), weights, minlength=count).astype(float)
     return FeatureSums(sums)
+
+
+def sample_statistics(block: RowBlock) -> SampleStatistics:
+    """Return this block's part of the sums of r and h that the driver needs."""
+    r, d, anchor, weights = block.r, block.d, block.anchor, block.weights
+    xp = namespace_of(r)
+    t = r.shape[0]
+    error = r / d
+    g = error / d
+    losses = error * error
+    if t > 1:
+        losses = xp.sum(losses, axis=0)[None, :] / t
+    sums = [row_dots(r, r), row_dots(error, error), row_dots(g, g)]
+    if anchor is not None:
+        sums += [row_dots(anchor, r), row_dots(anchor, g), row_dots(anchor, anchor)]
+    squares = row_dots(losses, losses)[0]
+    if weights is None:
+        weighted = sums[1][0] if t == 1 else xp.sum(sums[1]) / t
+    else:
+        weighted = inner(losses, weights[None, :])[0, 0]
+    of_anchor = sums[3:]
+    if anchor is None:
+        none = 0.0 * r[:, 0]
+        of_anchor = [none, none, none]
+    return SampleStatistics._make([*sums[:3], *of_anchor, squares, weighted, *extremes(d)])

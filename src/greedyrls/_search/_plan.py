@@ -93,7 +93,8 @@ class Plan:
             problem.n_targets, problem.n_columns(size), splits, 2 * splits + 1 if splits else 1
         )
         X.reserve(needs, verbose, self.block_rows, self.n_jobs)
-        X.kept.take_along(problem.forced)
+        if problem.forced:
+            X.kept.take_along(problem.forced)
 
     def data(self, problem: Problem, is_shared: bool = False) -> Data:
         """What searches on the problem share; one pass over X."""

@@ -58,7 +58,9 @@ def forward(
 
     As far as there is a stepper, it takes the steps.
     """
-    stepping = stepping_for(state, criterion, n_runners_up)
+    stepping = None
+    if state.problem.X.location.on_device:  # all steppers there are
+        stepping = stepping_for(state, criterion, n_runners_up)
     while (count := n_entries(state)) < n_features and affords_more(state):
         began, feature = time.perf_counter(), None
         if stepping is not None:
