@@ -77,6 +77,8 @@ def _slopes(q_q: float, step: Float, q_r: Float, along: Float | None, root: floa
 
 def entries(location: ArrayLocation, indices: NDArray[np.intp], *vectors: Float) -> list[Float]:
     """Return the entries of some features in vectors (… × n), on the host."""
+    if not location.on_device:
+        return [values.take(indices, axis=-1) for values in vectors]
     where = numbers_on(location, indices)
     return to_host(*(take(values, where) for values in vectors))
 
