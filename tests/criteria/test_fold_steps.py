@@ -167,7 +167,7 @@ def test_the_kernel_moves_rows_as_plain_operations_do(
     for is_fused in (True, False):
         tune(fold_step_kernels=is_fused, fold_step_recorder=None)
         state = FoldState(data, 0.5, make_loss("squared"), 11)
-        steps: Any = state._steps
+        steps: Any = state.steps
         assert isinstance(steps._fused, FusedStep) is is_fused
         for index in (3, 0, 7, 11, 2, 5, 1, 4, 6, 8, 9):
             state.add(index, None, lambda count: [], 1)
