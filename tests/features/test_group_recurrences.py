@@ -14,6 +14,7 @@ from internals import (
     LooData,
     Problem,
     SelectionState,
+    follow_spread,
     group_bounds,
     group_openness,
     grouping_of,
@@ -123,7 +124,7 @@ def test_bounds_are_below_exact_losses(name: str, alpha: float) -> None:
     Y = np.stack([y, rng.standard_normal(len(y))], axis=1)
     problem = problem_of(X, Y, 3, rng.random(len(y)) + 0.1)
     state = SelectionState(LooData(problem), alpha, 4)
-    state.features.follow_spread()  # as with many rows
+    follow_spread(state.features)  # as with many rows
     for step in range(4):
         left = state.candidates
         exact = score_groups(state, left).sum(axis=0)

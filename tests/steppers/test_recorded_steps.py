@@ -25,6 +25,7 @@ from internals import (
     SelectionState,
     Stop,
     bound_terms,
+    follow_spread,
     leverage_growth,
     lower_bounds,
     numpy_of,
@@ -100,7 +101,7 @@ def states_of(
         state = SelectionState(LooData(problem), 1.5, 8)
         state.features.spread = None
         if with_spread:
-            state.features.follow_spread()
+            follow_spread(state.features)
         criterion = LeaveOneOut("bounded")
         stepping = stepping_for(state, criterion, 0) if flies else None
         for step in range(_STEPS):

@@ -8,6 +8,7 @@ from greedyrls import greedy_path
 from internals import (
     LooData,
     SelectionState,
+    follow_spread,
     leverage_growth,
     lower_bounds,
     make_problem,
@@ -21,7 +22,7 @@ def state_after(case: Case, features: list[int]) -> SelectionState:
     alpha = options.pop("alpha")
     data = LooData(make_problem(case.X, case.y, **options))
     state = SelectionState(data, alpha, len(features) + 1)
-    state.features.follow_spread()
+    follow_spread(state.features)
     for _ in replay(state, features, forced=False):
         pass
     return state

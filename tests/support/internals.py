@@ -74,6 +74,7 @@ from greedyrls._data._matrix import Matrix
 from greedyrls._data._sparse import SparseMatrix
 from greedyrls._features._feature_space import FeatureSpace
 from greedyrls._features._gram import GramColumns
+from greedyrls._features._spread import follow_spread
 from greedyrls._notebook._html import _in_line
 from greedyrls._notebook._pictures import BLUE, ORANGE, Line, bar, key, line_picture
 from greedyrls._problem._folds import Folds, make_folds

@@ -18,7 +18,15 @@ from .._base import (
     to_host,
     true_indices,
 )
-from .._features import FeatureSpace, GroupPairs, Pivot, Ranking, penalty_of, rebuild
+from .._features import (
+    FeatureSpace,
+    GroupPairs,
+    Pivot,
+    Ranking,
+    follow_spread,
+    penalty_of,
+    rebuild,
+)
 from .._rows import BoundTerms, chosen_products
 from ..path import Moments
 from ._choice import NumericalLimit
@@ -59,7 +67,7 @@ class SelectionState(SetMoves):
         put(self.barred, self.layout.others, np.inf)
         self.features = _feature_space(data, alpha, capacity, self.barred)
         if problem.n_samples >= data.samples.spread_rows:
-            self.features.follow_spread()
+            follow_spread(self.features)
         self.is_spanned = False  # whether nothing is left of any candidate
         self.bar_spanned()
         self.rebuilds = 0
@@ -111,11 +119,6 @@ class SelectionState(SetMoves):
     def mean_loss(self, total: float) -> float:
         """Convert a sum over rows and targets to the weighted mean over both."""
         return float(total / (self.start.total_weight * self.problem.n_targets))
-
-    def _kept_column(self, index: int) -> Float | None:
-        """Return X'x_b of a feature that was chosen before; None if it is not kept."""
-        column = None if self._columns is None else self._columns.get(index)
-        return None if column is None else column.copy()
 
     @property
     def size(self) -> int:
@@ -169,24 +172,17 @@ class SelectionState(SetMoves):
             return None
         return self.samples.score_lowest(self.features, terms, count)
 
-    def fetch_ahead(self, indices: NDArray[np.intp], ranking: Ranking, remaining: int) -> None:
-        """Fetch columns of features that will be added, and Gram columns, if they cost a pass."""
-        X = self.problem.X
-        if X.kept.missing(indices.tolist()):
-            columns = self.gram.batch(ranking, remaining, int(indices[0]))
-            X.kept.take_along(indices.tolist())
-            self.gram.keep(columns, self.samples.products(columns))
-
     def add(self, index: int, pivot: Pivot, ranking: Ranking, remaining: int) -> None:
         """Add a feature to the model; `ranking` names the likely next ones, for prefetching."""
-        column = self._kept_column(index)
-        if column is None:
+        if self._columns is not None and index in self._columns:  # it was chosen before
+            column = self._columns[index].copy()
+        else:
             column = self.gram.take(index, ranking, remaining)
         if len(self._constant):
             put(column, self._constant, 0.0)  # a constant column has no products, only rounding
         beta = self.features.beta(index)
         if self.size and pivot.delta < REFINED_PIVOT * self.features.pivot_scale(index):
-            beta, pivot = self._refined(index, beta)
+            beta, pivot = _refined(self, index, beta)
         self._move(index, beta, pivot, self.features.anchor_along(index, pivot.norm))
         drift = self.features.add(index, column, beta, pivot)
         if self._columns is not None:
@@ -211,22 +207,6 @@ class SelectionState(SetMoves):
             self.barred[spanned] = np.inf
             self.is_spanned = not (self.barred < 0.0).any()
 
-    def _refined(self, index: int, beta: Float) -> tuple[Float, Pivot]:
-        """Refine β by the difference of X_S'z and Pβ, and measure the feature again.
-
-        If the chosen features nearly span a feature, its z is mostly the error of β, and r, h and w
-        would keep that error.
-        """
-        order = np.array([index])
-        for _ in range(2):
-            pieces = self.samples.pieces(index, beta[:, None])
-            (products,) = to_host(self.samples.total(chosen_products, pieces).values)  # X_S'z
-            wrong = products - self.features.penalty.pulled(index, beta)
-            beta = self.features.model.corrected(beta, wrong)
-            self.samples.forget()
-            scores = self.samples.score(order, *self.features.terms(order, beta[:, None]), True)
-        return beta, pivot_of(scores, 0)
-
     def set_anchor(self, columns: list[int]) -> None:
         """Compute X'g, g = ω∘r, by a pass over X, for the bounds of this and later steps.
 
@@ -247,6 +227,23 @@ class SelectionState(SetMoves):
             rebuild(self.features, columns)
         except np.linalg.LinAlgError as error:
             raise NumericalLimit("the chosen features are dependent up to rounding") from error
+
+
+def _refined(state: SelectionState, index: int, beta: Float) -> tuple[Float, Pivot]:
+    """Refine β by the difference of X_S'z and Pβ, and measure the feature again.
+
+    If the chosen features nearly span a feature, its z is mostly the error of β, and r, h and w
+    would keep that error.
+    """
+    samples, features, order = state.samples, state.features, np.array([index])
+    for _ in range(2):
+        pieces = samples.pieces(index, beta[:, None])
+        (products,) = to_host(samples.total(chosen_products, pieces).values)  # X_S'z
+        wrong = products - features.penalty.pulled(index, beta)
+        beta = features.model.corrected(beta, wrong)
+        samples.forget()
+        scores = samples.score(order, *features.terms(order, beta[:, None]), True)
+    return beta, pivot_of(scores, 0)
 
 
 def _feature_space(data: LooData, alpha: float, capacity: int, barred: Float) -> FeatureSpace:

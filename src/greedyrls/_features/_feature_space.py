@@ -123,10 +123,6 @@ class FeatureSpace:
         self._weights = np.zeros((capacity, t))  # w of the current model
         self._chosen = np.zeros(capacity, dtype=np.intp)
 
-    def follow_spread(self) -> None:
-        """From now on bound how z of candidates that were scored is spread over the rows."""
-        self.spread = Spread(self.location, *self.correlation.shape)
-
     def _set_rows(self, rows: Float) -> None:
         """Set all rows that a step changes: δ, ‖z_i‖², τ, r·z_i, and a·z_i with an anchor a."""
         t = self.correlation.shape[0]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base import ArrayLocation, Float, namespace_of, put, raise_to, to_device
 from .._rows import TINY_FOURTH, UNKNOWN
+
+if TYPE_CHECKING:
+    from ._feature_space import FeatureSpace
 
 
 def column_on(location: ArrayLocation, values: Float | float) -> Any:
@@ -19,6 +22,11 @@ def column_on(location: ArrayLocation, values: Float | float) -> Any:
         return values[:, None]
     # A single number goes with the operation and needs no transfer.
     return float(values[0]) if len(values) == 1 else to_device(location, values[:, None])[0]
+
+
+def follow_spread(space: FeatureSpace) -> None:
+    """Bound from now on how z of candidates that were scored is spread over the rows."""
+    space.spread = Spread(space.location, *space.correlation.shape)
 
 
 class Spread:
