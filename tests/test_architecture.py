@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import importlib.util
 import inspect
 import re
 import subprocess
@@ -159,7 +160,10 @@ def test_public_names_are_loaded_when_used() -> None:
 
 @pytest.mark.parametrize("name", architecture.MAY_IMPORT)
 def test_examples_in_docstrings(name: str) -> None:
+    has_triton = importlib.util.find_spec("triton") is not None
     for file in architecture.files_of(name):
+        if not has_triton and "\nimport triton\n" in file.read_text(encoding="utf-8"):
+            continue  # kernels, which are loaded where they can be launched only
         parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
         module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
         # Classes say that they are of the module that exports them.
