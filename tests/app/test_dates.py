@@ -147,7 +147,7 @@ def test_files_name_the_cell(tmp_path: Path) -> None:
     assert not isinstance(plain, Dates)
     assert isinstance(read_table(path, as_dates=["y"]).columns["y"], Numbers)
     with pytest.raises(InputError, match="--date-order must be dmy or mdy"):
-        read_table(path, date_order="ymd")  # type: ignore[arg-type]
+        read_table(path, date_order="ymd")  # type: ignore[arg-type]  # an order that there is not
 
 
 NOON = datetime.datetime(2024, 2, 29, 12, tzinfo=datetime.UTC)

@@ -20,7 +20,8 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from assess_twin import ALPHAS, Question, assert_is_literal, labels, numbers
+from assess_checks import ALPHAS, assert_is_literal, labels, numbers
+from assess_twin import Question
 from greedyrls.assess import (
     cross_validate_path,
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut
 
-from assess_twin import labels, numbers
+from assess_checks import labels, numbers
 from greedyrls.assess import cross_validate_path, permutation_null, resample_path
 
 CALLS: dict[str, Any] = {

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from assess_twin import ALPHAS, Question, assert_is_literal
+from assess_checks import ALPHAS, assert_is_literal
+from assess_twin import Question
 from greedyrls import greedy_path
 from greedyrls.assess import cross_validate_path, permutation_null, resample_path
 from internals import draw_order, draw_rows

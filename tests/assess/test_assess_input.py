@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import KFold
 
-from assess_twin import noise
+from assess_checks import noise
 from greedyrls import greedy_path
 from greedyrls.assess import (
     cross_validate_path,

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GroupKFold, RepeatedKFold
 
-from assess_twin import ALPHAS, labels, noise, numbers
+from assess_checks import ALPHAS, labels, noise, numbers
 from greedyrls.assess import (
     PathAssessment,
     cross_validate_path,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assess_twin import ALPHAS
+from assess_checks import ALPHAS
 from command_line import CommandLine
 from greedyrls import SizeChoice, greedy_path
 from greedyrls.assess import path_warnings

@@ -14,7 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, RepeatedStratifiedKFold
 
-from assess_twin import ALPHAS, Question, assert_is_literal, labels, numbers
+from assess_checks import ALPHAS, assert_is_literal, labels, numbers
+from assess_twin import Question
 from greedyrls.assess import PathAssessment, cross_validate_path
 from internals import corrected, held_out_errors, make_folds, make_loss, rate_interval
 from literal import largest

@@ -12,7 +12,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GroupKFold
 
-from assess_twin import ALPHAS, Question, labels, noise, numbers
+from assess_checks import ALPHAS, labels, noise, numbers
+from assess_twin import Question
 from greedyrls import greedy_path
 from greedyrls.assess import (
     PermutationNull,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from assess_twin import noise
+from assess_checks import noise
 from greedyrls.assess import (
     Stability,
     cross_validate_path,

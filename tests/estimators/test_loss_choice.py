@@ -12,8 +12,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import scale
 
-from assess_twin import ALPHAS as TWIN_ALPHAS
-from assess_twin import labels
+from assess_checks import ALPHAS as TWIN_ALPHAS
+from assess_checks import labels
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
 from greedyrls.assess import cross_validate_path
 from shuffled import shuffled_splits

@@ -13,28 +13,12 @@ from numpy.testing import assert_allclose
 
 from greedyrls import SelectionPath, Step, greedy_path
 from internals import BackwardState, ClusterFolds, choose_removal, make_plan, make_problem
-from literal_directions import (
-    Move,
-    Search,
-    literal_backward,
-    literal_floating,
-    literal_foba,
-    literal_search,
-    literal_swap,
-)
+from literal_directions import Move, Search, literal_search, twin_of
 from problems import FOLD_KINDS, Case, cases, fold_cases, named_problems
 from sweeps import EXAMPLES
 
 DIRECTIONS = ["backward", "floating", "foba", "swap"]
 COUNT = max(12, min(150, EXAMPLES // 12))
-
-
-def twin_of(direction: str, search: Search, size: int, ratio: float = 0.5) -> list[Move]:
-    if direction == "backward":
-        return literal_backward(search)
-    if direction == "foba":
-        return literal_foba(search, size, ratio)
-    return {"floating": literal_floating, "swap": literal_swap}[direction](search, size)
 
 
 def assert_same_moves(

@@ -11,28 +11,12 @@ from hypothesis import strategies as st
 
 from greedyrls import greedy_path
 from grouped import GroupCase, group_cases
-from literal_directions import (
-    Move,
-    Search,
-    literal_backward,
-    literal_floating,
-    literal_foba,
-    literal_search,
-    literal_swap,
-)
-from problems import FOLD_KINDS
+from literal_directions import literal_search, twin_of
+from problems import FOLD_KINDS, Case
 from sweeps import EXAMPLES
 
 DIRECTIONS = ["backward", "floating", "foba", "swap"]
 COUNT = max(12, min(60, EXAMPLES // 20))
-
-
-def twin_of(direction: str, search: Search, size: int) -> list[Move]:
-    if direction == "backward":
-        return literal_backward(search)
-    if direction == "foba":
-        return literal_foba(search, size, 0.5)
-    return {"floating": literal_floating, "swap": literal_swap}[direction](search, size)
 
 
 def compare(
@@ -124,8 +108,6 @@ def test_costs_and_a_budget(direction: str, problem: GroupCase, seed: int, share
 
 def astray(seed: int, width: int) -> GroupCase:
     """Groups of causes, and a group of their sum with noise that a forward search takes first."""
-    from problems import Case
-
     rng = np.random.default_rng(seed)
     m = 60
     causes = rng.standard_normal((m, 3 * width))

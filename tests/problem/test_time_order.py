@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import TimeSeriesSplit
 
+from assess_checks import assert_is_literal
 from assess_twin import Question as Asked
-from assess_twin import assert_is_literal
 from greedyrls import GreedyRLSClassifier, GreedyRLSRegressor, greedy_path
 from greedyrls.assess import cross_validate_path
 from internals import (

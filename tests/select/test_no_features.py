@@ -16,7 +16,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
-from assess_twin import ALPHAS, Question, assert_is_literal, labels, numbers
+from assess_checks import ALPHAS, assert_is_literal, labels, numbers
+from assess_twin import Question
 from command_line import CommandLine
 from greedyrls import (
     GreedyKernelRLS,

@@ -205,3 +205,12 @@ def literal_backward(search: Search) -> list[Move]:
         chosen.remove(move[1])
         moves.append(move)
     return moves
+
+
+def twin_of(direction: str, search: Search, size: int, ratio: float = 0.5) -> list[Move]:
+    """The moves of a direction."""
+    if direction == "backward":
+        return literal_backward(search)
+    if direction == "foba":
+        return literal_foba(search, size, ratio)
+    return {"floating": literal_floating, "swap": literal_swap}[direction](search, size)

@@ -2,7 +2,7 @@ from ._backward import BackwardState as BackwardState
 from ._bounds import bound_terms as bound_terms
 from ._choice import Choice as Choice
 from ._choice import Criterion as Criterion
-from ._choice import Entries as Entries
+from ._choice import HasSelection as HasSelection
 from ._choice import Model as Model
 from ._choice import NumericalLimit as NumericalLimit
 from ._choice import Spanned as Spanned

@@ -30,6 +30,7 @@ from .._problem import Folds, Loss, Problem, layout_of
 from ..path import FeatureSet, Moments
 from ._backward_fit import BackwardFit
 from ._choice import Choice, NumericalLimit, choose_among, tie_tolerances
+from ._entries import chosen_groups
 from ._fold_state import physical_bytes
 
 Rows = NDArray[np.intp]
@@ -312,11 +313,7 @@ class BackwardState:
         if self.layout.is_single:
             by_fit = [fit.losses(self.criterion_loss) for fit in self._fits]
         else:
-            order = {column: position for position, column in enumerate(self.selected)}
-            groups = [
-                np.array([order[column] for column in self.layout.members(first)])
-                for first in selected.tolist()
-            ]
+            groups = chosen_groups(self, np.arange(len(selected)))
             by_fit = [fit.group_losses(self.criterion_loss, groups) for fit in self._fits]
         if self._folds is None and self.criterion_loss.name == "squared":
             weight = self._total_weight() * self.problem.n_targets

@@ -50,7 +50,7 @@ class Model(Protocol):
         ...
 
 
-class Entries(Protocol):
+class HasSelection(Protocol):
     """Columns that are chosen, one by one or in groups."""
 
     layout: GroupLayout
@@ -61,8 +61,8 @@ class Entries(Protocol):
         ...
 
 
-class Open(Entries, Protocol):
-    """The same, and the candidates that are left."""
+class HasCandidates(HasSelection, Protocol):
+    """The same, with the candidates that are left."""
 
     problem: Problem
     barred: Float  # (n) −inf for candidates
@@ -72,7 +72,7 @@ class Open(Entries, Protocol):
         ...
 
 
-class State(Model, Open, Protocol):
+class State(Model, HasCandidates, Protocol):
     """What a search sees of a model that grows."""
 
     @property
@@ -197,7 +197,7 @@ class Judge(NamedTuple):
 
 
 def finite_losses(losses: Float, tolerances: Float) -> tuple[Float, Float]:
-    """Losses and tolerances where a loss that is no number is that of no candidate."""
+    """Return losses and tolerances with +inf, and no tolerance, for losses that are not finite."""
     if losses.max(initial=-np.inf) < np.inf:
         return losses, tolerances
     lost = ~(losses < np.inf)

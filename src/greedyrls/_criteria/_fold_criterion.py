@@ -130,10 +130,10 @@ def _as_a_whole(
         begins = starts[first : first + count]
         batch = slice(int(begins[0]), int(ends[first + len(begins) - 1]))
         Z = np.empty((batch.stop - batch.start, len(rows)))
-        for places, x in block.tiles_of(rows, candidates.indices[batch]):
-            Z[:, places] = (x - means[batch]).T
-        for places, columns in split.chosen(block.column):
-            Z -= beta[places, batch].T @ columns[0]
+        for tile, x in block.tiles_of(rows, candidates.indices[batch]):
+            Z[:, tile] = (x - means[batch]).T
+        for positions, columns in split.chosen(block.column):
+            Z -= beta[positions, batch].T @ columns[0]
         predictions = Z[None] * rho[:, batch, None]
         if candidates.starts is not None:
             predictions = np.add.reduceat(predictions, begins - batch.start, axis=1)

@@ -47,7 +47,7 @@ from .._rows import (
 )
 from ..path import Moments
 from ._choice import NumericalLimit
-from ._entries import chosen_groups, open_candidates
+from ._entries import bar_spanned, chosen_groups, open_candidates
 from ._fold_refinement import careful_coefficients, orthogonal_factors
 from ._fold_steps import FoldSteps, location_of_steps, supports_steps
 
@@ -301,14 +301,14 @@ class FoldState:
         # exact loss gives the same choice; the margin is wider than the rounding of the sums.
         return losses * (1.0 - TIE) - 2.0 * LOSS_ROUNDING * self.initial_loss
 
-    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
+    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses on the held-out rows without some of the chosen features, and ties."""
-        self.exact_evaluations += len(places)
+        self.exact_evaluations += len(positions)
         if self.layout.is_single:
-            beta, _, rho = self.space.model.removals(places)
+            beta, _, rho = self.space.model.removals(positions)
             removals = FoldRemovals(beta, rho)
         else:
-            groups = chosen_groups(self, places)
+            groups = chosen_groups(self, positions)
             beta, _, rho, starts = self.space.model.group_removals(groups)
             removals = FoldRemovals(beta, rho, starts)
         loss = self.criterion_loss
@@ -328,9 +328,7 @@ class FoldState:
     def bar_spanned(self) -> None:
         """Features that the chosen ones span are no candidates from now on."""
         spanned = self.space.penalty.spanned(self.space.delta, self.space.scale)
-        if spanned is not None:
-            self.barred[spanned] = np.inf
-            self.is_spanned = not (self.barred < 0.0).any()
+        self.is_spanned = bar_spanned(self, spanned)
 
     def moments(self) -> Moments:
         """Return the moments of the chosen features and the targets over all rows."""

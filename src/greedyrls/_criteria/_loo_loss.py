@@ -64,9 +64,8 @@ class LossState(SelectionState):
         self._remembered: tuple[int, float, float] | None = None
         self._shapes: list[ColumnShapes] = []
         self.looked = 0  # pairs of row and candidate that the last step computed
-        self._kept: list[
-            Leftovers
-        ] = []  # z of all candidates, block by block, if worth their memory
+        # z of all candidates, block by block, if they are worth their memory.
+        self._kept: list[Leftovers] = []
         self._kept_steps = 0  # steps since all z were recomputed
         self.initial_loss = abs(self.loss)
 
@@ -243,9 +242,9 @@ class LossState(SelectionState):
         """Nothing is known without a look at the rows."""
         return np.full(len(self.layout.entries(self.selected)), -np.inf)
 
-    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
+    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses without some of the chosen features, and the tolerances of ties."""
-        removals = self._removals(places)
+        removals = self._removals(positions)
         loss = self.criterion_loss
         if loss.is_additive:
             question = partial(removal_losses, loss=loss, factors=self.factors, removals=removals)

@@ -164,9 +164,9 @@ class SetMoves(ABC):
         bounds: Float = least / (self.start.total_weight * self.problem.n_targets)
         return bounds
 
-    def removal_losses(self, places: NDArray[np.intp]) -> tuple[Float, Float]:
+    def removal_losses(self, positions: NDArray[np.intp]) -> tuple[Float, Float]:
         """Exact losses without some of the chosen features, and the tolerances of ties."""
-        removals = self._removals(places)
+        removals = self._removals(positions)
         sums = self.samples.total(partial(removal_squares, removals=removals)).values
         tolerances = tie_tolerances(sums, self.target_energy)
         scale = self.start.total_weight * self.problem.n_targets

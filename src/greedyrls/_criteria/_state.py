@@ -30,6 +30,7 @@ from .._features import (
 from .._rows import BoundTerms, chosen_products
 from ..path import Moments
 from ._choice import NumericalLimit
+from ._entries import bar_spanned
 from ._loo_data import LooData, total_of
 from ._samples import Lowest, Scores
 from ._set_moves import SetMoves
@@ -203,9 +204,7 @@ class SelectionState(SetMoves):
     def bar_spanned(self) -> None:
         """Features that the chosen ones span are no candidates from now on."""
         spanned = self.features.penalty.spanned(self.features.delta, self.features.scale)
-        if spanned is not None:
-            self.barred[spanned] = np.inf
-            self.is_spanned = not (self.barred < 0.0).any()
+        self.is_spanned = bar_spanned(self, spanned)
 
     def set_anchor(self, columns: list[int]) -> None:
         """Compute X'g, g = ω∘r, by a pass over X, for the bounds of this and later steps.

@@ -8,7 +8,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .._criteria import Choice, Criterion, Entries, Model, NumericalLimit, State, open_candidates
+from .._criteria import (
+    Choice,
+    Criterion,
+    HasSelection,
+    Model,
+    NumericalLimit,
+    State,
+    open_candidates,
+)
 from .._problem import BUDGET_ROUNDING, Problem
 from .._steppers import stepping_for
 from ..path import Action, Step
@@ -56,10 +64,10 @@ def forward(
 ) -> Iterator[Step]:
     """Add the best feature (or group) until there are n_features, or the budget is spent.
 
-    As far as there is a stepper, it takes the steps.
+    Where there is a stepper, it takes the steps that it can.
     """
     stepping = None
-    if state.problem.X.location.on_device:  # all steppers there are
+    if state.problem.X.location.on_device:  # there are no steppers for other data
         stepping = stepping_for(state, criterion, n_runners_up)
     while (count := n_entries(state)) < n_features and affords_more(state):
         began, feature = time.perf_counter(), None
@@ -72,7 +80,7 @@ def forward(
             yield step_of(state, (feature,), (), False, began)
 
 
-def n_entries(state: Entries) -> int:
+def n_entries(state: HasSelection) -> int:
     """How many features, or groups of them, are chosen."""
     layout, selected = state.layout, state.selected
     return len(selected) if layout.is_single else len(layout.entries(selected))

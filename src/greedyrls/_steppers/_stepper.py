@@ -72,10 +72,10 @@ class Stepping:
 
 
 def stepping_for(state: State, criterion: Criterion, n_runners_up: int) -> Stepping | None:
-    """What takes steps of a search faster than its criterion does, if anything."""
+    """Return what takes steps on a device faster than the criterion does, if anything."""
     if not isinstance(criterion, LeaveOneOut) or not isinstance(state, SelectionState):
         return None
-    if n_runners_up or state.problem.is_grouped or not state.problem.X.location.on_device:
+    if n_runners_up or state.problem.is_grouped:
         return None
     from ._recorded import RecordedStepper  # which loads all that devices need
 

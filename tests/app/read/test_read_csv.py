@@ -269,7 +269,7 @@ def test_decimal_marks(tmp_path: Path) -> None:
 )
 def test_bad_options(options: dict[str, str], expected: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=expected):
-        read_table(write_bytes(tmp_path / "data.csv", "a,b\n1,2\n"), **options)  # type: ignore[arg-type]
+        read_table(write_bytes(tmp_path / "data.csv", "a,b\n1,2\n"), **options)  # type: ignore[arg-type]  # other options are no text
 
 
 @pytest.mark.parametrize("packed", ["", *PACKERS])

@@ -69,9 +69,9 @@ def test_npz(save: Any, tmp_path: Path) -> None:
     }
     assert table.target == "y"
     columns = [table.column(f"x{index}") for index in range(3)]
-    assert all(isinstance(column, Numbers) for column in columns)
-    matrix = columns[0].values.base  # type: ignore[union-attr]
-    assert all(np.shares_memory(column.values, matrix) for column in columns)  # type: ignore[union-attr]
+    values = [column.values for column in columns if isinstance(column, Numbers)]
+    assert len(values) == 3
+    assert all(np.shares_memory(each, values[0].base) for each in values)
 
 
 @pytest.mark.parametrize("key", ["feature_names", "names"])
