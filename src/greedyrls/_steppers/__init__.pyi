@@ -1,1 +1,2 @@
+from ._native import native as native
 from ._stepper import stepping_for as stepping_for
