@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,7 @@ class LooData:
         n_jobs: int = 1,
     ) -> None:
         self.problem = problem
+        self.compiled: dict[str, Any] = {}  # what compiled searches share, by loss
         if problem.X.has_own_threads:
             n_jobs = 1
         if n_jobs > 1 and block_rows is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -95,6 +96,14 @@ class LossState(SelectionState):
     def standard_error(self) -> float:
         """Standard error of that loss over samples; NaN where the loss has none."""
         return self._loss_and_error()[1]
+
+    def set_rows(self, r: Float, d: Float) -> None:
+        """Take the loss from the residuals (t × m) and d (m) that a stepper has."""
+        (block,) = self.samples.blocks
+        moved = replace(block, r=r, d=d)
+        moments = model_moments(moved, self.criterion_loss)
+        error = math.sqrt(max(0.0, float(moments.covariance()[0, 0])))
+        self._remembered = (self.size, float(moments.values()[0]), error)
 
     def mean_loss(self, total: float) -> float:
         """Return the loss unchanged: choices have means already."""

@@ -77,6 +77,11 @@ class SetMoves(ABC):
     def selected(self) -> list[int]:
         """The chosen features in the order of choice."""
 
+    @property
+    def keeps_columns(self) -> bool:
+        """Whether this search may move to any set of features."""
+        return self._columns is not None
+
     def keep_columns(self, features: Sequence[int] = ()) -> None:
         """Keep the Gram columns of chosen features, and of `features`, for `move_to`."""
         self._gram_columns([*self.selected, *features])

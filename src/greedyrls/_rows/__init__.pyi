@@ -67,6 +67,7 @@ from ._row_losses import candidate_losses as candidate_losses
 from ._row_losses import candidate_predictions as candidate_predictions
 from ._row_losses import leftover_tile as leftover_tile
 from ._row_losses import loo_predictions as loo_predictions
+from ._row_losses import loss_shares as loss_shares
 from ._row_sums import entry_counts as entry_counts
 from ._row_sums import fetch_columns as fetch_columns
 from ._row_sums import row_products as row_products

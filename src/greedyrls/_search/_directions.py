@@ -196,7 +196,7 @@ def _exchange(
     removed = step_of(state, state.layout.members(index), (), False, began, "remove")
     began = time.perf_counter()
     features = add_choice(state, found, 1)
-    runners_up = runners_up_of(state, found)
+    runners_up = runners_up_of(state, found.runners_up)
     # Made anew: else rounding, which piles up from exchange to exchange, might lower the loss of
     # equal sets for ever.
     state.move_to([*rest, *features])
