@@ -1,6 +1,6 @@
 """Lower bounds of the leave-one-out loss with each feature added, from feature space alone.
 
-docs/theory.md, "Most candidates need no look at the data", derives them.
+docs/theory.md, "Bounds that rule out most candidates", derives them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Leave-one-out with squared loss for groups of features: bounds, and exact scores on the rows.
 
 As for single features, leverages only grow, so Σ_j ω_j (r_j − z_j'ρ)² bounds the loss with a group
-from below. Its terms are known in feature space (docs/theory.md, "Groups").
+from below. Its terms are known in feature space (docs/theory.md,
+"Bounds that rule out most candidates").
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 `LeaveOneOut.choose` returns the candidate whose addition gives the smallest exact leave-one-out
 loss. Most candidates are ruled out by a lower bound computed in feature space (docs/theory.md,
-"Most candidates need no look at the data"); the rest are scored on the rows. The result
-is the same as by scoring every candidate.
+"Bounds that rule out most candidates"); the rest are scored on the rows. The result is the same as
+by scoring every candidate.
 """
 
 from __future__ import annotations

@@ -236,7 +236,7 @@ class PathAssessment(ArrayValue):
         """The loss to expect of the whole procedure on new samples, and its standard error.
 
         It holds for the procedure with as many samples as a fold trains on; see docs/theory.md,
-        section 20.
+        section 19.
         """
         if self.held_out_covariance is None:
             return self._mean(self.chosen_losses, is_corrected=True)
