@@ -153,6 +153,11 @@ class LeaveOneOut:
     def __init__(self, strategy: Strategy = "auto") -> None:
         self._strategy = strategy
 
+    @property
+    def is_free(self) -> bool:
+        """Whether candidates may be ruled out in any way."""
+        return self._strategy == "auto"
+
     def choose(
         self, state: SelectionState, n_runners_up: int, remaining: int, by_cost: bool = True
     ) -> Choice:

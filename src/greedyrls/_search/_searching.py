@@ -75,9 +75,9 @@ def forward(
         if feature is None:
             yield add_best(state, criterion, n_features - count, n_runners_up)
         else:
-            yield step_of(
-                state, (feature,), runners_up_of(state, stepping.runners_up), False, began
-            )
+            assert stepping is not None
+            runners_up = runners_up_of(state, stepping.runners_up)
+            yield step_of(state, (feature,), runners_up, False, began)
 
 
 def n_entries(state: HasSelection) -> int:

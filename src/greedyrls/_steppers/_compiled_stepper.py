@@ -11,7 +11,8 @@ from types import ModuleType
 import numpy as np
 
 from .._base import Float
-from .._criteria import LeaveOneOutLoss, LooData, LossState, SelectionState
+from .._criteria import LeaveOneOut, LeaveOneOutLoss, LooData, LossState, SelectionState
+from .._features import Ranking
 from .._problem import Loss, make_loss
 from .._rows import SampleStatistics
 from ._compiled_rows import LOSSES, CompiledRows, can_compile
@@ -34,9 +35,12 @@ def compiled_stepper(
     module = native()
     if module is None or n_runners_up > _MOST_RUNNERS_UP or state.keeps_columns:
         return None
-    loss = make_loss("squared")
-    if isinstance(state, LossState) and isinstance(criterion, LeaveOneOutLoss):
+    if isinstance(criterion, LeaveOneOut) and criterion.is_free:
+        loss = make_loss("squared")
+    elif isinstance(criterion, LeaveOneOutLoss) and isinstance(state, LossState):
         loss = state.criterion_loss
+    else:
+        return None
     if not can_compile(state.data, loss):
         return None
     return CompiledStepper(module, state, loss, n_runners_up)
@@ -49,6 +53,15 @@ def _rows_of(module: ModuleType, state: SelectionState, loss: Loss) -> CompiledR
         data.compiled[loss.name] = CompiledRows(module, data, state, loss)
     rows: CompiledRows = data.compiled[loss.name]
     return rows
+
+
+def _in_order(later: list[int]) -> tuple[Ranking, int]:
+    """Return a ranking of features that follow, and how many are to be added with the first."""
+
+    def ranking(count: int) -> list[int]:
+        return later[:count]
+
+    return ranking, 1 + len(later)
 
 
 class CompiledStepper:
@@ -81,10 +94,7 @@ class CompiledStepper:
             index = selected[self._size]
             answer = self._module.add(self._search, index)
             if answer == _NEEDS_COLUMN:
-                likely = selected[self._size + 1 :]
-                self._rows.fetch(
-                    index, lambda count, likely=likely: likely[:count], len(likely) + 1
-                )
+                self._rows.fetch(index, *_in_order(selected[self._size + 1 :]))
             elif answer == _TAKEN:
                 self._size += 1
             else:
@@ -112,7 +122,7 @@ class CompiledStepper:
 
     def step(self, last: int) -> int | Stop:
         """Take a step in C."""
-        state, module = self._state, self._module
+        module = self._module
         if self._size >= self._room:
             self._grow(last)
         while (answer := module.step(self._search, self._best, self._losses)) != _TAKEN:
@@ -182,12 +192,6 @@ class CompiledStepper:
         state = self._state
         added = state.features.take_back(self._n_whole)
         for position, index in enumerate(added):
-            likely = added[position + 1 :]
             state.barred[index] = -np.inf
-            state.add(
-                index,
-                state.measure(index),
-                lambda count, likely=likely: likely[:count],
-                len(likely) + 1,
-            )
+            state.add(index, state.measure(index), *_in_order(added[position + 1 :]))
         self._n_whole = state.size
