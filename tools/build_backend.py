@@ -34,7 +34,7 @@ def compile_steps() -> None:
     if is_current():
         return
     if not may_compile():
-        report("there is no C compiler")
+        report("there is no C compiler, or Python's headers are not installed")
         return
     print("Compiling the steps …", flush=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +67,9 @@ def digest() -> str:
 
 
 def may_compile() -> bool:
-    """Whether there may be a C compiler; on Windows only CMake knows where."""
+    """Whether Python's headers and maybe a C compiler are here; on Windows CMake knows where."""
+    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+        return False
     names = [os.environ.get("CC", "cc").split(" ")[0], "cc", "gcc", "clang"]
     return os.name == "nt" or any(map(shutil.which, names))
 
