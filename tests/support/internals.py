@@ -105,6 +105,8 @@ from greedyrls._search._searching import forward, replay
 from greedyrls._select._alphas import auto_grid, penalty_scale, refit_grid
 from greedyrls._select._options import Options
 from greedyrls._select._outer_fold import chosen_of
+from greedyrls._select._versions import OPTIONAL, REQUIRED
+from greedyrls._steppers._native import native
 from greedyrls._steppers._recorded import RecordedStepper
 from greedyrls._steppers._stepper import Stepping, Stop, stepping_for
 from greedyrls.app._analysis import (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import warnings
 from functools import cache
 from types import ModuleType
 
@@ -17,7 +19,14 @@ def native() -> ModuleType | None:
     if os.environ.get("GREEDYRLS_COMPILED") == "0":
         return None
     try:
-        from . import _compiled
-    except ImportError:
+        return importlib.import_module("._compiled", __package__)
+    except ModuleNotFoundError:
         return None
-    return _compiled
+    except ImportError as error:
+        warnings.warn(
+            f"The compiled steps cannot be loaded, so steps run in NumPy: {error}. Install "
+            "greedyrls again on this machine, or set GREEDYRLS_COMPILED=0.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
