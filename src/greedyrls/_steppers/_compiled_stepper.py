@@ -24,8 +24,9 @@ _TAKEN, _DONE, _IN_DOUBT, _NEEDS_COLUMN, _NEEDS_ANCHOR, _NO_MEMORY = range(6)
 _STOPS = {_DONE: Stop.DONE, _IN_DOUBT: Stop.IN_DOUBT, _NO_MEMORY: Stop.NOT_AVAILABLE}
 # The most runners-up, as in c/search.h.
 _MOST_RUNNERS_UP = 64
-# Features that a search has room for at first.
+# Features that a search has room for at first, and bytes that it may take for more.
 _FIRST_ROOM = 64
+_ROOM_BYTES = 1 << 24
 
 
 def compiled_stepper(
@@ -102,10 +103,10 @@ class CompiledStepper:
         return None
 
     def _start(self, last: int) -> None:
-        """A search from the model without features, with room for twice as many as there are."""
+        """A search from the model without features, with room for all, or for twice as many."""
         state, rows = self._state, self._rows
-        room = max(_FIRST_ROOM, 2 * state.size)
-        self._room = min(last, room) if last <= 2 * room else room
+        room = max(_ROOM_BYTES // (16 * rows.n_features), _FIRST_ROOM, 2 * state.size)
+        self._room = min(last, room)
         barred = (np.asarray(state.barred) > 0.0).astype(np.uint8)
         barred[state.features.selected] = 0
         initial = state.initial_loss if isinstance(state, LossState) else 0.0

@@ -296,6 +296,8 @@ static int allocate(Search *search)
         for (int64_t k = 0; is_allocated && k < N_RECENT; k++)
             search->recent_index[k] = -1;
     }
+    search->inverse = array(capacity * capacity, number);
+    search->weights = array(capacity * t, number);
     if (search->keeps_z) {
         search->Z = array(n * ld, number), search->c = array(n * capacity, number);
         return is_allocated;
@@ -303,9 +305,7 @@ static int allocate(Search *search)
     search->norms = array(n, number), search->inner = array(t * n, number);
     search->anchored = array(t * n, number), search->anchor = array(t * ld, number);
     search->L = array(capacity * n, number);
-    search->inverse = array(capacity * capacity, number);
     search->overlap = array(capacity * capacity, number);
-    search->weights = array(capacity * t, number);
     return is_allocated;
 }
 

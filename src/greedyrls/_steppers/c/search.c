@@ -397,6 +397,91 @@ static double rounding_of(const Search *search, int64_t i, double loss, double t
     return PIVOT_ROUNDING * scale / search->delta[i] * loss + 0.05 * tolerance;
 }
 
+/* --- Coefficients on the chosen features ----------------------------------------------------- */
+
+/* l_u of a candidate: its entry in the factor. */
+static double factor_of(const Search *search, int64_t u, int64_t i) {
+    if (search->keeps_z)
+        return search->c[i * search->capacity + u] / sqrt(search->pivots[u]);
+    return search->L[u * search->rows->n + i];
+}
+
+/* β = L⁻ᵀ l, (|S|). */
+static void coefficients(const Search *search, int64_t i, double *RESTRICT beta) {
+    const int64_t s = search->size, capacity = search->capacity;
+    for (int64_t k = 0; k < s; k++) beta[k] = 0.0;
+    for (int64_t u = 0; u < s; u++) {
+        const double l = factor_of(search, u, i);
+        const double *RESTRICT row = search->inverse + u * capacity;
+        for (int64_t k = 0; k <= u; k++) beta[k] += row[k] * l;
+    }
+}
+
+/* A feature to add: its loss, pivot and direction. */
+typedef struct {
+    double loss, delta, norm;
+    double *z, *beta, *rho, *inner; /* (ld), (capacity), (t), (t) */
+} Best;
+
+#define BEST_SIZE(search) ((search)->rows->ld + (search)->capacity + 2 * (search)->rows->t)
+
+static Best best_in(const Search *search, double *work) {
+    const int64_t ld = search->rows->ld, t = search->rows->t, capacity = search->capacity;
+    double *rho = work + ld + capacity;
+    const Best best = {INFINITY, 0.0, 0.0, work, work + ld, rho, rho + t};
+    return best;
+}
+
+/* z, ‖z‖², δ, r·z and ρ of a feature from its coefficients. */
+static void measure(Search *search, int64_t index, Best *best) {
+    const Rows *rows = search->rows;
+    const int64_t s = search->size, ld = rows->ld, t = rows->t;
+    double *RESTRICT z = best->z;
+    memcpy(z, column_of(search, index), (size_t)ld * sizeof(double));
+    for (int64_t u = 0; u < s; u++) {
+        const double *RESTRICT x = chosen_column(search, u);
+        const double slope = best->beta[u];
+        for (int64_t j = 0; j < ld; j++) z[j] -= slope * x[j];
+    }
+    best->norm = dot(z, z, ld);
+    best->delta = best->norm + search->alpha * (1.0 + dot(best->beta, best->beta, s));
+    for (int64_t k = 0; k < t; k++) {
+        double shrinkage = 0.0;
+        for (int64_t u = 0; u < s; u++) shrinkage += search->weights[u * t + k] * best->beta[u];
+        best->inner[k] = dot(search->r + k * ld, z, ld);
+        best->rho[k] = (best->inner[k] + search->alpha * shrinkage) / best->delta;
+    }
+}
+
+/* Refine β by the difference of X_S'z and αβ, twice: z of a feature that the chosen ones nearly span
+ * is mostly the error of β. `work` is (2 × capacity). */
+static void refine(Search *search, int64_t index, Best *best, double *work) {
+    const int64_t s = search->size, ld = search->rows->ld, capacity = search->capacity;
+    double *wrong = work, *solved = work + capacity;
+    for (int round = 0; round < 2; round++) {
+        for (int64_t u = 0; u < s; u++)
+            wrong[u] = dot(chosen_column(search, u), best->z, ld) - search->alpha * best->beta[u];
+        for (int64_t u = 0; u < s; u++)
+            solved[u] = dot(search->inverse + u * capacity, wrong, u + 1);
+        for (int64_t u = 0; u < s; u++)
+            for (int64_t k = 0; k <= u; k++)
+                best->beta[k] += search->inverse[u * capacity + k] * solved[u];
+        measure(search, index, best);
+    }
+}
+
+/* L⁻¹ and w with a feature added. */
+static void add_coefficients(Search *search, const Best *best) {
+    const int64_t s = search->size, t = search->rows->t, capacity = search->capacity;
+    const double root = sqrt(best->delta);
+    for (int64_t u = 0; u < s; u++) {
+        search->inverse[s * capacity + u] = best->beta[u] / -root;
+        for (int64_t k = 0; k < t; k++) search->weights[u * t + k] -= best->beta[u] * best->rho[k];
+    }
+    search->inverse[s * capacity + s] = 1.0 / root;
+    for (int64_t k = 0; k < t; k++) search->weights[s * t + k] = best->rho[k];
+}
+
 /* --- Searches that keep z of all candidates ------------------------------------------------- */
 
 /* The loss of a candidate that is no sum of squares, from its z; `unsure` is the share of rows
@@ -518,17 +603,29 @@ static void catch_up(Search *search, double *slopes) {
     search->is_behind = 0;
 }
 
-static int add_kept(Search *search, int64_t index, double *slopes) {
+/* A feature as it is to be added, from its kept z or, if little is left of it, refined. */
+static void take_kept(Search *search, int64_t index, Best *best, double *work) {
+    const Rows *rows = search->rows;
+    const int64_t ld = rows->ld, t = rows->t;
+    const double *z = search->Z + index * ld, *column = column_of(search, index);
+    coefficients(search, index, best->beta);
+    memcpy(best->z, z, (size_t)ld * sizeof(double));
+    best->delta = dot(column, z, ld) + search->alpha;
+    for (int64_t k = 0; k < t; k++)
+        best->rho[k] = dot(column, search->r + k * ld, ld) / best->delta;
+    if (search->size && best->delta < REFINED_PIVOT * (rows->diagonal[index] + search->alpha))
+        refine(search, index, best, work);
+}
+
+static int add_kept(Search *search, int64_t index, const Best *best) {
     const Rows *rows = search->rows;
     const int64_t t = rows->t, ld = rows->ld, s = search->size;
-    catch_up(search, slopes);
-    const double *column = column_of(search, index), *z = search->Z + index * ld;
-    const double delta = dot(column, z, ld) + search->alpha;
-    double *rho = search->steps + s * t;
-    for (int64_t k = 0; k < t; k++) rho[k] = dot(column, search->r + k * ld, ld) / delta;
-    move_rows(search, z, delta, rho, NULL);
-    keep_column(search, index, column);
-    search->pivots[s] = delta;
+    memcpy(search->Z + index * ld, best->z, (size_t)ld * sizeof(double));
+    memcpy(search->steps + s * t, best->rho, (size_t)t * sizeof(double));
+    move_rows(search, best->z, best->delta, best->rho, NULL);
+    add_coefficients(search, best);
+    keep_column(search, index, column_of(search, index));
+    search->pivots[s] = best->delta;
     search->size++;
     search->is_behind = 1;
     measure_model(search);
@@ -539,7 +636,6 @@ static int add_kept(Search *search, int64_t index, double *slopes) {
 static int is_safe(Search *search, int64_t index, const double *z, double delta) {
     const Rows *rows = search->rows;
     const double scale = rows->diagonal[index] + search->alpha;
-    if (search->size && delta < REFINED_PIVOT * scale) return 0;
     const double drift = fabs(delta - search->delta[index]) / scale;
     if (!(drift <= DRIFT_BOUND)) return 0;
     double smallest = INFINITY;
@@ -568,7 +664,8 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
                      double *work) {
     const Rows *rows = search->rows;
     const int64_t n = rows->n, t = rows->t, count = n_runners_up + 1;
-    double *slopes = work, *rho = work + search->capacity, *by_target = rho + t;
+    double *slopes = work, *rho = work + 2 * search->capacity, *by_target = rho + t;
+    Best taken = best_in(search, by_target + t);
     const double *chosen = NULL;
     if (search->is_behind) {
         slopes_of_last(search, slopes);
@@ -622,14 +719,13 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
         if (kept != NULL) memcpy(kept, scored.loss, (size_t)scored.count * sizeof(double));
         if (kept != NULL && best_of(&scored, found, positions)) {
             const int64_t index = scored.index[positions[0]];
-            const double *z = search->Z + index * rows->ld;
-            const double delta = dot(column_of(search, index), z, rows->ld) + search->alpha;
-            if (is_safe(search, index, z, delta)) {
+            take_kept(search, index, &taken, slopes);
+            if (is_safe(search, index, taken.z, taken.delta)) {
                 for (int64_t k = 0; k < count; k++) {
                     best[k] = k < found ? scored.index[positions[k]] : -1;
                     losses[k] = k < found ? kept[positions[k]] : NAN;
                 }
-                result = add_kept(search, index, slopes);
+                result = add_kept(search, index, &taken);
             }
         }
         free(kept);
@@ -639,16 +735,6 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
 }
 
 /* --- Searches by bounds in feature space ---------------------------------------------------- */
-
-static void coefficients(const Search *search, int64_t i, double *RESTRICT beta) {
-    const int64_t s = search->size, capacity = search->capacity, n = search->rows->n;
-    for (int64_t k = 0; k < s; k++) beta[k] = 0.0;
-    for (int64_t u = 0; u < s; u++) {
-        const double l = search->L[u * n + i];
-        const double *RESTRICT row = search->inverse + u * capacity;
-        for (int64_t k = 0; k <= u; k++) beta[k] += row[k] * l;
-    }
-}
 
 /* z = x_i − X_S β of a few candidates, (GROUP × ld). */
 static void residuals(Search *search, const int64_t *indices, int64_t count, const double *beta,
@@ -734,11 +820,6 @@ static int64_t lowest_bounds(const double *bounds, int64_t n, int64_t count, dou
     return found;
 }
 
-typedef struct {
-    double loss, delta, norm;
-    double *z, *beta, *rho, *inner; /* (ld), (capacity), (t), (t) */
-} Best;
-
 static int score_group(Search *search, Scored *scored, const int64_t *indices, int64_t count,
                        Best *best, double *work) {
     const Rows *rows = search->rows;
@@ -772,6 +853,11 @@ static int score_group(Search *search, Scored *scored, const int64_t *indices, i
         }
     }
     return 1;
+}
+
+static void refine_if_small(Search *search, int64_t index, Best *best, double *work) {
+    const double scale = search->rows->diagonal[index] + search->alpha;
+    if (search->size && best->delta < REFINED_PIVOT * scale) refine(search, index, best, work);
 }
 
 /* Both spaces with a feature added, whose pivot was measured on the rows. */
@@ -826,14 +912,10 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
             for (int64_t i = 0; i < n; i++) anchored[i] -= part * q[i];
         }
     }
-    for (int64_t u = 0; u < s; u++) {
-        search->inverse[s * capacity + u] = best->beta[u] / -root;
+    for (int64_t u = 0; u < s; u++)
         search->overlap[s * capacity + u] = search->overlap[u * capacity + s] = overlap[u];
-        for (int64_t k = 0; k < t; k++) search->weights[u * t + k] -= best->beta[u] * best->rho[k];
-    }
-    search->inverse[s * capacity + s] = 1.0 / root;
     search->overlap[s * capacity + s] = q_q;
-    for (int64_t k = 0; k < t; k++) search->weights[s * t + k] = best->rho[k];
+    add_coefficients(search, best);
     search->pivots[s] = delta;
     keep_column(search, index, column_of(search, index));
     search->size++;
@@ -845,12 +927,11 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
 static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indices, double *losses,
                         double *work) {
     const Rows *rows = search->rows;
-    const int64_t n = rows->n, ld = rows->ld, capacity = search->capacity, t = rows->t;
+    const int64_t n = rows->n;
     const int64_t count = n_runners_up + 1;
     const double margin = MARGIN * search->total;
-    double *z = work, *beta = z + ld, *rho = beta + capacity, *inner = rho + t;
-    Best best = {INFINITY, 0.0, 0.0, z, beta, rho, inner};
-    work = inner + t;
+    Best best = best_in(search, work);
+    work += BEST_SIZE(search);
     bound_all(search);
     Scored scored = nothing_scored(count);
     int64_t indices[MOST_RUNNERS_UP + 1 + FIRST], positions[MOST_RUNNERS_UP + 1];
@@ -900,6 +981,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indi
                 is_whole = score_group(search, &again, &index, 1, &best, work);
                 forget(&again);
             }
+            refine_if_small(search, index, &best, work);
             if (is_whole && is_safe(search, index, best.z, best.delta)) {
                 for (int64_t k = 0; k < count; k++) {
                     best_indices[k] = k < wanted ? scored.index[positions[k]] : -1;
@@ -918,7 +1000,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indi
 
 static size_t work_size(const Search *search) {
     const Rows *rows = search->rows;
-    return (size_t)((GROUP + 1) * rows->ld + (GROUP + 6) * search->capacity + 8 * rows->t + 64);
+    return (size_t)((GROUP + 1) * rows->ld + (GROUP + 8) * search->capacity + 8 * rows->t + 64);
 }
 
 /* Arrays of the model without features; those of Z, or of bounds, are there already. */
@@ -959,16 +1041,21 @@ static int add(Search *search, int64_t index) {
     double *work = malloc(work_size(search) * sizeof(double));
     if (work == NULL) return NO_MEMORY;
     int result;
-    if (search->keeps_z) result = add_kept(search, index, work);
-    else {
-        const int64_t ld = search->rows->ld, t = search->rows->t;
-        double *beta = work + ld, *rho = beta + search->capacity, *inner = rho + t;
-        Best best = {INFINITY, 0.0, 0.0, work, beta, rho, inner};
+    Best best = best_in(search, work);
+    double *rest = work + BEST_SIZE(search);
+    if (search->keeps_z) {
+        catch_up(search, rest);
+        take_kept(search, index, &best, rest);
+        result = add_kept(search, index, &best);
+    } else {
         Scored scored = nothing_scored(1);
         /* A loss that is not finite is not the best: then nothing can be added. */
-        const int is_scored = score_group(search, &scored, &index, 1, &best, inner + t);
+        const int is_scored = score_group(search, &scored, &index, 1, &best, rest);
         forget(&scored);
-        result = is_scored && best.loss < INFINITY ? add_bounded(search, index, &best, inner + t) : IN_DOUBT;
+        if (is_scored && best.loss < INFINITY) {
+            refine_if_small(search, index, &best, rest);
+            result = add_bounded(search, index, &best, rest);
+        } else result = IN_DOUBT;
     }
     free(work);
     return result;
