@@ -95,7 +95,7 @@ class CompiledStepper:
             index = selected[self._size]
             answer = self._module.add(self._search, index)
             if answer == _NEEDS_COLUMN:
-                self._rows.fetch(index, *_in_order(selected[self._size + 1 :]))
+                self._rows.take(index, *_in_order(selected[self._size + 1 :]))
             elif answer == _TAKEN:
                 self._size += 1
             else:
@@ -128,7 +128,7 @@ class CompiledStepper:
             self._grow(last)
         while (answer := module.step(self._search, self._best, self._losses)) != _TAKEN:
             if answer == _NEEDS_COLUMN:
-                self._rows.fetch(int(self._best[0]), self._ranking, last - self._size)
+                self._rows.take(int(self._best[0]), self._ranking, last - self._size)
             elif answer == _NEEDS_ANCHOR:
                 anchor = np.empty((self._rows.n_targets, self._rows.n_rows))
                 module.read(self._search, "g", anchor)
@@ -137,6 +137,8 @@ class CompiledStepper:
                 self.settle()
                 return _STOPS[answer]
         index = int(self._best[0])
+        if not self._rows.keeps_z:
+            self._rows.take(index, self._ranking, last - self._size)  # it is there
         self._note(index)
         self._size += 1
         return index

@@ -51,11 +51,34 @@
 /* Candidates of lowest bound that a step scores first. */
 #define FIRST 8
 
+/* Vectors of LANES numbers, which compilers break up into those of the processor. */
+#if defined(__GNUC__) || defined(__clang__)
+typedef double Vector __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
+#define AT(a) (*(const Vector *)(a))
+#else
+#define AT(a) (*(a))
+typedef double Vector;
+#endif
+static const double ZEROS[LANES] = {0.0};
+#define WIDTH ((int64_t)(sizeof(Vector) / sizeof(double)))
+
+static double total_of(Vector sums) {
+    double total = 0.0;
+    const double *parts = (const double *)&sums;
+    for (int64_t l = 0; l < WIDTH; l++) total += parts[l];
+    return total;
+}
+
 static double dot(const double *RESTRICT a, const double *RESTRICT b, int64_t count) {
-    double sum = 0.0;
-    SIMD(reduction(+ : sum))
-    for (int64_t j = 0; j < count; j++) sum += a[j] * b[j];
-    return sum;
+    Vector first = AT(ZEROS), second = AT(ZEROS);
+    int64_t j = 0;
+    for (; j + 2 * WIDTH <= count; j += 2 * WIDTH) {
+        first += AT(a + j) * AT(b + j);
+        second += AT(a + j + WIDTH) * AT(b + j + WIDTH);
+    }
+    double rest = 0.0;
+    for (; j < count; j++) rest += a[j] * b[j];
+    return total_of(first + second) + rest;
 }
 
 /* --- Columns ------------------------------------------------------------------------------- */
@@ -736,34 +759,25 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
 
 /* --- Searches by bounds in feature space ---------------------------------------------------- */
 
-/* z = x_i − X_S β of a few candidates, (GROUP × ld). */
+/* z = x_i − X_S β of a few candidates, (GROUP × ld); beta is (|S| × GROUP). */
 static void residuals(Search *search, const int64_t *indices, int64_t count, const double *beta,
                       double *out) {
-    const int64_t s = search->size, ld = search->rows->ld, capacity = search->capacity;
-    for (int64_t c = 0; c < count; c++)
-        memcpy(out + c * ld, column_of(search, indices[c]), (size_t)ld * sizeof(double));
-    for (int64_t top = 0; top < ld; top += TILE) {
-        const int64_t height = top + TILE < ld ? TILE : ld - top;
-        double *RESTRICT z0 = out + top, *RESTRICT z1 = out + (count > 1 ? 1 : 0) * ld + top;
-        double *RESTRICT z2 = out + (count > 2 ? 2 : 0) * ld + top;
-        double *RESTRICT z3 = out + (count > 3 ? 3 : 0) * ld + top;
+    const int64_t s = search->size, ld = search->rows->ld;
+    const double *x[GROUP];
+    for (int64_t c = 0; c < GROUP; c++) x[c] = column_of(search, indices[c < count ? c : 0]);
+    const double *first = s ? chosen_column(search, 0) : NULL;
+    const int64_t stride = search->columns == NULL ? 0 : ld; /* 0: columns lie anywhere */
+    for (int64_t j = 0; j < ld; j += WIDTH) {
+        Vector z0 = AT(x[0] + j), z1 = AT(x[1] + j), z2 = AT(x[2] + j), z3 = AT(x[3] + j);
         for (int64_t k = 0; k < s; k++) {
-            const double *RESTRICT x = chosen_column(search, k) + top;
-            const double b0 = beta[k], b1 = beta[capacity + k];
-            const double b2 = beta[2 * capacity + k], b3 = beta[3 * capacity + k];
-            if (count == GROUP) {
-                SIMD()
-                for (int64_t j = 0; j < height; j++) {
-                    z0[j] -= b0 * x[j], z1[j] -= b1 * x[j], z2[j] -= b2 * x[j], z3[j] -= b3 * x[j];
-                }
-                continue;
-            }
-            for (int64_t j = 0; j < height; j++) z0[j] -= b0 * x[j];
-            if (count > 1)
-                for (int64_t j = 0; j < height; j++) z1[j] -= b1 * x[j];
-            if (count > 2)
-                for (int64_t j = 0; j < height; j++) z2[j] -= b2 * x[j];
+            const Vector chosen = AT((stride ? first + k * stride : chosen_column(search, k)) + j);
+            const double *b = beta + k * GROUP;
+            z0 -= b[0] * chosen, z1 -= b[1] * chosen, z2 -= b[2] * chosen, z3 -= b[3] * chosen;
         }
+        *(Vector *)(out + j) = z0;
+        *(Vector *)(out + ld + j) = z1;
+        *(Vector *)(out + 2 * ld + j) = z2;
+        *(Vector *)(out + 3 * ld + j) = z3;
     }
 }
 
@@ -787,6 +801,7 @@ static void bound_all(Search *search) {
             square += c2 * (c2 * across - 2.0 * a_g);
         }
         const double least = SUM_ROUNDING * g_g, distance = sqrt(square > least ? square : least);
+        search->distances[k] = distance;
         const double *RESTRICT tau = search->tau + k * n, *RESTRICT inner = search->inner + k * n;
         const double *RESTRICT anchored =
             !search->has_anchor ? inner : search->anchored + k * n;
@@ -804,20 +819,81 @@ static void bound_all(Search *search) {
     }
 }
 
-/* The features of the `count` lowest bounds that are at most `limit`, lowest first. */
-static int64_t lowest_bounds(const double *bounds, int64_t n, int64_t count, double limit,
-                             int64_t *indices) {
+/* The features of the `count` lowest bounds, lowest first: of all, or of the `n` in `among`. */
+static int64_t lowest_among(const double *bounds, const int64_t *among, int64_t n, int64_t count,
+                            int64_t *indices) {
     int64_t found = 0;
-    for (int64_t i = 0; i < n; i++) {
+    double last = INFINITY;
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t i = among == NULL ? k : among[k];
         const double bound = bounds[i];
-        if (!(bound < INFINITY) || bound > limit) continue;
-        if (found == count && bound >= bounds[indices[found - 1]]) continue;
+        if (!(bound < last)) continue;
         int64_t place = found < count ? found++ : found - 1;
         while (place > 0 && bounds[indices[place - 1]] > bound)
             indices[place] = indices[place - 1], place--;
         indices[place] = i;
+        if (found == count) last = bounds[indices[found - 1]];
     }
     return found;
+}
+
+/* How z of a candidate is spread over the rows, for the bounds of later steps. */
+static void remember_spread(Search *search, int64_t i, const double *RESTRICT z) {
+    const int64_t n = search->rows->n, ld = search->rows->ld;
+    double fourth = 0.0;
+    SIMD(reduction(+ : fourth))
+    for (int64_t j = 0; j < ld; j++) fourth += (z[j] * z[j]) * (z[j] * z[j]);
+    const int is_known = fourth > DBL_MIN && fourth < INFINITY;
+    search->fourth[i] = is_known ? sqrt(sqrt(fourth)) : UNKNOWN;
+    for (int64_t k = 0; k < search->rows->t; k++) {
+        const double *RESTRICT r = search->r + k * ld;
+        double mixed = 0.0;
+        SIMD(reduction(+ : mixed))
+        for (int64_t j = 0; j < ld; j++) mixed += (r[j] * z[j]) * (r[j] * z[j]);
+        search->mixed[k * n + i] = is_known ? sqrt(mixed) : 0.0;
+    }
+}
+
+/* The same after a feature: r ← r − t q, z_i ← z_i − l_i q, where q = z/√δ of that feature. */
+static void follow_spread(Search *search, int64_t index, const double *RESTRICT l, const Best *best) {
+    const int64_t n = search->rows->n;
+    const double root = sqrt(best->delta), size = search->fourth[index] / root;
+    for (int64_t k = 0; k < search->rows->t; k++) {
+        double *RESTRICT mixed = search->mixed + k * n;
+        const double *RESTRICT fourth = search->fourth;
+        const double lost = fabs(best->rho[k]) * root * size;
+        const double other = mixed[index] / root + lost * size;
+        SIMD()
+        for (int64_t i = 0; i < n; i++) {
+            const double left = mixed[i] - lost * fourth[i] - other * fabs(l[i]);
+            mixed[i] = left > 0.0 ? left : 0.0;
+        }
+    }
+    double *RESTRICT fourth = search->fourth;
+    SIMD()
+    for (int64_t i = 0; i < n; i++) fourth[i] += size * fabs(l[i]);
+}
+
+/* At least what growing leverages add to a bound. */
+static double growth_of(const Search *search, int64_t i) {
+    const int64_t n = search->rows->n, t = search->rows->t;
+    if (search->fourth == NULL) return 0.0;
+    const double largest = search->sums[6 * t + 2], fourth = search->fourth[i];
+    double growth = 0.0;
+    for (int64_t k = 0; k < t; k++) {
+        const double rho = fabs(search->tau[k * n + i] / search->delta[i]);
+        const double spread = search->mixed[k * n + i] - rho * fourth * fourth;
+        if (spread > 0.0) growth += spread * spread;
+    }
+    return growth * 2.0 / (largest * largest * largest * search->delta[i]);
+}
+
+/* How much a bound could rise if g·z_i were known. */
+static double slack_of(const Search *search, int64_t i) {
+    double slack = 0.0;
+    for (int64_t k = 0; k < search->rows->t; k++)
+        slack += search->distances[k] * fabs(search->tau[k * search->rows->n + i]);
+    return 2.0 * slack * sqrt(search->norms[i]) / search->delta[i];
 }
 
 static int score_group(Search *search, Scored *scored, const int64_t *indices, int64_t count,
@@ -826,8 +902,13 @@ static int score_group(Search *search, Scored *scored, const int64_t *indices, i
     const int64_t s = search->size, ld = rows->ld, t = rows->t, capacity = search->capacity;
     double *Z = work, *beta = Z + GROUP * ld, *rho = beta + GROUP * capacity;
     double *inner = rho + t, *by_target = inner + t;
-    for (int64_t c = 0; c < count; c++) coefficients(search, indices[c], beta + c * capacity);
-    residuals(search, indices, count, beta, Z);
+    double *transposed = by_target + t;
+    for (int64_t c = 0; c < GROUP; c++) {
+        double *b = beta + c * capacity;
+        if (c < count) coefficients(search, indices[c], b);
+        for (int64_t k = 0; k < s; k++) transposed[k * GROUP + c] = c < count ? b[k] : 0.0;
+    }
+    residuals(search, indices, count, transposed, Z);
     for (int64_t c = 0; c < count; c++) {
         const double *z = Z + c * ld, *b = beta + c * capacity;
         const double norm = dot(z, z, ld), delta = norm + search->alpha * (1.0 + dot(b, b, s));
@@ -837,6 +918,7 @@ static int score_group(Search *search, Scored *scored, const int64_t *indices, i
             inner[k] = dot(search->r + k * ld, z, ld);
             rho[k] = (inner[k] + search->alpha * shrinkage) / delta;
         }
+        if (search->fourth != NULL) remember_spread(search, indices[c], z);
         double loss = loo_sums(search, z, delta, rho, by_target);
         search->n_evaluations++;
         if (!(loss < INFINITY)) loss = INFINITY;
@@ -857,7 +939,9 @@ static int score_group(Search *search, Scored *scored, const int64_t *indices, i
 
 static void refine_if_small(Search *search, int64_t index, Best *best, double *work) {
     const double scale = search->rows->diagonal[index] + search->alpha;
-    if (search->size && best->delta < REFINED_PIVOT * scale) refine(search, index, best, work);
+    if (!search->size || best->delta >= REFINED_PIVOT * scale) return;
+    refine(search, index, best, work);
+    if (search->fourth != NULL) remember_spread(search, index, best->z);
 }
 
 /* Both spaces with a feature added, whose pivot was measured on the rows. */
@@ -889,6 +973,7 @@ static int add_bounded(Search *search, int64_t index, const Best *best, double *
         }
     }
     l[index] = root;
+    if (search->fourth != NULL) follow_spread(search, index, l, best);
     const double q_q = norm / delta;
     double *RESTRICT deltas = search->delta, *RESTRICT norms = search->norms;
     const double alpha = search->alpha;
@@ -935,10 +1020,9 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indi
     bound_all(search);
     Scored scored = nothing_scored(count);
     int64_t indices[MOST_RUNNERS_UP + 1 + FIRST], positions[MOST_RUNNERS_UP + 1];
-    int64_t found = lowest_bounds(search->bounds, n, count > FIRST ? count : FIRST, INFINITY, indices);
+    int64_t found = lowest_among(search->bounds, NULL, n, count > FIRST ? count : FIRST, indices);
     int is_whole = found > 0, result = IN_DOUBT;
     double *bounds = search->bounds;
-    int64_t width = GROUP;
     double limit = INFINITY;
     /* The first few are scored in the order of their bounds, a group at a time. */
     for (int64_t first = 0; is_whole && first < found; first += GROUP) {
@@ -948,16 +1032,24 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indi
         for (int64_t k = 0; k < group; k++) bounds[indices[first + k]] = INFINITY;
         limit = limit_of(&scored) + margin;
     }
-    int64_t open = 0;
-    for (int64_t i = 0; i < n; i++) open += bounds[i] <= limit;
-    int64_t many = n / 32 > 16 ? n / 32 : 16;
-    if (is_whole && open > many && !search->is_anchor_fresh) {
+    int64_t n_open = 0, n_doubtful = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!(bounds[i] <= limit)) continue;
+        bounds[i] += growth_of(search, i);
+        if (bounds[i] > limit) continue;
+        search->open[n_open++] = i;
+        n_doubtful += bounds[i] + slack_of(search, i) > limit;
+    }
+    /* An anchor is a pass over X: it pays where it may rule out so many. */
+    const double for_each = 8.0 + 0.25 * (double)search->size;
+    const int64_t many = (int64_t)((double)n / for_each);
+    if (is_whole && n_doubtful > (many > 16 ? many : 16) && !search->is_anchor_fresh) {
         forget(&scored);
         return NEEDS_ANCHOR;
     }
-    while (is_whole && open > 0) {
-        width = 4 * GROUP;
-        found = lowest_bounds(bounds, n, width, limit, indices);
+    while (is_whole && n_open > 0) {
+        /* The lowest of those that are left; then those that the new limit leaves. */
+        found = lowest_among(bounds, search->open, n_open, 2 * GROUP, indices);
         for (int64_t first = 0; is_whole && first < found; first += GROUP) {
             if (bounds[indices[first]] > limit) break;
             const int64_t group = first + GROUP < found ? GROUP : found - first;
@@ -965,8 +1057,10 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indi
             for (int64_t k = 0; k < group; k++) bounds[indices[first + k]] = INFINITY;
             limit = limit_of(&scored) + margin;
         }
-        open = 0;
-        for (int64_t i = 0; i < n; i++) open += bounds[i] <= limit;
+        int64_t left = 0;
+        for (int64_t k = 0; k < n_open; k++)
+            if (bounds[search->open[k]] <= limit) search->open[left++] = search->open[k];
+        n_open = left;
     }
     const int64_t wanted = count < scored.count ? count : scored.count;
     if (is_whole && wanted) {
@@ -1000,7 +1094,7 @@ static int step_bounded(Search *search, int64_t n_runners_up, int64_t *best_indi
 
 static size_t work_size(const Search *search) {
     const Rows *rows = search->rows;
-    return (size_t)((GROUP + 1) * rows->ld + (GROUP + 8) * search->capacity + 8 * rows->t + 64);
+    return (size_t)((GROUP + 1) * rows->ld + (2 * GROUP + 8) * search->capacity + 8 * rows->t + 64);
 }
 
 /* Arrays of the model without features; those of Z, or of bounds, are there already. */
@@ -1086,7 +1180,7 @@ static void set_anchor(Search *search, const double *given) {
 
 static int64_t lowest(Search *search, int64_t count, int64_t *indices) {
     if (!search->keeps_z) bound_all(search);
-    return lowest_bounds(search->bounds, search->rows->n, count, INFINITY, indices);
+    return lowest_among(search->bounds, NULL, search->rows->n, count, indices);
 }
 
 const Variant NAME_IN(VARIANT, variant) = {
