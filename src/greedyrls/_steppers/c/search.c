@@ -679,7 +679,8 @@ static int score_kept(Search *search, Scored *scored, int64_t i, double *rho, do
     double loss = loo_sums(search, search->Z + i * rows->ld, search->delta[i], rho, by_target);
     search->n_evaluations++;
     if (!(loss < INFINITY)) loss = INFINITY;
-    const double tolerance = loss < INFINITY ? tolerance_of(search, loss, by_target) : 0.0;
+    double tolerance = loss < INFINITY ? tolerance_of(search, loss, by_target) : 0.0;
+    if (search->loss != SQUARED) tolerance = loss < INFINITY ? TIE * loss : 0.0;
     return remember(scored, i, loss, tolerance, rounding_of(search, i, loss, tolerance));
 }
 
@@ -731,10 +732,15 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
             limit = limit_of(&scored) + margin;
         }
     } else {
-        /* All tie: another loss decides. An undecided row may make any of the best. */
+        /* An undecided row may make any candidate the best. */
         const double tolerance = tolerance_of(search, certain_least, NULL);
         if (unsure_least <= certain_least + 2.0 * tolerance) is_whole = 0;
-        if (largest - certain_least <= 2.0 * tolerance) is_whole = 0;
+        /* As long as a rare class is never predicted, all tie, and squared loss decides. */
+        if (is_whole && search->loss == BALANCED && largest - certain_least <= 0.5 * tolerance) {
+            scored.count = scored.n_least = 0;
+            for (int64_t i = 0; is_whole && i < n; i++)
+                if (!search->barred[i]) is_whole = score_kept(search, &scored, i, rho, by_target);
+        } else if (search->loss == BALANCED && largest - certain_least <= 2.0 * tolerance) is_whole = 0;
     }
     const int64_t found = count < scored.count ? count : scored.count;
     if (is_whole && found && scored.count >= found) {
@@ -746,7 +752,9 @@ static int step_kept(Search *search, int64_t n_runners_up, int64_t *best, double
             if (is_safe(search, index, taken.z, taken.delta)) {
                 for (int64_t k = 0; k < count; k++) {
                     best[k] = k < found ? scored.index[positions[k]] : -1;
-                    losses[k] = k < found ? kept[positions[k]] : NAN;
+                    losses[k] = k >= found             ? NAN
+                                : search->loss == SQUARED ? kept[positions[k]]
+                                                          : search->bounds[best[k]];
                 }
                 result = add_kept(search, index, &taken);
             }

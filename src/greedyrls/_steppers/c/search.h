@@ -20,7 +20,7 @@
 /* Columns scored lately that are kept, where X is not packed. */
 #define N_RECENT 64
 
-enum loss { SQUARED = 0, ABSOLUTE = 1, ZERO_ONE = 2 };
+enum loss { SQUARED = 0, ABSOLUTE = 1, ZERO_ONE = 2, BALANCED = 3 };
 
 /* Why a search leaves the next step to others; the order is that of `_compiled_stepper.py`. */
 enum stop {
